@@ -1,1 +1,7 @@
+pub mod cast;
+pub mod conv;
 pub mod dtype;
+pub mod window;
+#[cfg(test)]
+mod testing;
+mod widen;

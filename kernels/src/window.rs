@@ -1,0 +1,154 @@
+//! The sliding window of convolutions and poolings.
+
+/// Kernel sizes, steps and padding per spatial axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window<const S: usize> {
+    pub kernel: [usize; S],
+    pub strides: [usize; S],
+    pub dilations: [usize; S],
+    /// Padding at the begin and at the end of each axis.
+    pub pads: [(usize, usize); S],
+}
+
+impl<const S: usize> Window<S> {
+    /// A dense window that moves by one and stays inside the input.
+    pub const fn new(kernel: [usize; S]) -> Self {
+        Self {
+            kernel,
+            strides: [1; S],
+            dilations: [1; S],
+            pads: [(0, 0); S],
+        }
+    }
+
+    pub const fn strides(self, strides: [usize; S]) -> Self {
+        Self { strides, ..self }
+    }
+
+    pub const fn dilations(self, dilations: [usize; S]) -> Self {
+        Self { dilations, ..self }
+    }
+
+    pub const fn pads(self, pads: [(usize, usize); S]) -> Self {
+        Self { pads, ..self }
+    }
+
+    /// Pads an input of these spatial sizes so that there is one output per stride; an odd element goes to the end (`SAME_UPPER`).
+    pub fn same_upper(self, sizes: [usize; S]) -> Self {
+        self.pads(self.same(sizes).map(|total| (total / 2, total.div_ceil(2))))
+    }
+
+    /// Pads like [`Window::same_upper`], with an odd element at the begin (`SAME_LOWER`).
+    pub fn same_lower(self, sizes: [usize; S]) -> Self {
+        self.pads(self.same(sizes).map(|total| (total.div_ceil(2), total / 2)))
+    }
+
+    /// How many positions the window takes along each axis of an input of these spatial sizes.
+    ///
+    /// `ceil` also admits a last window that reaches over the end of the padded input, unless it would start in the end padding.
+    pub fn positions(&self, sizes: [usize; S], ceil: bool) -> [usize; S] {
+        core::array::from_fn(|axis| {
+            let (begin, end) = self.pads[axis];
+            let stride = self.strides[axis];
+            let padded = begin + sizes[axis] + end;
+            let Some(room) = padded.checked_sub(self.reach(axis)) else {
+                return usize::from(ceil && sizes[axis] > 0);
+            };
+            if !ceil {
+                return room / stride + 1;
+            }
+            let last = room.div_ceil(stride);
+            if last * stride >= begin + sizes[axis] {
+                last
+            } else {
+                last + 1
+            }
+        })
+    }
+
+    /// How many elements lie between the first and the last one of the window along `axis`, both included.
+    pub fn reach(&self, axis: usize) -> usize {
+        (self.kernel[axis] - 1) * self.dilations[axis] + 1
+    }
+
+    pub fn is_symmetric(&self) -> bool {
+        self.pads.iter().all(|(begin, end)| begin == end)
+    }
+
+    fn same(&self, sizes: [usize; S]) -> [usize; S] {
+        core::array::from_fn(|axis| {
+            let outputs = sizes[axis].div_ceil(self.strides[axis]);
+            let needed = outputs.saturating_sub(1) * self.strides[axis] + self.reach(axis);
+            needed.saturating_sub(sizes[axis])
+        })
+    }
+}
+
+#[cfg(test)]
+impl<const S: usize> Window<S> {
+    /// Where each element of the window lies in an input of these sizes at output `position`, kernel offsets in row-major order.
+    /// `None` stands for padding, and `None` outside for what lies beyond the padding.
+    pub fn taps(&self, sizes: [usize; S], position: [usize; S]) -> Vec<Option<Option<[usize; S]>>> {
+        crate::testing::indices(self.kernel)
+            .map(|offset| {
+                let padded: [usize; S] = core::array::from_fn(|axis| {
+                    position[axis] * self.strides[axis] + offset[axis] * self.dilations[axis]
+                });
+                let beyond = |axis: usize| {
+                    padded[axis] >= self.pads[axis].0 + sizes[axis] + self.pads[axis].1
+                };
+                if (0..S).any(beyond) {
+                    return None;
+                }
+                let inside = |axis: usize| {
+                    let begin = self.pads[axis].0;
+                    (begin..begin + sizes[axis]).contains(&padded[axis])
+                };
+                let index = || core::array::from_fn(|axis| padded[axis] - self.pads[axis].0);
+                Some((0..S).all(inside).then(index))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_padding_keeps_one_output_per_stride() {
+        let window = Window::new([3, 2]).strides([2, 1]);
+        assert_eq!(window.same_upper([5, 5]).pads, [(1, 1), (0, 1)]);
+        assert_eq!(window.same_lower([5, 5]).pads, [(1, 1), (1, 0)]);
+        assert_eq!(window.same_upper([4, 4]).pads, [(0, 1), (0, 1)]);
+        assert_eq!(window.same_upper([4, 4]).positions([4, 4], false), [2, 4]);
+    }
+
+    #[test]
+    fn same_padding_spans_dilated_kernels() {
+        let window = Window::new([3]).dilations([2]).same_upper([7]);
+        assert_eq!(window.pads, [(2, 2)]);
+        assert_eq!(window.positions([7], false), [7]);
+    }
+
+    #[test]
+    fn same_padding_is_never_negative() {
+        assert_eq!(Window::new([1]).strides([3]).same_lower([7]).pads, [(0, 0)]);
+    }
+
+    #[test]
+    fn ceil_admits_a_window_over_the_end_but_none_that_starts_in_padding() {
+        let window = Window::new([3]).strides([2]);
+        assert_eq!(window.positions([4], false), [1]);
+        assert_eq!(window.positions([4], true), [2]);
+        let reduced = Window::new([1]).strides([2]);
+        assert_eq!(reduced.positions([2], true), [1]);
+        let padded = Window::new([3]).strides([3]).pads([(1, 1)]);
+        assert_eq!(padded.positions([2], true), [1]);
+    }
+
+    #[test]
+    fn a_kernel_larger_than_the_input_has_no_position() {
+        assert_eq!(Window::new([4]).positions([3], false), [0]);
+    }
+}
