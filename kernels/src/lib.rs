@@ -1,6 +1,7 @@
 pub mod cast;
 pub mod conv;
 pub mod dtype;
+pub mod pool;
 pub mod window;
 #[cfg(test)]
 mod testing;
