@@ -1,0 +1,25 @@
+//! Normalization by mean, variance, norm or neighbours.
+//!
+//! Statistics of f16 and bf16 inputs are formed in f32.
+
+use burn::tensor::{Tensor, module};
+
+mod batch;
+mod group;
+mod layer;
+mod lrn;
+mod vector;
+
+pub use batch::{
+    BatchNormTrained, batch_norm, batch_norm_factors, batch_norm_train, scale_channels,
+};
+pub use group::{group_norm, instance_norm};
+pub use layer::{LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm};
+pub use lrn::lrn;
+pub use vector::{lp_normalize, mean_variance_normalize};
+
+/// Each row minus its mean, divided by its standard deviation.
+fn standardized(rows: Tensor<2>, epsilon: f32) -> Tensor<2> {
+    let ones = Tensor::ones([rows.dims()[1]], (&rows.device(), rows.dtype()));
+    module::layer_norm(rows, ones, None, f64::from(epsilon))
+}

@@ -1,0 +1,181 @@
+//! BatchNormalization.
+
+use burn::tensor::Tensor;
+
+use crate::widen::widened;
+
+/// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[batch, channels, ..]`.
+pub fn batch_norm<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    bias: Tensor<1>,
+    mean: Tensor<1>,
+    variance: Tensor<1>,
+    epsilon: f32,
+) -> Tensor<D> {
+    let (factor, offset) = batch_norm_factors(scale, bias, mean, variance, epsilon);
+    scale_channels(x, factor, offset)
+}
+
+/// The factor and offset per channel that [`batch_norm`] comes to; f32 for half-precision parameters.
+#[inline(never)]
+pub fn batch_norm_factors(
+    scale: Tensor<1>,
+    bias: Tensor<1>,
+    mean: Tensor<1>,
+    variance: Tensor<1>,
+    epsilon: f32,
+) -> (Tensor<1>, Tensor<1>) {
+    let [scale, bias, mean, variance] = [scale, bias, mean, variance].map(widened);
+    let dtype = variance.dtype();
+    let factor = scale.cast(dtype) / variance.add_scalar(epsilon).sqrt();
+    let offset = bias.cast(dtype) - mean.cast(dtype) * factor.clone();
+    (factor, offset)
+}
+
+/// `x * factor + offset` per channel of `[batch, channels, ..]`.
+pub fn scale_channels<const D: usize>(
+    x: Tensor<D>,
+    factor: Tensor<1>,
+    offset: Tensor<1>,
+) -> Tensor<D> {
+    let dtype = x.dtype();
+    let x = widened(x);
+    let wide = x.dtype();
+    let per_channel = |values: Tensor<1>| {
+        let mut shape = [1; D];
+        shape[1] = values.dims()[0];
+        values.cast(wide).reshape(shape)
+    };
+    (x * per_channel(factor) + per_channel(offset)).cast(dtype)
+}
+
+/// What [`batch_norm_train`] computes.
+pub struct BatchNormTrained<const D: usize> {
+    pub y: Tensor<D>,
+    pub running_mean: Tensor<1>,
+    pub running_variance: Tensor<1>,
+}
+
+/// Normalizes with the statistics of the batch itself and mixes them into the running ones:
+/// `running * momentum + batch * (1 - momentum)`, with the population variance.
+pub fn batch_norm_train<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    bias: Tensor<1>,
+    mean: Tensor<1>,
+    variance: Tensor<1>,
+    epsilon: f32,
+    momentum: f32,
+) -> BatchNormTrained<D> {
+    let dims = x.dims();
+    let rest = dims[2..].iter().product();
+    let channels = widened(x.clone())
+        .reshape([dims[0], dims[1], rest])
+        .swap_dims(0, 1)
+        .reshape([dims[1], dims[0] * rest]);
+    let batch_mean = channels.clone().mean_dim(1);
+    let batch_variance = (channels - batch_mean.clone()).square().mean_dim(1);
+    let [batch_mean, batch_variance] =
+        [batch_mean, batch_variance].map(|statistic| statistic.reshape([dims[1]]));
+    let mix = |running: Tensor<1>, batch: &Tensor<1>| {
+        let dtype = running.dtype();
+        let batch = batch.clone().mul_scalar(1.0 - momentum);
+        let running = widened(running).cast(batch.dtype());
+        (running.mul_scalar(momentum) + batch).cast(dtype)
+    };
+    BatchNormTrained {
+        running_mean: mix(mean, &batch_mean),
+        running_variance: mix(variance, &batch_variance),
+        y: batch_norm(x, scale, bias, batch_mean, batch_variance, epsilon),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::testing::{float, near, noise, same};
+
+    fn pair(values: [f32; 2]) -> Tensor<1> {
+        float(values)
+    }
+
+    #[test]
+    fn each_channel_has_its_own_factors() {
+        let x = float::<4>([[[[-1f32, 0.0, 1.0]], [[2.0, 3.0, 4.0]]]]);
+        let y = batch_norm(
+            x,
+            pair([1.0, 1.5]),
+            pair([0.0, 1.0]),
+            pair([0.0, 3.0]),
+            pair([1.0, 1.5]),
+            1e-5,
+        );
+        near(
+            y,
+            [[
+                [[-0.999_995_f32, 0.0, 0.999_995]],
+                [[-0.224_740_77, 1.0, 2.224_740_8]],
+            ]],
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn rank_two_has_channels_and_nothing_else() {
+        let [scale, bias, mean, variance] =
+            [[2.0, 1.0], [1.0, 0.0], [1.0, 2.0], [4.0, 1.0]].map(pair);
+        let y = batch_norm(float::<2>([[3f32, 5.0]]), scale, bias, mean, variance, 0.0);
+        same(y, [[3f32, 3.0]]);
+    }
+
+    #[test]
+    fn halves_are_normalized_in_single_precision() {
+        let x = float::<3>([[[2048f32], [4.0]]]).cast(DType::F16);
+        let parameters = [[1.0, 1.0], [0.0, 0.0], [2047.0, 3.0], [0.25, 0.25]];
+        let [scale, bias, mean, variance] = parameters.map(pair);
+        let y = batch_norm(x, scale, bias, mean, variance, 0.0);
+        same(
+            y,
+            float::<3>([[[2f32], [2.0]]]).cast(DType::F16).into_data(),
+        );
+    }
+
+    #[test]
+    fn training_mixes_batch_and_running_statistics() {
+        let x = float::<3>([[[1f32, 3.0], [0.0, 0.0]], [[5.0, 7.0], [4.0, 4.0]]]);
+        let [scale, bias] = [[1.0, 2.0], [0.0, 1.0]].map(pair);
+        let trained = batch_norm_train(
+            x,
+            scale,
+            bias,
+            pair([0.0, 1.0]),
+            pair([1.0, 1.0]),
+            0.0,
+            0.75,
+        );
+        same(trained.running_mean, [1f32, 1.25]);
+        same(trained.running_variance, [2f32, 1.75]);
+        near(
+            trained.y,
+            [
+                [[-1.341_640_8_f32, -0.447_213_6], [-1.0, -1.0]],
+                [[0.447_213_6, 1.341_640_8], [3.0, 3.0]],
+            ],
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn batch_statistics_of_noise_are_standard() {
+        let ones = || Tensor::ones([3], &burn::tensor::Device::flex());
+        let zeros = || Tensor::zeros([3], &burn::tensor::Device::flex());
+        let x = noise([4, 3, 5, 2], 3);
+        let once = batch_norm_train(x, ones(), zeros(), zeros(), ones(), 0.0, 0.0);
+        let again = batch_norm_train(once.y, ones(), zeros(), zeros(), ones(), 0.0, 0.0);
+        near(again.running_mean, [0f32; 3], 1e-6);
+        near(again.running_variance, [1f32; 3], 1e-6);
+    }
+}

@@ -1,0 +1,96 @@
+//! InstanceNormalization and GroupNormalization.
+
+use burn::tensor::Tensor;
+
+use super::{scale_channels, standardized};
+use crate::widen::widened;
+
+/// Standardizes each channel of each element of the batch, then applies `scale` and `bias` per channel.
+pub fn instance_norm<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    bias: Tensor<1>,
+    epsilon: f32,
+) -> Tensor<D> {
+    let channels = x.dims()[1];
+    group_norm(x, scale, bias, channels, epsilon)
+}
+
+/// Standardizes each of `groups` groups of adjacent channels, then applies `scale` and `bias`: one value per channel, or
+/// one per group as before opset 21.
+pub fn group_norm<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    bias: Tensor<1>,
+    groups: usize,
+    epsilon: f32,
+) -> Tensor<D> {
+    let (dtype, dims) = (x.dtype(), x.dims());
+    let length = dims[1..].iter().product::<usize>() / groups;
+    let rows = widened(x).reshape([dims[0] * groups, length]);
+    let normalized = standardized(rows, epsilon).reshape(dims);
+    let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]));
+    scale_channels(normalized, scale, bias).cast(dtype)
+}
+
+fn per_channel(values: Tensor<1>, channels: usize) -> Tensor<1> {
+    let [count] = values.dims();
+    if count == channels {
+        return values;
+    }
+    values
+        .reshape([count, 1])
+        .expand([count, channels / count])
+        .reshape([channels])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, near};
+
+    fn quads() -> Tensor<3> {
+        float([[[1f32, 3.0], [5.0, 7.0], [0.0, 2.0], [0.0, 2.0]]])
+    }
+
+    #[test]
+    fn instances_are_standardized_alone() {
+        let scale = float([1f32, 2.0, 1.0, 1.0]);
+        let bias = float([0f32, 1.0, 0.0, 0.0]);
+        near(
+            instance_norm(quads(), scale, bias, 0.0),
+            [[[-1f32, 1.0], [-1.0, 3.0], [-1.0, 1.0], [-1.0, 1.0]]],
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn groups_share_their_statistics_and_channels_have_their_scale() {
+        let scale = float([1f32, 2.0, 1.0, 3.0]);
+        let bias = float([0f32, 1.0, 0.0, 0.0]);
+        near(
+            group_norm(quads(), scale, bias, 2, 0.0),
+            [[
+                [-1.341_640_8_f32, -0.447_213_6],
+                [1.894_427_2, 3.683_281_6],
+                [-1.0, 1.0],
+                [-3.0, 3.0],
+            ]],
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn one_scale_per_group_holds_for_all_its_channels() {
+        near(
+            group_norm(quads(), float([1f32, 2.0]), float([0f32, 1.0]), 2, 0.0),
+            [[
+                [-1.341_640_8_f32, -0.447_213_6],
+                [0.447_213_6, 1.341_640_8],
+                [-1.0, 3.0],
+                [-1.0, 3.0],
+            ]],
+            1e-6,
+        );
+    }
+}

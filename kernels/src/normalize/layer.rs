@@ -1,0 +1,232 @@
+//! LayerNormalization and RMSNormalization.
+
+use burn::tensor::{DType, Tensor, module};
+
+use super::standardized;
+use crate::widen::widened;
+
+/// Standardizes over the axes from `axis` on, then applies `scale` and `bias`, which broadcast to `x`.
+pub fn layer_norm<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    scale: Tensor<S>,
+    bias: Option<Tensor<S>>,
+    axis: usize,
+    epsilon: f32,
+) -> Tensor<D> {
+    let (dtype, dims) = (x.dtype(), x.dims());
+    let rows = rows(x, axis);
+    let wide = rows.dtype();
+    let scale = widened(scale).cast(wide);
+    let bias = bias.map(|bias| widened(bias).cast(wide));
+    let spans = |t: &Tensor<S>| spans(dims, t.dims(), axis);
+    let y = if spans(&scale) && bias.as_ref().is_none_or(spans) {
+        let length = rows.dims()[1];
+        let bias = bias.map(|bias| bias.reshape([length]));
+        module::layer_norm(rows, scale.reshape([length]), bias, f64::from(epsilon)).reshape(dims)
+    } else {
+        scaled(standardized(rows, epsilon).reshape(dims), scale, bias)
+    };
+    y.cast(dtype)
+}
+
+/// What [`layer_norm_with_statistics`] computes; the statistics are f32, and 1 wide along the normalized axes.
+pub struct LayerNormed<const D: usize> {
+    pub y: Tensor<D>,
+    pub mean: Tensor<D>,
+    pub inverse_deviation: Tensor<D>,
+}
+
+/// [`layer_norm`], and the mean and the reciprocal standard deviation that it used.
+pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    scale: Tensor<S>,
+    bias: Option<Tensor<S>>,
+    axis: usize,
+    epsilon: f32,
+) -> LayerNormed<D> {
+    let (dtype, dims) = (x.dtype(), x.dims());
+    let rows = rows(x, axis);
+    let wide = rows.dtype();
+    let mean = rows.clone().mean_dim(1);
+    let centered = rows - mean.clone();
+    let variance = centered.clone().square().mean_dim(1);
+    let inverse_deviation = variance.add_scalar(epsilon).sqrt().recip();
+    let normalized = (centered * inverse_deviation.clone()).reshape(dims);
+    let bias = bias.map(|bias| widened(bias).cast(wide));
+    let y = scaled(normalized, widened(scale).cast(wide), bias);
+    let statistics: [usize; D] = core::array::from_fn(|dim| if dim < axis { dims[dim] } else { 1 });
+    LayerNormed {
+        y: y.cast(dtype),
+        mean: mean.reshape(statistics).cast(DType::F32),
+        inverse_deviation: inverse_deviation.reshape(statistics).cast(DType::F32),
+    }
+}
+
+/// Divides by the root of the mean square over the axes from `axis` on, then applies `scale`, which broadcasts to `x`.
+pub fn rms_norm<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    scale: Tensor<S>,
+    axis: usize,
+    epsilon: f32,
+) -> Tensor<D> {
+    let (dtype, dims) = (x.dtype(), x.dims());
+    let rows = rows(x, axis);
+    let wide = rows.dtype();
+    let mean_square = rows.clone().square().mean_dim(1);
+    let normalized = rows / mean_square.add_scalar(epsilon).sqrt();
+    scaled(normalized.reshape(dims), widened(scale).cast(wide), None).cast(dtype)
+}
+
+fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
+    let dims = x.dims();
+    let [outer, inner]: [usize; 2] =
+        [&dims[..axis], &dims[axis..]].map(|part| part.iter().product());
+    widened(x).reshape([outer, inner])
+}
+
+fn scaled<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    scale: Tensor<S>,
+    bias: Option<Tensor<S>>,
+) -> Tensor<D> {
+    let y = x * scale.unsqueeze();
+    match bias {
+        Some(bias) => y + bias.unsqueeze(),
+        None => y,
+    }
+}
+
+/// Whether `factor` has one element for each one of a row of `x`.
+fn spans<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axis: usize) -> bool {
+    let leading = D - S.min(D);
+    (0..D).all(|dim| {
+        let size = if dim < leading {
+            1
+        } else {
+            factor[dim - leading]
+        };
+        size == if dim < axis { 1 } else { x[dim] }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::testing::{float, near, noise};
+
+    #[test]
+    fn rows_get_mean_zero_and_deviation_one() {
+        let x = float::<2>([[1f32, 2.0, 3.0], [2.0, 2.0, 8.0]]);
+        let y = layer_norm(
+            x,
+            float::<1>([1f32, 1.0, 2.0]),
+            Some(float([0f32, 1.0, 0.0])),
+            1,
+            0.0,
+        );
+        let expected = [
+            [-1.224_744_9_f32, 1.0, 2.449_489_7],
+            [-0.707_106_77, 0.292_893_22, 2.828_427],
+        ];
+        near(y, expected, 1e-6);
+    }
+
+    #[test]
+    fn every_axis_and_scale_shape_agrees_with_the_definition() {
+        let x = noise([2, 3, 4, 5], 1);
+        for axis in 0..4 {
+            agree(&x, noise::<1>([5], 2), None, axis);
+            agree(&x, noise::<2>([4, 1], 2), Some(noise([4, 1], 3)), axis);
+            agree(&x, noise::<1>([1], 2), Some(noise([1], 3)), axis);
+            agree(
+                &x,
+                noise::<3>([3, 4, 5], 2),
+                Some(noise([3, 4, 5], 3)),
+                axis,
+            );
+            let full = x.dims().map(|d| d);
+            agree(&x, noise::<4>(full, 2), Some(noise(full, 3)), axis);
+        }
+        let permuted = noise([5, 4, 3, 2], 4).permute([3, 2, 1, 0]);
+        agree(&permuted, noise::<2>([4, 5], 2), Some(noise([4, 5], 3)), 2);
+    }
+
+    fn agree<const S: usize>(
+        x: &Tensor<4>,
+        scale: Tensor<S>,
+        bias: Option<Tensor<S>>,
+        axis: usize,
+    ) {
+        let dims = x.dims();
+        let length: usize = dims[axis..].iter().product();
+        let values: Vec<f32> = x.to_data().try_to_vec().unwrap();
+        let (mut normed, mut rms, mut means, mut inverses) = (vec![], vec![], vec![], vec![]);
+        for row in values.chunks(length) {
+            let of =
+                |f: &dyn Fn(f32) -> f32| row.iter().map(|v| f(*v)).sum::<f32>() / length as f32;
+            let mean = of(&|v| v);
+            let inverse = (of(&|v| (v - mean) * (v - mean)) + 0.1).sqrt().recip();
+            let root = (of(&|v| v * v) + 0.1).sqrt();
+            normed.extend(row.iter().map(|v| (v - mean) * inverse));
+            rms.extend(row.iter().map(|v| v / root));
+            means.push(mean);
+            inverses.push(inverse);
+        }
+        let apply = |normed: &[f32], bias: Option<Tensor<S>>| {
+            let y = float::<4>(TensorData::new(normed.to_vec(), dims)) * scale.clone().unsqueeze();
+            bias.map_or(y.clone(), |bias| y + bias.unsqueeze())
+                .into_data()
+        };
+        let expected = apply(&normed, bias.clone());
+        near(
+            layer_norm(x.clone(), scale.clone(), bias.clone(), axis, 0.1),
+            expected.clone(),
+            1e-5,
+        );
+        let all = layer_norm_with_statistics(x.clone(), scale.clone(), bias, axis, 0.1);
+        near(all.y, expected, 1e-5);
+        near(
+            all.mean.flatten::<1>(0, 3),
+            TensorData::from(&means[..]),
+            1e-5,
+        );
+        near(
+            all.inverse_deviation.flatten::<1>(0, 3),
+            TensorData::from(&inverses[..]),
+            1e-5,
+        );
+        near(
+            rms_norm(x.clone(), scale.clone(), axis, 0.1),
+            apply(&rms, None),
+            1e-5,
+        );
+    }
+
+    #[test]
+    fn halves_are_summed_in_single_precision() {
+        let x = (noise::<2>([2, 64], 5) * 300.0).cast(DType::F16);
+        let scale = noise::<1>([64], 6).cast(DType::F16);
+        let wide = layer_norm(
+            x.clone().cast(DType::F32),
+            scale.clone().cast(DType::F32),
+            None,
+            1,
+            1e-5,
+        );
+        let half = layer_norm(x.clone(), scale.clone(), None, 1, 1e-5);
+        near(half, wide.cast(DType::F16).into_data(), 1e-3);
+        let wide = rms_norm(
+            x.clone().cast(DType::F32),
+            scale.clone().cast(DType::F32),
+            1,
+            1e-5,
+        );
+        near(
+            rms_norm(x, scale, 1, 1e-5),
+            wide.cast(DType::F16).into_data(),
+            1e-3,
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! LRN: each element against its neighbours across channels.
+
+use burn::tensor::{Tensor, ops::PadMode};
+
+use crate::widen::widened;
+
+/// `x / (bias + alpha / size * squares)^beta`, where `squares` sums the squares over `size` channels around each one.
+pub fn lrn<const D: usize>(
+    x: Tensor<D>,
+    size: usize,
+    alpha: f32,
+    beta: f32,
+    bias: f32,
+) -> Tensor<D> {
+    let (dtype, channels) = (x.dtype(), x.dims()[1]);
+    let x = widened(x);
+    let mut pads = [(0, 0); D];
+    pads[1] = ((size - 1) / 2, size / 2);
+    let padded = x.clone().square().pad(pads, PadMode::Constant(0.0));
+    let squares = (0..size)
+        .map(|offset| padded.clone().narrow(1, offset, channels))
+        .reduce(|sum, neighbour| sum + neighbour)
+        .expect("a neighbourhood has elements");
+    let base = squares.mul_scalar(alpha / size as f32).add_scalar(bias);
+    (x / base.powf_scalar(beta)).cast(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, near};
+
+    #[test]
+    fn an_even_neighbourhood_reaches_further_to_the_end() {
+        let x = float::<2>([[1f32, 2.0, 3.0]]);
+        near(
+            lrn(x, 2, 2.0, 1.0, 1.0),
+            [[1.0 / 6.0, 2.0 / 14.0, 3.0 / 10.0f32]],
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn neighbours_end_at_the_first_and_last_channel() {
+        let x = float::<3>([[[1f32], [2.0], [3.0]]]);
+        near(
+            lrn(x, 3, 3.0, 0.5, 0.0),
+            [[
+                [1.0 / 5f32.sqrt()],
+                [2.0 / 14f32.sqrt()],
+                [3.0 / 13f32.sqrt()],
+            ]],
+            1e-6,
+        );
+    }
+}
