@@ -135,7 +135,7 @@ impl Parser<'_> {
             Token::Identifier(word) if word.parse::<f32>().is_ok() => {
                 (AttributeType::Float, Value::Float(self.float()?))
             }
-            Token::Quoted(_) => (AttributeType::String, Value::String(self.quoted()?)),
+            Token::Quoted(_) => self.string_or_graph()?,
             _ if self.at_type() => self.type_or_tensor()?,
             Token::Identifier(_) => (
                 AttributeType::Graph,
@@ -151,6 +151,16 @@ impl Parser<'_> {
             }
             _ => Ok((found, value)),
         }
+    }
+
+    /// The name of a graph may stand in quotes too.
+    fn string_or_graph(&mut self) -> Result<(AttributeType, Value), Error> {
+        let text = self.quoted()?;
+        if !self.at('(') && self.peek() != Token::Arrow {
+            return Ok((AttributeType::String, Value::String(text)));
+        }
+        let graph = self.nested(|parser| parser.graph_named(text))?;
+        Ok((AttributeType::Graph, Value::Graph(graph)))
     }
 
     fn type_or_tensor(&mut self) -> Result<(AttributeType, Value), Error> {
@@ -306,5 +316,11 @@ mod tests {
             .g
             .unwrap();
         assert_eq!((&*graph.name, graph.node.len()), ("body", 1));
+    }
+
+    #[test]
+    fn graphs_may_have_their_name_in_quotes() {
+        assert_eq!(parse(r#"= "a/b" () => () {}"#).g.unwrap().name, "a/b");
+        assert_eq!(parse(r#"= "a/b" => () {}"#).g.unwrap().name, "a/b");
     }
 }

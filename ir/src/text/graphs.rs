@@ -8,8 +8,14 @@ use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 impl Parser<'_> {
     /// `name (inputs) => (outputs) <constants and inner values> { nodes }`.
     pub(super) fn graph(&mut self) -> Result<GraphProto, Error> {
+        let name = self.name()?;
+        self.graph_named(name)
+    }
+
+    /// What follows the name of a graph.
+    pub(super) fn graph_named(&mut self, name: String) -> Result<GraphProto, Error> {
         let mut graph = GraphProto {
-            name: self.name()?,
+            name,
             ..Default::default()
         };
         if self.accept('(') {

@@ -141,16 +141,16 @@ impl Parser<'_> {
 /// The element type and sizes of a constant, which must all be numbers.
 fn constant_type(value_type: &TypeProto) -> Result<(DataType, Vec<i64>), &'static str> {
     let Some(TypeValue::Tensor(tensor)) = &value_type.value else {
-        return Err("only tensors can be written out");
+        return Err("only a tensor can have values here");
     };
     let data_type = DataType::try_from(tensor.elem_type).map_err(|_| "unknown element type")?;
     let shape = tensor
         .shape
         .as_ref()
-        .ok_or("the rank of a tensor that is written out is needed")?;
+        .ok_or("a tensor with values needs a known rank")?;
     let sizes = shape.dim.iter().map(|dim| match dim.value {
         Some(DimensionValue::Value(size)) => Ok(size),
-        _ => Err("each size of a tensor that is written out must be a number"),
+        _ => Err("each size of a tensor with values must be a number"),
     });
     Ok((data_type, sizes.collect::<Result<_, _>>()?))
 }
@@ -314,9 +314,7 @@ mod tests {
     fn the_sizes_of_a_constant_are_numbers() {
         check(
             "float[N] {1}",
-            expect![
-                "line 1, column 10: each size of a tensor that is written out must be a number"
-            ],
+            expect!["line 1, column 10: each size of a tensor with values must be a number"],
         );
     }
 }
