@@ -1,0 +1,193 @@
+//! Arrays of any rank in plain memory.
+
+use std::ops::Index;
+
+/// An n-dimensional array on the host, in row-major order. Rank 0 holds one element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array<T> {
+    shape: Vec<usize>,
+    data: Vec<T>,
+}
+
+impl<T> Array<T> {
+    /// An array of `shape` with `data` in row-major order.
+    ///
+    /// # Panics
+    ///
+    /// If `data` does not have as many elements as `shape` says.
+    #[track_caller]
+    pub fn new(shape: impl Into<Vec<usize>>, data: Vec<T>) -> Self {
+        let shape = shape.into();
+        assert_eq!(
+            shape.iter().product::<usize>(),
+            data.len(),
+            "an array of shape {shape:?} cannot hold {} elements",
+            data.len()
+        );
+        Self { shape, data }
+    }
+
+    /// An array of rank 0.
+    pub fn scalar(value: T) -> Self {
+        Self {
+            shape: Vec::new(),
+            data: vec![value],
+        }
+    }
+
+    /// An array of rank 1.
+    pub fn vector(data: impl Into<Vec<T>>) -> Self {
+        let data = data.into();
+        Self {
+            shape: vec![data.len()],
+            data,
+        }
+    }
+
+    /// An array whose element at each index is `element(index)`.
+    pub fn from_fn(shape: impl Into<Vec<usize>>, mut element: impl FnMut(&[usize]) -> T) -> Self {
+        let shape = shape.into();
+        let length = shape.iter().product();
+        let mut index = vec![0; shape.len()];
+        let data = (0..length)
+            .map(|_| {
+                let value = element(&index);
+                advance(&mut index, &shape);
+                value
+            })
+            .collect();
+        Self { shape, data }
+    }
+
+    /// The sizes, one per axis.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The elements in row-major order.
+    pub fn data(&self) -> &[T] {
+        &self.data
+    }
+
+    /// The elements in row-major order, by value.
+    pub fn into_data(self) -> Vec<T> {
+        self.data
+    }
+
+    /// The sizes and the elements, by value.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<T>) {
+        (self.shape, self.data)
+    }
+
+    /// The element at `index`, if it lies inside.
+    pub fn at(&self, index: &[usize]) -> Option<&T> {
+        let inside =
+            index.len() == self.rank() && index.iter().zip(&self.shape).all(|(i, n)| i < n);
+        inside.then(|| &self.data[offset(index, &self.shape)])
+    }
+
+    /// The only element, whatever the rank.
+    ///
+    /// # Panics
+    ///
+    /// If there is not exactly one.
+    #[track_caller]
+    pub fn item(&self) -> &T {
+        match self.data.as_slice() {
+            [value] => value,
+            _ => panic!("an array of shape {:?} is not one element", self.shape),
+        }
+    }
+
+    /// The array with each element replaced by `change` of it.
+    pub fn map<U>(&self, change: impl FnMut(&T) -> U) -> Array<U> {
+        Array {
+            shape: self.shape.clone(),
+            data: self.data.iter().map(change).collect(),
+        }
+    }
+}
+
+impl<T> Index<&[usize]> for Array<T> {
+    type Output = T;
+
+    #[track_caller]
+    fn index(&self, index: &[usize]) -> &T {
+        match self.at(index) {
+            Some(value) => value,
+            None => panic!("index {index:?} is outside of shape {:?}", self.shape),
+        }
+    }
+}
+
+impl<T, const N: usize> Index<[usize; N]> for Array<T> {
+    type Output = T;
+
+    #[track_caller]
+    fn index(&self, index: [usize; N]) -> &T {
+        &self[index.as_slice()]
+    }
+}
+
+impl<T> From<T> for Array<T> {
+    fn from(value: T) -> Self {
+        Self::scalar(value)
+    }
+}
+
+fn offset(index: &[usize], shape: &[usize]) -> usize {
+    let steps = index.iter().zip(shape);
+    steps.fold(0, |offset, (i, size)| offset * size + i)
+}
+
+fn advance(index: &mut [usize], shape: &[usize]) {
+    for (i, size) in index.iter_mut().zip(shape).rev() {
+        *i += 1;
+        if *i < *size {
+            return;
+        }
+        *i = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_lie_in_row_major_order() {
+        let array = Array::new([2, 3], vec![1, 2, 3, 4, 5, 6]);
+        assert_eq!(array[[0, 2]], 3);
+        assert_eq!(array[[1, 0]], 4);
+        assert_eq!(array.at(&[2, 0]), None);
+    }
+
+    #[test]
+    fn a_scalar_has_no_axes_and_one_element() {
+        let array = Array::scalar("a");
+        assert_eq!((array.rank(), array.len()), (0, 1));
+        assert_eq!(array[[]], "a");
+    }
+
+    #[test]
+    fn from_fn_visits_indices_in_order() {
+        let array = Array::from_fn([2, 2], |index| index[0] * 10 + index[1]);
+        assert_eq!(array.data(), [0, 1, 10, 11]);
+        assert_eq!(Array::from_fn([2, 0], |_| 1).data(), [0; 0]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Everything that can go wrong outside of compilation.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use burn::tensor::DType;
+
+use crate::{ElementType, Kind, Port, Size};
+
+/// Why a model cannot be loaded or run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    MissingInput {
+        name: &'static str,
+        inputs: &'static [Port],
+    },
+    UnexpectedInput {
+        name: String,
+        inputs: &'static [Port],
+    },
+    /// A sequence where the model takes a tensor, and the like.
+    WrongKind {
+        name: &'static str,
+        expected: Kind,
+        found: &'static str,
+    },
+    WrongType {
+        name: &'static str,
+        expected: ElementType,
+        found: DType,
+    },
+    WrongRank {
+        name: &'static str,
+        expected: &'static [Size],
+        found: Vec<usize>,
+    },
+    WrongSize {
+        name: &'static str,
+        axis: usize,
+        expected: usize,
+        found: usize,
+    },
+    /// Two inputs, or two axes of one, disagree about a named size.
+    UnequalSizes {
+        size: &'static str,
+        first: (&'static str, usize),
+        second: (&'static str, usize),
+    },
+    /// The model consists of another number of files.
+    FileCount { expected: usize, found: usize },
+    /// A weight file has another length than the one that was compiled.
+    FileLength {
+        file: &'static str,
+        expected: usize,
+        found: usize,
+    },
+    /// A weight file differs from the one that was compiled, apart from the weights.
+    FileDiffers {
+        file: &'static str,
+        /// The weight before which it differs; `None` after the last one.
+        before: Option<&'static str>,
+    },
+    /// A weight's bytes are not what its type and shape say.
+    BadWeight {
+        name: &'static str,
+        reason: &'static str,
+    },
+    /// A file cannot be read.
+    File { path: PathBuf, error: io::Error },
+    /// An output cannot be read from the device.
+    Output { name: &'static str, reason: String },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::MissingInput { name, inputs } => {
+                write!(f, "missing input `{name}` (inputs are: {})", names(inputs))
+            }
+            Error::UnexpectedInput { name, inputs } => {
+                write!(
+                    f,
+                    "unexpected input `{name}` (inputs are: {})",
+                    names(inputs)
+                )
+            }
+            Error::WrongKind {
+                name,
+                expected,
+                found,
+            } => {
+                write!(f, "`{name}` is {found}, the model takes {expected}")
+            }
+            Error::WrongType {
+                name,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "`{name}` is {}, the model takes {expected}",
+                    type_name(*found)
+                )?;
+                match expected.carrier().and_then(ElementType::of) {
+                    Some(carrier) if carrier != *expected => write!(f, " carried in {carrier}"),
+                    _ => Ok(()),
+                }
+            }
+            Error::WrongRank {
+                name,
+                expected,
+                found,
+            } => {
+                let sizes: Vec<_> = expected.iter().map(Size::to_string).collect();
+                let rank = expected.len();
+                write!(
+                    f,
+                    "`{name}` has shape {found:?}, the model takes rank {rank}: [{}]",
+                    sizes.join(", ")
+                )
+            }
+            Error::WrongSize {
+                name,
+                axis,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "`{name}` has size {found} on axis {axis}, the model takes {expected}"
+                )
+            }
+            Error::UnequalSizes {
+                size,
+                first,
+                second,
+            } => {
+                let ((one, a), (other, b)) = (first, second);
+                write!(f, "size `{size}` is {a} in `{one}` but {b} in `{other}`")
+            }
+            Error::FileCount { expected, found } => {
+                write!(
+                    f,
+                    "{found} files are given, the model was compiled from {expected}"
+                )
+            }
+            Error::FileLength {
+                file,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "`{file}` has {found} bytes, the model was compiled from {expected}"
+                )
+            }
+            Error::FileDiffers { file, before } => {
+                write!(f, "`{file}` differs from the compiled model ")?;
+                match before {
+                    Some(name) => write!(f, "just before weight `{name}`"),
+                    None => f.write_str("after its last weight"),
+                }
+            }
+            Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),
+            Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),
+            Error::Output { name, reason } => write!(f, "cannot read output `{name}`: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::File { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+fn names(ports: &[Port]) -> String {
+    let names: Vec<_> = ports
+        .iter()
+        .map(|port| format!("`{}`", port.name))
+        .collect();
+    names.join(", ")
+}
+
+fn type_name(dtype: DType) -> &'static str {
+    ElementType::of(dtype).map_or("quantized", ElementType::name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_burn_lacks_names_its_carrier() {
+        let error = Error::WrongType {
+            name: "x",
+            expected: ElementType::Int4,
+            found: DType::I64,
+        };
+        assert_eq!(
+            error.to_string(),
+            "`x` is int64, the model takes int4 carried in int8"
+        );
+    }
+
+    #[test]
+    fn a_wrong_rank_shows_the_sizes() {
+        let error = Error::WrongRank {
+            name: "x",
+            expected: &[Size::Named("batch"), Size::Fixed(3)],
+            found: vec![3],
+        };
+        assert_eq!(
+            error.to_string(),
+            "`x` has shape [3], the model takes rank 2: [batch, 3]"
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! What every embedded model can do, whatever its types.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+
+use crate::{Error, Signature, Values};
+
+/// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
+///
+/// A server, a test harness or a benchmark written against this trait works with every model.
+pub trait OnnxModel: Sized {
+    /// The inputs and outputs of the model.
+    const SIGNATURE: Signature;
+
+    /// The model with the weights of the `.onnx` file at `path` and the external data files beside
+    /// it.
+    ///
+    /// The files may differ in the values of the weights from those that were compiled, in nothing
+    /// else.
+    fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error>;
+
+    /// The model with the weights in `files`: the `.onnx` file, then its external data files in the
+    /// order in which the model names them.
+    fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error>;
+
+    /// The outputs for `inputs`, both by the names in the file.
+    fn run(&self, inputs: Values) -> Result<Values, Error>;
+}

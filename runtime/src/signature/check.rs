@@ -1,0 +1,217 @@
+//! Whether values are what a signature asks for.
+
+use burn::tensor::DType;
+
+use super::{Kind, Signature};
+use crate::entry::Sizes;
+use crate::{ElementType, Error, Key, Value, Values};
+
+impl Signature {
+    /// Whether `inputs` are the inputs of the model: all of them, nothing else, each of its kind,
+    /// dtype, rank and size, and sizes of one name equal. An optional input may be left out.
+    pub fn check(&self, inputs: &Values) -> Result<(), Error> {
+        for (name, _) in inputs.iter() {
+            if self.inputs.iter().all(|port| port.name != name) {
+                return Err(Error::UnexpectedInput {
+                    name: name.to_string(),
+                    inputs: self.inputs,
+                });
+            }
+        }
+        let mut sizes = Sizes::new();
+        for port in self.inputs {
+            match inputs.get(port.name) {
+                Some(value) => check(port.name, value, &port.kind, &mut sizes)?,
+                None if matches!(port.kind, Kind::Optional(_)) => {}
+                None => {
+                    return Err(Error::MissingInput {
+                        name: port.name,
+                        inputs: self.inputs,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> Result<(), Error> {
+    match (kind, value) {
+        (
+            Kind::Tensor {
+                dtype,
+                sizes: expected,
+            },
+            Value::Tensor(data),
+        ) if dtype.carrier().is_some() => {
+            check_type(name, *dtype, data.dtype())?;
+            sizes.check(name, data.shape().as_slice(), expected)
+        }
+        (
+            Kind::Tensor {
+                dtype: ElementType::String,
+                sizes: expected,
+            },
+            Value::Strings(array),
+        ) => sizes.check(name, array.shape(), expected),
+        (Kind::Sequence(item), Value::Sequence(values)) => {
+            // Sizes of one name may differ from item to item.
+            let check = |value| check(name, value, item, &mut Sizes::new());
+            values.iter().try_for_each(check)
+        }
+        (Kind::Optional(_), Value::Optional(None)) => Ok(()),
+        (Kind::Optional(item), Value::Optional(Some(value))) => check(name, value, item, sizes),
+        (Kind::Map { key, value: item }, Value::Map(map)) => {
+            map.iter().try_for_each(|(found, value)| {
+                match (found, key) {
+                    (Key::Text(_), ElementType::String) => {}
+                    (Key::Int(_), key) if *key != ElementType::String => {}
+                    _ => return Err(wrong_kind(name, kind, "a map with other keys")),
+                }
+                check(name, value, item, &mut Sizes::new())
+            })
+        }
+        _ => Err(wrong_kind(name, kind, article(value))),
+    }
+}
+
+fn check_type(name: &'static str, expected: ElementType, found: DType) -> Result<(), Error> {
+    let fits = match (expected.carrier(), found) {
+        (Some(DType::Bool(_)), DType::Bool(_)) => true,
+        (Some(carrier), found) => carrier == found,
+        (None, _) => false,
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(Error::WrongType {
+            name,
+            expected,
+            found,
+        }),
+    }
+}
+
+fn wrong_kind(name: &'static str, expected: &Kind, found: &'static str) -> Error {
+    Error::WrongKind {
+        name,
+        expected: *expected,
+        found,
+    }
+}
+
+fn article(value: &Value) -> &'static str {
+    match value {
+        Value::Tensor(_) => "a tensor of numbers",
+        Value::Strings(_) => "a tensor of strings",
+        Value::Sequence(_) => "a sequence",
+        Value::Optional(_) => "an optional",
+        Value::Map(_) => "a map",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Port, Size};
+    use burn::tensor::TensorData;
+
+    const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> Kind {
+        Kind::Tensor { dtype, sizes }
+    }
+
+    const SIGNATURE: Signature = Signature {
+        inputs: &[
+            Port {
+                name: "ids",
+                kind: tensor(ElementType::Int64, &[Size::Named("batch"), Size::Unknown]),
+            },
+            Port {
+                name: "mask",
+                kind: tensor(ElementType::Bool, &[Size::Named("batch"), Size::Fixed(2)]),
+            },
+            Port {
+                name: "past",
+                kind: Kind::Optional(&Kind::Sequence(&tensor(
+                    ElementType::Float32,
+                    &[Size::Named("batch")],
+                ))),
+            },
+        ],
+        outputs: &[],
+    };
+
+    fn ids() -> TensorData {
+        TensorData::from([[1i64, 2, 3]])
+    }
+
+    fn mask() -> TensorData {
+        TensorData::from([[true, false]])
+    }
+
+    fn complaint(values: impl Into<Values>) -> String {
+        SIGNATURE.check(&values.into()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_optional_input_may_be_left_out() {
+        SIGNATURE
+            .check(&Values::from([("ids", ids()), ("mask", mask())]))
+            .unwrap();
+    }
+
+    #[test]
+    fn missing_and_unexpected_inputs_are_named() {
+        assert_eq!(
+            complaint([("ids", ids())]),
+            "missing input `mask` (inputs are: `ids`, `mask`, `past`)"
+        );
+        assert_eq!(
+            complaint([("id", ids())]),
+            "unexpected input `id` (inputs are: `ids`, `mask`, `past`)"
+        );
+    }
+
+    #[test]
+    fn the_dtype_must_be_the_declared_one() {
+        assert_eq!(
+            complaint([("ids", TensorData::from([[1i32]])), ("mask", mask())]),
+            "`ids` is int32, the model takes int64"
+        );
+    }
+
+    #[test]
+    fn sizes_of_one_name_must_agree() {
+        let two = TensorData::from([[true, false], [true, true]]);
+        assert_eq!(
+            complaint([("ids", ids()), ("mask", two)]),
+            "size `batch` is 1 in `ids` but 2 in `mask`"
+        );
+    }
+
+    #[test]
+    fn another_kind_of_value_is_refused() {
+        let values = Values::from([
+            ("ids", Value::from(ids())),
+            ("mask", Value::from(Vec::new())),
+        ]);
+        assert_eq!(
+            complaint(values),
+            "`mask` is a sequence, the model takes bool[batch, 2]"
+        );
+    }
+
+    #[test]
+    fn items_of_a_sequence_may_differ_in_size() {
+        let items = vec![
+            Value::from(TensorData::from([1.0f32])),
+            Value::from(TensorData::from([1.0f32, 2.0])),
+        ];
+        let past = Value::Optional(Some(Box::new(Value::Sequence(items))));
+        let values = Values::from([
+            ("ids", ids().into()),
+            ("mask", mask().into()),
+            ("past", past),
+        ]);
+        SIGNATURE.check(&values).unwrap();
+    }
+}
