@@ -1,0 +1,104 @@
+//! Operators on host arrays.
+//!
+//! Shape arithmetic that only the run can settle happens here, without touching a device.
+
+mod arithmetic;
+mod arrange;
+mod compare;
+mod create;
+mod moves;
+mod number;
+mod reduce;
+mod slice;
+
+pub use arithmetic::{
+    abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign,
+    sqrt, sub,
+};
+pub use arrange::{concat, expand, gather, reshape, squeeze, tile, transpose, unsqueeze};
+pub use compare::{
+    and, equal, greater, greater_or_equal, less, less_or_equal, not, or, select, xor,
+};
+pub use create::{axes, cast, fill, range};
+pub use moves::{to_device, to_device_bool, to_device_int, to_host};
+pub use number::{Number, Scalar, Wide};
+pub use reduce::{cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum};
+pub use slice::slice;
+
+use crate::Array;
+
+/// `combine` of each pair of elements, after the shapes are broadcast to one.
+#[track_caller]
+fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, combine: impl Fn(&A, &B) -> C) -> Array<C> {
+    if a.shape() == b.shape() {
+        let pairs = a.data().iter().zip(b.data());
+        return Array::new(a.shape(), pairs.map(|(a, b)| combine(a, b)).collect());
+    }
+    let shape = broadcast(a.shape(), b.shape());
+    Array::from_fn(shape, |index| {
+        combine(stretched(a, index), stretched(b, index))
+    })
+}
+
+/// The shape that two shapes broadcast to.
+#[track_caller]
+fn broadcast(a: &[usize], b: &[usize]) -> Vec<usize> {
+    let rank = a.len().max(b.len());
+    let size = |shape: &[usize], axis: usize| match (axis + shape.len()).checked_sub(rank) {
+        Some(axis) => shape[axis],
+        None => 1,
+    };
+    let sizes = (0..rank).map(|axis| match (size(a, axis), size(b, axis)) {
+        (1, size) | (size, 1) => size,
+        (one, other) if one == other => one,
+        _ => panic!("shapes {a:?} and {b:?} cannot be broadcast together"),
+    });
+    sizes.collect()
+}
+
+/// The element of `array` that stands at `index` of the shape it is broadcast to.
+fn stretched<'a, T>(array: &'a Array<T>, index: &[usize]) -> &'a T {
+    let tail = &index[index.len() - array.rank()..];
+    let inside = tail.iter().zip(array.shape());
+    let offset = inside.fold(0, |offset, (i, size)| offset * size + i.min(&(size - 1)));
+    &array.data()[offset]
+}
+
+/// `at` as a place among `size`, counted from the end when it is negative.
+#[track_caller]
+fn place(at: i64, size: usize) -> usize {
+    let counted = if at < 0 { at + size as i64 } else { at };
+    match usize::try_from(counted) {
+        Ok(place) if place < size => place,
+        _ => panic!("index {at} is outside of an axis of size {size}"),
+    }
+}
+
+/// `sizes` as a shape.
+#[track_caller]
+fn shape(sizes: &[i64]) -> Vec<usize> {
+    let size = |size: &i64| match usize::try_from(*size) {
+        Ok(size) => size,
+        Err(_) => panic!("a shape cannot have the size {size}: {sizes:?}"),
+    };
+    sizes.iter().map(size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_broadcast_from_the_last_axis() {
+        assert_eq!(broadcast(&[2, 1, 3], &[4, 1]), [2, 4, 3]);
+        assert_eq!(broadcast(&[], &[0]), [0]);
+    }
+
+    #[test]
+    fn zip_stretches_axes_of_one() {
+        let column = Array::new([2, 1], vec![10, 20]);
+        let row = Array::vector([1, 2, 3]);
+        let sum = zip(&column, &row, |a, b| a + b);
+        assert_eq!(sum, Array::new([2, 3], vec![11, 12, 13, 21, 22, 23]));
+    }
+}

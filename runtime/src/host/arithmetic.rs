@@ -1,0 +1,205 @@
+//! Arithmetic, element by element.
+
+use super::{Number, Wide, zip};
+use crate::Array;
+
+/// `a + b`.
+pub fn add<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| a.add(*b))
+}
+
+/// `a - b`.
+pub fn sub<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| a.sub(*b))
+}
+
+/// `a * b`.
+pub fn mul<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| a.mul(*b))
+}
+
+/// `a / b`, cut off toward zero for integers.
+pub fn div<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| a.div(*b))
+}
+
+/// ONNX's `Mod` with `fmod=0`: what is left of division, with the sign of `b`.
+pub fn modulo<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| a.modulo(*b))
+}
+
+/// ONNX's `Mod` with `fmod=1`: what is left of division, with the sign of `a`.
+pub fn remainder<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| a.remainder(*b))
+}
+
+/// The smaller of both; not a number if either is not.
+pub fn min<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| smaller(*a, *b))
+}
+
+/// The larger of both; not a number if either is not.
+pub fn max<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    zip(a, b, |a, b| larger(*a, *b))
+}
+
+/// `base` to the power of `exponent`, in the type of `base`.
+pub fn pow<T: Number, E: Number>(base: &Array<T>, exponent: &Array<E>) -> Array<T> {
+    zip(base, exponent, |base, exponent| {
+        power(*base, exponent.widen())
+    })
+}
+
+/// `-a`.
+pub fn neg<T: Number>(a: &Array<T>) -> Array<T> {
+    a.map(|a| a.neg())
+}
+
+/// `|a|`.
+pub fn abs<T: Number>(a: &Array<T>) -> Array<T> {
+    a.map(|a| match a.widen() {
+        Wide::Int(value) => T::narrow(Wide::Int(value.abs())),
+        Wide::Float(value) => T::narrow(Wide::Float(value.abs())),
+    })
+}
+
+/// -1, 0 or 1.
+pub fn sign<T: Number>(a: &Array<T>) -> Array<T> {
+    a.map(|a| match a.widen() {
+        Wide::Int(value) => T::narrow(Wide::Int(value.signum())),
+        Wide::Float(value) if value == 0.0 || value.is_nan() => *a,
+        Wide::Float(value) => T::narrow(Wide::Float(value.signum())),
+    })
+}
+
+/// The largest whole number that is not larger.
+pub fn floor<T: Number>(a: &Array<T>) -> Array<T> {
+    whole(a, f64::floor)
+}
+
+/// The smallest whole number that is not smaller.
+pub fn ceil<T: Number>(a: &Array<T>) -> Array<T> {
+    whole(a, f64::ceil)
+}
+
+/// The nearest whole number, halves to the even one.
+pub fn round<T: Number>(a: &Array<T>) -> Array<T> {
+    whole(a, f64::round_ties_even)
+}
+
+/// The square root.
+pub fn sqrt<T: Number>(a: &Array<T>) -> Array<T> {
+    a.map(|a| a.through(f64::sqrt))
+}
+
+/// The natural exponential.
+pub fn exp<T: Number>(a: &Array<T>) -> Array<T> {
+    a.map(|a| a.through(f64::exp))
+}
+
+/// The natural logarithm.
+pub fn log<T: Number>(a: &Array<T>) -> Array<T> {
+    a.map(|a| a.through(f64::ln))
+}
+
+/// The smaller of two; not a number if either is not.
+pub(super) fn smaller<T: Number>(a: T, b: T) -> T {
+    if a.is_nan() || a < b { a } else { b }
+}
+
+/// The larger of two; not a number if either is not.
+pub(super) fn larger<T: Number>(a: T, b: T) -> T {
+    if a.is_nan() || a > b { a } else { b }
+}
+
+fn whole<T: Number>(a: &Array<T>, round: fn(f64) -> f64) -> Array<T> {
+    a.map(|a| match a.widen() {
+        Wide::Int(_) => *a,
+        Wide::Float(_) => a.through(round),
+    })
+}
+
+/// A negative power of an integer is a fraction, of which ONNX keeps the whole part.
+fn power<T: Number>(base: T, exponent: Wide) -> T {
+    match (base.widen(), exponent) {
+        (Wide::Int(_), Wide::Int(exponent @ 0..)) => repeated(base, exponent),
+        (Wide::Int(base), Wide::Int(exponent)) => {
+            T::narrow(Wide::Float((base as f64).powf(exponent as f64)))
+        }
+        (Wide::Int(base), Wide::Float(exponent)) => {
+            T::narrow(Wide::Float((base as f64).powf(exponent)))
+        }
+        (Wide::Float(base), Wide::Int(exponent)) => {
+            T::narrow(Wide::Float(base.powf(exponent as f64)))
+        }
+        (Wide::Float(base), Wide::Float(exponent)) => T::narrow(Wide::Float(base.powf(exponent))),
+    }
+}
+
+/// Powers by squaring, which wrap as repeated multiplication does.
+fn repeated<T: Number>(mut base: T, mut exponent: i128) -> T {
+    let mut product = T::ONE;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            product = product.mul(base);
+        }
+        base = base.mul(base);
+        exponent /= 2;
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector<T: Clone>(data: &[T]) -> Array<T> {
+        Array::vector(data)
+    }
+
+    #[test]
+    fn integer_division_cuts_off_toward_zero() {
+        let quotient = div(&vector(&[-7i64, 7, 8]), &Array::scalar(2));
+        assert_eq!(quotient.data(), [-3, 3, 4]);
+    }
+
+    #[test]
+    fn both_kinds_of_mod_differ_in_the_sign() {
+        let (a, b) = (vector(&[-7i64, 7]), vector(&[3, -3]));
+        assert_eq!(modulo(&a, &b).data(), [2, -2]);
+        assert_eq!(remainder(&a, &b).data(), [-1, 1]);
+    }
+
+    #[test]
+    fn the_larger_of_nan_and_a_number_is_nan() {
+        let nan = Array::scalar(f32::NAN);
+        assert!(max(&nan, &Array::scalar(1.0)).item().is_nan());
+        assert!(min(&Array::scalar(1.0), &nan).item().is_nan());
+    }
+
+    #[test]
+    fn integer_powers_are_exact() {
+        let base = vector(&[3i64, -2, 2]);
+        assert_eq!(
+            pow(&base, &vector(&[39i64, 3, -1])).data(),
+            [4052555153018976267, -8, 0]
+        );
+        assert_eq!(pow(&vector(&[2.0f32]), &vector(&[-1i64])).data(), [0.5]);
+    }
+
+    #[test]
+    fn rounding_goes_to_the_even_one() {
+        assert_eq!(
+            round(&vector(&[0.5f32, 1.5, -2.5])).data(),
+            [0.0, 2.0, -2.0]
+        );
+        assert_eq!(floor(&vector(&[-0.5f64])).data(), [-1.0]);
+        assert_eq!(ceil(&vector(&[i64::MAX])).data(), [i64::MAX]);
+    }
+
+    #[test]
+    fn the_sign_of_zero_is_zero() {
+        assert_eq!(sign(&vector(&[-3i64, 0, 3])).data(), [-1, 0, 1]);
+        assert_eq!(abs(&vector(&[-3i8, i8::MIN])).data(), [3, i8::MIN]);
+    }
+}

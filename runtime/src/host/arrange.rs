@@ -1,0 +1,156 @@
+//! Moving elements about.
+
+use super::{broadcast, place, shape, stretched};
+use crate::Array;
+
+/// The arrays one after the other along `axis`.
+pub fn concat<T: Clone>(arrays: &[&Array<T>], axis: usize) -> Array<T> {
+    let mut shape = arrays
+        .first()
+        .map_or(vec![0], |array| array.shape().to_vec());
+    shape[axis] = arrays.iter().map(|array| array.shape()[axis]).sum();
+    Array::from_fn(shape, |index| {
+        let mut index = index.to_vec();
+        for array in arrays {
+            match index[axis].checked_sub(array.shape()[axis]) {
+                Some(beyond) => index[axis] = beyond,
+                None => return array[index.as_slice()].clone(),
+            }
+        }
+        unreachable!("the sizes add up to the sum")
+    })
+}
+
+/// The slices of `array` at `indices` along `axis`; negative indices count from the end.
+pub fn gather<T: Clone>(array: &Array<T>, indices: &Array<i64>, axis: usize) -> Array<T> {
+    let (before, after) = (&array.shape()[..axis], &array.shape()[axis + 1..]);
+    let size = array.shape()[axis];
+    let last = axis + indices.rank();
+    Array::from_fn([before, indices.shape(), after].concat(), |index| {
+        let at = place(indices[&index[axis..last]], size);
+        array[[&index[..axis], &[at], &index[last..]].concat().as_slice()].clone()
+    })
+}
+
+/// The elements in a new shape, where 0 stands for the size on that axis, unless `allow_zero`, and
+/// -1 for what is left.
+pub fn reshape<T: Clone>(array: &Array<T>, sizes: &[i64], allow_zero: bool) -> Array<T> {
+    let kept = |(axis, &size): (usize, &i64)| match size {
+        0 if !allow_zero => array.shape()[axis] as i64,
+        size => size,
+    };
+    let mut sizes: Vec<i64> = sizes.iter().enumerate().map(kept).collect();
+    if let Some(open) = sizes.iter().position(|&size| size == -1) {
+        let others: i64 = sizes.iter().filter(|&&size| size != -1).product();
+        sizes[open] = (array.len() as i64).checked_div(others).unwrap_or(0);
+    }
+    Array::new(shape(&sizes), array.data().to_vec())
+}
+
+/// The array without `axes`, whose sizes are 1.
+pub fn squeeze<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
+    let sizes = array.shape().iter().enumerate();
+    let kept = sizes
+        .filter(|(axis, _)| !axes.contains(axis))
+        .map(|(_, size)| *size);
+    Array::new(kept.collect::<Vec<_>>(), array.data().to_vec())
+}
+
+/// The array with a new axis of size 1 at each of `axes` of the result.
+pub fn unsqueeze<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
+    let mut sizes = array.shape().iter();
+    let shape = (0..array.rank() + axes.len()).map(|axis| match axes.contains(&axis) {
+        true => 1,
+        false => sizes.next().copied().unwrap_or(1),
+    });
+    Array::new(shape.collect::<Vec<_>>(), array.data().to_vec())
+}
+
+/// The array whose axis `i` is axis `axes[i]` of this one.
+pub fn transpose<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
+    let shape: Vec<_> = axes.iter().map(|&axis| array.shape()[axis]).collect();
+    let mut source = vec![0; axes.len()];
+    Array::from_fn(shape, |index| {
+        for (&axis, &at) in axes.iter().zip(index) {
+            source[axis] = at;
+        }
+        array[source.as_slice()].clone()
+    })
+}
+
+/// The array broadcast together with a shape.
+pub fn expand<T: Clone>(array: &Array<T>, sizes: &[i64]) -> Array<T> {
+    let shape = broadcast(array.shape(), &shape(sizes));
+    Array::from_fn(shape, |index| stretched(array, index).clone())
+}
+
+/// The array repeated along each axis.
+pub fn tile<T: Clone>(array: &Array<T>, repeats: &[i64]) -> Array<T> {
+    let repeats = shape(repeats);
+    let sizes = array.shape().iter().zip(&repeats);
+    Array::from_fn(
+        sizes.map(|(size, times)| size * times).collect::<Vec<_>>(),
+        |index| {
+            let inside = index.iter().zip(array.shape()).map(|(at, size)| at % size);
+            array[inside.collect::<Vec<_>>().as_slice()].clone()
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Array<i64> {
+        Array::new([2, 3], vec![1, 2, 3, 4, 5, 6])
+    }
+
+    #[test]
+    fn concat_joins_along_an_axis() {
+        let one = Array::new([2, 1], vec![7, 8]);
+        let joined = concat(&[&grid(), &one], 1);
+        assert_eq!(joined, Array::new([2, 4], vec![1, 2, 3, 7, 4, 5, 6, 8]));
+    }
+
+    #[test]
+    fn gather_replaces_the_axis_by_the_indices() {
+        let columns = gather(&grid(), &Array::vector([-1i64, 0]), 1);
+        assert_eq!(columns, Array::new([2, 2], vec![3, 1, 6, 4]));
+        let row = gather(&grid(), &Array::scalar(1i64), 0);
+        assert_eq!(row, Array::vector([4, 5, 6]));
+    }
+
+    #[test]
+    fn reshape_fills_in_zero_and_minus_one() {
+        assert_eq!(reshape(&grid(), &[0, -1, 1], false).shape(), [2, 3, 1]);
+        let empty = Array::<i64>::new([0, 3], vec![]);
+        assert_eq!(reshape(&empty, &[3, 0], true).shape(), [3, 0]);
+        assert_eq!(reshape(&Array::scalar(1), &[-1], false).shape(), [1]);
+    }
+
+    #[test]
+    fn squeeze_undoes_unsqueeze() {
+        let wide = unsqueeze(&grid(), &[0, 3]);
+        assert_eq!(wide.shape(), [1, 2, 3, 1]);
+        assert_eq!(squeeze(&wide, &[0, 3]), grid());
+    }
+
+    #[test]
+    fn transpose_permutes_the_axes() {
+        let turned = transpose(&grid(), &[1, 0]);
+        assert_eq!(turned, Array::new([3, 2], vec![1, 4, 2, 5, 3, 6]));
+    }
+
+    #[test]
+    fn expand_may_keep_a_larger_size() {
+        let column = Array::new([2, 1], vec![1, 2]);
+        assert_eq!(expand(&column, &[2]), Array::new([2, 2], vec![1, 1, 2, 2]));
+        assert_eq!(expand(&column, &[1, 1]), column);
+    }
+
+    #[test]
+    fn tile_repeats_each_axis() {
+        let tiled = tile(&Array::new([1, 2], vec![1, 2]), &[2, 2]);
+        assert_eq!(tiled, Array::new([2, 4], vec![1, 2, 1, 2, 1, 2, 1, 2]));
+    }
+}

@@ -1,0 +1,81 @@
+//! Between the host and a device.
+
+use burn::tensor::kind::Basic;
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use onnx_embed_kernels::dtype::lowered;
+
+use super::Scalar;
+use crate::Array;
+use crate::convert::{convert, elements, with_shape};
+
+/// The values of a tensor of ONNX rank `rank`, which for a scalar is 0 though its tensor has one
+/// axis.
+pub fn to_host<T: Scalar, const D: usize, K: Basic>(tensor: Tensor<D, K>, rank: usize) -> Array<T> {
+    array(tensor.into_data(), rank)
+}
+
+/// A float tensor of the values, of one element for a scalar.
+pub fn to_device<T: Scalar, const D: usize>(array: &Array<T>, device: &Device) -> Tensor<D> {
+    let (data, dtype) = lower::<T>(array, D, device);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// An integer tensor of the values, of one element for a scalar.
+pub fn to_device_int<T: Scalar, const D: usize>(
+    array: &Array<T>,
+    device: &Device,
+) -> Tensor<D, Int> {
+    let (data, dtype) = lower::<T>(array, D, device);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// A boolean tensor of the values, of one element for a scalar.
+pub fn to_device_bool<const D: usize>(array: &Array<bool>, device: &Device) -> Tensor<D, Bool> {
+    let (data, dtype) = lower::<bool>(array, D, device);
+    Tensor::from_data(data, (device, dtype))
+}
+
+fn array<T: Scalar>(data: TensorData, rank: usize) -> Array<T> {
+    let shape = match rank {
+        0 => Vec::new(),
+        _ => data.shape().to_vec(),
+    };
+    Array::new(shape, elements(data))
+}
+
+fn lower<T: Scalar>(array: &Array<T>, rank: usize, device: &Device) -> (TensorData, DType) {
+    let dtype = lowered(device, T::dtype());
+    let data = TensorData::new(array.data().to_vec(), array.shape());
+    (with_shape(convert(data, dtype), rank), dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scalar_has_one_axis_on_the_device_alone() {
+        let device = Device::flex();
+        let tensor: Tensor<1, Int> = to_device_int(&Array::scalar(7i64), &device);
+        assert_eq!((tensor.dims(), tensor.dtype()), ([1], DType::I64));
+        assert_eq!(to_host::<i64, 1, _>(tensor, 0), Array::scalar(7));
+    }
+
+    #[test]
+    fn values_and_shape_survive_the_round_trip() {
+        let device = Device::flex();
+        let grid = Array::new([2, 2], vec![1.5f32, -2.0, 3.0, 4.0]);
+        let tensor: Tensor<2> = to_device(&grid, &device);
+        assert_eq!(to_host(tensor, 2), grid);
+        let truth = Array::new([1, 2], vec![true, false]);
+        let tensor: Tensor<2, Bool> = to_device_bool(&truth, &device);
+        assert_eq!(to_host(tensor, 2), truth);
+    }
+
+    #[test]
+    fn reading_widens_what_the_device_lowered() {
+        let device = Device::flex();
+        let tensor = Tensor::<1, Int>::from_data([1, 2], (&device, DType::I32));
+        assert_eq!(to_host::<i64, 1, _>(tensor, 1), Array::vector([1, 2]));
+    }
+}

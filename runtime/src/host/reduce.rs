@@ -1,0 +1,139 @@
+//! Reductions and running sums.
+
+use super::arithmetic::{larger, smaller};
+use super::{Number, Wide};
+use crate::Array;
+
+/// The sum over `axes`, which stay with size 1 if `keep`.
+pub fn reduce_sum<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
+    reduce(array, axes, keep, |values| {
+        values.into_iter().fold(T::ZERO, T::add)
+    })
+}
+
+/// The product over `axes`, which stay with size 1 if `keep`.
+pub fn reduce_prod<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
+    reduce(array, axes, keep, |values| {
+        values.into_iter().fold(T::ONE, T::mul)
+    })
+}
+
+/// The mean over `axes`, which stay with size 1 if `keep`.
+pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
+    reduce(array, axes, keep, |values| {
+        let count = T::narrow(Wide::Int(values.len() as i128));
+        values.into_iter().fold(T::ZERO, T::add).div(count)
+    })
+}
+
+/// The smallest value over `axes`, which stay with size 1 if `keep`.
+pub fn reduce_min<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
+    reduce(array, axes, keep, |values| extreme(values, smaller))
+}
+
+/// The largest value over `axes`, which stay with size 1 if `keep`.
+pub fn reduce_max<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
+    reduce(array, axes, keep, |values| extreme(values, larger))
+}
+
+/// The running sum along `axis`: without the element itself if `exclusive`, from the end if
+/// `reverse`.
+pub fn cumsum<T: Number>(
+    array: &Array<T>,
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+) -> Array<T> {
+    let size = array.shape()[axis];
+    Array::from_fn(array.shape(), |index| {
+        let at = index[axis];
+        let summed = match (reverse, exclusive) {
+            (false, false) => 0..at + 1,
+            (false, true) => 0..at,
+            (true, false) => at..size,
+            (true, true) => at + 1..size,
+        };
+        let mut index = index.to_vec();
+        summed.fold(T::ZERO, |sum, at| {
+            index[axis] = at;
+            sum.add(array[index.as_slice()])
+        })
+    })
+}
+
+fn reduce<T: Number>(
+    array: &Array<T>,
+    axes: &[usize],
+    keep: bool,
+    fold: impl Fn(Vec<T>) -> T,
+) -> Array<T> {
+    let sizes = |inside: bool| {
+        let sizes = array.shape().iter().enumerate();
+        let size = move |(axis, size): (usize, &usize)| {
+            if axes.contains(&axis) == inside {
+                *size
+            } else {
+                1
+            }
+        };
+        sizes.map(size).collect::<Vec<_>>()
+    };
+    let reduced = Array::from_fn(sizes(false), |outer| {
+        let values = Array::from_fn(sizes(true), |inner| {
+            let index: Vec<_> = outer.iter().zip(inner).map(|(a, b)| a + b).collect();
+            array[index.as_slice()]
+        });
+        fold(values.into_data())
+    });
+    match keep {
+        true => reduced,
+        false => super::squeeze(&reduced, axes),
+    }
+}
+
+#[track_caller]
+fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T) -> T {
+    let extreme = values.into_iter().reduce(pick);
+    extreme.expect("the least and the greatest of no values are not defined")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Array<i64> {
+        Array::new([2, 3], vec![1, 2, 3, 4, 5, 6])
+    }
+
+    #[test]
+    fn reduced_axes_go_or_stay_with_size_one() {
+        assert_eq!(reduce_sum(&grid(), &[1], false), Array::vector([6, 15]));
+        assert_eq!(
+            reduce_sum(&grid(), &[0], true),
+            Array::new([1, 3], vec![5, 7, 9])
+        );
+        assert_eq!(reduce_prod(&grid(), &[0, 1], false), Array::scalar(720));
+    }
+
+    #[test]
+    fn extremes_are_taken_per_row() {
+        assert_eq!(reduce_max(&grid(), &[1], false).data(), [3, 6]);
+        assert_eq!(reduce_min(&grid(), &[0], false).data(), [1, 2, 3]);
+        assert_eq!(reduce_mean(&grid(), &[1], false).data(), [2, 5]);
+    }
+
+    #[test]
+    fn the_product_of_nothing_is_one() {
+        let empty = Array::<i64>::vector([]);
+        assert_eq!(reduce_prod(&empty, &[0], false), Array::scalar(1));
+    }
+
+    #[test]
+    fn running_sums_go_both_ways() {
+        let array = Array::vector([1i64, 2, 3]);
+        assert_eq!(cumsum(&array, 0, false, false).data(), [1, 3, 6]);
+        assert_eq!(cumsum(&array, 0, true, false).data(), [0, 1, 3]);
+        assert_eq!(cumsum(&array, 0, false, true).data(), [6, 5, 3]);
+        assert_eq!(cumsum(&array, 0, true, true).data(), [5, 3, 0]);
+    }
+}

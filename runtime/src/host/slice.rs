@@ -1,0 +1,86 @@
+//! ONNX's `Slice`.
+
+use crate::Array;
+
+/// Every `steps[i]`th element from `starts[i]` up to `ends[i]` along `axes[i]`.
+///
+/// Negative starts and ends count from the end, and both are limited to the axis; a negative step
+/// goes backward.
+pub fn slice<T: Clone>(
+    array: &Array<T>,
+    starts: &[i64],
+    ends: &[i64],
+    axes: &[usize],
+    steps: &[i64],
+) -> Array<T> {
+    let mut places: Vec<Vec<usize>> = array
+        .shape()
+        .iter()
+        .map(|&size| (0..size).collect())
+        .collect();
+    for (i, &axis) in axes.iter().enumerate() {
+        places[axis] = along(array.shape()[axis], starts[i], ends[i], steps[i]);
+    }
+    let shape: Vec<_> = places.iter().map(Vec::len).collect();
+    Array::from_fn(shape, |index| {
+        let source = index.iter().zip(&places).map(|(&at, places)| places[at]);
+        array[source.collect::<Vec<_>>().as_slice()].clone()
+    })
+}
+
+/// The places of one axis that a slice takes.
+#[track_caller]
+fn along(size: usize, start: i64, end: i64, step: i64) -> Vec<usize> {
+    assert_ne!(step, 0, "a slice cannot have a step of 0");
+    let size = size as i64;
+    let counted = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+    let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
+    let mut at = counted(start).clamp(first.max(0).min(last.max(0)), last.max(0));
+    let end = counted(end).clamp(first, last);
+    let mut places = Vec::new();
+    while at < size && if step > 0 { at < end } else { at > end } {
+        places.push(at as usize);
+        at = at.saturating_add(step);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digits(start: i64, end: i64, step: i64) -> Vec<i64> {
+        let array = Array::vector([0i64, 1, 2, 3, 4]);
+        slice(&array, &[start], &[end], &[0], &[step]).into_data()
+    }
+
+    #[test]
+    fn starts_and_ends_are_limited_to_the_axis() {
+        assert_eq!(digits(1, i64::MAX, 1), [1, 2, 3, 4]);
+        assert_eq!(digits(-100, -3, 1), [0, 1]);
+        assert!(digits(7, 9, 1).is_empty());
+        assert!(digits(3, 1, 1).is_empty());
+    }
+
+    #[test]
+    fn a_negative_step_goes_backward() {
+        assert_eq!(digits(-1, i64::MIN, -2), [4, 2, 0]);
+        assert_eq!(digits(100, 1, -1), [4, 3, 2]);
+        assert_eq!(digits(0, i64::MIN, -1), [0]);
+        assert_eq!(digits(-100, i64::MIN, -1), [0]);
+    }
+
+    #[test]
+    fn axes_that_are_not_named_stay_whole() {
+        let grid = Array::new([2, 2], vec![1, 2, 3, 4]);
+        let column = slice(&grid, &[1], &[2], &[1], &[1]);
+        assert_eq!(column, Array::new([2, 1], vec![2, 4]));
+    }
+
+    #[test]
+    fn an_empty_axis_gives_nothing() {
+        let empty = Array::<i64>::vector([]);
+        assert_eq!(slice(&empty, &[0], &[5], &[0], &[1]).shape(), [0]);
+        assert_eq!(slice(&empty, &[-1], &[-9], &[0], &[-1]).shape(), [0]);
+    }
+}
