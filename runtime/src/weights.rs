@@ -1,0 +1,242 @@
+//! Weights out of the bytes of model files.
+
+mod check;
+mod decode;
+mod fingerprint;
+mod float8;
+mod open;
+mod packed;
+
+use std::collections::HashMap;
+
+use burn::module::Param;
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use onnx_embed_kernels::dtype::lowered;
+
+use crate::convert::{convert, elements, with_shape};
+use crate::host::Scalar;
+use crate::{Array, ElementType};
+
+/// Where the weights of a model lie, as the macro found them.
+#[derive(Debug)]
+pub struct Table {
+    /// The `.onnx` file, then its external data files.
+    pub files: &'static [File],
+    pub entries: &'static [Entry],
+}
+
+/// One file that a model was compiled from.
+#[derive(Debug)]
+pub struct File {
+    /// For an external data file, its path relative to the model's folder.
+    pub name: &'static str,
+    pub length: usize,
+    /// FNV-1a of the bytes after the last part of any weight.
+    pub tail: u64,
+}
+
+/// One weight.
+#[derive(Debug)]
+pub struct Entry {
+    pub name: &'static str,
+    pub dtype: ElementType,
+    pub shape: &'static [usize],
+    /// Where its bytes lie; one after the other they make up the weight.
+    pub parts: &'static [Part],
+    pub encoding: Encoding,
+}
+
+/// A run of bytes of a weight.
+#[derive(Debug)]
+pub struct Part {
+    /// Its file's place in [`Table::files`].
+    pub file: usize,
+    pub start: usize,
+    pub length: usize,
+    /// FNV-1a of the bytes of the file between the furthest end of the parts before this one, by
+    /// start and then by place in the table, and this one's start; of nothing if the parts touch or
+    /// overlap.
+    pub gap: u64,
+}
+
+/// How a weight is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Little endian, packed below 8 bits, as in `raw_data`, packed `float_data` and `double_data`.
+    Raw,
+    /// Varints, as in packed `int32_data`, `int64_data` and `uint64_data`: of numbers, of the bits
+    /// of 16- and 8-bit floats, or of bytes into which smaller types are packed.
+    Varint,
+    /// Whole protobuf records of one repeated field, tags included: `string_data`, or an
+    /// attribute's `floats`, `ints` or `strings`.
+    Records,
+}
+
+/// The weights of one model on their way to a device.
+pub struct Weights<'a> {
+    entries: HashMap<&'static str, &'static Entry>,
+    files: &'a [&'a [u8]],
+    device: Device,
+}
+
+impl<'a> Weights<'a> {
+    /// The weights that `table` finds in `files`.
+    pub fn new(table: &'static Table, files: &'a [&'a [u8]], device: &Device) -> Self {
+        let entries = table.entries.iter().map(|entry| (entry.name, entry));
+        Self {
+            entries: entries.collect(),
+            files,
+            device: device.clone(),
+        }
+    }
+
+    /// The device that the weights go to.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A weight that training changes; a scalar becomes a tensor of one element.
+    pub fn float<const D: usize>(&self, name: &str) -> Param<Tensor<D>> {
+        Param::from_tensor(self.tensor(name))
+    }
+
+    /// A float weight that training leaves alone, or that goes into an expression.
+    pub fn tensor<const D: usize>(&self, name: &str) -> Tensor<D> {
+        let (data, dtype) = self.lowered(name, D);
+        self.device.memory_persistent_allocations(data, |data| {
+            Tensor::from_data(data, (&self.device, dtype))
+        })
+    }
+
+    /// An integer weight.
+    pub fn int<const D: usize>(&self, name: &str) -> Tensor<D, Int> {
+        let (data, dtype) = self.lowered(name, D);
+        self.device.memory_persistent_allocations(data, |data| {
+            Tensor::from_data(data, (&self.device, dtype))
+        })
+    }
+
+    /// A boolean weight.
+    pub fn boolean<const D: usize>(&self, name: &str) -> Tensor<D, Bool> {
+        let (data, dtype) = self.lowered(name, D);
+        self.device.memory_persistent_allocations(data, |data| {
+            Tensor::from_data(data, (&self.device, dtype))
+        })
+    }
+
+    /// A weight that stays on the host.
+    pub fn array<T: Scalar>(&self, name: &str) -> Array<T> {
+        let shape = self.entry(name).shape;
+        Array::new(shape, elements(self.tensor_data(name)))
+    }
+
+    /// A weight of strings.
+    pub fn strings(&self, name: &str) -> Array<String> {
+        let entry = self.entry(name);
+        Array::new(entry.shape, sound(name, decode::strings(entry, self.files)))
+    }
+
+    /// A weight in the dtype that carries its type, and in its own rank.
+    pub fn tensor_data(&self, name: &str) -> TensorData {
+        sound(name, decode::numbers(self.entry(name), self.files))
+    }
+
+    fn entry(&self, name: &str) -> &'static Entry {
+        match self.entries.get(name) {
+            Some(entry) => entry,
+            None => panic!("the model has no weight `{name}`"),
+        }
+    }
+
+    fn lowered(&self, name: &str, rank: usize) -> (TensorData, DType) {
+        let data = self.tensor_data(name);
+        let dtype = lowered(&self.device, data.dtype());
+        (with_shape(convert(data, dtype), rank), dtype)
+    }
+}
+
+/// What the macro or [`Table::check`] has seen to be readable.
+fn sound<T>(name: &str, decoded: Result<T, &'static str>) -> T {
+    match decoded {
+        Ok(value) => value,
+        Err(reason) => panic!("weight `{name}` {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static TABLE: Table = Table {
+        files: &[],
+        entries: &[
+            Entry {
+                name: "fc.weight",
+                dtype: ElementType::Float32,
+                shape: &[1, 2],
+                parts: &[at(1, 8)],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "axis",
+                dtype: ElementType::Int64,
+                shape: &[],
+                parts: &[at(9, 10)],
+                encoding: Encoding::Varint,
+            },
+            Entry {
+                name: "mask",
+                dtype: ElementType::Bool,
+                shape: &[2],
+                parts: &[at(19, 2)],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "words",
+                dtype: ElementType::String,
+                shape: &[2],
+                parts: &[at(21, 3), at(24, 2)],
+                encoding: Encoding::Records,
+            },
+        ],
+    };
+
+    const fn at(start: usize, length: usize) -> Part {
+        Part {
+            file: 0,
+            start,
+            length,
+            gap: 0,
+        }
+    }
+
+    /// A byte that puts the rest out of line, 1.5 and -2.0, -1 as a varint, false and true, "a" and
+    /// "".
+    const FILE: &[u8] = b"#\x00\x00\xc0\x3f\x00\x00\x00\xc0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01\x32\x01a\x32\x00";
+
+    #[test]
+    fn weights_arrive_on_the_device_in_their_dtype() {
+        let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
+        let weight = weights.float::<2>("fc.weight");
+        assert_eq!(weight.val().into_data(), TensorData::from([[1.5f32, -2.0]]));
+        let mask = weights.boolean::<1>("mask");
+        assert_eq!(mask.into_data(), TensorData::from([false, true]));
+    }
+
+    #[test]
+    fn a_scalar_has_one_axis_on_the_device_alone() {
+        let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
+        assert_eq!(
+            weights.int::<1>("axis").into_data(),
+            TensorData::from([-1i64])
+        );
+        assert_eq!(weights.array::<i64>("axis"), Array::scalar(-1));
+        assert_eq!(weights.tensor_data("axis").rank(), 0);
+    }
+
+    #[test]
+    fn strings_stay_on_the_host() {
+        let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
+        assert_eq!(weights.strings("words").data(), ["a", ""]);
+    }
+}

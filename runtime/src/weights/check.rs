@@ -1,0 +1,153 @@
+//! Whether files are those that a model was compiled from.
+
+use super::fingerprint::fnv1a;
+use super::{Encoding, Entry, File, Part, Table, decode};
+use crate::{ElementType, Error};
+
+impl Table {
+    /// Whether `files` are the compiled ones, apart from the values of the weights.
+    pub fn check(&self, files: &[&[u8]]) -> Result<(), Error> {
+        if files.len() != self.files.len() {
+            return Err(Error::FileCount {
+                expected: self.files.len(),
+                found: files.len(),
+            });
+        }
+        for (i, (file, bytes)) in self.files.iter().zip(files).enumerate() {
+            check_file(file, bytes, &self.parts(i))?;
+        }
+        self.entries
+            .iter()
+            .try_for_each(|entry| check_entry(entry, files))
+    }
+
+    /// The parts that lie in one file, with the names of their weights, in order.
+    fn parts(&self, file: usize) -> Vec<(&'static str, &'static Part)> {
+        let of = |entry: &'static Entry| entry.parts.iter().map(|part| (entry.name, part));
+        let all = self.entries.iter().flat_map(of);
+        let mut parts: Vec<_> = all.filter(|(_, part)| part.file == file).collect();
+        parts.sort_by_key(|(_, part)| part.start);
+        parts
+    }
+}
+
+fn check_file(file: &File, bytes: &[u8], parts: &[(&'static str, &Part)]) -> Result<(), Error> {
+    if bytes.len() != file.length {
+        return Err(Error::FileLength {
+            file: file.name,
+            expected: file.length,
+            found: bytes.len(),
+        });
+    }
+    let differs = |before| Error::FileDiffers {
+        file: file.name,
+        before,
+    };
+    let mut seen = 0;
+    for (name, part) in parts {
+        let gap = bytes.get(seen..part.start).unwrap_or_default();
+        if fnv1a(gap) != part.gap {
+            return Err(differs(Some(*name)));
+        }
+        seen = seen.max(part.start + part.length);
+    }
+    match fnv1a(bytes.get(seen..).unwrap_or_default()) == file.tail {
+        true => Ok(()),
+        false => Err(differs(None)),
+    }
+}
+
+/// Varints and records may be shorter or longer than those that were compiled though their bytes
+/// are as many.
+fn check_entry(entry: &Entry, files: &[&[u8]]) -> Result<(), Error> {
+    let decoded = match (entry.encoding, entry.dtype) {
+        (Encoding::Raw, _) => Ok(()),
+        (_, ElementType::String) => decode::strings(entry, files).map(drop),
+        _ => decode::numbers(entry, files).map(drop),
+    };
+    decoded.map_err(|reason| Error::BadWeight {
+        name: entry.name,
+        reason,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `head` `[1, 2]` `mid` `[3, 4]` `end`, where the second weight is written as varints.
+    const FILE: &[u8] = b"head\x01\x02mid\x03\x04end";
+
+    fn table() -> Table {
+        let part = |start, gap: &[u8]| Part {
+            file: 0,
+            start,
+            length: 2,
+            gap: fnv1a(gap),
+        };
+        let entry = |name, part: Part, encoding| Entry {
+            name,
+            dtype: ElementType::UInt8,
+            shape: &[2],
+            parts: Box::leak(Box::new([part])),
+            encoding,
+        };
+        Table {
+            files: Box::leak(Box::new([File {
+                name: "m.onnx",
+                length: FILE.len(),
+                tail: fnv1a(b"end"),
+            }])),
+            entries: Box::leak(Box::new([
+                entry("b", part(9, b"mid"), Encoding::Varint),
+                entry("a", part(4, b"head"), Encoding::Raw),
+            ])),
+        }
+    }
+
+    fn complaint(file: &[u8]) -> String {
+        table().check(&[file]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn other_values_of_the_weights_are_welcome() {
+        table().check(&[FILE]).unwrap();
+        table().check(&[b"head\xff\xfemid\x07\x08end"]).unwrap();
+    }
+
+    #[test]
+    fn another_length_is_told() {
+        assert_eq!(
+            complaint(b"head"),
+            "`m.onnx` has 4 bytes, the model was compiled from 14"
+        );
+    }
+
+    #[test]
+    fn a_difference_is_told_by_the_weight_after_it() {
+        assert_eq!(
+            complaint(b"head\x01\x02MID\x03\x04end"),
+            "`m.onnx` differs from the compiled model just before weight `b`"
+        );
+        assert_eq!(
+            complaint(b"head\x01\x02mid\x03\x04END"),
+            "`m.onnx` differs from the compiled model after its last weight"
+        );
+    }
+
+    #[test]
+    fn varints_must_be_as_many_as_before() {
+        assert_eq!(
+            complaint(b"head\x01\x02mid\x83\x04end"),
+            "weight `b` does not have as many values as its shape says"
+        );
+    }
+
+    #[test]
+    fn every_file_must_be_given() {
+        assert_eq!(
+            table().check(&[]).unwrap_err().to_string(),
+            "0 files are given, the model was compiled from 1"
+        );
+    }
+}

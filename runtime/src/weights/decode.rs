@@ -1,0 +1,229 @@
+//! From stored bytes to numbers and strings.
+
+use std::borrow::Cow;
+
+use burn::tensor::{Element, Shape, TensorData};
+use bytemuck::{AnyBitPattern, NoUninit, pod_collect_to_vec};
+use half::{bf16, f16};
+
+use super::{Encoding, Entry, float8, packed};
+use crate::ElementType;
+
+const _: () = assert!(
+    cfg!(target_endian = "little"),
+    "weights are copied as they are stored, in little endian"
+);
+
+/// The values of a weight in the dtype that carries them.
+pub fn numbers(entry: &Entry, files: &[&[u8]]) -> Result<TensorData, &'static str> {
+    let stored = joined(entry, files)?;
+    let bytes = match entry.encoding {
+        Encoding::Raw => stored,
+        Encoding::Varint => Cow::Owned(packed::varints(&stored, width(entry.dtype))?),
+        Encoding::Records => Cow::Owned(packed::records(&stored, width(entry.dtype))?),
+    };
+    let count: usize = entry.shape.iter().product();
+    match bytes.len() == (count * entry.dtype.bits()).div_ceil(8) {
+        true => typed(&bytes, entry.dtype, count, entry.shape),
+        false => Err("does not have as many values as its shape says"),
+    }
+}
+
+/// The strings of a weight; what is not UTF-8 in them is replaced.
+pub fn strings(entry: &Entry, files: &[&[u8]]) -> Result<Vec<String>, &'static str> {
+    let stored = joined(entry, files)?;
+    let texts = packed::texts(&stored)?;
+    match texts.len() == entry.shape.iter().product::<usize>() {
+        true => Ok(texts),
+        false => Err("does not have as many strings as its shape says"),
+    }
+}
+
+/// The stored bytes: a slice of the file if they lie together.
+fn joined<'a>(entry: &Entry, files: &[&'a [u8]]) -> Result<Cow<'a, [u8]>, &'static str> {
+    let part = |i: usize| {
+        let part = &entry.parts[i];
+        let file = files.get(part.file)?;
+        file.get(part.start..part.start.checked_add(part.length)?)
+    };
+    let parts: Option<Vec<_>> = (0..entry.parts.len()).map(part).collect();
+    match parts.ok_or("lies outside of its file")?.as_slice() {
+        [] => Ok(Cow::Borrowed(&[])),
+        [bytes] => Ok(Cow::Borrowed(bytes)),
+        parts => Ok(Cow::Owned(parts.concat())),
+    }
+}
+
+/// Bytes that one stored number takes; smaller types come packed into bytes.
+fn width(dtype: ElementType) -> usize {
+    dtype.bits().div_ceil(8)
+}
+
+/// The one copy, into memory that is aligned for the dtype.
+fn typed(
+    bytes: &[u8],
+    dtype: ElementType,
+    count: usize,
+    shape: &[usize],
+) -> Result<TensorData, &'static str> {
+    use ElementType::*;
+    let small =
+        |decode: fn(u8) -> f32| data(bytes.iter().map(|&byte| decode(byte)).collect(), shape);
+    Ok(match dtype {
+        Float32 => aligned::<f32>(bytes, shape),
+        Float64 => aligned::<f64>(bytes, shape),
+        Float16 => aligned::<f16>(bytes, shape),
+        BFloat16 => aligned::<bf16>(bytes, shape),
+        Int64 => aligned::<i64>(bytes, shape),
+        Int32 => aligned::<i32>(bytes, shape),
+        Int16 => aligned::<i16>(bytes, shape),
+        Int8 => aligned::<i8>(bytes, shape),
+        UInt64 => aligned::<u64>(bytes, shape),
+        UInt32 => aligned::<u32>(bytes, shape),
+        UInt16 => aligned::<u16>(bytes, shape),
+        UInt8 => aligned::<u8>(bytes, shape),
+        Bool => data(bytes.iter().map(|&byte| byte != 0).collect(), shape),
+        Float8E4M3FN => small(float8::e4m3fn),
+        Float8E4M3FNUZ => small(float8::e4m3fnuz),
+        Float8E5M2 => small(float8::e5m2),
+        Float8E5M2FNUZ => small(float8::e5m2fnuz),
+        Float8E8M0 => small(float8::e8m0),
+        Float4E2M1 => {
+            let codes = packed::fields(bytes, 4, count);
+            data(codes.map(float8::e2m1).collect(), shape)
+        }
+        UInt4 => data(packed::fields(bytes, 4, count).collect::<Vec<u8>>(), shape),
+        UInt2 => data(packed::fields(bytes, 2, count).collect::<Vec<u8>>(), shape),
+        Int4 => data(
+            packed::fields(bytes, 4, count)
+                .map(|code| signed(code, 4))
+                .collect(),
+            shape,
+        ),
+        Int2 => data(
+            packed::fields(bytes, 2, count)
+                .map(|code| signed(code, 2))
+                .collect(),
+            shape,
+        ),
+        String | Complex64 | Complex128 => return Err("is of a type that no tensor holds"),
+    })
+}
+
+fn aligned<T: Element + AnyBitPattern + NoUninit>(bytes: &[u8], shape: &[usize]) -> TensorData {
+    data(pod_collect_to_vec::<u8, T>(bytes), shape)
+}
+
+fn data<T: Element>(values: Vec<T>, shape: &[usize]) -> TensorData {
+    TensorData::new(values, Shape::from(shape.to_vec()))
+}
+
+/// A two's complement number of `bits` bits.
+fn signed(code: u8, bits: u32) -> i8 {
+    ((code << (8 - bits)) as i8) >> (8 - bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Part;
+    use super::*;
+    use burn::tensor::DType;
+
+    fn decoded(
+        dtype: ElementType,
+        encoding: Encoding,
+        shape: &'static [usize],
+        file: &[u8],
+    ) -> TensorData {
+        let part = Part {
+            file: 0,
+            start: 0,
+            length: file.len(),
+            gap: 0,
+        };
+        let entry = Entry {
+            name: "w",
+            dtype,
+            shape,
+            parts: Box::leak(Box::new([part])),
+            encoding,
+        };
+        numbers(&entry, &[file]).unwrap()
+    }
+
+    #[test]
+    fn numbers_below_a_byte_fill_it_from_its_low_end() {
+        let int4 = decoded(ElementType::Int4, Encoding::Raw, &[3], &[0x8f, 0x07]);
+        assert_eq!(int4, TensorData::from([-1i8, -8, 7]));
+        let uint2 = decoded(ElementType::UInt2, Encoding::Raw, &[4], &[0b11_10_01_00]);
+        assert_eq!(uint2, TensorData::from([0u8, 1, 2, 3]));
+        let float4 = decoded(ElementType::Float4E2M1, Encoding::Raw, &[2], &[0x97]);
+        assert_eq!(float4, TensorData::from([6.0f32, -0.5]));
+    }
+
+    #[test]
+    fn varints_carry_the_bits_of_half_floats() {
+        let halves = decoded(
+            ElementType::Float16,
+            Encoding::Varint,
+            &[2],
+            b"\x80\x78\x80\x80\x02",
+        );
+        assert_eq!(halves.dtype(), DType::F16);
+        assert_eq!(halves, TensorData::from([f16::ONE, f16::NEG_ZERO]));
+    }
+
+    #[test]
+    fn attributes_are_read_with_their_tags() {
+        let floats = decoded(
+            ElementType::Float32,
+            Encoding::Records,
+            &[2],
+            b"\x3d\x00\x00\x80\x3f\x3d\x00\x00\x00\x40",
+        );
+        assert_eq!(floats, TensorData::from([1.0f32, 2.0]));
+        let ints = decoded(
+            ElementType::Int64,
+            Encoding::Records,
+            &[2],
+            b"\x40\x05\x40\x80\x01",
+        );
+        assert_eq!(ints, TensorData::from([5i64, 128]));
+    }
+
+    #[test]
+    fn a_weight_of_several_parts_is_put_together() {
+        let part = |start| Part {
+            file: 0,
+            start,
+            length: 2,
+            gap: 0,
+        };
+        let entry = Entry {
+            name: "w",
+            dtype: ElementType::UInt16,
+            shape: &[2],
+            parts: Box::leak(Box::new([part(3), part(0)])),
+            encoding: Encoding::Raw,
+        };
+        let data = numbers(&entry, &[&[1, 0, 9, 2, 0]]).unwrap();
+        assert_eq!(data, TensorData::from([2u16, 1]));
+    }
+
+    #[test]
+    fn a_part_outside_of_the_file_is_an_error() {
+        let entry = Entry {
+            name: "w",
+            dtype: ElementType::UInt8,
+            shape: &[1],
+            parts: &[Part {
+                file: 0,
+                start: usize::MAX,
+                length: 1,
+                gap: 0,
+            }],
+            encoding: Encoding::Raw,
+        };
+        assert_eq!(numbers(&entry, &[&[]]), Err("lies outside of its file"));
+    }
+}
