@@ -1,0 +1,24 @@
+//! What expansions of `onnx_model!` call.
+//!
+//! It changes with the macro, without notice.
+
+pub use crate::anchor::Anchor;
+pub use crate::inputs::take;
+pub use crate::outputs::put;
+pub use onnx_embed_kernels as ops;
+
+pub mod constant {
+    pub use crate::constant::*;
+}
+
+pub mod entry {
+    pub use crate::entry::*;
+}
+
+pub mod host {
+    pub use crate::host::*;
+}
+
+pub mod weights {
+    pub use crate::weights::*;
+}

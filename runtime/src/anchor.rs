@@ -1,0 +1,37 @@
+//! The device of a model that has no weights.
+
+use burn::module::Module;
+use burn::tensor::{DType, Device, Tensor};
+
+/// A tensor of one element that goes where its model goes and is left out of records and training.
+#[derive(Module, Debug)]
+pub struct Anchor {
+    tensor: Tensor<1>,
+}
+
+impl Anchor {
+    /// An anchor on `device`.
+    pub fn new(device: &Device) -> Self {
+        Self {
+            tensor: Tensor::zeros([1], (device, DType::F32)),
+        }
+    }
+
+    /// The device that the model is on now.
+    pub fn device(&self) -> Device {
+        self.tensor.device()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anchor_knows_its_device_and_has_no_parameters() {
+        let anchor = Anchor::new(&Device::flex());
+        assert_eq!(anchor.device(), Device::flex());
+        assert_eq!(anchor.num_params(), 0);
+        assert!(anchor.into_record().is_empty());
+    }
+}

@@ -1,0 +1,67 @@
+//! Small tensors that the macro writes out.
+
+use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
+use onnx_embed_kernels::dtype::lowered;
+
+use crate::ElementType;
+use crate::convert::convert;
+
+/// A float tensor of `values`, in the dtype that carries `dtype`.
+pub fn float<const D: usize>(
+    device: &Device,
+    dtype: ElementType,
+    shape: [usize; D],
+    values: &[f64],
+) -> Tensor<D> {
+    let data = TensorData::new(values.to_vec(), Shape::from(shape));
+    let (data, dtype) = carried(data, dtype, device);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// An integer tensor of `values`, in the dtype that carries `dtype`.
+pub fn int<const D: usize>(
+    device: &Device,
+    dtype: ElementType,
+    shape: [usize; D],
+    values: &[i64],
+) -> Tensor<D, Int> {
+    let data = TensorData::new(values.to_vec(), Shape::from(shape));
+    let (data, dtype) = carried(data, dtype, device);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// A boolean tensor of `values`.
+pub fn boolean<const D: usize>(
+    device: &Device,
+    shape: [usize; D],
+    values: &[bool],
+) -> Tensor<D, Bool> {
+    let data = TensorData::new(values.to_vec(), Shape::from(shape));
+    Tensor::from_data(data, device)
+}
+
+fn carried(data: TensorData, dtype: ElementType, device: &Device) -> (TensorData, DType) {
+    let carrier = dtype.carrier().unwrap_or(data.dtype());
+    let dtype = lowered(device, carrier);
+    (convert(data, dtype), dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    #[test]
+    fn a_constant_has_the_dtype_that_it_names() {
+        let device = Device::flex();
+        let half = float(&device, ElementType::Float16, [2], &[1.0, 0.5]);
+        assert_eq!(
+            half.into_data(),
+            TensorData::from([1.0, 0.5].map(f16::from_f32))
+        );
+        let nibble = int(&device, ElementType::Int4, [1, 1], &[-8]);
+        assert_eq!(nibble.into_data(), TensorData::from([[-8i8]]));
+        let mask = boolean(&device, [1], &[true]);
+        assert_eq!(mask.into_data(), TensorData::from([true]));
+    }
+}

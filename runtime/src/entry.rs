@@ -1,0 +1,162 @@
+//! Checks on entry to a typed `forward`.
+
+use burn::tensor::{FloatDType, Int, IntDType, Tensor};
+use onnx_embed_kernels::dtype::lowered;
+
+use crate::{ElementType, Error, Size};
+
+/// The named sizes that the inputs of one call have.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    seen: Vec<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    size: &'static str,
+    input: &'static str,
+    value: usize,
+}
+
+impl Sizes {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether an input of shape `found` is what `expected` says, and agrees with the inputs
+    /// checked before.
+    pub fn check(
+        &mut self,
+        input: &'static str,
+        found: &[usize],
+        expected: &'static [Size],
+    ) -> Result<(), Error> {
+        if found.len() != expected.len() {
+            return Err(Error::WrongRank {
+                name: input,
+                expected,
+                found: found.to_vec(),
+            });
+        }
+        for (axis, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+            match expected {
+                Size::Fixed(expected) if expected != found => {
+                    return Err(Error::WrongSize {
+                        name: input,
+                        axis,
+                        expected,
+                        found,
+                    });
+                }
+                Size::Named(size) => self.note(size, input, found)?,
+                Size::Fixed(_) | Size::Unknown => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The size called `name`, which some input checked before has.
+    ///
+    /// # Panics
+    ///
+    /// If none has.
+    #[track_caller]
+    pub fn size(&self, name: &str) -> usize {
+        match self.seen.iter().find(|seen| seen.size == name) {
+            Some(seen) => seen.value,
+            None => panic!("no input has a size `{name}`"),
+        }
+    }
+
+    fn note(&mut self, size: &'static str, input: &'static str, value: usize) -> Result<(), Error> {
+        match self.seen.iter().find(|seen| seen.size == size) {
+            Some(seen) if seen.value != value => Err(Error::UnequalSizes {
+                size,
+                first: (seen.input, seen.value),
+                second: (input, value),
+            }),
+            Some(_) => Ok(()),
+            None => {
+                self.seen.push(Seen { size, input, value });
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The tensor in the dtype that carries `dtype` on its device.
+pub fn float<const D: usize>(tensor: Tensor<D>, dtype: ElementType) -> Tensor<D> {
+    match dtype.carrier() {
+        Some(carrier) => {
+            let held = lowered(&tensor.device(), carrier);
+            tensor.cast(FloatDType::from(held))
+        }
+        None => tensor,
+    }
+}
+
+/// The tensor in the dtype that carries `dtype` on its device.
+pub fn int<const D: usize>(tensor: Tensor<D, Int>, dtype: ElementType) -> Tensor<D, Int> {
+    match dtype.carrier() {
+        Some(carrier) => {
+            let held = lowered(&tensor.device(), carrier);
+            tensor.cast(IntDType::from(held))
+        }
+        None => tensor,
+    }
+}
+
+/// The value, or a panic with the error as its message.
+#[track_caller]
+pub fn expect<T>(result: Result<T, Error>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::{DType, Device};
+
+    #[test]
+    fn a_named_size_is_known_after_the_check() {
+        let mut sizes = Sizes::new();
+        sizes
+            .check("x", &[2, 3], &[Size::Named("batch"), Size::Fixed(3)])
+            .unwrap();
+        assert_eq!(sizes.size("batch"), 2);
+    }
+
+    #[test]
+    fn inputs_that_disagree_are_both_named() {
+        let mut sizes = Sizes::new();
+        sizes.check("ids", &[2], &[Size::Named("batch")]).unwrap();
+        let error = sizes
+            .check("mask", &[3], &[Size::Named("batch")])
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "size `batch` is 2 in `ids` but 3 in `mask`"
+        );
+    }
+
+    #[test]
+    fn a_fixed_size_must_match() {
+        let error = Sizes::new().check("x", &[1, 4], &[Size::Unknown, Size::Fixed(3)]);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "`x` has size 4 on axis 1, the model takes 3"
+        );
+    }
+
+    #[test]
+    fn an_input_of_burns_default_dtype_becomes_the_models() {
+        let device = Device::flex();
+        let ids = Tensor::<1, Int>::from_data([1, 2], (&device, DType::I32));
+        assert_eq!(int(ids, ElementType::Int64).dtype(), DType::I64);
+        let x = Tensor::<1>::from_data([1.5], (&device, DType::F32));
+        assert_eq!(float(x, ElementType::Float16).dtype(), DType::F16);
+    }
+}

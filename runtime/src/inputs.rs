@@ -1,0 +1,205 @@
+//! Named values as typed inputs.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use half::{bf16, f16};
+use onnx_embed_kernels::dtype::lowered;
+
+use crate::convert::{convert, elements, with_shape};
+use crate::host::Scalar;
+use crate::{Array, Error, Key, Value, Values};
+
+/// What an input of a typed `forward` is made from.
+pub trait Input: Sized {
+    /// The input, if `value` is of its kind.
+    fn from_value(value: Value, device: &Device) -> Option<Self>;
+
+    /// What stands for an input that is left out.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// Takes the input called `name` out of `values`, which
+/// [`Signature::check`](crate::Signature::check) has seen.
+pub fn take<T: Input>(
+    values: &mut Values,
+    name: &'static str,
+    device: &Device,
+) -> Result<T, Error> {
+    let input = match values.remove(name) {
+        Some(value) => T::from_value(value, device),
+        None => T::absent(),
+    };
+    input.ok_or(Error::MissingInput { name, inputs: &[] })
+}
+
+impl<const D: usize> Input for Tensor<D> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        let (data, dtype) = data(value, D, device)?;
+        Some(Tensor::from_data(data, (device, dtype)))
+    }
+}
+
+impl<const D: usize> Input for Tensor<D, Int> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        let (data, dtype) = data(value, D, device)?;
+        Some(Tensor::from_data(data, (device, dtype)))
+    }
+}
+
+impl<const D: usize> Input for Tensor<D, Bool> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        let (data, dtype) = data(value, D, device)?;
+        Some(Tensor::from_data(data, (device, dtype)))
+    }
+}
+
+macro_rules! host_inputs {
+    ($($scalar:ty)*) => {$(
+        impl Input for Array<$scalar> {
+            fn from_value(value: Value, _: &Device) -> Option<Self> {
+                numbers(value)
+            }
+        }
+
+        impl Input for $scalar {
+            fn from_value(value: Value, _: &Device) -> Option<Self> {
+                only(numbers(value)?)
+            }
+        }
+    )*};
+}
+
+host_inputs!(bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
+
+impl Input for Array<String> {
+    fn from_value(value: Value, _: &Device) -> Option<Self> {
+        match value {
+            Value::Strings(array) => Some(array),
+            _ => None,
+        }
+    }
+}
+
+impl Input for String {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        only(Array::from_value(value, device)?)
+    }
+}
+
+impl<T: Input> Input for Vec<T> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        match value {
+            Value::Sequence(values) => values
+                .into_iter()
+                .map(|value| T::from_value(value, device))
+                .collect(),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Input> Input for Option<T> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        match value {
+            Value::Optional(None) => Some(None),
+            Value::Optional(Some(value)) => T::from_value(*value, device).map(Some),
+            _ => None,
+        }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Input> Input for BTreeMap<i64, T> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        map(value, device, |key| match key {
+            Key::Int(key) => Some(key),
+            Key::Text(_) => None,
+        })
+    }
+}
+
+impl<T: Input> Input for BTreeMap<String, T> {
+    fn from_value(value: Value, device: &Device) -> Option<Self> {
+        map(value, device, |key| match key {
+            Key::Int(_) => None,
+            Key::Text(key) => Some(key),
+        })
+    }
+}
+
+fn data(value: Value, rank: usize, device: &Device) -> Option<(TensorData, DType)> {
+    let Value::Tensor(data) = value else {
+        return None;
+    };
+    let dtype = lowered(device, data.dtype());
+    let data = with_shape(convert(data, dtype), rank);
+    (data.rank() == rank).then_some((data, dtype))
+}
+
+fn numbers<T: Scalar>(value: Value) -> Option<Array<T>> {
+    match value {
+        Value::Tensor(data) => Some(Array::new(data.shape().to_vec(), elements(data))),
+        _ => None,
+    }
+}
+
+fn only<T>(array: Array<T>) -> Option<T> {
+    let mut values = array.into_data().into_iter();
+    values.next().filter(|_| values.len() == 0)
+}
+
+fn map<K: Ord, T: Input>(
+    value: Value,
+    device: &Device,
+    key: impl Fn(Key) -> Option<K>,
+) -> Option<BTreeMap<K, T>> {
+    let Value::Map(map) = value else { return None };
+    let entries = map.into_iter();
+    entries
+        .map(|(k, value)| Some((key(k)?, T::from_value(value, device)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(value: impl Into<Value>) -> Values {
+        Values::from([("x", value.into())])
+    }
+
+    #[test]
+    fn a_scalar_may_be_a_number_or_a_tensor() {
+        let device = Device::flex();
+        let scalar = || TensorData::new(vec![7i64], burn::tensor::Shape::from([0; 0]));
+        let number: i64 = take(&mut one(scalar()), "x", &device).unwrap();
+        assert_eq!(number, 7);
+        let tensor: Tensor<1, Int> = take(&mut one(scalar()), "x", &device).unwrap();
+        assert_eq!(tensor.into_data(), TensorData::from([7i64]));
+    }
+
+    #[test]
+    fn containers_hold_what_their_items_are() {
+        let device = Device::flex();
+        let item = || Value::from(TensorData::from([1.5f32]));
+        let sequence: Vec<Tensor<1>> = take(&mut one(vec![item(), item()]), "x", &device).unwrap();
+        assert_eq!(sequence.len(), 2);
+        let map = BTreeMap::from([(Key::Int(3), item())]);
+        let map: BTreeMap<i64, Array<f32>> = take(&mut one(map), "x", &device).unwrap();
+        assert_eq!(map[&3].data(), [1.5]);
+    }
+
+    #[test]
+    fn only_an_optional_may_be_absent() {
+        let device = Device::flex();
+        let absent: Option<i64> = take(&mut Values::new(), "x", &device).unwrap();
+        assert_eq!(absent, None);
+        assert!(take::<i64>(&mut Values::new(), "x", &device).is_err());
+    }
+}

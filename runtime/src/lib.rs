@@ -1,0 +1,31 @@
+//! ONNX models inside Rust programs.
+//!
+//! [`onnx_model!`] reads an ONNX file while a crate compiles and becomes a typed [`burn`] module
+//! with the weights inside the binary.
+
+mod anchor;
+mod array;
+mod constant;
+mod convert;
+mod element_type;
+mod entry;
+mod error;
+mod host;
+mod inputs;
+mod model;
+mod outputs;
+mod signature;
+mod value;
+mod weights;
+
+#[doc(hidden)]
+pub mod __private;
+
+pub use array::Array;
+pub use burn;
+pub use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+pub use element_type::ElementType;
+pub use error::Error;
+pub use model::OnnxModel;
+pub use signature::{Kind, Port, Signature, Size};
+pub use value::{Key, Value, Values};

@@ -1,0 +1,166 @@
+//! Typed outputs as named values.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::kind::Basic;
+use burn::tensor::{Shape, Tensor, TensorData};
+use half::{bf16, f16};
+
+use crate::convert::{convert, with_shape};
+use crate::{Array, Error, Key, Kind, Port, Value, Values};
+
+/// What an output of a typed `forward` is turned into a value from.
+pub trait Output {
+    /// The value, in the dtype and rank that the model declares; an error says why the device
+    /// cannot be read.
+    fn into_value(self, kind: &Kind) -> Result<Value, String>;
+}
+
+/// Puts an output under its name.
+pub fn put<T: Output>(values: &mut Values, port: &Port, output: T) -> Result<(), Error> {
+    match output.into_value(&port.kind) {
+        Ok(value) => {
+            values.insert(port.name, value);
+            Ok(())
+        }
+        Err(reason) => Err(Error::Output {
+            name: port.name,
+            reason,
+        }),
+    }
+}
+
+impl<const D: usize, K: Basic> Output for Tensor<D, K> {
+    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+        match self.try_into_data() {
+            Ok(data) => Ok(Value::Tensor(declared(data, kind))),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+macro_rules! host_outputs {
+    ($($scalar:ty)*) => {$(
+        impl Output for Array<$scalar> {
+            fn into_value(self, kind: &Kind) -> Result<Value, String> {
+                let (shape, data) = self.into_parts();
+                let data = TensorData::new(data, Shape::from(shape));
+                Ok(Value::Tensor(declared(data, kind)))
+            }
+        }
+
+        impl Output for $scalar {
+            fn into_value(self, kind: &Kind) -> Result<Value, String> {
+                Array::scalar(self).into_value(kind)
+            }
+        }
+    )*};
+}
+
+host_outputs!(bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
+
+impl Output for Array<String> {
+    fn into_value(self, _: &Kind) -> Result<Value, String> {
+        Ok(Value::Strings(self))
+    }
+}
+
+impl Output for String {
+    fn into_value(self, _: &Kind) -> Result<Value, String> {
+        Ok(Value::Strings(Array::scalar(self)))
+    }
+}
+
+impl<T: Output> Output for Vec<T> {
+    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+        let item = match kind {
+            Kind::Sequence(item) => item,
+            other => other,
+        };
+        let values = self.into_iter().map(|value| value.into_value(item));
+        Ok(Value::Sequence(values.collect::<Result<_, _>>()?))
+    }
+}
+
+impl<T: Output> Output for Option<T> {
+    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+        let item = match kind {
+            Kind::Optional(item) => item,
+            other => other,
+        };
+        let value = self.map(|value| value.into_value(item)).transpose()?;
+        Ok(Value::Optional(value.map(Box::new)))
+    }
+}
+
+impl<K: Into<Key>, T: Output> Output for BTreeMap<K, T> {
+    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+        let item = match kind {
+            Kind::Map { value, .. } => value,
+            other => other,
+        };
+        let entries = self
+            .into_iter()
+            .map(|(key, value)| Ok((key.into(), value.into_value(item)?)));
+        Ok(Value::Map(entries.collect::<Result<_, String>>()?))
+    }
+}
+
+/// The data in the dtype and rank that a tensor's kind declares.
+fn declared(data: TensorData, kind: &Kind) -> TensorData {
+    match kind {
+        Kind::Tensor { dtype, sizes } => match dtype.carrier() {
+            Some(carrier) => with_shape(convert(data, carrier), sizes.len()),
+            None => data,
+        },
+        _ => data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ElementType, Size};
+    use burn::tensor::{DType, Device, Int};
+
+    const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> Kind {
+        Kind::Tensor { dtype, sizes }
+    }
+
+    fn value(output: impl Output, kind: Kind) -> Value {
+        let mut values = Values::new();
+        put(&mut values, &Port { name: "y", kind }, output).unwrap();
+        values.remove("y").unwrap()
+    }
+
+    #[test]
+    fn an_output_has_the_declared_dtype_whatever_the_device_holds() {
+        let held = Tensor::<1, Int>::from_data([1, 2], (&Device::flex(), DType::I32));
+        let value = value(held, tensor(ElementType::Int64, &[Size::Unknown]));
+        assert_eq!(value, TensorData::from([1i64, 2]).into());
+    }
+
+    #[test]
+    fn a_scalar_has_no_axes() {
+        let held = Tensor::<1>::from_data([2.0], (&Device::flex(), DType::F32));
+        let scalar = value(held, tensor(ElementType::Float32, &[]));
+        assert_eq!(scalar.tensor().unwrap().rank(), 0);
+        assert_eq!(value(2.0f32, tensor(ElementType::Float32, &[])), scalar);
+    }
+
+    #[test]
+    fn containers_hold_what_their_items_are() {
+        const ITEM: Kind = tensor(ElementType::Int64, &[]);
+        let item = |n: i64| value(n, ITEM);
+        let sequence = value(vec![1i64, 2], Kind::Sequence(&ITEM));
+        assert_eq!(sequence, vec![item(1), item(2)].into());
+        let optional = value(Some(1i64), Kind::Optional(&ITEM));
+        assert_eq!(optional, Value::Optional(Some(Box::new(item(1)))));
+        let map = BTreeMap::from([("a".to_string(), 1i64)]);
+        let kind = Kind::Map {
+            key: ElementType::String,
+            value: &ITEM,
+        };
+        assert_eq!(value(map, kind).map().unwrap()[&"a".into()], item(1));
+    }
+}
