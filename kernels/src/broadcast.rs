@@ -1,0 +1,91 @@
+//! Expand, and two operands brought to one shape.
+
+use burn::tensor::{Tensor, kind::Basic};
+
+use crate::shape::{empty, reshape};
+
+/// ONNX Expand: each size of `shape` is the result's, but a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
+///
+/// # Panics
+/// If `x` has more axes than `shape`, or a size of `x` is neither 1 nor the wanted one.
+pub fn expand<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    shape: [usize; D2],
+) -> Tensor<D2, K> {
+    assert!(D <= D2, "cannot expand {:?} to {shape:?}", x.dims());
+    let mut dims = [1; D2];
+    dims[D2 - D..].copy_from_slice(&x.dims());
+    to_shape(reshape(x, dims), common(dims, shape))
+}
+
+/// Both operands in the shape that they broadcast to.
+pub fn together<const D: usize, K: Basic, L: Basic>(
+    a: Tensor<D, K>,
+    b: Tensor<D, L>,
+) -> (Tensor<D, K>, Tensor<D, L>) {
+    let shape = common(a.dims(), b.dims());
+    (to_shape(a, shape), to_shape(b, shape))
+}
+
+/// The shape that two shapes broadcast to.
+///
+/// # Panics
+/// If two sizes differ and neither is 1.
+pub fn common<const D: usize>(a: [usize; D], b: [usize; D]) -> [usize; D] {
+    std::array::from_fn(|axis| match (a[axis], b[axis]) {
+        (1, size) | (size, 1) => size,
+        (size, other) if size == other => size,
+        _ => panic!("shapes {a:?} and {b:?} do not broadcast at axis {axis}"),
+    })
+}
+
+/// `x` repeated along its axes of size 1 to `shape`, which it must broadcast to.
+pub fn to_shape<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
+    if x.dims() == shape {
+        x
+    } else if shape.contains(&0) {
+        empty(&x, shape)
+    } else {
+        x.expand(shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Int, TensorData};
+
+    use super::*;
+    use crate::testing::{bool, int, same};
+
+    #[test]
+    fn a_one_in_the_shape_keeps_the_size() {
+        let x = int::<2>([[1i64], [2], [3]]);
+        same(expand(x.clone(), [3, 1]), [[1i64], [2], [3]]);
+        same(expand(x, [1, 2]), [[1i64, 1], [2, 2], [3, 3]]);
+    }
+
+    #[test]
+    fn axes_are_added_in_front() {
+        let x = bool::<1>([true, false]);
+        same(expand(x, [2, 2]), [[true, false], [true, false]]);
+        let x = int::<2>([[1i32], [2]]);
+        same(
+            expand(x, [2, 1, 2]),
+            [[[1i32, 1], [2, 2]], [[1, 1], [2, 2]]],
+        );
+    }
+
+    #[test]
+    fn a_size_may_be_zero() {
+        let x = int::<1>([7i64]);
+        let empty = TensorData::new(Vec::<i64>::new(), [0, 1]);
+        same(expand(x, [0, 1]), empty);
+    }
+
+    #[test]
+    fn both_operands_grow() {
+        let (a, b) = together(int::<2>([[1i32, 2]]), bool::<2>([[true], [false]]));
+        same::<2, Int>(a, [[1i32, 2], [1, 2]]);
+        same(b, [[true, true], [false, false]]);
+    }
+}

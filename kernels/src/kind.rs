@@ -1,0 +1,92 @@
+//! What Burn gives to some kinds of tensor only.
+
+use burn::tensor::{
+    Bool, DType, Float, Int, IntDType, Tensor,
+    kind::{Basic, Ordered},
+};
+
+use crate::dtype::lowered;
+
+/// One of Burn's three kinds, with a way to numbers and back for the operations that booleans lack.
+pub trait AnyKind: Basic {
+    /// The kind that carries the values through arithmetic: the same, or `Int` for booleans.
+    type Number: Ordered + AnyKind;
+
+    /// The values as numbers; booleans become 0 and 1.
+    fn into_number<const D: usize>(x: Tensor<D, Self>) -> Tensor<D, Self::Number>;
+
+    /// The reverse of [`into_number`](Self::into_number).
+    fn from_number<const D: usize>(x: Tensor<D, Self::Number>) -> Tensor<D, Self>;
+
+    /// Where the values are NaN, for the kind that has one.
+    fn nan<const D: usize>(x: &Tensor<D, Self>) -> Option<Tensor<D, Bool>>;
+}
+
+impl AnyKind for Float {
+    type Number = Float;
+
+    fn into_number<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+        x
+    }
+
+    fn from_number<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+        x
+    }
+
+    fn nan<const D: usize>(x: &Tensor<D>) -> Option<Tensor<D, Bool>> {
+        Some(x.clone().is_nan())
+    }
+}
+
+impl AnyKind for Int {
+    type Number = Int;
+
+    fn into_number<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Int> {
+        x
+    }
+
+    fn from_number<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Int> {
+        x
+    }
+
+    fn nan<const D: usize>(_: &Tensor<D, Int>) -> Option<Tensor<D, Bool>> {
+        None
+    }
+}
+
+impl AnyKind for Bool {
+    type Number = Int;
+
+    fn into_number<const D: usize>(x: Tensor<D, Bool>) -> Tensor<D, Int> {
+        let dtype: IntDType = lowered(&x.device(), DType::U8).into();
+        x.cast(dtype)
+    }
+
+    fn from_number<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Bool> {
+        x.not_equal_scalar(0)
+    }
+
+    fn nan<const D: usize>(_: &Tensor<D, Bool>) -> Option<Tensor<D, Bool>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{bool, float, same};
+
+    #[test]
+    fn booleans_survive_the_way_through_numbers() {
+        let x = bool::<2>([[true, false], [false, true]]);
+        let back = Bool::from_number(Bool::into_number(x.clone()));
+        same(back, x.into_data());
+    }
+
+    #[test]
+    fn only_floats_have_nan() {
+        let x = float::<1>([f32::NAN, 1.0]);
+        same(Float::nan(&x).expect("a mask"), [true, false]);
+        assert!(Bool::nan(&bool::<1>([true])).is_none());
+    }
+}

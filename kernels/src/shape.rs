@@ -1,0 +1,49 @@
+//! Reshape, sizes of zero included.
+
+use burn::tensor::{Tensor, kind::Basic};
+
+/// The same elements in row-major order under another shape. To Burn's own `reshape` a size of 0 means "as it was".
+///
+/// # Panics
+/// If the shapes differ in their number of elements.
+pub fn reshape<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    shape: [usize; D2],
+) -> Tensor<D2, K> {
+    if shape.contains(&0) {
+        let dims = x.dims();
+        assert!(dims.contains(&0), "cannot reshape {dims:?} to {shape:?}");
+        empty(&x, shape)
+    } else {
+        x.reshape(shape)
+    }
+}
+
+/// A tensor without elements, of the dtype and on the device of `like`.
+pub fn empty<const D: usize, const D2: usize, K: Basic>(
+    like: &Tensor<D, K>,
+    shape: [usize; D2],
+) -> Tensor<D2, K> {
+    Tensor::empty(shape, (&like.device(), like.dtype()))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::testing::{int, same};
+
+    #[test]
+    fn a_size_of_zero_is_zero() {
+        let x = int::<2>(TensorData::new(Vec::<i64>::new(), [4, 0]));
+        let expected = TensorData::new(Vec::<i64>::new(), [2, 0, 3]);
+        same(reshape(x, [2, 0, 3]), expected);
+    }
+
+    #[test]
+    fn elements_keep_their_order() {
+        let x = int::<2>([[1i8, 2, 3], [4, 5, 6]]);
+        same(reshape(x, [3, 2]), [[1i8, 2], [3, 4], [5, 6]]);
+    }
+}
