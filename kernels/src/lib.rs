@@ -1,3 +1,4 @@
+pub mod arith;
 pub mod broadcast;
 pub mod cast;
 pub mod conv;
