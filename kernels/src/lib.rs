@@ -1,3 +1,4 @@
+pub mod activation;
 pub mod arith;
 pub mod broadcast;
 pub mod cast;
@@ -5,9 +6,12 @@ pub mod conv;
 pub mod dtype;
 pub mod normalize;
 pub mod pool;
+pub mod recurrent;
 pub mod shape;
 pub mod window;
 #[cfg(test)]
 mod testing;
 mod widen;
 mod kind;
+#[cfg(test)]
+mod native;

@@ -1,0 +1,47 @@
+//! RNN, GRU and LSTM over whole sequences.
+
+use burn::tensor::{Int, Tensor};
+
+mod activation;
+mod gru;
+mod lstm;
+mod rnn;
+mod sequence;
+
+pub use activation::Activation;
+pub use gru::{Gru, gru};
+pub use lstm::{Lstm, lstm};
+pub use rnn::{Rnn, rnn};
+
+/// Which way the sequence is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Reverse,
+    /// Both ways, each with its own weights: forward first.
+    Bidirectional,
+}
+
+/// The weights as ONNX lays them out; `directions` is 2 for [`Direction::Bidirectional`], else 1.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    /// `[directions, gates * hidden, input]`
+    pub input: Tensor<3>,
+    /// `[directions, gates * hidden, hidden]`
+    pub recurrent: Tensor<3>,
+    /// `[directions, 2 * gates * hidden]`: those of the input, then those of the recurrence.
+    pub bias: Option<Tensor<2>>,
+    /// `[directions, 3 * hidden]` for the input, output and forget gates of an LSTM.
+    pub peepholes: Option<Tensor<2>>,
+}
+
+/// Where the sequences begin and how long they are.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// How many steps each sequence of the batch has; all of them if absent.
+    pub lengths: Option<Tensor<1, Int>>,
+    /// Zeros if absent.
+    pub hidden: Option<Tensor<3>>,
+    /// The memory of an LSTM; zeros if absent.
+    pub cell: Option<Tensor<3>>,
+}

@@ -1,0 +1,86 @@
+//! The functions that a recurrent cell may apply.
+
+use burn::tensor::{Tensor, activation};
+
+/// An activation function with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    Affine { alpha: f32, beta: f32 },
+    Elu { alpha: f32 },
+    HardSigmoid { alpha: f32, beta: f32 },
+    LeakyRelu { alpha: f32 },
+    Relu,
+    ScaledTanh { alpha: f32, beta: f32 },
+    Sigmoid,
+    Softplus,
+    Softsign,
+    Tanh,
+    ThresholdedRelu { alpha: f32 },
+}
+
+impl Activation {
+    pub(super) fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Affine { alpha, beta } => x.mul_scalar(alpha).add_scalar(beta),
+            Self::Elu { alpha } => activation::elu(x, f64::from(alpha)),
+            Self::HardSigmoid { alpha, beta } => {
+                x.mul_scalar(alpha).add_scalar(beta).clamp(0.0, 1.0)
+            }
+            Self::LeakyRelu { alpha } => activation::leaky_relu(x, f64::from(alpha)),
+            Self::Relu => activation::relu(x),
+            Self::ScaledTanh { alpha, beta } => x.mul_scalar(beta).tanh().mul_scalar(alpha),
+            Self::Sigmoid => activation::sigmoid(x),
+            // No exponent above 0, so nothing overflows.
+            Self::Softplus => {
+                let tail = x.clone().abs().neg().exp().log1p();
+                activation::relu(x) + tail
+            }
+            Self::Softsign => x.clone() / x.abs().add_scalar(1.0),
+            Self::Tanh => x.tanh(),
+            Self::ThresholdedRelu { alpha } => {
+                let below = x.clone().lower_scalar(alpha);
+                x.mask_fill(below, 0.0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, near};
+
+    #[test]
+    fn every_function_is_the_one_of_its_formula() {
+        let alpha = 0.5;
+        let beta = 0.25;
+        let formulas: [(Activation, fn(f64) -> f64); 11] = [
+            (Activation::Affine { alpha, beta }, |x| 0.5 * x + 0.25),
+            (Activation::Elu { alpha }, |x| {
+                if x >= 0.0 { x } else { 0.5 * (x.exp() - 1.0) }
+            }),
+            (Activation::HardSigmoid { alpha, beta }, |x| {
+                (0.5 * x + 0.25).clamp(0.0, 1.0)
+            }),
+            (Activation::LeakyRelu { alpha }, |x| {
+                if x >= 0.0 { x } else { 0.5 * x }
+            }),
+            (Activation::Relu, |x| x.max(0.0)),
+            (Activation::ScaledTanh { alpha, beta }, |x| {
+                0.5 * (0.25 * x).tanh()
+            }),
+            (Activation::Sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
+            (Activation::Softplus, |x| (1.0 + x.exp()).ln()),
+            (Activation::Softsign, |x| x / (1.0 + x.abs())),
+            (Activation::Tanh, f64::tanh),
+            (Activation::ThresholdedRelu { alpha }, |x| {
+                if x >= 0.5 { x } else { 0.0 }
+            }),
+        ];
+        let points = [-30.0, -2.0, -0.5, 0.0, 0.25, 0.5, 3.0, 30.0];
+        for (function, formula) in formulas {
+            let x = float::<1>(points.map(|x| x as f32));
+            near(function.apply(x), points.map(|x| formula(x) as f32), 1e-6);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The walk over time that all recurrent operators share.
+
+use burn::tensor::{Bool, Int, Tensor};
+
+use super::{Direction, Weights};
+use crate::widen::widened;
+
+/// What is walked over, and from which `M` states.
+pub struct Sequence<const M: usize> {
+    pub x: Tensor<3>,
+    pub lengths: Option<Tensor<1, Int>>,
+    pub initial: [Option<Tensor<3>>; M],
+    pub direction: Direction,
+    pub batch_first: bool,
+}
+
+/// The weights of one direction, transposed for multiplication from the right.
+pub struct Pass {
+    /// 0 is the first direction that the weights name.
+    pub index: usize,
+    pub recurrent: Tensor<2>,
+    /// The last columns of the recurrent bias, if [`Sequence::walk`] was told to keep some apart.
+    pub bias: Option<Tensor<2>>,
+    pub peepholes: Option<Tensor<2>>,
+    input: Tensor<2>,
+    input_bias: Option<Tensor<2>>,
+}
+
+impl<const M: usize> Sequence<M> {
+    /// Applies `step` to the projected input of every time and the states before it; the first state is the output.
+    ///
+    /// The projected input holds the biases, except for the last `apart` columns of the recurrent one.
+    pub fn walk(
+        self,
+        weights: Weights,
+        apart: usize,
+        step: impl Fn(&Pass, Tensor<2>, [Tensor<2>; M]) -> [Tensor<2>; M],
+    ) -> (Tensor<4>, [Tensor<3>; M]) {
+        let dtype = self.x.dtype();
+        let hidden = weights.recurrent.dims()[2];
+        let x = self.time_first(widened(self.x.clone()));
+        let [times, batch, _] = x.dims();
+        assert!(times > 0, "a sequence has at least one step");
+        let initial = self.initial.clone();
+        let initial = initial.map(|state| state.map(|state| self.time_first(widened(state))));
+        let active = self
+            .lengths
+            .clone()
+            .map(|lengths| active(lengths, times, hidden));
+
+        let (mut outputs, mut lasts) = (Vec::new(), Vec::new());
+        for (index, reversed) in self.direction.passes() {
+            let pass = Pass::new(&weights, index, apart);
+            let projected = pass.project(x.clone());
+            let mut states = initial.each_ref().map(|state| match state {
+                Some(state) => of_direction(state, index),
+                None => Tensor::zeros([batch, hidden], (&x.device(), x.dtype())),
+            });
+            let mut output = Vec::with_capacity(times);
+            for time in 0..times {
+                let time = if reversed { times - 1 - time } else { time };
+                let input = projected.clone().narrow(0, time, 1).squeeze_dim(0);
+                let next = step(&pass, input, states.clone());
+                match &active {
+                    None => {
+                        output.push(next[0].clone());
+                        states = next;
+                    }
+                    Some(active) => {
+                        let now: Tensor<2, Bool> = active.clone().narrow(0, time, 1).squeeze_dim(0);
+                        output.push(next[0].clone().mask_fill(now.clone().bool_not(), 0.0));
+                        let mut next = next.into_iter();
+                        states = states.map(|old| match next.next() {
+                            Some(new) => old.mask_where(now.clone(), new),
+                            None => old,
+                        });
+                    }
+                }
+            }
+            if reversed {
+                output.reverse();
+            }
+            outputs.push(Tensor::stack::<3>(output, 0));
+            lasts.push(states);
+        }
+
+        let y = Tensor::stack::<4>(outputs, 1).cast(dtype);
+        let y = if self.batch_first {
+            y.permute([2, 0, 1, 3])
+        } else {
+            y
+        };
+        let last = core::array::from_fn(|state| {
+            let directions = lasts.iter().map(|states| states[state].clone()).collect();
+            self.time_first(Tensor::stack::<3>(directions, 0).cast(dtype))
+        });
+        (y, last)
+    }
+
+    /// Exchanges the batch and the leading axis if the batch is leading or shall lead.
+    fn time_first(&self, x: Tensor<3>) -> Tensor<3> {
+        if self.batch_first {
+            x.swap_dims(0, 1)
+        } else {
+            x
+        }
+    }
+}
+
+impl Direction {
+    /// The index of each pass in the weights, and whether it goes back in time.
+    fn passes(self) -> Vec<(usize, bool)> {
+        match self {
+            Self::Forward => vec![(0, false)],
+            Self::Reverse => vec![(0, true)],
+            Self::Bidirectional => vec![(0, false), (1, true)],
+        }
+    }
+}
+
+impl Pass {
+    fn new(weights: &Weights, index: usize, apart: usize) -> Self {
+        let row = |bias: &Tensor<2>| widened(bias.clone().narrow(0, index, 1));
+        let transposed = |weights| widened(of_direction(weights, index)).transpose();
+        let columns = weights.input.dims()[1];
+        let (input_bias, bias) = match weights.bias.as_ref().map(row) {
+            None => (None, None),
+            Some(both) => {
+                let ours = both.clone().narrow(1, 0, columns);
+                let recurrent = both.narrow(1, columns, columns);
+                if apart == 0 {
+                    (Some(ours + recurrent), None)
+                } else {
+                    let joint = columns - apart;
+                    let sum =
+                        ours.clone().narrow(1, 0, joint) + recurrent.clone().narrow(1, 0, joint);
+                    let rest = ours.narrow(1, joint, apart);
+                    (
+                        Some(Tensor::cat(vec![sum, rest], 1)),
+                        Some(recurrent.narrow(1, joint, apart)),
+                    )
+                }
+            }
+        };
+        Self {
+            index,
+            recurrent: transposed(&weights.recurrent),
+            bias,
+            peepholes: weights.peepholes.as_ref().map(row),
+            input: transposed(&weights.input),
+            input_bias,
+        }
+    }
+
+    fn project(&self, x: Tensor<3>) -> Tensor<3> {
+        let [times, batch, features] = x.dims();
+        let rows = x
+            .reshape([times * batch, features])
+            .matmul(self.input.clone());
+        let rows = match &self.input_bias {
+            Some(bias) => rows + bias.clone(),
+            None => rows,
+        };
+        let columns = rows.dims()[1];
+        rows.reshape([times, batch, columns])
+    }
+}
+
+/// The `index`-th of `count` equal parts of the columns.
+pub fn part(x: &Tensor<2>, index: usize, count: usize) -> Tensor<2> {
+    let width = x.dims()[1] / count;
+    x.clone().narrow(1, index * width, width)
+}
+
+/// Bounds what goes into an activation function.
+pub fn clipped(x: Tensor<2>, clip: Option<f32>) -> Tensor<2> {
+    match clip {
+        Some(clip) => x.clamp(-clip, clip),
+        None => x,
+    }
+}
+
+fn of_direction(x: &Tensor<3>, index: usize) -> Tensor<2> {
+    x.clone().narrow(0, index, 1).squeeze_dim(0)
+}
+
+/// `[times, batch, hidden]`: whether each sequence still runs.
+fn active(lengths: Tensor<1, Int>, times: usize, hidden: usize) -> Tensor<3, Bool> {
+    let batch = lengths.dims()[0];
+    let options = (&lengths.device(), lengths.dtype());
+    let times_column = Tensor::<1, Int>::arange(0..times as i64, options)
+        .reshape([times, 1])
+        .expand([times, batch]);
+    lengths
+        .reshape([1, batch])
+        .expand([times, batch])
+        .greater(times_column)
+        .reshape([times, batch, 1])
+        .expand([times, batch, hidden])
+}
