@@ -3,6 +3,7 @@ pub mod arith;
 pub mod broadcast;
 pub mod cast;
 pub mod conv;
+pub mod conv_transpose;
 pub mod dtype;
 pub mod normalize;
 pub mod pool;
