@@ -2,7 +2,7 @@
 //!
 //! It changes with the macro, without notice.
 
-pub use crate::anchor::Anchor;
+pub use crate::anchor::{Anchor, device};
 pub use crate::inputs::take;
 pub use crate::outputs::put;
 pub use onnx_embed_kernels as ops;

@@ -16,11 +16,11 @@ impl Anchor {
             tensor: Tensor::zeros([1], (device, DType::F32)),
         }
     }
+}
 
-    /// The device that the model is on now.
-    pub fn device(&self) -> Device {
-        self.tensor.device()
-    }
+/// The device that a model is on, which has weights or an anchor.
+pub fn device(model: &impl Module) -> Device {
+    model.devices().into_iter().next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn an_anchor_knows_its_device_and_has_no_parameters() {
         let anchor = Anchor::new(&Device::flex());
-        assert_eq!(anchor.device(), Device::flex());
+        assert_eq!(device(&anchor), Device::flex());
         assert_eq!(anchor.num_params(), 0);
         assert!(anchor.into_record().is_empty());
     }

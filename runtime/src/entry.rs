@@ -24,7 +24,7 @@ impl Sizes {
     }
 
     /// Whether an input of shape `found` is what `expected` says, and agrees with the inputs
-    /// checked before.
+    /// checked before. The tensor of a scalar has the one size `Size::Fixed(1)`.
     pub fn check(
         &mut self,
         input: &'static str,

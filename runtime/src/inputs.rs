@@ -1,6 +1,7 @@
 //! Named values as typed inputs.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use half::{bf16, f16};
@@ -8,7 +9,7 @@ use onnx_embed_kernels::dtype::lowered;
 
 use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
-use crate::{Array, Error, Key, Value, Values};
+use crate::{Array, Error, Key, Port, Value, Values};
 
 /// What an input of a typed `forward` is made from.
 pub trait Input: Sized {
@@ -21,18 +22,27 @@ pub trait Input: Sized {
     }
 }
 
-/// Takes the input called `name` out of `values`, which
-/// [`Signature::check`](crate::Signature::check) has seen.
+/// Takes an input out by its name.
 pub fn take<T: Input>(
     values: &mut Values,
-    name: &'static str,
+    port: &'static Port,
     device: &Device,
 ) -> Result<T, Error> {
-    let input = match values.remove(name) {
-        Some(value) => T::from_value(value, device),
-        None => T::absent(),
-    };
-    input.ok_or(Error::MissingInput { name, inputs: &[] })
+    let name = port.name;
+    match values.remove(name) {
+        Some(value) => {
+            let found = value.description();
+            T::from_value(value, device).ok_or(Error::WrongKind {
+                name,
+                expected: port.kind,
+                found,
+            })
+        }
+        None => T::absent().ok_or(Error::MissingInput {
+            name,
+            inputs: slice::from_ref(port),
+        }),
+    }
 }
 
 impl<const D: usize> Input for Tensor<D> {
@@ -169,37 +179,54 @@ fn map<K: Ord, T: Input>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ElementType, Kind};
+    use burn::tensor::Shape;
 
-    fn one(value: impl Into<Value>) -> Values {
-        Values::from([("x", value.into())])
+    const X: Port = Port {
+        name: "x",
+        kind: Kind::Tensor {
+            dtype: ElementType::Int64,
+            sizes: &[],
+        },
+    };
+
+    fn taken<T: Input>(value: impl Into<Value>) -> Result<T, String> {
+        let mut values = Values::from([("x", value.into())]);
+        take(&mut values, &X, &Device::flex()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_scalar_may_be_a_number_or_a_tensor() {
-        let device = Device::flex();
-        let scalar = || TensorData::new(vec![7i64], burn::tensor::Shape::from([0; 0]));
-        let number: i64 = take(&mut one(scalar()), "x", &device).unwrap();
-        assert_eq!(number, 7);
-        let tensor: Tensor<1, Int> = take(&mut one(scalar()), "x", &device).unwrap();
+        let scalar = || TensorData::new(vec![7i64], Shape::from([0; 0]));
+        assert_eq!(taken::<i64>(scalar()), Ok(7));
+        let tensor = taken::<Tensor<1, Int>>(scalar()).unwrap();
         assert_eq!(tensor.into_data(), TensorData::from([7i64]));
     }
 
     #[test]
     fn containers_hold_what_their_items_are() {
-        let device = Device::flex();
         let item = || Value::from(TensorData::from([1.5f32]));
-        let sequence: Vec<Tensor<1>> = take(&mut one(vec![item(), item()]), "x", &device).unwrap();
+        let sequence = taken::<Vec<Tensor<1>>>(vec![item(), item()]).unwrap();
         assert_eq!(sequence.len(), 2);
         let map = BTreeMap::from([(Key::Int(3), item())]);
-        let map: BTreeMap<i64, Array<f32>> = take(&mut one(map), "x", &device).unwrap();
+        let map = taken::<BTreeMap<i64, Array<f32>>>(map).unwrap();
         assert_eq!(map[&3].data(), [1.5]);
     }
 
     #[test]
     fn only_an_optional_may_be_absent() {
         let device = Device::flex();
-        let absent: Option<i64> = take(&mut Values::new(), "x", &device).unwrap();
+        let absent: Option<i64> = take(&mut Values::new(), &X, &device).unwrap();
         assert_eq!(absent, None);
-        assert!(take::<i64>(&mut Values::new(), "x", &device).is_err());
+        let missing = take::<i64>(&mut Values::new(), &X, &device).unwrap_err();
+        assert_eq!(missing.to_string(), "missing input `x` (inputs are: `x`)");
+    }
+
+    #[test]
+    fn another_kind_of_value_is_refused() {
+        assert_eq!(
+            taken::<i64>(Vec::new()),
+            Err("`x` is a sequence, the model takes int64".to_string())
+        );
     }
 }

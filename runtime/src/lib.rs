@@ -3,6 +3,8 @@
 //! [`onnx_model!`] reads an ONNX file while a crate compiles and becomes a typed [`burn`] module
 //! with the weights inside the binary.
 
+#![deny(unsafe_code)]
+
 mod anchor;
 mod array;
 mod constant;

@@ -67,6 +67,16 @@ impl Value {
             _ => None,
         }
     }
+
+    pub(crate) fn description(&self) -> &'static str {
+        match self {
+            Value::Tensor(_) => "a tensor of numbers",
+            Value::Strings(_) => "a tensor of strings",
+            Value::Sequence(_) => "a sequence",
+            Value::Optional(_) => "an optional",
+            Value::Map(_) => "a map",
+        }
+    }
 }
 
 impl Values {

@@ -212,7 +212,8 @@ mod tests {
 
     /// A byte that puts the rest out of line, 1.5 and -2.0, -1 as a varint, false and true, "a" and
     /// "".
-    const FILE: &[u8] = b"#\x00\x00\xc0\x3f\x00\x00\x00\xc0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01\x32\x01a\x32\x00";
+    const FILE: &[u8] = b"#\x00\x00\xc0\x3f\x00\x00\x00\xc0\
+        \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01\x32\x01a\x32\x00";
 
     #[test]
     fn weights_arrive_on_the_device_in_their_dtype() {

@@ -71,7 +71,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
                 check(name, value, item, &mut Sizes::new())
             })
         }
-        _ => Err(wrong_kind(name, kind, article(value))),
+        _ => Err(wrong_kind(name, kind, value.description())),
     }
 }
 
@@ -96,16 +96,6 @@ fn wrong_kind(name: &'static str, expected: &Kind, found: &'static str) -> Error
         name,
         expected: *expected,
         found,
-    }
-}
-
-fn article(value: &Value) -> &'static str {
-    match value {
-        Value::Tensor(_) => "a tensor of numbers",
-        Value::Strings(_) => "a tensor of strings",
-        Value::Sequence(_) => "a sequence",
-        Value::Optional(_) => "an optional",
-        Value::Map(_) => "a map",
     }
 }
 
