@@ -5,9 +5,11 @@ pub mod cast;
 pub mod conv;
 pub mod conv_transpose;
 pub mod dtype;
+pub mod gather;
 pub mod normalize;
 pub mod pool;
 pub mod recurrent;
+pub mod scatter;
 pub mod shape;
 pub mod window;
 #[cfg(test)]
