@@ -18,6 +18,9 @@ pub trait AnyKind: Basic {
     /// The reverse of [`into_number`](Self::into_number).
     fn from_number<const D: usize>(x: Tensor<D, Self::Number>) -> Tensor<D, Self>;
 
+    /// Where the values are not zero; NaN is not.
+    fn truth<const D: usize>(x: Tensor<D, Self>) -> Tensor<D, Bool>;
+
     /// Where the values are NaN, for the kind that has one.
     fn nan<const D: usize>(x: &Tensor<D, Self>) -> Option<Tensor<D, Bool>>;
 }
@@ -31,6 +34,10 @@ impl AnyKind for Float {
 
     fn from_number<const D: usize>(x: Tensor<D>) -> Tensor<D> {
         x
+    }
+
+    fn truth<const D: usize>(x: Tensor<D>) -> Tensor<D, Bool> {
+        x.not_equal_scalar(0)
     }
 
     fn nan<const D: usize>(x: &Tensor<D>) -> Option<Tensor<D, Bool>> {
@@ -49,6 +56,10 @@ impl AnyKind for Int {
         x
     }
 
+    fn truth<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Bool> {
+        x.not_equal_scalar(0)
+    }
+
     fn nan<const D: usize>(_: &Tensor<D, Int>) -> Option<Tensor<D, Bool>> {
         None
     }
@@ -64,6 +75,10 @@ impl AnyKind for Bool {
 
     fn from_number<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Bool> {
         x.not_equal_scalar(0)
+    }
+
+    fn truth<const D: usize>(x: Tensor<D, Bool>) -> Tensor<D, Bool> {
+        x
     }
 
     fn nan<const D: usize>(_: &Tensor<D, Bool>) -> Option<Tensor<D, Bool>> {

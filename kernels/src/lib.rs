@@ -10,6 +10,7 @@ pub mod normalize;
 pub mod pool;
 pub mod recurrent;
 pub mod scatter;
+pub mod select;
 pub mod shape;
 pub mod window;
 #[cfg(test)]
