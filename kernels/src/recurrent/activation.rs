@@ -54,7 +54,8 @@ mod tests {
     fn every_function_is_the_one_of_its_formula() {
         let alpha = 0.5;
         let beta = 0.25;
-        let formulas: [(Activation, fn(f64) -> f64); 11] = [
+        type Formula = (Activation, fn(f64) -> f64);
+        let formulas: [Formula; 11] = [
             (Activation::Affine { alpha, beta }, |x| 0.5 * x + 0.25),
             (Activation::Elu { alpha }, |x| {
                 if x >= 0.0 { x } else { 0.5 * (x.exp() - 1.0) }

@@ -1,0 +1,128 @@
+//! The coordinates of the output in the input along one axis.
+
+use super::{Coordinates, Rounding, Target};
+
+/// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbours.
+pub struct Axis {
+    pub dim: usize,
+    pub input: usize,
+    pub output: usize,
+    pub scale: f32,
+    /// Where each element of the output lies in the input.
+    pub coordinates: Vec<f32>,
+    crops: bool,
+}
+
+impl Axis {
+    /// The axes that change, those that shrink most first.
+    pub fn plan(
+        dims: &[usize],
+        axes: &[usize],
+        target: Target<'_>,
+        roi: &[f32],
+        coordinates: Coordinates,
+    ) -> Vec<Self> {
+        let crops = coordinates == Coordinates::TfCropAndResize;
+        let shared = shared_scale(dims, axes, target);
+        let mut plan = Vec::new();
+        for (place, &dim) in axes.iter().enumerate() {
+            let input = dims[dim];
+            let (scale, output, width) = match target {
+                Target::Scales(scales) => {
+                    let width = scales[place] * input as f32;
+                    (scales[place], width as usize, width)
+                }
+                Target::Sizes(sizes) => {
+                    let output = sizes[place];
+                    (output as f32 / input as f32, output, output as f32)
+                }
+                Target::NotLarger(_) | Target::NotSmaller(_) => {
+                    let width = shared * input as f32;
+                    (shared, (width + 0.5) as usize, width)
+                }
+            };
+            let crop = if crops && !roi.is_empty() {
+                (roi[place], roi[axes.len() + place])
+            } else {
+                (0.0, 1.0)
+            };
+            if output == input && scale == 1.0 && crop == (0.0, 1.0) {
+                continue;
+            }
+            let at = |index| original(coordinates, index as f32, input, output, width, scale, crop);
+            plan.push(Self {
+                dim,
+                input,
+                output,
+                scale,
+                coordinates: (0..output).map(at).collect(),
+                crops,
+            });
+        }
+        plan.sort_by(|a, b| a.scale.total_cmp(&b.scale));
+        plan
+    }
+
+    /// The input element nearest to each coordinate.
+    pub fn nearest(&self, rounding: Rounding) -> Vec<i32> {
+        let last = self.input as f32 - 1.0;
+        let round = |x: f32| match rounding {
+            Rounding::HalfDown => (x - 0.5).ceil(),
+            Rounding::HalfUp => (x + 0.5).floor(),
+            Rounding::Floor => x.floor(),
+            Rounding::Ceil => x.ceil(),
+        };
+        let index = |x: &f32| round(*x).clamp(0.0, last) as i32;
+        self.coordinates.iter().map(index).collect()
+    }
+
+    /// Whether each coordinate lies outside the input, where cropping extrapolates.
+    pub fn outside(&self) -> Vec<bool> {
+        let inside = 0.0..=self.input as f32 - 1.0;
+        let outside = |x: &f32| self.crops && !inside.contains(x);
+        self.coordinates.iter().map(outside).collect()
+    }
+}
+
+/// The scale of all axes if the aspect ratio is kept.
+fn shared_scale(dims: &[usize], axes: &[usize], target: Target<'_>) -> f32 {
+    let scales = |sizes: &[usize]| -> Vec<f32> {
+        let scale = |(size, dim): (&usize, &usize)| *size as f32 / dims[*dim] as f32;
+        sizes.iter().zip(axes).map(scale).collect()
+    };
+    match target {
+        Target::NotLarger(sizes) => scales(sizes).into_iter().fold(f32::INFINITY, f32::min),
+        Target::NotSmaller(sizes) => scales(sizes).into_iter().fold(0.0, f32::max),
+        _ => 1.0,
+    }
+}
+
+/// `width` is the size of the output before it was rounded.
+fn original(
+    coordinates: Coordinates,
+    x: f32,
+    input: usize,
+    output: usize,
+    width: f32,
+    scale: f32,
+    (begin, end): (f32, f32),
+) -> f32 {
+    let last = input as f32 - 1.0;
+    let half_pixel = (x + 0.5) / scale - 0.5;
+    match coordinates {
+        Coordinates::HalfPixel => half_pixel,
+        Coordinates::HalfPixelSymmetric => {
+            let center = input as f32 / 2.0;
+            center * (1.0 - output as f32 / width) + half_pixel
+        }
+        Coordinates::PytorchHalfPixel if output > 1 => half_pixel,
+        Coordinates::PytorchHalfPixel => 0.0,
+        Coordinates::AlignCorners if output > 1 => x * last / (width - 1.0),
+        Coordinates::AlignCorners => 0.0,
+        Coordinates::Asymmetric => x / scale,
+        Coordinates::TfCropAndResize if output > 1 => {
+            begin * last + x * (end - begin) * last / (width - 1.0)
+        }
+        Coordinates::TfCropAndResize => 0.5 * (begin + end) * last,
+    }
+}
