@@ -1,0 +1,197 @@
+//! Attributes of a node, each of which must be read.
+
+use std::cell::Cell;
+
+use crate::diagnostics::Problem;
+use crate::proto::{AttributeProto, AttributeType, TypeProto};
+use crate::read::{Files, is_strings};
+use crate::weight::Weight;
+
+/// The attributes of one node. What an operator does not ask for is an error, never silence.
+pub struct Attributes<'a> {
+    list: &'a [AttributeProto],
+    asked: Vec<Cell<bool>>,
+    files: &'a Files,
+    version: i64,
+    inputs: usize,
+    outputs: usize,
+}
+
+/// Sizes and elements of a tensor of strings.
+pub type Strings = (Vec<usize>, Vec<String>);
+
+impl<'a> Attributes<'a> {
+    pub fn new(list: &'a [AttributeProto], files: &'a Files, version: i64) -> Self {
+        Attributes {
+            list,
+            asked: vec![Cell::new(false); list.len()],
+            files,
+            version,
+            inputs: 0,
+            outputs: 1,
+        }
+    }
+
+    /// Says how many inputs and outputs the node names.
+    #[must_use]
+    pub fn with_arity(mut self, inputs: usize, outputs: usize) -> Self {
+        (self.inputs, self.outputs) = (inputs, outputs);
+        self
+    }
+
+    /// The version of the operator that the model's opset selects.
+    pub fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// How many inputs the node names, absent ones in the middle included.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// How many outputs the node names.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    pub fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
+        self.value(name, AttributeType::Int, |held| {
+            Some(held.i.unwrap_or_default())
+        })
+    }
+
+    pub fn int_or(&self, name: &str, default: i64) -> Result<i64, Problem> {
+        Ok(self.int(name)?.unwrap_or(default))
+    }
+
+    /// An integer that means yes or no.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool, Problem> {
+        Ok(self.int(name)?.map_or(default, |value| value != 0))
+    }
+
+    pub fn float(&self, name: &str) -> Result<Option<f32>, Problem> {
+        self.value(name, AttributeType::Float, |held| {
+            Some(held.f.unwrap_or_default())
+        })
+    }
+
+    pub fn float_or(&self, name: &str, default: f32) -> Result<f32, Problem> {
+        Ok(self.float(name)?.unwrap_or(default))
+    }
+
+    pub fn string(&self, name: &str) -> Result<Option<String>, Problem> {
+        self.value(name, AttributeType::String, |held| {
+            let bytes = held.s.as_deref().unwrap_or_default();
+            String::from_utf8(bytes.to_vec()).ok()
+        })
+    }
+
+    pub fn string_or(&self, name: &str, default: &str) -> Result<String, Problem> {
+        Ok(self.string(name)?.unwrap_or_else(|| default.to_owned()))
+    }
+
+    pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, Problem> {
+        self.value(name, AttributeType::Ints, |held| Some(held.ints.clone()))
+    }
+
+    pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, Problem> {
+        self.value(name, AttributeType::Floats, |held| {
+            Some(held.floats.clone())
+        })
+    }
+
+    pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, Problem> {
+        self.value(name, AttributeType::Strings, |held| {
+            let text = |bytes: &bytes::Bytes| String::from_utf8(bytes.to_vec()).ok();
+            held.strings.iter().map(text).collect()
+        })
+    }
+
+    /// A tensor, its elements left where they are.
+    pub fn tensor(&self, name: &str) -> Result<Option<Weight>, Problem> {
+        match self.find(name) {
+            Some(held) => match &held.t {
+                Some(tensor) => self.files.weight(tensor).map(Some),
+                None => Err(wrong_type(name, AttributeType::Tensor)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// A tensor of strings: its sizes and elements. `None` when it is of another type.
+    pub fn string_tensor(&self, name: &str) -> Result<Option<Strings>, Problem> {
+        let held = self.list.iter().find(|held| held.name == name);
+        match held.and_then(|held| held.t.as_deref()) {
+            Some(tensor) if is_strings(tensor) => {
+                self.find(name);
+                self.files.strings(tensor).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    pub fn type_proto(&self, name: &str) -> Result<Option<TypeProto>, Problem> {
+        match self.find(name) {
+            Some(held) => match &held.tp {
+                Some(found) => Ok(Some((**found).clone())),
+                None => Err(wrong_type(name, AttributeType::TypeProto)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// Marks attributes as known that say nothing about the result.
+    pub fn ignore(&self, names: &[&str]) {
+        for name in names {
+            self.find(name);
+        }
+    }
+
+    /// The problem of the first attribute that nobody asked for.
+    pub fn finish(&self) -> Result<(), Problem> {
+        let left = self.list.iter().zip(&self.asked).find(|(held, asked)| {
+            let graph = held.g.is_some() || !held.graphs.is_empty();
+            !asked.get() && !graph
+        });
+        match left {
+            None => Ok(()),
+            Some((held, _)) => Err(Problem::new(format!(
+                "attribute `{}` is unknown to this version of the operator",
+                held.name
+            ))
+            .help("export the model for the opset that has it, or remove the attribute")),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&AttributeProto> {
+        let mut found = self.list.iter().zip(&self.asked);
+        let (held, asked) = found.find(|(held, _)| held.name == name)?;
+        asked.set(true);
+        Some(held)
+    }
+
+    fn value<T>(
+        &self,
+        name: &str,
+        expected: AttributeType,
+        value: impl Fn(&AttributeProto) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(held) = self.find(name) else {
+            return Ok(None);
+        };
+        // Files of IR version 1 name no type; the field that is there tells.
+        let named = held.r#type.unwrap_or(AttributeType::Undefined as i32);
+        if named != expected as i32 && named != AttributeType::Undefined as i32 {
+            return Err(wrong_type(name, expected));
+        }
+        match value(held) {
+            Some(value) => Ok(Some(value)),
+            None => Err(wrong_type(name, expected)),
+        }
+    }
+}
+
+fn wrong_type(name: &str, expected: AttributeType) -> Problem {
+    let expected = format!("{expected:?}").to_lowercase();
+    Problem::new(format!("attribute `{name}` is not of type {expected}"))
+}

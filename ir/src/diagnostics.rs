@@ -1,0 +1,184 @@
+//! Problems of a model, collected and merged.
+
+use std::fmt;
+
+/// Something that keeps a model from being compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    message: String,
+    help: Option<String>,
+    site: Option<Site>,
+}
+
+/// The node where a problem stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// `Conv` version 11, or `com.acme.Foo` version 1.
+    pub operator: String,
+    /// The node's name, or the name of its first output.
+    pub node: String,
+}
+
+/// Every problem of one model, in the order found.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    problems: Vec<Problem>,
+    /// What the file says of itself: IR version, opsets, producer.
+    facts: Option<String>,
+}
+
+/// More problems than this are counted, not listed.
+const LISTED: usize = 20;
+
+impl Problem {
+    /// A problem in lower case, names in backticks, without a final period.
+    pub fn new(message: impl Into<String>) -> Self {
+        Problem {
+            message: message.into(),
+            help: None,
+            site: None,
+        }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says at which node it stands, unless that is known already.
+    #[must_use]
+    pub fn at(mut self, site: Site) -> Self {
+        self.site.get_or_insert(site);
+        self
+    }
+}
+
+impl Diagnostics {
+    pub fn push(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// The first problem, when there is one.
+    pub fn into_first(self) -> Option<Problem> {
+        self.problems.into_iter().next()
+    }
+
+    pub fn extend(&mut self, others: Diagnostics) {
+        self.problems.extend(others.problems);
+    }
+
+    pub fn set_facts(&mut self, facts: String) {
+        self.facts = Some(facts);
+    }
+
+    /// The whole text, headed by the model's name.
+    pub fn report(&self, model: &str) -> String {
+        let merged = self.merged();
+        let mut text = match merged.len() {
+            1 => format!("cannot compile `{model}`"),
+            count => format!("cannot compile `{model}`: {count} problems"),
+        };
+        for (problem, others) in merged.iter().take(LISTED) {
+            text.push_str("\n\n  ");
+            text.push_str(&problem.message.replace('\n', "\n  "));
+            if let Some(site) = &problem.site {
+                text.push_str(&format!("\n    at node `{}`", site.node));
+                if *others > 0 {
+                    text.push_str(&format!(" and {others} more"));
+                }
+                text.push_str(&format!(" ({})", site.operator));
+            }
+            if let Some(help) = &problem.help {
+                text.push_str(&format!(
+                    "\n    help: {}",
+                    help.replace('\n', "\n          ")
+                ));
+            }
+        }
+        if merged.len() > LISTED {
+            text.push_str(&format!(
+                "\n\n  and {} further problems",
+                merged.len() - LISTED
+            ));
+        }
+        if let Some(facts) = &self.facts {
+            text.push_str(&format!("\n\n  model: {facts}"));
+        }
+        text
+    }
+
+    /// Problems that differ only in their node stand once, with the number of further nodes.
+    fn merged(&self) -> Vec<(&Problem, usize)> {
+        let mut merged: Vec<(&Problem, usize)> = Vec::new();
+        for problem in &self.problems {
+            let same = |held: &&mut (&Problem, usize)| {
+                held.0.message == problem.message
+                    && held.0.help == problem.help
+                    && held.0.site.as_ref().map(|site| &site.operator)
+                        == problem.site.as_ref().map(|site| &site.operator)
+            };
+            match merged.iter_mut().find(same) {
+                Some(held) => held.1 += 1,
+                None => merged.push((problem, 0)),
+            }
+        }
+        merged
+    }
+}
+
+impl From<Problem> for Diagnostics {
+    fn from(problem: Problem) -> Self {
+        Diagnostics {
+            problems: vec![problem],
+            facts: None,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn equal_problems_are_merged() {
+        let mut all = Diagnostics::default();
+        for node in ["a", "b", "c"] {
+            let site = Site {
+                operator: "Foo version 1".into(),
+                node: node.into(),
+            };
+            all.push(
+                Problem::new("operator `Foo` is not supported")
+                    .help("say so")
+                    .at(site),
+            );
+        }
+        all.push(Problem::new("no graph"));
+        all.set_facts("IR 8, opset ai.onnx 17".into());
+        expect![[r#"
+            cannot compile `m.onnx`: 2 problems
+
+              operator `Foo` is not supported
+                at node `a` and 2 more (Foo version 1)
+                help: say so
+
+              no graph
+
+              model: IR 8, opset ai.onnx 17"#]]
+        .assert_eq(&all.report("m.onnx"));
+    }
+}

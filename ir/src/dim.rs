@@ -1,0 +1,325 @@
+//! Sizes as sums of products of names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of a size that is known only when the model runs.
+pub type Symbol = Arc<str>;
+
+/// A size, or an integer computed from sizes: a polynomial over [`Atom`]s in normal form,
+/// so that equal sizes compare equal however the graph computed them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Dim {
+    /// Coefficients by monomial; a monomial is a sorted product of atoms. No coefficient is 0.
+    terms: BTreeMap<Vec<Atom>, i64>,
+}
+
+/// A factor that arithmetic cannot take apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Atom {
+    Name(Symbol),
+    /// Quotient rounded toward negative infinity.
+    Quotient(Box<Dim>, Box<Dim>),
+    Min(Box<Dim>, Box<Dim>),
+    Max(Box<Dim>, Box<Dim>),
+}
+
+/// Beyond this many terms or factors a size is given a name of its own.
+const LARGEST: usize = 24;
+
+impl Dim {
+    /// The size called `name`.
+    pub fn named(name: impl Into<Symbol>) -> Self {
+        Self::atom(Atom::Name(name.into()))
+    }
+
+    /// The number, when it is known.
+    pub fn number(&self) -> Option<i64> {
+        match self.terms.len() {
+            0 => Some(0),
+            1 => self.terms.get(&Vec::new()).copied(),
+            _ => None,
+        }
+    }
+
+    /// The number as a size, when it is known and not negative.
+    pub fn fixed(&self) -> Option<usize> {
+        self.number().and_then(|n| usize::try_from(n).ok())
+    }
+
+    /// The name, when the size is nothing but a name.
+    pub fn name(&self) -> Option<&Symbol> {
+        match self.terms.iter().next() {
+            Some((atoms, 1)) if self.terms.len() == 1 => match atoms.as_slice() {
+                [Atom::Name(name)] => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether this is the number `n`.
+    pub fn is(&self, n: i64) -> bool {
+        self.number() == Some(n)
+    }
+
+    /// The terms as `(factors, coefficient)`, constant term first.
+    pub fn terms(&self) -> impl Iterator<Item = (&[Atom], i64)> {
+        self.terms
+            .iter()
+            .map(|(atoms, factor)| (atoms.as_slice(), *factor))
+    }
+
+    /// Every name that the size depends on.
+    pub fn symbols(&self) -> BTreeSet<Symbol> {
+        let mut found = BTreeSet::new();
+        self.collect_symbols(&mut found);
+        found
+    }
+
+    /// The sum, `None` when it overflows or grows too large.
+    pub fn add(&self, other: &Dim) -> Option<Dim> {
+        let mut sum = self.clone();
+        for (atoms, factor) in &other.terms {
+            sum.add_term(atoms.clone(), *factor)?;
+        }
+        sum.bounded()
+    }
+
+    /// The difference, `None` when it overflows or grows too large.
+    pub fn sub(&self, other: &Dim) -> Option<Dim> {
+        self.add(&other.mul(&Dim::from(-1))?)
+    }
+
+    /// The product, `None` when it overflows or grows too large.
+    pub fn mul(&self, other: &Dim) -> Option<Dim> {
+        let mut product = Dim::default();
+        for (left, a) in &self.terms {
+            for (right, b) in &other.terms {
+                let mut atoms = [left.as_slice(), right.as_slice()].concat();
+                atoms.sort();
+                if atoms.len() > LARGEST {
+                    return None;
+                }
+                product.add_term(atoms, a.checked_mul(*b)?)?;
+            }
+            product = product.bounded()?;
+        }
+        Some(product)
+    }
+
+    /// The quotient rounded down, `None` when the divisor may be 0.
+    pub fn div(&self, other: &Dim) -> Option<Dim> {
+        if let (Some(a), Some(b)) = (self.number(), other.number()) {
+            return a.checked_div_euclid(b).map(|euclid| {
+                let adjust = i64::from(b < 0 && a.rem_euclid(b) != 0);
+                Dim::from(euclid - adjust)
+            });
+        }
+        if other.is(0) {
+            return None;
+        }
+        self.div_exact(other).or_else(|| {
+            Some(Dim::atom(Atom::Quotient(
+                Box::new(self.clone()),
+                Box::new(other.clone()),
+            )))
+        })
+    }
+
+    /// The quotient when `other` is one term that divides every term of `self`.
+    pub fn div_exact(&self, other: &Dim) -> Option<Dim> {
+        if self == other && !other.is(0) {
+            return Some(Dim::from(1));
+        }
+        let mut divisor = other.terms.iter();
+        let (factors, by) = divisor.next()?;
+        if divisor.next().is_some() {
+            return None;
+        }
+        let mut quotient = Dim::default();
+        for (atoms, factor) in &self.terms {
+            if factor.checked_rem(*by)? != 0 {
+                return None;
+            }
+            let mut rest = atoms.clone();
+            for atom in factors {
+                let at = rest.iter().position(|held| held == atom)?;
+                rest.remove(at);
+            }
+            quotient.add_term(rest, factor.checked_div(*by)?)?;
+        }
+        Some(quotient)
+    }
+
+    /// The smaller of two sizes.
+    pub fn min(&self, other: &Dim) -> Dim {
+        self.choose(other, i64::min, Atom::Min)
+    }
+
+    /// The larger of two sizes.
+    pub fn max(&self, other: &Dim) -> Dim {
+        self.choose(other, i64::max, Atom::Max)
+    }
+
+    fn choose(
+        &self,
+        other: &Dim,
+        pick: fn(i64, i64) -> i64,
+        atom: fn(Box<Dim>, Box<Dim>) -> Atom,
+    ) -> Dim {
+        match (self.number(), other.number()) {
+            _ if self == other => self.clone(),
+            (Some(a), Some(b)) => Dim::from(pick(a, b)),
+            _ => Dim::atom(atom(Box::new(self.clone()), Box::new(other.clone()))),
+        }
+    }
+
+    fn atom(atom: Atom) -> Self {
+        Dim {
+            terms: BTreeMap::from([(vec![atom], 1)]),
+        }
+    }
+
+    fn add_term(&mut self, atoms: Vec<Atom>, factor: i64) -> Option<()> {
+        let sum = self
+            .terms
+            .get(&atoms)
+            .copied()
+            .unwrap_or(0)
+            .checked_add(factor)?;
+        if sum == 0 {
+            self.terms.remove(&atoms);
+        } else {
+            self.terms.insert(atoms, sum);
+        }
+        Some(())
+    }
+
+    fn bounded(self) -> Option<Self> {
+        (self.weight() <= LARGEST).then_some(self)
+    }
+
+    /// How many atoms and terms there are, nested ones included.
+    fn weight(&self) -> usize {
+        let inside = |atom: &Atom| match atom {
+            Atom::Name(_) => 1,
+            Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.weight() + b.weight(),
+        };
+        self.terms
+            .keys()
+            .map(|atoms| atoms.iter().map(inside).sum::<usize>().max(1))
+            .sum()
+    }
+
+    fn collect_symbols(&self, found: &mut BTreeSet<Symbol>) {
+        for atom in self.terms.keys().flatten() {
+            match atom {
+                Atom::Name(name) => {
+                    found.insert(name.clone());
+                }
+                Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => {
+                    a.collect_symbols(found);
+                    b.collect_symbols(found);
+                }
+            }
+        }
+    }
+}
+
+impl From<i64> for Dim {
+    fn from(n: i64) -> Self {
+        let mut terms = BTreeMap::new();
+        if n != 0 {
+            terms.insert(Vec::new(), n);
+        }
+        Dim { terms }
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.terms.is_empty() {
+            return f.write_str("0");
+        }
+        for (at, (atoms, factor)) in self.terms.iter().rev().enumerate() {
+            let sign = match (at, *factor < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            };
+            f.write_str(sign)?;
+            let factor = factor.unsigned_abs();
+            if factor != 1 || atoms.is_empty() {
+                write!(f, "{factor}")?;
+            }
+            for (at, atom) in atoms.iter().enumerate() {
+                if at > 0 || factor != 1 {
+                    f.write_str("*")?;
+                }
+                match atom {
+                    Atom::Name(name) => f.write_str(name)?,
+                    Atom::Quotient(a, b) => write!(f, "floor(({a}) / ({b}))")?,
+                    Atom::Min(a, b) => write!(f, "min({a}, {b})")?,
+                    Atom::Max(a, b) => write!(f, "max({a}, {b})")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n() -> Dim {
+        Dim::named("n")
+    }
+
+    fn check(dim: Option<Dim>, text: &str) {
+        assert_eq!(dim.map(|dim| dim.to_string()).as_deref(), Some(text));
+    }
+
+    #[test]
+    fn equal_sizes_compare_equal_however_computed() {
+        let left = n().add(&1.into()).and_then(|d| d.mul(&2.into()));
+        let right = n().add(&n()).and_then(|d| d.add(&2.into()));
+        assert_eq!(left, right);
+        check(left, "2*n + 2");
+    }
+
+    #[test]
+    fn what_is_added_can_be_taken_away() {
+        let sum = n().add(&7.into()).unwrap();
+        check(sum.sub(&n()), "7");
+    }
+
+    #[test]
+    fn a_product_divides_by_its_factors() {
+        let product = n().mul(&Dim::named("m")).unwrap().mul(&12.into()).unwrap();
+        check(product.div(&n().mul(&4.into()).unwrap()), "3*m");
+    }
+
+    #[test]
+    fn other_quotients_stay_and_round_down() {
+        check(n().div(&2.into()), "floor((n) / (2))");
+        check(Dim::from(-7).div(&2.into()), "-4");
+        check(Dim::from(7).div(&(-2).into()), "-4");
+        assert_eq!(n().div(&0.into()), None);
+    }
+
+    #[test]
+    fn overflow_is_no_size() {
+        assert_eq!(Dim::from(i64::MAX).add(&1.into()), None);
+        assert_eq!(Dim::from(i64::MIN).div(&(-1).into()), None);
+    }
+}

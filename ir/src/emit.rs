@@ -1,0 +1,349 @@
+//! From a graph to Rust tokens.
+
+mod body;
+mod input;
+mod layer;
+mod model;
+mod name;
+mod own;
+mod signature;
+mod size;
+mod split;
+mod weights;
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::diagnostics::Problem;
+use crate::dim::{Dim, Symbol};
+use crate::dtype::{DType, Kind};
+use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::types::{Known, Place, TensorType, Type};
+use name::Unique;
+
+pub use layer::Layer;
+pub use model::{Item, module};
+pub use name::{camel, snake};
+pub use size::Sizes;
+
+/// What an operator sees of its node while its expression is made.
+pub struct Emit<'a, 'g> {
+    node: &'a Node,
+    source: Source<'a, 'g>,
+}
+
+/// Where the expressions of values come from.
+struct Source<'a, 'g> {
+    layer: &'a mut Layer,
+    cx: &'a mut Context<'g>,
+}
+
+/// What the code of one model shares.
+#[derive(Debug)]
+pub struct Context<'g> {
+    values: &'g Values,
+    sizes: Sizes,
+    /// The first value that has a size as one of its own.
+    origins: BTreeMap<Symbol, ValueId>,
+    /// The weights in use and their names, each once.
+    weights: BTreeMap<ValueId, String>,
+    weight_names: Unique,
+}
+
+impl Emit<'_, '_> {
+    /// Whether the node runs on host values.
+    pub fn on_host(&self) -> bool {
+        self.node.place == Place::Host
+    }
+
+    /// How many inputs the node names.
+    pub fn inputs(&self) -> usize {
+        self.node.inputs.len()
+    }
+
+    /// How many outputs the node names.
+    pub fn outputs(&self) -> usize {
+        self.node.outputs.len()
+    }
+
+    /// Whether the node has this input.
+    pub fn has(&self, input: usize) -> bool {
+        self.node.input(input).is_some()
+    }
+
+    /// Whether somebody may use this output.
+    pub fn wants(&self, output: usize) -> bool {
+        self.node.output(output).is_some()
+    }
+
+    /// The tensor type of an input.
+    pub fn tensor_type(&self, input: usize) -> Result<&TensorType, Problem> {
+        let ty = self.ty(input)?;
+        ty.as_tensor()
+            .ok_or_else(|| Problem::new(format!("input {input} is {ty}, not a tensor")))
+    }
+
+    pub fn ty(&self, input: usize) -> Result<&Type, Problem> {
+        let value = self.node.input(input).map(|id| &self.source.cx.values[id]);
+        value
+            .and_then(|value| value.ty.as_ref())
+            .ok_or_else(|| Problem::new(format!("input {input} is missing")))
+    }
+
+    /// The type of an output.
+    pub fn output_type(&self, output: usize) -> Result<&Type, Problem> {
+        let value = self
+            .node
+            .output(output)
+            .map(|id| &self.source.cx.values[id]);
+        value
+            .and_then(|value| value.ty.as_ref())
+            .ok_or_else(|| Problem::new(format!("output {output} has no type")))
+    }
+
+    /// The tensor type of an output.
+    pub fn output_tensor(&self, output: usize) -> Result<&TensorType, Problem> {
+        let ty = self.output_type(output)?;
+        ty.as_tensor()
+            .ok_or_else(|| Problem::new(format!("output {output} is {ty}, not a tensor")))
+    }
+
+    /// What is known of an input's elements.
+    pub fn known(&self, input: usize) -> Option<&Known> {
+        let id = self.node.input(input)?;
+        self.source.cx.values[id].known.as_ref()
+    }
+
+    /// The integers of an input, when all are numbers.
+    pub fn numbers(&self, input: usize) -> Option<Vec<i64>> {
+        self.known(input).and_then(Known::numbers)
+    }
+
+    /// A size as an expression of type `usize`.
+    pub fn size(&mut self, dim: &Dim) -> TokenStream {
+        self.source.cx.sizes.expression(dim)
+    }
+
+    /// Sizes as an array expression `[a, b]`; rank 0 is `[1]`, as Burn has it.
+    pub fn shape(&mut self, dims: &[Dim]) -> TokenStream {
+        self.source.cx.shape(dims)
+    }
+
+    /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),
+    /// and returns `self.field`.
+    pub fn layer(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> TokenStream {
+        let name = self.source.layer.field(hint, ty, load);
+        let name = format_ident!("{name}");
+        quote!(self.#name)
+    }
+
+    /// A name for the node's layer: that of the weight without its last part, else the node's.
+    pub fn layer_hint(&self, weight: usize) -> String {
+        let held = self
+            .node
+            .input(weight)
+            .map(|id| self.source.cx.values[id].name.as_str());
+        let stem = held.and_then(|name| {
+            ["weight", "kernel", "W", "w"].iter().find_map(|end| {
+                let stem = name.strip_suffix(end)?;
+                stem.strip_suffix(['.', '/', '_'])
+                    .filter(|stem| !stem.is_empty())
+            })
+        });
+        stem.map_or_else(|| self.hint(), str::to_owned)
+    }
+
+    /// A name for what the node makes: its own, or that of its operator.
+    pub fn hint(&self) -> String {
+        match self.node.name.is_empty() {
+            true => snake(&self.node.kind),
+            false => self.node.name.clone(),
+        }
+    }
+
+    /// The name of the weight that an input is, for `weights.float::<4>("name")` and the like.
+    pub fn weight(&mut self, input: usize) -> Option<String> {
+        let id = self.node.input(input)?;
+        self.source.cx.values[id].weight.as_ref()?;
+        Some(self.source.cx.weight_name(id))
+    }
+
+    /// The body under an attribute name as the inside of braces.
+    pub fn block(&mut self, name: &str, outputs: &[Place]) -> Result<TokenStream, Problem> {
+        let node = self.node;
+        let found = node.blocks.iter().find(|(held, _)| held == name);
+        match found {
+            Some((_, block)) => body::nested(block, outputs, &mut self.source),
+            None => Err(Problem::new(format!("attribute `{name}` is missing"))),
+        }
+    }
+
+    /// Where an output of the node lives.
+    pub fn output_place(&self, output: usize) -> Place {
+        let id = self.node.output(output);
+        match id.is_some_and(|id| self.source.cx.lives_on_host(id)) {
+            true => Place::Host,
+            false => Place::Device,
+        }
+    }
+}
+
+impl<'g> Context<'g> {
+    fn new(graph: &'g Graph) -> Self {
+        let mut cx = Context {
+            values: &graph.values,
+            sizes: Sizes::default(),
+            origins: BTreeMap::new(),
+            weights: BTreeMap::new(),
+            weight_names: Unique::default(),
+        };
+        cx.note_origins(&graph.body);
+        cx
+    }
+
+    fn shape(&mut self, dims: &[Dim]) -> TokenStream {
+        let sizes: Vec<TokenStream> = dims.iter().map(|dim| self.sizes.expression(dim)).collect();
+        match sizes.is_empty() {
+            true => quote!([1]),
+            false => quote!([#(#sizes),*]),
+        }
+    }
+
+    fn note_origins(&mut self, block: &Block) {
+        block.inputs.iter().for_each(|&id| self.note_origin(id));
+        for node in &block.nodes {
+            node.blocks
+                .iter()
+                .for_each(|(_, block)| self.note_origins(block));
+            node.outputs
+                .iter()
+                .flatten()
+                .for_each(|&id| self.note_origin(id));
+        }
+    }
+
+    fn note_origin(&mut self, id: ValueId) {
+        if let Some(Type::Tensor(tensor)) = &self.values[id].ty {
+            for symbol in tensor.shape.iter().filter_map(Dim::name) {
+                self.origins.entry(symbol.clone()).or_insert(id);
+            }
+        }
+    }
+
+    /// The name under which the table of weights has a constant.
+    fn weight_name(&mut self, id: ValueId) -> String {
+        if let Some(name) = self.weights.get(&id) {
+            return name.clone();
+        }
+        let held = self.values[id].name.as_str();
+        let name = self
+            .weight_names
+            .name(if held.is_empty() { "constant" } else { held });
+        self.weights.insert(id, name.clone());
+        name
+    }
+
+    fn lives_on_host(&self, id: ValueId) -> bool {
+        let value = &self.values[id];
+        let string = |ty: &Type| matches!(ty, Type::Tensor(held) if held.dtype == DType::String);
+        value.place == Place::Host || value.ty.as_ref().is_some_and(string)
+    }
+}
+
+/// The variable of a value until names are chosen.
+fn variable(id: ValueId) -> proc_macro2::Ident {
+    format_ident!("{}{}", own::VARIABLE, id.number())
+}
+
+/// The Rust type of a value.
+pub fn rust_type(ty: &Type, place: Place) -> TokenStream {
+    match ty {
+        Type::Tensor(tensor) if place == Place::Host || tensor.dtype == DType::String => {
+            let element = host_element(tensor.dtype);
+            quote!(Array<#element>)
+        }
+        Type::Tensor(tensor) => {
+            let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+            match tensor.dtype.kind() {
+                Kind::Int => quote!(Tensor<#rank, Int>),
+                Kind::Bool => quote!(Tensor<#rank, Bool>),
+                _ => quote!(Tensor<#rank>),
+            }
+        }
+        Type::Sequence(item) => {
+            let item = rust_type(item, place);
+            quote!(Vec<#item>)
+        }
+        Type::Optional(item) => {
+            let item = rust_type(item, place);
+            quote!(Option<#item>)
+        }
+        Type::Map(key, item) => {
+            let (key, item) = (host_element(*key), map_item(item));
+            quote!(BTreeMap<#key, #item>)
+        }
+    }
+}
+
+/// The values of a map are plain.
+fn map_item(item: &Type) -> TokenStream {
+    match item {
+        Type::Tensor(tensor) if tensor.rank() == 0 => host_element(tensor.dtype),
+        other => rust_type(other, Place::Host),
+    }
+}
+
+/// The Rust type of one element on the host.
+pub fn host_element(dtype: DType) -> TokenStream {
+    use DType::*;
+    match dtype {
+        F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => quote!(f32),
+        F64 => quote!(f64),
+        F16 => quote!(f16),
+        Bf16 => quote!(bf16),
+        U8 | U4 | U2 => quote!(u8),
+        I8 | I4 | I2 => quote!(i8),
+        U16 => quote!(u16),
+        I16 => quote!(i16),
+        U32 => quote!(u32),
+        I32 => quote!(i32),
+        U64 => quote!(u64),
+        I64 => quote!(i64),
+        Bool => quote!(bool),
+        String => quote!(String),
+        C64 | C128 => quote!([f32; 2]),
+    }
+}
+
+/// `ElementType::Float32` and so on.
+pub fn element_type(dtype: DType) -> TokenStream {
+    let variant = format_ident!("{}", dtype.variant());
+    quote!(ElementType::#variant)
+}
+
+/// A float as a literal that the compiler reads back to the same number.
+pub fn float_literal(value: f64, dtype: DType) -> TokenStream {
+    let ty = match dtype {
+        DType::F64 => quote!(f64),
+        _ => quote!(f32),
+    };
+    if value.is_nan() {
+        return quote!(#ty::NAN);
+    }
+    if value.is_infinite() {
+        return match value > 0.0 {
+            true => quote!(#ty::INFINITY),
+            false => quote!(#ty::NEG_INFINITY),
+        };
+    }
+    let magnitude = match dtype {
+        DType::F64 => Literal::f64_unsuffixed(value.abs()),
+        _ => Literal::f32_unsuffixed((value as f32).abs()),
+    };
+    match value.is_sign_negative() {
+        true => quote!(-#magnitude),
+        false => quote!(#magnitude),
+    }
+}

@@ -1,0 +1,318 @@
+//! Inputs of a node as expressions.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::{Emit, Source, element_type, float_literal, rust_type, variable};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::graph::ValueId;
+use crate::types::{Known, Place, TensorType, Type};
+
+/// Known values of at most this many elements are written into the code.
+const INLINE: usize = 64;
+
+impl Emit<'_, '_> {
+    /// A device tensor of the rank that its type says.
+    pub fn tensor(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        self.source.device_value(id)
+    }
+
+    /// A device tensor with leading axes of size 1 up to `rank`.
+    pub fn tensor_of_rank(&mut self, input: usize, rank: usize) -> Result<TokenStream, Problem> {
+        let held = self.tensor_type(input)?.burn_rank();
+        let tensor = self.tensor(input)?;
+        if held == rank {
+            return Ok(tensor);
+        }
+        let rank = Literal::usize_unsuffixed(rank);
+        Ok(quote!(#tensor.unsqueeze::<#rank>()))
+    }
+
+    /// `Some(tensor)`, or `None` for an input left out.
+    pub fn optional(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        match self.has(input) {
+            true => {
+                let tensor = self.tensor(input)?;
+                Ok(quote!(Some(#tensor)))
+            }
+            false => Ok(quote!(None)),
+        }
+    }
+
+    /// The value wherever it lives: a tensor, a host array by value, a sequence.
+    pub fn value(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        match self.source.cx.values[id].ty {
+            Some(Type::Tensor(_)) if !self.source.cx.lives_on_host(id) && !self.on_host() => {
+                self.source.device_value(id)
+            }
+            Some(Type::Tensor(_)) => self.source.host_value(id),
+            _ => {
+                let name = variable(id);
+                Ok(quote!(#name))
+            }
+        }
+    }
+
+    /// A host array by reference: `&Array<T>`.
+    pub fn host(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let value = self.source.host_value(id)?;
+        Ok(quote!(&#value))
+    }
+
+    /// Integers that stand on the host, as `&[i64]`.
+    pub fn host_ints(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        if let Some(Known::Ints(dims)) = self.known(input).cloned() {
+            let numbers: Vec<TokenStream> = dims
+                .iter()
+                .map(|dim| self.source.cx.sizes.signed(dim))
+                .collect();
+            return Ok(quote!(&[#(#numbers),*]));
+        }
+        let dtype = self.tensor_type(input)?.dtype;
+        let name = variable(id);
+        match dtype {
+            DType::I64 => Ok(quote!(#name.data())),
+            _ => Ok(quote!(host::cast::<_, i64>(&#name).data())),
+        }
+    }
+
+    /// One integer that stands on the host, as `i64`.
+    pub fn host_int(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        if let Some(Known::Ints(dims)) = self.known(input).cloned()
+            && let [dim] = dims.as_slice()
+        {
+            return Ok(self.source.cx.sizes.signed(dim));
+        }
+        let ints = self.host_ints(input)?;
+        Ok(quote!(#ints[0]))
+    }
+
+    /// A known single element as a literal of the tensor's type.
+    pub fn scalar(&self, input: usize) -> Option<TokenStream> {
+        let dtype = self.tensor_type(input).ok()?.dtype;
+        match self.known(input)? {
+            Known::Floats(values) => match values.as_slice() {
+                [value] => {
+                    let literal = float_literal(*value, dtype);
+                    let negative = value.is_sign_negative() && value.is_finite();
+                    Some(match (dtype, negative) {
+                        (DType::F64, true) => quote!((#literal as f64)),
+                        (DType::F64, false) if value.is_finite() => {
+                            let literal = Literal::f64_suffixed(*value);
+                            quote!(#literal)
+                        }
+                        _ => literal,
+                    })
+                }
+                _ => None,
+            },
+            Known::Ints(values) => match values.as_slice() {
+                [value] => {
+                    let literal = Literal::i64_suffixed(value.number()?);
+                    Some(quote!(#literal))
+                }
+                _ => None,
+            },
+            Known::Bools(values) => match values.as_slice() {
+                [value] => Some(quote!(#value)),
+                _ => None,
+            },
+            Known::Strings(_) => None,
+        }
+    }
+
+    /// Whether a known value is small enough to be written into the code.
+    pub fn is_inline(&self, input: usize) -> bool {
+        self.known(input).is_some_and(|known| known.len() <= INLINE)
+    }
+}
+
+impl Source<'_, '_> {
+    pub(super) fn device_value(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
+        let values = self.cx.values;
+        let value = &values[id];
+        let Some(Type::Tensor(tensor)) = &value.ty else {
+            let name = variable(id);
+            return Ok(quote!(#name));
+        };
+        if value.weight.is_some() {
+            return Ok(self.stored(id, tensor));
+        }
+        match &value.known {
+            Some(known) if known.is_concrete() => Ok(self.written(id, tensor, known)),
+            Some(Known::Ints(dims)) => Ok(self.symbolic(tensor, dims)),
+            _ => {
+                let name = variable(id);
+                match value.place {
+                    Place::Device => Ok(quote!(#name)),
+                    Place::Host => self.moved(id, tensor),
+                }
+            }
+        }
+    }
+
+    /// A host value becomes a tensor on the device of the model.
+    fn moved(&mut self, id: ValueId, tensor: &TensorType) -> Result<TokenStream, Problem> {
+        let name = variable(id);
+        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+        let to = match tensor.dtype.kind() {
+            Kind::Int => quote!(to_device_int),
+            Kind::Bool => quote!(to_device_bool),
+            Kind::Float => quote!(to_device),
+            Kind::String | Kind::Complex => {
+                return Err(Problem::new(format!(
+                    "a tensor of type {} cannot be on a device",
+                    tensor.dtype
+                )));
+            }
+        };
+        let element = super::host_element(tensor.dtype);
+        let device = self.device();
+        Ok(match tensor.dtype.kind() {
+            Kind::Bool => quote!(host::#to::<#rank>(&#name, #device)),
+            _ => quote!(host::#to::<#element, #rank>(&#name, #device)),
+        })
+    }
+
+    /// A constant of the file as a field.
+    fn stored(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
+        let name = self.cx.weight_name(id);
+        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        match tensor.dtype.kind() {
+            Kind::Float => {
+                let make = || {
+                    let load = quote!(weights.float::<#rank>(#name));
+                    (name.clone(), quote!(Param<#ty>), load)
+                };
+                let field = self.layer.constant(id, make);
+                quote!(#field.val())
+            }
+            kind => {
+                let load = match kind {
+                    Kind::Bool => quote!(weights.boolean::<#rank>(#name)),
+                    _ => quote!(weights.int::<#rank>(#name)),
+                };
+                let field = self.layer.constant(id, || (name.clone(), ty, load));
+                quote!(#field.clone())
+            }
+        }
+    }
+
+    /// A constant that the compiler computed, as a field.
+    fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> TokenStream {
+        let name = &self.cx.values[id].name;
+        let hint = match super::snake(name)
+            .chars()
+            .any(|letter| letter.is_alphabetic())
+        {
+            true => name.clone(),
+            false => "constant".to_owned(),
+        };
+        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+        let element = element_type(tensor.dtype);
+        let shape = self.cx.shape(&tensor.shape);
+        let (call, elements) = match known {
+            Known::Ints(dims) => {
+                let numbers = dims
+                    .iter()
+                    .map(|dim| Literal::i64_unsuffixed(dim.number().unwrap_or_default()));
+                (quote!(int), quote!(#(#numbers),*))
+            }
+            Known::Bools(values) => (quote!(boolean), quote!(#(#values),*)),
+            Known::Floats(values) => {
+                let numbers = values.iter().map(|value| float_literal(*value, DType::F64));
+                (quote!(float), quote!(#(#numbers),*))
+            }
+            Known::Strings(_) => return quote!(compile_error!("strings are host values")),
+        };
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        let load = match tensor.dtype.kind() {
+            Kind::Bool => {
+                quote!(constant::boolean::<#rank>(weights.device(), #shape, &[#elements]))
+            }
+            _ => quote!(constant::#call::<#rank>(weights.device(), #element, #shape, &[#elements])),
+        };
+        let field = self.layer.constant(id, || (hint, ty, load));
+        quote!(#field.clone())
+    }
+
+    /// Sizes as a tensor, made at each call.
+    fn symbolic(&mut self, tensor: &TensorType, dims: &[Dim]) -> TokenStream {
+        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+        let element = element_type(tensor.dtype);
+        let shape = self.cx.shape(&tensor.shape);
+        let device = self.device();
+        let numbers: Vec<TokenStream> = dims.iter().map(|dim| self.cx.sizes.signed(dim)).collect();
+        quote!(constant::int::<#rank>(#device, #element, #shape, &[#(#numbers),*]))
+    }
+
+    /// An expression of type `Array<T>`.
+    pub(super) fn host_value(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
+        let values = self.cx.values;
+        let value = &values[id];
+        let Some(Type::Tensor(tensor)) = &value.ty else {
+            return Err(Problem::new("a sequence stands where a host tensor should"));
+        };
+        let name = variable(id);
+        let Some(known) = value.known.clone() else {
+            if self.cx.lives_on_host(id) {
+                return Ok(quote!(#name));
+            }
+            return self.read(id, tensor);
+        };
+        let element = super::host_element(tensor.dtype);
+        let shape: Vec<TokenStream> = tensor
+            .shape
+            .iter()
+            .map(|dim| self.cx.sizes.expression(dim))
+            .collect();
+        let elements: Vec<TokenStream> = match &known {
+            Known::Ints(dims) => dims.iter().map(|dim| self.cx.sizes.signed(dim)).collect(),
+            Known::Bools(values) => values.iter().map(|value| quote!(#value)).collect(),
+            Known::Strings(values) => values
+                .iter()
+                .map(|value| quote!(#value.to_owned()))
+                .collect(),
+            Known::Floats(values) => values
+                .iter()
+                .map(|value| match tensor.dtype {
+                    DType::F32 | DType::F64 => float_literal(*value, tensor.dtype),
+                    _ => {
+                        let literal = float_literal(*value, DType::F64);
+                        quote!(#element::from_f64(#literal))
+                    }
+                })
+                .collect(),
+        };
+        let symbolic = !known.is_concrete() && tensor.dtype != DType::I64;
+        let elements = match symbolic {
+            true => quote!(#((#elements) as #element),*),
+            false => quote!(#(#elements),*),
+        };
+        Ok(quote!(Array::<#element>::new([#(#shape),*], vec![#elements])))
+    }
+
+    /// A tensor of the device is read: the program waits for the device here.
+    fn read(&mut self, id: ValueId, tensor: &TensorType) -> Result<TokenStream, Problem> {
+        let rank = Literal::usize_unsuffixed(tensor.rank());
+        let element = super::host_element(tensor.dtype);
+        let value = self.device_value(id)?;
+        Ok(quote!(host::to_host::<#element, _, _>(#value, #rank)))
+    }
+
+    /// The device of the model, by reference.
+    pub fn device(&mut self) -> TokenStream {
+        quote!(device)
+    }
+}

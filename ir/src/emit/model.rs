@@ -1,0 +1,389 @@
+//! The module that a macro call becomes.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::body::{self, Body, Statement};
+use super::signature::{self, Port};
+use super::{Context, Layer, name, split, weights};
+use crate::diagnostics::{Diagnostics, Problem};
+use crate::options::{Options, Weights};
+use crate::read::Model;
+use crate::types::Type;
+
+/// What the caller chose for the item itself.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Documentation and other attributes.
+    pub attributes: TokenStream,
+    pub visibility: TokenStream,
+    pub name: Ident,
+    /// The path of the run-time crate.
+    pub runtime: TokenStream,
+    /// The model's file name, for documentation.
+    pub file: String,
+}
+
+/// Names that expansions import, with where from; only those in use are.
+const IMPORTS: &[(&str, &str)] = &[
+    ("Array", "Array"),
+    ("BTreeMap", "__private::BTreeMap"),
+    ("Bool", "Bool"),
+    ("Device", "Device"),
+    ("ElementType", "ElementType"),
+    ("Error", "Error"),
+    ("Int", "Int"),
+    ("Kind", "Kind"),
+    ("OnnxModel", "OnnxModel"),
+    ("Port", "Port"),
+    ("Signature", "Signature"),
+    ("Size", "Size"),
+    ("Tensor", "Tensor"),
+    ("Values", "Values"),
+    ("burn", "burn"),
+    ("Anchor", "__private::Anchor"),
+    ("Module", "burn::module::Module"),
+    ("Param", "burn::module::Param"),
+    ("activation", "burn::tensor::activation"),
+    ("Encoding", "__private::weights::Encoding"),
+    ("Entry", "__private::weights::Entry"),
+    ("File", "__private::weights::File"),
+    ("Part", "__private::weights::Part"),
+    ("Table", "__private::weights::Table"),
+    ("Weights", "__private::weights::Weights"),
+    ("bf16", "__private::bf16"),
+    ("constant", "__private::constant"),
+    ("entry", "__private::entry"),
+    ("f16", "__private::f16"),
+    ("host", "__private::host"),
+    ("layers", "__private::layers"),
+    ("ops", "__private::ops"),
+    ("put", "__private::put"),
+    ("take", "__private::take"),
+    ("Window", "__private::ops::window::Window"),
+];
+
+/// The module and the `use` of its items.
+pub fn module(
+    model: &Model,
+    item: &Item,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> TokenStream {
+    let mut cx = Context::new(&model.graph);
+    let body = &model.graph.body;
+    let inputs = signature::inputs(&body.inputs, &cx);
+    let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
+    let mut root = Layer::root();
+    let parts = split::split(body, &mut cx, &mut root, diagnostics);
+    let (forward, result) = forward(
+        &parts.statements,
+        &inputs,
+        &outputs,
+        &mut root,
+        &mut cx,
+        diagnostics,
+    );
+    let name = &item.name;
+    let runtime = &item.runtime;
+    let structures = structures(item, &inputs, &outputs);
+    let uses = uses(item, &inputs, &outputs);
+    let attributes = &item.attributes;
+    let documentation = documentation(model, item);
+    let fields = root.declarations();
+    let loads = root.loads();
+    let table = weights::table(&mut cx, &model.files);
+    let constructors = constructors(model, options);
+    let forward_inputs = parameters(&inputs);
+    let run = run(&inputs, &outputs);
+    let signature = signature::signature(&inputs, &outputs);
+    let blocks = &parts.items;
+    let embedded = match options.weights {
+        Weights::Embed => weights::embedded(
+            &model.files,
+            model.files.folder().unwrap_or(std::path::Path::new("")),
+        ),
+        Weights::File => TokenStream::new(),
+    };
+    let items = quote! {
+        #structures
+
+        #attributes
+        #(#[doc = #documentation])*
+        #[derive(Module, Debug)]
+        pub struct #name {
+            #fields
+            anchor: Anchor,
+        }
+
+        impl #name {
+            #constructors
+
+            /// Runs the model.
+            ///
+            /// # Panics
+            ///
+            /// If an input has not the sizes that the model takes.
+            pub fn forward(&self, #forward_inputs) -> #result {
+                #forward
+            }
+
+            fn load(weights: &Weights<'_>) -> Self {
+                Self {
+                    #loads
+                    anchor: Anchor::new(weights.device()),
+                }
+            }
+        }
+
+        impl OnnxModel for #name {
+            const SIGNATURE: Signature = #signature;
+
+            fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
+                WEIGHTS.open(path.as_ref(), |files| <Self as OnnxModel>::from_bytes(files, device))
+            }
+
+            fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+                WEIGHTS.check(files)?;
+                Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+            }
+
+            #run
+        }
+
+        #(#blocks)*
+
+        #table
+
+        #embedded
+    };
+    let imports = IMPORTS
+        .iter()
+        .filter(|(used, _)| name::mentions(&items, used));
+    let imports = imports.map(|(_, path)| path.parse::<TokenStream>().unwrap_or_default());
+    let inner = format_ident!("{}_model", name::snake(&name.to_string()));
+    quote! {
+        #uses
+
+        #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+        mod #inner {
+            use #runtime::{#(#imports),*};
+
+            #items
+        }
+    }
+}
+
+fn documentation(model: &Model, item: &Item) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !item.attributes.is_empty() {
+        lines.push(String::new());
+    }
+    lines.push(format!(" Compiled from `{}`: {}.", item.file, model.facts));
+    lines
+}
+
+/// The body of `forward` and the type that it returns.
+fn forward(
+    statements: &[Statement],
+    inputs: &[Port],
+    outputs: &[Port],
+    root: &mut Layer,
+    cx: &mut Context<'_>,
+    diagnostics: &mut Diagnostics,
+) -> (TokenStream, TokenStream) {
+    let results: Vec<TokenStream> = match split::results(outputs, root, cx) {
+        Ok(results) => results,
+        Err(problem) => {
+            diagnostics.push(problem);
+            Vec::new()
+        }
+    };
+    let (result, ty) = match (outputs, results.as_slice()) {
+        ([only], [result]) => (result.clone(), only.rust.clone()),
+        _ => {
+            let names = outputs.iter().map(|port| &port.ident);
+            let output = format_ident!("ModelOutput");
+            (quote!(#output { #(#names: #results),* }), quote!(#output))
+        }
+    };
+    let ids: Vec<_> = inputs.iter().map(|port| port.id).collect();
+    for symbol in body::free_sizes(statements, &ids, cx) {
+        diagnostics.push(
+            Problem::new(format!("the size `{symbol}` cannot be told from any input"))
+                .help("this is a defect of onnx-embed; please report the model"),
+        );
+    }
+    let named: Vec<_> = inputs
+        .iter()
+        .map(|port| (port.id, port.ident.to_string()))
+        .collect();
+    let Body { tokens, device, .. } = body::finish(statements, &result, &named, &[], cx);
+    let entry = entry(inputs);
+    let device = device.then(|| quote!(let device = &self.anchor.device();));
+    (quote!(#entry #device #tokens), ty)
+}
+
+/// Takes the inputs apart and checks them.
+fn entry(inputs: &[Port]) -> TokenStream {
+    if inputs.is_empty() {
+        return TokenStream::new();
+    }
+    let names: Vec<&Ident> = inputs.iter().map(|port| &port.ident).collect();
+    let apart = match names.as_slice() {
+        [_] => TokenStream::new(),
+        _ => quote!(let ModelInput { #(#names),* } = input;),
+    };
+    let checks = inputs.iter().filter_map(|port| {
+        let (ident, onnx) = (&port.ident, &port.onnx);
+        let Type::Tensor(tensor) = &port.ty else {
+            return None;
+        };
+        Some(match (port.is_device(), port.scalar, tensor.dtype.kind()) {
+            (_, true, _) => quote!(let #ident = Array::scalar(#ident);),
+            (false, ..) => quote!(entry.array(#onnx, &#ident);),
+            (true, _, crate::dtype::Kind::Int) => quote!(let #ident = entry.int(#onnx, #ident);),
+            (true, _, crate::dtype::Kind::Bool) => quote!(entry.boolean(#onnx, &#ident);),
+            _ => quote!(let #ident = entry.float(#onnx, #ident);),
+        })
+    });
+    let checks: Vec<TokenStream> = checks.collect();
+    let checked: TokenStream = checks.iter().cloned().collect();
+    let opened = name::mentions(&checked, "entry")
+        .then(|| quote!(let mut entry = entry::Entry::new(&Self::SIGNATURE);));
+    quote!(#apart #opened #(#checks)*)
+}
+
+fn parameters(inputs: &[Port]) -> TokenStream {
+    match inputs {
+        [] => TokenStream::new(),
+        [only] => {
+            let (ident, ty) = (&only.ident, &only.rust);
+            quote!(#ident: #ty)
+        }
+        _ => quote!(input: ModelInput),
+    }
+}
+
+fn structures(item: &Item, inputs: &[Port], outputs: &[Port]) -> TokenStream {
+    let name = &item.name;
+    let mut items = TokenStream::new();
+    if inputs.len() > 1 {
+        let what = format!("What [`{name}::forward`] takes.");
+        items.extend(signature::structure(
+            &format_ident!("ModelInput"),
+            inputs,
+            &what,
+        ));
+    }
+    if outputs.len() != 1 {
+        let what = format!("What [`{name}::forward`] returns.");
+        items.extend(signature::structure(
+            &format_ident!("ModelOutput"),
+            outputs,
+            &what,
+        ));
+    }
+    items
+}
+
+fn uses(item: &Item, inputs: &[Port], outputs: &[Port]) -> TokenStream {
+    let (name, visibility) = (&item.name, &item.visibility);
+    let inner = format_ident!("{}_model", name::snake(&name.to_string()));
+    let rename = |part: &str| {
+        let from = format_ident!("Model{part}");
+        let to = format_ident!("{name}{part}");
+        match from == to {
+            true => quote!(#from),
+            false => quote!(#from as #to),
+        }
+    };
+    let mut names = vec![quote!(#name)];
+    if inputs.len() > 1 {
+        names.push(rename("Input"));
+    }
+    if outputs.len() != 1 {
+        names.push(rename("Output"));
+    }
+    quote! {
+        #[allow(unused_imports)]
+        #visibility use #inner::{#(#names),*};
+    }
+}
+
+fn constructors(model: &Model, options: &Options) -> TokenStream {
+    let files = model.files.list().len();
+    let new = match options.weights {
+        Weights::Embed => quote! {
+            /// The model with the weights that are in the binary.
+            pub fn new(device: &Device) -> Self {
+                Self::load(&Weights::new(&WEIGHTS, &files(), device))
+            }
+        },
+        Weights::File => TokenStream::new(),
+    };
+    let from_bytes = match files {
+        1 => quote! {
+            /// The model with the weights of another file of the same graph.
+            pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+                <Self as OnnxModel>::from_bytes(&[bytes], device)
+            }
+        },
+        _ => quote! {
+            /// The model with the weights of other files of the same graph: the model's, then
+            /// those of its external data.
+            pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+                <Self as OnnxModel>::from_bytes(files, device)
+            }
+        },
+    };
+    quote! {
+        #new
+
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+
+        #from_bytes
+    }
+}
+
+fn run(inputs: &[Port], outputs: &[Port]) -> TokenStream {
+    let taken: Vec<TokenStream> = inputs
+        .iter()
+        .map(|port| {
+            let onnx = &port.onnx;
+            quote!(take(&mut inputs, #onnx, &device)?)
+        })
+        .collect();
+    let idents = inputs.iter().map(|port| &port.ident);
+    let call = match taken.as_slice() {
+        [] => quote!(self.forward()),
+        [only] => quote!(self.forward(#only)),
+        _ => quote!(self.forward(ModelInput { #(#idents: #taken),* })),
+    };
+    let device = (!inputs.is_empty()).then(|| quote!(let device = self.anchor.device();));
+    let mutable = (!inputs.is_empty()).then(|| quote!(mut));
+    let puts = outputs.iter().enumerate().map(|(at, port)| {
+        let at = proc_macro2::Literal::usize_unsuffixed(at);
+        let value = match outputs.len() {
+            1 => quote!(output),
+            _ => {
+                let ident = &port.ident;
+                quote!(output.#ident)
+            }
+        };
+        quote!(put(&mut outputs, &Self::SIGNATURE.outputs[#at], #value)?;)
+    });
+    quote! {
+        fn run(&self, #mutable inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            #device
+            let output = #call;
+            let mut outputs = Values::new();
+            #(#puts)*
+            Ok(outputs)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Rust names from ONNX names, and names for variables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use quote::format_ident;
+
+/// Words that no variable, field or function may be called.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// A name of lower-case words: `onnx::Conv_23` gives `onnx_conv_23`, `/a/b` gives `a_b`.
+pub fn snake(name: &str) -> String {
+    let mut words = String::new();
+    let mut lower = false;
+    for letter in name.chars() {
+        if letter.is_alphanumeric() && (letter.is_ascii() || is_identifier(letter)) {
+            if letter.is_uppercase() && lower {
+                words.push('_');
+            }
+            lower = letter.is_lowercase();
+            words.extend(letter.to_lowercase());
+        } else {
+            lower = false;
+            if !words.is_empty() && !words.ends_with('_') {
+                words.push('_');
+            }
+        }
+    }
+    let words = words.trim_end_matches('_');
+    match words.chars().next() {
+        None => "unnamed".to_owned(),
+        Some(first) if first.is_numeric() => format!("n{words}"),
+        _ if KEYWORDS.contains(&words) => format!("{words}_"),
+        _ => words.to_owned(),
+    }
+}
+
+/// A type's name: `encoder_layer` gives `EncoderLayer`.
+pub fn camel(name: &str) -> String {
+    let words = snake(name);
+    let mut camel = String::new();
+    for word in words.split('_').filter(|word| !word.is_empty()) {
+        let mut letters = word.chars();
+        camel.extend(letters.next().into_iter().flat_map(char::to_uppercase));
+        camel.extend(letters);
+    }
+    match camel.is_empty() {
+        true => "Unnamed".to_owned(),
+        false => camel,
+    }
+}
+
+/// Names, each given once.
+#[derive(Clone, Debug, Default)]
+pub struct Unique {
+    taken: BTreeSet<String>,
+}
+
+impl Unique {
+    /// `wanted`, or `wanted` with a number.
+    pub fn name(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut count = 1usize;
+        while !self.taken.insert(name.clone()) {
+            count += 1;
+            name = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
+                true => format!("{wanted}_{count}"),
+                false => format!("{wanted}{count}"),
+            };
+        }
+        name
+    }
+}
+
+/// Replaces identifiers by others, at any depth.
+pub fn rename(tokens: TokenStream, names: &BTreeMap<String, String>) -> TokenStream {
+    let replace = |token| match token {
+        TokenTree::Ident(ident) => TokenTree::Ident(renamed(ident, names)),
+        TokenTree::Group(group) => {
+            let mut inner = Group::new(group.delimiter(), rename(group.stream(), names));
+            inner.set_span(group.span());
+            TokenTree::Group(inner)
+        }
+        other => other,
+    };
+    tokens.into_iter().map(replace).collect()
+}
+
+/// Whether an identifier occurs in tokens, at any depth.
+pub fn mentions(tokens: &TokenStream, wanted: &str) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == wanted,
+        TokenTree::Group(group) => mentions(&group.stream(), wanted),
+        _ => false,
+    })
+}
+
+fn renamed(ident: Ident, names: &BTreeMap<String, String>) -> Ident {
+    match names.get(&ident.to_string()) {
+        Some(name) => {
+            let mut new = format_ident!("{name}");
+            new.set_span(ident.span());
+            new
+        }
+        None => ident,
+    }
+}
+
+fn is_identifier(letter: char) -> bool {
+    // A letter that Rust takes in names is one that the tokenizer takes.
+    format!("a{letter}")
+        .parse::<TokenStream>()
+        .is_ok_and(|tokens| {
+            let mut tokens = tokens.into_iter();
+            matches!(tokens.next(), Some(TokenTree::Ident(_))) && tokens.next().is_none()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, snake_case: &str, camel_case: &str) {
+        assert_eq!(snake(name), snake_case);
+        assert_eq!(camel(name), camel_case);
+        assert!(snake(name).parse::<TokenStream>().is_ok());
+    }
+
+    #[test]
+    fn any_name_becomes_a_rust_name() {
+        check("onnx::Conv_23", "onnx_conv_23", "OnnxConv23");
+        check("/a/b.weight", "a_b_weight", "ABWeight");
+        check("input.1", "input_1", "Input1");
+        check("123", "n123", "N123");
+        check("", "unnamed", "Unnamed");
+        check("type", "type_", "Type");
+        check("batchSize", "batch_size", "BatchSize");
+        check("输入", "输入", "输入");
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let mut names = Unique::default();
+        assert_eq!(names.name("conv"), "conv");
+        assert_eq!(names.name("conv"), "conv2");
+        assert_eq!(names.name("conv1"), "conv1");
+        assert_eq!(names.name("conv1"), "conv1_2");
+    }
+}

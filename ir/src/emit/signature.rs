@@ -1,0 +1,159 @@
+//! The inputs and outputs of a model as Rust items.
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::name::{self, Unique};
+use super::{Context, element_type, host_element, rust_type};
+use crate::dtype::DType;
+use crate::graph::ValueId;
+use crate::types::{Place, Type};
+
+/// One input or output of the typed `forward`.
+#[derive(Debug)]
+pub struct Port {
+    pub id: ValueId,
+    /// The name in the file.
+    pub onnx: String,
+    pub ident: Ident,
+    pub ty: Type,
+    /// The Rust type at the border.
+    pub rust: TokenStream,
+    /// A host scalar is a plain Rust value at the border.
+    pub scalar: bool,
+}
+
+impl Port {
+    /// What the documentation says of it.
+    pub fn documentation(&self) -> String {
+        let scalar = matches!(&self.ty, Type::Tensor(held) if held.rank() == 0);
+        let note = match scalar && !self.scalar {
+            true => "; a scalar, as a tensor of one element",
+            false => "",
+        };
+        format!(" `{}`: {}{note}", self.onnx, self.ty)
+    }
+
+    /// Whether it is a tensor of the device.
+    pub fn is_device(&self) -> bool {
+        matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String) && !self.host()
+    }
+
+    fn host(&self) -> bool {
+        self.scalar || name::mentions(&self.rust, "Array")
+    }
+}
+
+/// The inputs, which may live on the host.
+pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
+    let place = |id: ValueId| match cx.lives_on_host(id) {
+        true => Place::Host,
+        false => Place::Device,
+    };
+    let named = ids
+        .iter()
+        .map(|&id| (id, cx.values[id].name.clone(), place(id)));
+    ports(named, cx)
+}
+
+/// The outputs, on the device but for strings.
+pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port> {
+    let named = ids.iter().zip(names);
+    ports(
+        named.map(|(&id, name)| (id, name.clone(), Place::Device)),
+        cx,
+    )
+}
+
+/// `pub struct ModelInput { .. }` with a documented field per port.
+pub fn structure(ident: &Ident, ports: &[Port], what: &str) -> TokenStream {
+    let fields = ports.iter().map(|port| {
+        let (name, ty, doc) = (&port.ident, &port.rust, port.documentation());
+        quote! {
+            #[doc = #doc]
+            pub #name: #ty,
+        }
+    });
+    let doc = format!(" {what}");
+    quote! {
+        #[doc = #doc]
+        #[derive(Clone, Debug)]
+        pub struct #ident {
+            #(#fields)*
+        }
+    }
+}
+
+/// `Signature { inputs: &[..], outputs: &[..] }`.
+pub fn signature(inputs: &[Port], outputs: &[Port]) -> TokenStream {
+    let ports = |ports: &[Port]| {
+        let ports = ports.iter().map(|port| {
+            let (name, kind) = (&port.onnx, kind(&port.ty));
+            quote!(Port { name: #name, kind: #kind })
+        });
+        ports.collect::<Vec<_>>()
+    };
+    let (inputs, outputs) = (ports(inputs), ports(outputs));
+    quote! {
+        Signature {
+            inputs: &[#(#inputs),*],
+            outputs: &[#(#outputs),*],
+        }
+    }
+}
+
+fn ports(named: impl Iterator<Item = (ValueId, String, Place)>, cx: &Context<'_>) -> Vec<Port> {
+    let mut unique = Unique::default();
+    let mut ports = Vec::new();
+    for (id, onnx, place) in named {
+        let Some(ty) = cx.values[id].ty.clone() else {
+            continue;
+        };
+        let scalar = match &ty {
+            Type::Tensor(tensor) if tensor.rank() == 0 => (place == Place::Host
+                || tensor.dtype == DType::String)
+                .then(|| host_element(tensor.dtype)),
+            _ => None,
+        };
+        ports.push(Port {
+            id,
+            ident: format_ident!("{}", unique.name(&name::snake(&onnx))),
+            onnx,
+            scalar: scalar.is_some(),
+            rust: scalar.unwrap_or_else(|| rust_type(&ty, place)),
+            ty,
+        });
+    }
+    ports
+}
+
+fn kind(ty: &Type) -> TokenStream {
+    match ty {
+        Type::Tensor(tensor) => {
+            let dtype = element_type(tensor.dtype);
+            let sizes = tensor.shape.iter().map(|dim| match dim.fixed() {
+                Some(size) => {
+                    let size = Literal::usize_unsuffixed(size);
+                    quote!(Size::Fixed(#size))
+                }
+                None => {
+                    let name = dim.to_string();
+                    quote!(Size::Named(#name))
+                }
+            });
+            quote!(Kind::Tensor { dtype: #dtype, sizes: &[#(#sizes),*] })
+        }
+        Type::Sequence(item) => {
+            let item = kind(item);
+            quote!(Kind::Sequence(&#item))
+        }
+        Type::Optional(item) => {
+            let item = kind(item);
+            quote!(Kind::Optional(&#item))
+        }
+        Type::Map(key, item) => {
+            let (key, item) = (element_type(*key), kind(item));
+            quote!(Kind::Map { key: #key, value: &#item })
+        }
+    }
+}

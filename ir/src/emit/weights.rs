@@ -1,0 +1,145 @@
+//! The table of weights and the files that hold them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::{Context, element_type};
+use crate::graph::ValueId;
+use crate::read::Files;
+use crate::weight::{Encoding, Weight};
+
+/// One part of a weight on its way into the table.
+struct Place {
+    file: usize,
+    start: usize,
+    end: usize,
+    gap: u64,
+}
+
+/// `static WEIGHTS: Table = ..;` for every constant of the model.
+///
+/// Constants that the code does not use stand in it too: what lies between them is hashed, and
+/// weights must not be.
+pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
+    let mut seen = BTreeSet::new();
+    let used: Vec<ValueId> = cx.weights.keys().copied().collect();
+    let rest = cx.values.iter().map(|(id, _)| id);
+    let all: Vec<ValueId> = used.iter().copied().chain(rest).collect();
+    let mut entries: Vec<(String, &Weight)> = Vec::new();
+    let values = cx.values;
+    for id in all {
+        let Some(weight) = &values[id].weight else {
+            continue;
+        };
+        let fresh = weight
+            .parts
+            .first()
+            .is_none_or(|part| seen.insert((part.file, part.start, part.bytes.len())));
+        if fresh || cx.weights.contains_key(&id) {
+            entries.push((cx.weight_name(id), weight));
+        }
+    }
+    let files = files.list();
+    let (places, tails) = gaps(&entries, &files);
+    let mut places = places.into_iter();
+    let entries = entries.iter().map(|(name, weight)| {
+        let dtype = element_type(weight.dtype);
+        let shape = weight
+            .sizes
+            .iter()
+            .map(|&size| Literal::usize_unsuffixed(size));
+        let parts = places.by_ref().take(weight.parts.len()).map(|place| {
+            let file = Literal::usize_unsuffixed(place.file);
+            let start = Literal::usize_unsuffixed(place.start);
+            let length = Literal::usize_unsuffixed(place.end - place.start);
+            let gap = Literal::u64_unsuffixed(place.gap);
+            quote!(Part { file: #file, start: #start, length: #length, gap: #gap })
+        });
+        let parts: Vec<TokenStream> = parts.collect();
+        let encoding = match weight.encoding {
+            Encoding::Raw => quote!(Encoding::Raw),
+            Encoding::Varint => quote!(Encoding::Varint),
+        };
+        quote! {
+            Entry {
+                name: #name,
+                dtype: #dtype,
+                shape: &[#(#shape),*],
+                parts: &[#(#parts),*],
+                encoding: #encoding,
+            }
+        }
+    });
+    let entries: Vec<TokenStream> = entries.collect();
+    let files = files.iter().zip(tails).map(|((name, bytes), tail)| {
+        let name = name.to_string_lossy();
+        let length = Literal::usize_unsuffixed(bytes.len());
+        let tail = Literal::u64_unsuffixed(tail);
+        quote!(File { name: #name, length: #length, tail: #tail })
+    });
+    quote! {
+        /// Where the weights lie in the model's files.
+        static WEIGHTS: Table = Table {
+            files: &[#(#files),*],
+            entries: &[#(#entries),*],
+        };
+    }
+}
+
+/// `fn files()`: the bytes of the model's files, in the binary.
+pub fn embedded(files: &Files, folder: &Path) -> TokenStream {
+    let paths = files.list().into_iter().map(|(name, _)| {
+        let path: PathBuf = folder.join(name);
+        let path = path.to_string_lossy().into_owned();
+        quote!(include_bytes!(#path))
+    });
+    let paths: Vec<TokenStream> = paths.collect();
+    let count = Literal::usize_unsuffixed(paths.len());
+    // Inside of a plain function the bytes cost the compiler least; in a constant, ten times more.
+    quote! {
+        /// The model's files.
+        fn files() -> [&'static [u8]; #count] {
+            [#(#paths),*]
+        }
+    }
+}
+
+/// The parts in table order with the hash of what lies before each, and of each file's tail.
+fn gaps(entries: &[(String, &Weight)], files: &[(PathBuf, Bytes)]) -> (Vec<Place>, Vec<u64>) {
+    let parts = entries.iter().flat_map(|(_, weight)| &weight.parts);
+    let mut places: Vec<Place> = parts
+        .map(|part| Place {
+            file: part.file,
+            start: part.start,
+            end: part.start.saturating_add(part.bytes.len()),
+            gap: 0,
+        })
+        .collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|&at| places.get(at).map(|place| (place.start, at)));
+    let mut ends = vec![0usize; files.len()];
+    for at in order {
+        let Some(place) = places.get_mut(at) else {
+            continue;
+        };
+        if let (Some(end), Some((_, bytes))) = (ends.get_mut(place.file), files.get(place.file)) {
+            place.gap = hash(bytes, *end, place.start);
+            *end = place.end.max(*end);
+        }
+    }
+    let tails = files.iter().zip(ends);
+    let tails = tails.map(|((_, bytes), end)| hash(bytes, end, bytes.len()));
+    (places, tails.collect())
+}
+
+/// FNV-1a of a range; of nothing when it is empty or backward.
+fn hash(bytes: &[u8], start: usize, end: usize) -> u64 {
+    let range = bytes.get(start..end).unwrap_or_default();
+    range.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

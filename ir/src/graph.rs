@@ -1,0 +1,171 @@
+//! The graph: values, nodes, blocks.
+
+use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
+use std::rc::Rc;
+
+use crate::diagnostics::Site;
+use crate::ops::Operator;
+use crate::types::{Known, Place, Type};
+use crate::weight::Weight;
+
+/// A value of one [`Values`] arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(u32);
+
+/// A model, read and not yet turned into code.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    pub name: String,
+    pub values: Values,
+    pub body: Block,
+}
+
+/// Nodes in an order in which every value is made before it is used.
+/// Nested blocks (branches and loop bodies) use values of the blocks around them.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    pub inputs: Vec<ValueId>,
+    pub nodes: Vec<Node>,
+    pub outputs: Vec<ValueId>,
+}
+
+/// One application of an operator.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub name: String,
+    /// The ONNX operator, for people: `Conv` or `com.microsoft.FusedConv`.
+    pub kind: Rc<str>,
+    pub version: i64,
+    pub operator: Rc<dyn Operator>,
+    pub inputs: Vec<Option<ValueId>>,
+    pub outputs: Vec<Option<ValueId>>,
+    /// Graph attributes, under their attribute names.
+    pub blocks: Vec<(String, Block)>,
+    pub place: Place,
+}
+
+/// Something a graph computes with.
+#[derive(Clone, Debug, Default)]
+pub struct Value {
+    /// The ONNX name.
+    pub name: String,
+    pub ty: Option<Type>,
+    pub known: Option<Known>,
+    /// Where its elements stand in the files, when it is a constant of the model.
+    pub weight: Option<Weight>,
+    pub place: Place,
+}
+
+/// Every value of a graph and of the blocks nested in it.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    all: Vec<Value>,
+}
+
+impl Values {
+    pub fn push(&mut self, value: Value) -> ValueId {
+        self.all.push(value);
+        ValueId(u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (ValueId, &Value)> {
+        (0u32..).map(ValueId).zip(&self.all)
+    }
+}
+
+/// Ids come from `push` on the same arena, which never shrinks.
+impl Index<ValueId> for Values {
+    type Output = Value;
+
+    fn index(&self, id: ValueId) -> &Value {
+        &self.all[id.0 as usize]
+    }
+}
+
+impl IndexMut<ValueId> for Values {
+    fn index_mut(&mut self, id: ValueId) -> &mut Value {
+        &mut self.all[id.0 as usize]
+    }
+}
+
+impl ValueId {
+    /// The number that makes the value's variable unique in code.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl Value {
+    /// Whether it is a constant of the model.
+    pub fn is_constant(&self) -> bool {
+        self.weight.is_some() || self.known.as_ref().is_some_and(Known::is_concrete)
+    }
+}
+
+impl Node {
+    /// The input, when the node has it.
+    pub fn input(&self, at: usize) -> Option<ValueId> {
+        self.inputs.get(at).copied().flatten()
+    }
+
+    /// The output, when somebody may use it.
+    pub fn output(&self, at: usize) -> Option<ValueId> {
+        self.outputs.get(at).copied().flatten()
+    }
+
+    /// How diagnostics call the node.
+    pub fn site(&self, values: &Values) -> Site {
+        let node = match (self.name.is_empty(), self.outputs.iter().flatten().next()) {
+            (true, Some(&first)) => values[first].name.clone(),
+            _ => self.name.clone(),
+        };
+        Site {
+            operator: format!("{} version {}", self.kind, self.version),
+            node,
+        }
+    }
+
+    /// Every value that the node reads: its inputs, and what its blocks take from outside.
+    pub fn reads(&self) -> Vec<ValueId> {
+        let mut reads: Vec<ValueId> = self.inputs.iter().flatten().copied().collect();
+        for (_, block) in &self.blocks {
+            reads.extend(block.captures());
+        }
+        reads
+    }
+}
+
+impl Block {
+    /// Values used inside that are made outside, each once, in order of use.
+    pub fn captures(&self) -> Vec<ValueId> {
+        let mut made: std::collections::BTreeSet<ValueId> = self.inputs.iter().copied().collect();
+        let mut captured = Vec::new();
+        for node in &self.nodes {
+            captured.extend(node.reads().into_iter().filter(|id| !made.contains(id)));
+            made.extend(node.outputs.iter().flatten());
+        }
+        captured.extend(self.outputs.iter().filter(|id| !made.contains(id)));
+        let mut seen = std::collections::BTreeSet::new();
+        captured.retain(|id| seen.insert(*id));
+        captured
+    }
+
+    /// How often each value is read by nodes and outputs, nested blocks included.
+    pub fn uses(&self) -> BTreeMap<ValueId, usize> {
+        let mut uses = BTreeMap::new();
+        let reads = self.nodes.iter().flat_map(Node::reads);
+        for id in reads.chain(self.outputs.iter().copied()) {
+            *uses.entry(id).or_insert(0) += 1;
+        }
+        uses
+    }
+}

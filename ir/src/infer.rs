@@ -1,0 +1,237 @@
+//! Types, sizes and known values, node by node.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostics::{Diagnostics, Problem};
+use crate::dim::{Dim, Symbol};
+use crate::dtype::{DType, Kind};
+use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::types::{Known, Shape, TensorType, Type};
+use crate::weight::Weight;
+
+/// What an operator sees of its node while types are inferred.
+pub struct Infer<'a> {
+    values: &'a mut Values,
+    node: &'a Node,
+    names: &'a mut Names,
+    diagnostics: &'a mut Diagnostics,
+}
+
+/// Names for sizes that only the run can tell.
+#[derive(Debug, Default)]
+pub struct Names {
+    taken: BTreeSet<Symbol>,
+}
+
+/// Known values beyond this many elements are not kept: the files hold them.
+const LARGEST_KNOWN: usize = 4096;
+
+/// Infers the whole graph, reporting every problem; a value whose maker failed stays untyped,
+/// and what depends on it is passed over.
+pub fn infer(graph: &mut Graph, names: &mut Names, diagnostics: &mut Diagnostics) {
+    let body = std::mem::take(&mut graph.body);
+    infer_block(&body, &mut graph.values, names, diagnostics);
+    graph.body = body;
+}
+
+fn infer_block(
+    block: &Block,
+    values: &mut Values,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) {
+    for node in &block.nodes {
+        if node
+            .inputs
+            .iter()
+            .flatten()
+            .any(|&id| values[id].ty.is_none())
+        {
+            continue;
+        }
+        let mut cx = Infer {
+            values,
+            node,
+            names,
+            diagnostics,
+        };
+        if let Err(problem) = node.operator.infer(&mut cx) {
+            diagnostics.push(problem.at(node.site(values)));
+        }
+    }
+}
+
+impl Names {
+    /// Reserves a name that stands in the file.
+    pub fn reserve(&mut self, name: &Symbol) {
+        self.taken.insert(name.clone());
+    }
+
+    /// A name of its own, beginning with `hint`.
+    pub fn fresh(&mut self, hint: &str) -> Dim {
+        let mut name: Symbol = hint.into();
+        let mut count = 1usize;
+        while !self.taken.insert(name.clone()) {
+            count += 1;
+            name = format!("{hint}_{count}").into();
+        }
+        Dim::named(name)
+    }
+}
+
+impl Infer<'_> {
+    /// Whether the node has this input.
+    pub fn has(&self, input: usize) -> bool {
+        self.node.input(input).is_some()
+    }
+
+    /// How many inputs the node names.
+    pub fn inputs(&self) -> usize {
+        self.node.inputs.len()
+    }
+
+    /// How many outputs the node names.
+    pub fn outputs(&self) -> usize {
+        self.node.outputs.len()
+    }
+
+    /// Whether the node names this output.
+    pub fn wants(&self, output: usize) -> bool {
+        self.node.output(output).is_some()
+    }
+
+    pub fn value(&self, input: usize) -> Option<&Value> {
+        self.node.input(input).map(|id| &self.values[id])
+    }
+
+    /// The input's type, or the problem that it is absent.
+    pub fn ty(&self, input: usize) -> Result<&Type, Problem> {
+        self.value(input)
+            .and_then(|value| value.ty.as_ref())
+            .ok_or_else(|| Problem::new(format!("input {input} is missing")))
+    }
+
+    /// The tensor type of an input.
+    pub fn tensor(&self, input: usize) -> Result<TensorType, Problem> {
+        match self.ty(input)? {
+            Type::Tensor(tensor) => Ok(tensor.clone()),
+            other => Err(Problem::new(format!(
+                "input {input} is {other}, not a tensor"
+            ))),
+        }
+    }
+
+    /// The tensor type of an input of this rank.
+    pub fn tensor_of_rank(&self, input: usize, rank: usize) -> Result<TensorType, Problem> {
+        let tensor = self.tensor(input)?;
+        if tensor.rank() == rank {
+            Ok(tensor)
+        } else {
+            Err(Problem::new(format!(
+                "input {input} is {tensor}, not of rank {rank}"
+            )))
+        }
+    }
+
+    /// What is known of an input's elements.
+    pub fn known(&self, input: usize) -> Option<&Known> {
+        self.value(input).and_then(|value| value.known.as_ref())
+    }
+
+    /// The integers of an input, symbolic ones included.
+    pub fn ints(&self, input: usize) -> Option<Vec<Dim>> {
+        match self.known(input) {
+            Some(Known::Ints(values)) => Some(values.clone()),
+            _ => None,
+        }
+    }
+
+    /// The integers of an input, when all are numbers.
+    pub fn numbers(&self, input: usize) -> Option<Vec<i64>> {
+        self.known(input).and_then(Known::numbers)
+    }
+
+    /// A size of its own for what only the run can tell.
+    pub fn fresh(&mut self, hint: &str) -> Dim {
+        self.names.fresh(hint)
+    }
+
+    /// `dim`, or a size of its own where arithmetic gave up.
+    pub fn dim_or_fresh(&mut self, dim: Option<Dim>, hint: &str) -> Dim {
+        dim.unwrap_or_else(|| self.fresh(hint))
+    }
+
+    /// Sets a tensor output's type.
+    pub fn output(&mut self, output: usize, dtype: DType, shape: Shape) {
+        self.output_type(output, Type::tensor(dtype, shape));
+    }
+
+    /// Sets an output's type.
+    pub fn output_type(&mut self, output: usize, ty: Type) {
+        if let Some(id) = self.node.output(output) {
+            self.values[id].ty = Some(ty);
+        }
+    }
+
+    /// Sets what is known of an output, when its length is that of its type.
+    pub fn output_known(&mut self, output: usize, known: Known) {
+        let Some(id) = self.node.output(output) else {
+            return;
+        };
+        let tensor = self.values[id].ty.as_ref().and_then(Type::as_tensor);
+        let fits = tensor.is_some_and(|tensor| {
+            let kinds = matches!(
+                (&known, tensor.dtype.kind()),
+                (Known::Ints(_), Kind::Int)
+                    | (Known::Floats(_), Kind::Float)
+                    | (Known::Bools(_), Kind::Bool)
+                    | (Known::Strings(_), Kind::String)
+            );
+            kinds && tensor.count() == Some(known.len())
+        });
+        if fits && known.len() <= LARGEST_KNOWN {
+            self.values[id].known = Some(known);
+        }
+    }
+
+    /// Makes an output a constant of the model.
+    pub fn output_weight(&mut self, output: usize, weight: Weight) {
+        if let Some(id) = self.node.output(output) {
+            let value = &mut self.values[id];
+            value.ty = Some(Type::Tensor(weight.tensor_type()));
+            value.known = weight.known();
+            value.weight = Some(weight);
+        }
+    }
+
+    /// Makes an output the same constant, or known value, as an input.
+    pub fn output_same(&mut self, output: usize, input: usize) {
+        if let (Some(id), Some(value)) = (self.node.output(output), self.value(input).cloned()) {
+            let held = &mut self.values[id];
+            (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
+        }
+    }
+
+    /// The body under an attribute name.
+    pub fn block(&self, name: &str) -> Result<&Block, Problem> {
+        let found = self.node.blocks.iter().find(|(held, _)| held == name);
+        let missing = || Problem::new(format!("attribute `{name}` is missing"));
+        found.map(|(_, block)| block).ok_or_else(missing)
+    }
+
+    /// Gives the inputs of a body their types, infers it and returns the types of its outputs.
+    pub fn infer_block(&mut self, name: &str, inputs: &[Type]) -> Result<Vec<Type>, Problem> {
+        let block = self.block(name)?.clone();
+        for (id, ty) in block.inputs.iter().zip(inputs) {
+            self.values[*id].ty = Some(ty.clone());
+        }
+        infer_block(&block, self.values, self.names, self.diagnostics);
+        let ty = |id: &ValueId| {
+            self.values[*id].ty.clone().ok_or_else(|| {
+                Problem::new(format!("the body `{name}` could not be compiled"))
+                    .help("the problems listed for its nodes say why")
+            })
+        };
+        block.outputs.iter().map(ty).collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! Operators, one family a file.
+
+use std::fmt;
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+/// An operator with its attributes read: versions differ in how it was written, not in here.
+pub trait Operator: fmt::Debug {
+    /// Types, sizes and known values of the outputs.
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem>;
+
+    /// An expression for the outputs: one value, or a tuple of as many as the node names.
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem>;
+
+    /// Whether the input at this position must be a host value.
+    fn wants_host(&self, _input: usize) -> bool {
+        false
+    }
+
+    /// Whether the operator can run on host values when no input is on the device.
+    fn runs_on_host(&self) -> bool {
+        false
+    }
+
+    /// Whether its results are host values wherever its inputs are.
+    fn makes_host(&self) -> bool {
+        false
+    }
+
+    /// Whether equal inputs give equal outputs.
+    fn is_pure(&self) -> bool {
+        true
+    }
+}
+
+/// One operator of a family.
+#[derive(Debug)]
+pub struct Row {
+    pub domain: &'static str,
+    pub name: &'static str,
+    /// The opset versions that changed the operator.
+    pub since: &'static [i64],
+    pub read: Read,
+}
+
+/// Reads the attributes of one version into the operator.
+pub type Read = fn(&Attributes<'_>) -> Result<Rc<dyn Operator>, Problem>;
+
+/// An operator of the domain `ai.onnx`.
+pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
+    Row {
+        domain: "",
+        name,
+        since,
+        read,
+    }
+}
+
+/// Declares the family files and the list that `find` searches.
+macro_rules! families {
+    ($($family:ident),* $(,)?) => {
+        $(mod $family;)*
+
+        /// Every operator, family by family.
+        pub fn all() -> impl Iterator<Item = &'static Row> {
+            [$($family::ROWS),*].into_iter().flatten()
+        }
+    };
+}
+
+mod broadcast;
+mod window;
+
+families! {
+    arithmetic,
+    constant,
+    convolution,
+    elementwise,
+    pooling,
+}
+
+/// The operator called `name` in `domain`, with the version that `opset` selects.
+pub fn find(domain: &str, name: &str, opset: i64) -> Option<(&'static Row, Option<i64>)> {
+    let row = all().find(|row| row.domain == domain && row.name == name)?;
+    let version = row.since.iter().copied().filter(|&since| since <= opset);
+    Some((row, version.max()))
+}
+
+/// Every operator name of a domain, for suggestions.
+pub fn names(domain: &str) -> impl Iterator<Item = &'static str> {
+    all()
+        .filter(move |row| row.domain == domain)
+        .map(|row| row.name)
+}

@@ -1,0 +1,76 @@
+//! Sizes and elements of operands that are broadcast together.
+
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::infer::Infer;
+use crate::types::Shape;
+
+/// The shape that operands of these shapes have together, as numpy has it.
+pub fn shape(cx: &mut Infer<'_>, shapes: &[Shape]) -> Result<Shape, Problem> {
+    let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
+    (0..rank).map(|axis| size(cx, shapes, rank, axis)).collect()
+}
+
+fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Result<Dim, Problem> {
+    let mut together = Dim::from(1);
+    for shape in shapes {
+        let missing = rank.saturating_sub(shape.len());
+        let Some(dim) = axis.checked_sub(missing).and_then(|axis| shape.get(axis)) else {
+            continue;
+        };
+        together = match (together.number(), dim.number()) {
+            _ if together == *dim || dim.is(1) => together,
+            (Some(1), _) => dim.clone(),
+            (Some(a), Some(b)) => {
+                return Err(Problem::new(format!(
+                    "sizes {a} and {b} on axis {axis} cannot be broadcast together"
+                )));
+            }
+            // A number other than 1 decides; a name beside it is that number, or 1.
+            (Some(_), None) => together,
+            (None, Some(_)) => dim.clone(),
+            (None, None) => cx.fresh("broadcast"),
+        };
+    }
+    Ok(together)
+}
+
+/// For each element of a tensor of shape `to` the position of the element of `from` that is
+/// broadcast to it.
+pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
+    let count = to.iter().product::<usize>();
+    let missing = to.len().saturating_sub(from.len());
+    let position = |mut at: usize| {
+        let mut position = 0usize;
+        let mut stride = 1usize;
+        for (axis, &size) in to.iter().enumerate().rev() {
+            let index = at.checked_rem(size).unwrap_or(0);
+            at = at.checked_div(size).unwrap_or(0);
+            if let Some(&held) = axis.checked_sub(missing).and_then(|axis| from.get(axis)) {
+                if held != 1 {
+                    position += index * stride;
+                }
+                stride *= held;
+            }
+        }
+        position
+    };
+    (0..count).map(position).collect()
+}
+
+/// The sizes as numbers, when all are known.
+pub fn fixed(shape: &[Dim]) -> Option<Vec<usize>> {
+    shape.iter().map(Dim::fixed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_repeated_for_each_row() {
+        assert_eq!(positions(&[3], &[2, 3]), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(positions(&[2, 1], &[2, 3]), [0, 0, 0, 1, 1, 1]);
+        assert_eq!(positions(&[], &[2]), [0, 0]);
+    }
+}

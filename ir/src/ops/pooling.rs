@@ -1,0 +1,127 @@
+//! Pooling.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::window::Window;
+use super::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
+    row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool),
+    row("GlobalAveragePool", &[1, 22], |_| global("global_average_pool")),
+    row("GlobalMaxPool", &[1, 22], |_| global("global_max_pool")),
+];
+
+#[derive(Debug)]
+struct Pool {
+    window: Window,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// With ONNX's `storage_order`.
+    Max(bool),
+    /// With ONNX's `count_include_pad`.
+    Average(bool),
+}
+
+#[derive(Debug)]
+struct Global(&'static str);
+
+fn max_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: Kind::Max(a.flag("storage_order", false)?),
+    }))
+}
+
+fn average_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: Kind::Average(a.flag("count_include_pad", false)?),
+    }))
+}
+
+fn global(function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Global(function)))
+}
+
+impl Operator for Pool {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let axes = spatial(x.rank())?;
+        let window = self.window.resolve(axes, None)?;
+        let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
+        match window.positions(x.shape.get(2..).unwrap_or_default()) {
+            Some(positions) => shape.extend(positions),
+            None => shape.extend((0..axes).map(|_| cx.fresh("pool"))),
+        }
+        cx.output(0, x.dtype, shape.clone());
+        cx.output(1, DType::I64, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor_type(0)?.clone();
+        let window = self.window.resolve(spatial(x.rank())?, None)?;
+        let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
+        let (input, ceil) = (cx.tensor(0)?, self.window.ceil);
+        Ok(match self.kind {
+            Kind::Max(columns) if cx.wants(1) => {
+                let order = match columns {
+                    true => quote!(ops::pool::StorageOrder::Column),
+                    false => quote!(ops::pool::StorageOrder::Row),
+                };
+                quote!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
+            }
+            Kind::Max(_) => {
+                let pooled = quote!(ops::pool::max_pool(#input, #window, #ceil));
+                match cx.outputs() {
+                    1 => pooled,
+                    _ => quote!((#pooled, ())),
+                }
+            }
+            Kind::Average(include) => {
+                quote!(ops::pool::average_pool(#input, #window, #include, #ceil))
+            }
+        })
+    }
+}
+
+impl Operator for Global {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        spatial(x.rank())?;
+        let size = |(axis, dim): (usize, &Dim)| match axis {
+            0 | 1 => dim.clone(),
+            _ => Dim::from(1),
+        };
+        cx.output(0, x.dtype, x.shape.iter().enumerate().map(size).collect());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.0));
+        Ok(quote!(ops::pool::#function(#x)))
+    }
+}
+
+/// How many axes a pool of a tensor of this rank slides over.
+fn spatial(rank: usize) -> Result<usize, Problem> {
+    match rank {
+        3..=5 => Ok(rank - 2),
+        _ => Err(Problem::new(format!(
+            "the input is of rank {rank}; pooling has 1 to 3 spatial axes"
+        ))),
+    }
+}

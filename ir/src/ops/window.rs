@@ -1,0 +1,189 @@
+//! Sliding windows: their attributes, sizes and code.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+
+/// The attributes that convolution and pooling share.
+#[derive(Clone, Debug)]
+pub struct Window {
+    pub kernel: Option<Vec<i64>>,
+    strides: Option<Vec<i64>>,
+    dilations: Option<Vec<i64>>,
+    pads: Option<Vec<i64>>,
+    padding: Padding,
+    pub ceil: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Padding {
+    Explicit,
+    Valid,
+    SameUpper,
+    SameLower,
+}
+
+/// A window over axes whose number is known.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    pub kernel: Vec<i64>,
+    pub strides: Vec<i64>,
+    pub dilations: Vec<i64>,
+    /// `(begin, end)` of each axis; not used when the padding keeps sizes.
+    pub pads: Vec<(i64, i64)>,
+    padding: Padding,
+    ceil: bool,
+}
+
+impl Window {
+    pub fn read(a: &Attributes<'_>) -> Result<Self, Problem> {
+        let padding = match a.string_or("auto_pad", "NOTSET")?.as_str() {
+            "NOTSET" | "" => Padding::Explicit,
+            "VALID" => Padding::Valid,
+            "SAME_UPPER" => Padding::SameUpper,
+            "SAME_LOWER" => Padding::SameLower,
+            other => {
+                return Err(Problem::new(format!("`auto_pad` is `{other}`"))
+                    .help("it may be NOTSET, VALID, SAME_UPPER or SAME_LOWER"));
+            }
+        };
+        Ok(Window {
+            kernel: a.ints("kernel_shape")?,
+            strides: a.ints("strides")?,
+            dilations: a.ints("dilations")?,
+            pads: a.ints("pads")?,
+            padding,
+            ceil: a.flag("ceil_mode", false)?,
+        })
+    }
+
+    /// The window over `axes` spatial axes; `kernel` where the attribute is left out.
+    pub fn resolve(&self, axes: usize, kernel: Option<Vec<i64>>) -> Result<Resolved, Problem> {
+        let kernel = self.kernel.clone().or(kernel).ok_or_else(|| {
+            Problem::new("the kernel's sizes are not known")
+                .help("export the model with the attribute `kernel_shape`")
+        })?;
+        let all = |held: &Option<Vec<i64>>, default: i64| {
+            held.clone().unwrap_or_else(|| vec![default; axes])
+        };
+        let pads = self
+            .pads
+            .clone()
+            .unwrap_or_else(|| vec![0; axes.saturating_mul(2)]);
+        let (strides, dilations) = (all(&self.strides, 1), all(&self.dilations, 1));
+        let counts = [kernel.len(), strides.len(), dilations.len()];
+        if counts.iter().any(|&count| count != axes) || pads.len() != axes.saturating_mul(2) {
+            return Err(Problem::new(format!(
+                "kernel, strides, dilations or pads are not for {axes} axes"
+            )));
+        }
+        let positive = |list: &[i64]| list.iter().all(|&value| value > 0 && value < 1 << 31);
+        if !positive(&kernel) || !positive(&strides) || !positive(&dilations) {
+            return Err(Problem::new(
+                "kernel, strides and dilations must be positive",
+            ));
+        }
+        let (begins, ends) = pads.split_at(axes);
+        let pads: Vec<(i64, i64)> = match self.padding {
+            Padding::Explicit => begins.iter().copied().zip(ends.iter().copied()).collect(),
+            _ => vec![(0, 0); axes],
+        };
+        if pads
+            .iter()
+            .any(|&(begin, end)| begin < 0 || end < 0 || begin.max(end) >= 1 << 31)
+        {
+            return Err(Problem::new("pads must not be negative"));
+        }
+        Ok(Resolved {
+            kernel,
+            strides,
+            dilations,
+            pads,
+            padding: self.padding,
+            ceil: self.ceil,
+        })
+    }
+}
+
+impl Resolved {
+    /// How many positions the window takes along each of the axes.
+    pub fn positions(&self, sizes: &[Dim]) -> Option<Vec<Dim>> {
+        let axes = self
+            .kernel
+            .iter()
+            .zip(&self.strides)
+            .zip(&self.dilations)
+            .zip(&self.pads);
+        axes.zip(sizes)
+            .map(|((((&kernel, &stride), &dilation), &(begin, end)), size)| {
+                let stride_dim = Dim::from(stride);
+                if self.keeps_sizes() {
+                    return size.add(&Dim::from(stride - 1))?.div(&stride_dim);
+                }
+                let reach = kernel
+                    .checked_sub(1)?
+                    .checked_mul(dilation)?
+                    .checked_add(1)?;
+                let room = size.add(&Dim::from(begin + end - reach))?;
+                if !self.ceil {
+                    return room.div(&stride_dim)?.add(&Dim::from(1));
+                }
+                let positions = room
+                    .add(&Dim::from(stride - 1))?
+                    .div(&stride_dim)?
+                    .add(&Dim::from(1))?;
+                // A last window that would begin in the padding at the end is left out.
+                match (size.number(), positions.number()) {
+                    (Some(size), Some(count)) if (count - 1) * stride >= size + begin => {
+                        Some(Dim::from(count - 1))
+                    }
+                    (Some(_), Some(_)) => Some(positions),
+                    _ => None,
+                }
+            })
+            .collect()
+    }
+
+    /// Whether the padding depends on the sizes, so that every stride has one output.
+    pub fn keeps_sizes(&self) -> bool {
+        matches!(self.padding, Padding::SameUpper | Padding::SameLower)
+    }
+
+    /// `Window::new([3, 3]).strides([2, 2])`, for an input with these spatial sizes.
+    pub fn emit(&self, cx: &mut Emit<'_, '_>, sizes: &[Dim]) -> TokenStream {
+        let kernel = list(&self.kernel);
+        let mut window = quote!(Window::new(#kernel));
+        if self.strides.iter().any(|&stride| stride != 1) {
+            let strides = list(&self.strides);
+            window.extend(quote!(.strides(#strides)));
+        }
+        if self.dilations.iter().any(|&dilation| dilation != 1) {
+            let dilations = list(&self.dilations);
+            window.extend(quote!(.dilations(#dilations)));
+        }
+        if self.keeps_sizes() {
+            let sizes = cx.shape(sizes);
+            window.extend(match self.padding {
+                Padding::SameUpper => quote!(.same_upper(#sizes)),
+                _ => quote!(.same_lower(#sizes)),
+            });
+        } else if self.pads.iter().any(|&pads| pads != (0, 0)) {
+            let pads = self.pads.iter().map(|&(begin, end)| {
+                let (begin, end) = (Literal::i64_unsuffixed(begin), Literal::i64_unsuffixed(end));
+                quote!((#begin, #end))
+            });
+            window.extend(quote!(.pads([#(#pads),*])));
+        }
+        window
+    }
+}
+
+/// `[1, 2]`.
+pub fn list(values: &[i64]) -> TokenStream {
+    let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
+    quote!([#(#values),*])
+}

@@ -1,0 +1,30 @@
+//! What the caller of the compiler may choose.
+
+use std::collections::BTreeMap;
+
+/// The arguments of `onnx_model!`.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Sizes by the names that the file gives them.
+    pub dims: BTreeMap<String, i64>,
+    /// Shapes of inputs that the file leaves open.
+    pub inputs: BTreeMap<String, Vec<Size>>,
+    pub weights: Weights,
+}
+
+/// One size of an input's shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Size {
+    Fixed(i64),
+    Named(String),
+}
+
+/// Where the weights are when the program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weights {
+    /// In the binary.
+    #[default]
+    Embed,
+    /// In the model file, which the program opens.
+    File,
+}

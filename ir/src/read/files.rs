@@ -1,0 +1,367 @@
+//! The model's files and the constants in them.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::path::{Component, Path, PathBuf};
+
+use bytes::Bytes;
+
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::proto::{DataLocation, TensorProto};
+use crate::weight::{Encoding, Part, Weight};
+
+/// The model file, and the files that its constants name.
+#[derive(Debug)]
+pub struct Files {
+    folder: Option<PathBuf>,
+    /// The model first; names are relative to its folder.
+    open: RefCell<Vec<(PathBuf, Bytes)>>,
+}
+
+impl Files {
+    /// Maps the model file.
+    pub fn open(path: &Path) -> Result<Self, Problem> {
+        let bytes = map(path).map_err(|error| {
+            Problem::new(format!("`{}` cannot be read: {error}", path.display()))
+                .help(near_names(path))
+        })?;
+        let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+        Ok(Files {
+            folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
+            open: RefCell::new(vec![(name, bytes)]),
+        })
+    }
+
+    /// A model that is in memory; it can have no external data.
+    pub fn memory(bytes: Bytes) -> Self {
+        Files {
+            folder: None,
+            open: RefCell::new(vec![(PathBuf::new(), bytes)]),
+        }
+    }
+
+    /// The bytes of the model file.
+    pub fn model(&self) -> Bytes {
+        let open = self.open.borrow();
+        open.first().map(|file| file.1.clone()).unwrap_or_default()
+    }
+
+    /// Every file in use, the model first, as `(name relative to the model's folder, bytes)`.
+    pub fn list(&self) -> Vec<(PathBuf, Bytes)> {
+        self.open.borrow().clone()
+    }
+
+    /// The folder of the model.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Where the tensor's elements stand.
+    pub fn weight(&self, tensor: &TensorProto) -> Result<Weight, Problem> {
+        let name = &tensor.name;
+        let dtype = DType::from_onnx(tensor.data_type).ok_or_else(|| {
+            let number = tensor.data_type;
+            Problem::new(format!("constant `{name}` has the unknown type {number}"))
+        })?;
+        if tensor.segment.is_some() {
+            return Err(
+                Problem::new(format!("constant `{name}` is stored in segments"))
+                    .help("save the model again with a current version of the onnx package"),
+            );
+        }
+        let sizes = sizes(tensor)?;
+        let count = sizes
+            .iter()
+            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        let bytes = count.and_then(|count| dtype.bytes(count));
+        let (Some(count), Some(length)) = (count, bytes) else {
+            return Err(Problem::new(format!(
+                "constant `{name}` of type {dtype} has no size that fits in memory"
+            )));
+        };
+        let (encoding, parts) = self.parts(tensor, dtype)?;
+        let weight = Weight {
+            dtype,
+            sizes,
+            encoding,
+            parts,
+        };
+        let held: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
+        let right = match encoding {
+            Encoding::Raw => held == length,
+            Encoding::Varint => held >= count.min(length),
+        };
+        if right {
+            Ok(weight)
+        } else {
+            Err(Problem::new(format!(
+                "constant `{name}` holds {held} bytes, its type and sizes need {length}"
+            ))
+            .help("the file is damaged; export or download it again"))
+        }
+    }
+
+    /// The elements and sizes of a tensor of strings.
+    pub fn strings(&self, tensor: &TensorProto) -> Result<(Vec<usize>, Vec<String>), Problem> {
+        let sizes = sizes(tensor)?;
+        let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+        let strings: Vec<String> = tensor.string_data.iter().map(text).collect();
+        let count = sizes
+            .iter()
+            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        if count == Some(strings.len()) {
+            Ok((sizes, strings))
+        } else {
+            Err(Problem::new(format!(
+                "constant `{}` holds {} strings, its sizes need another number",
+                tensor.name,
+                strings.len()
+            )))
+        }
+    }
+
+    fn parts(&self, tensor: &TensorProto, dtype: DType) -> Result<(Encoding, Vec<Part>), Problem> {
+        if tensor.data_location == DataLocation::External as i32 {
+            return Ok((Encoding::Raw, vec![self.external(tensor)?]));
+        }
+        if let Some(raw) = &tensor.raw_data {
+            return Ok((Encoding::Raw, vec![self.part(raw)?]));
+        }
+        let (encoding, chunks) = match dtype {
+            DType::F32 | DType::C64 => (Encoding::Raw, &tensor.float_data),
+            DType::F64 | DType::C128 => (Encoding::Raw, &tensor.double_data),
+            DType::I64 => (Encoding::Varint, &tensor.int64_data),
+            DType::U64 | DType::U32 => (Encoding::Varint, &tensor.uint64_data),
+            _ => (Encoding::Varint, &tensor.int32_data),
+        };
+        let parts: Result<Vec<Part>, Problem> =
+            chunks.iter().map(|chunk| self.part(chunk)).collect();
+        // Types below 8 bits hold their packed bytes in `int32_data`.
+        Ok((encoding, parts?))
+    }
+
+    /// The place in the model file of a slice of it.
+    fn part(&self, bytes: &Bytes) -> Result<Part, Problem> {
+        let model = self.model();
+        let start = (bytes.as_ptr() as usize).checked_sub(model.as_ptr() as usize);
+        let inside = |start: &usize| {
+            let end = start.checked_add(bytes.len());
+            end.is_some_and(|end| end <= model.len())
+        };
+        let start = match start.filter(inside) {
+            Some(start) => start,
+            None if bytes.is_empty() => 0,
+            None => return Err(Problem::new("a constant stands outside of its file")),
+        };
+        Ok(Part {
+            file: 0,
+            start,
+            bytes: bytes.clone(),
+        })
+    }
+
+    fn external(&self, tensor: &TensorProto) -> Result<Part, Problem> {
+        let name = &tensor.name;
+        let entry = |key: &str| {
+            let found = tensor.external_data.iter().find(|entry| entry.key == key);
+            found.map(|entry| entry.value.as_str())
+        };
+        let Some(location) = entry("location") else {
+            return Err(Problem::new(format!(
+                "constant `{name}` is external but names no file"
+            )));
+        };
+        let number = |key: &str| match entry(key).map(str::parse::<usize>) {
+            None => Ok(None),
+            Some(Ok(number)) => Ok(Some(number)),
+            Some(Err(_)) => Err(Problem::new(format!(
+                "constant `{name}` has an external {key} that is no number"
+            ))),
+        };
+        let start = number("offset")?.unwrap_or(0);
+        let (file, bytes) = self.external_file(location)?;
+        let end = match number("length")? {
+            Some(length) => start.checked_add(length),
+            None => Some(bytes.len()),
+        };
+        match end.filter(|&end| end <= bytes.len() && start <= end) {
+            Some(end) => Ok(Part {
+                file,
+                start,
+                bytes: bytes.slice(start..end),
+            }),
+            None => Err(Problem::new(format!(
+                "constant `{name}` ends beyond the {} bytes of `{location}`",
+                bytes.len()
+            ))
+            .help("the external data belongs to another version of the model, or was cut")),
+        }
+    }
+
+    fn external_file(&self, location: &str) -> Result<(usize, Bytes), Problem> {
+        let outside = || {
+            Problem::new(format!(
+                "external data `{location}` is outside the model's folder"
+            ))
+            .help("move the file beside the model and save the model with that location")
+        };
+        let relative = Path::new(location);
+        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if location.is_empty() || !relative.components().all(plain) {
+            return Err(outside());
+        }
+        let held = self
+            .open
+            .borrow()
+            .iter()
+            .position(|(name, _)| name == relative);
+        if let Some(file) = held.filter(|&at| at > 0) {
+            let bytes = self.open.borrow().get(file).map(|held| held.1.clone());
+            return Ok((file, bytes.unwrap_or_default()));
+        }
+        let Some(folder) = &self.folder else {
+            return Err(Problem::new(format!(
+                "external data `{location}` needs a model that is a file"
+            )));
+        };
+        let path = folder.join(relative);
+        let missing = |error: std::io::Error| {
+            Problem::new(format!(
+                "external data `{location}` cannot be read: {error}"
+            ))
+            .help(format!("put the file at `{}`", path.display()))
+        };
+        let real = path.canonicalize().map_err(missing)?;
+        let base = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        if !real.starts_with(base.canonicalize().map_err(missing)?) {
+            return Err(outside());
+        }
+        let bytes = map(&real).map_err(missing)?;
+        let mut open = self.open.borrow_mut();
+        open.push((relative.to_owned(), bytes.clone()));
+        Ok((open.len().saturating_sub(1), bytes))
+    }
+}
+
+fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
+    let size = |&size: &i64| {
+        usize::try_from(size)
+            .map_err(|_| Problem::new(format!("constant `{}` has the size {size}", tensor.name)))
+    };
+    tensor.dims.iter().map(size).collect()
+}
+
+/// The whole file, mapped; an empty file and what cannot be mapped is read.
+fn map(path: &Path) -> std::io::Result<Bytes> {
+    let file = File::open(path)?;
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    if facts.len() == 0 {
+        return Ok(Bytes::new());
+    }
+    Ok(Bytes::from_owner(mapped(&file)?))
+}
+
+#[allow(unsafe_code)]
+fn mapped(file: &File) -> std::io::Result<memmap2::Mmap> {
+    // SAFETY: the mapping is read only while one model is compiled; a file that another program
+    // cuts meanwhile ends the compilation, as it would end any reader of a mapped file.
+    unsafe { memmap2::Mmap::map(file) }
+}
+
+/// What to do about a model file that is not there.
+fn near_names(path: &Path) -> String {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = folder.read_dir() else {
+        return format!("there is no folder `{}`", folder.display());
+    };
+    let mut near: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".onnx"))
+        .collect();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    near.sort_by_key(|name| (distance(name, &wanted), name.clone()));
+    near.truncate(5);
+    match near.is_empty() {
+        true => format!("there is no .onnx file in `{}`", folder.display()),
+        false => format!("files in that folder: `{}`", near.join("`, `")),
+    }
+}
+
+/// Edit distance of two names.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row, vec![i + 1]).into_iter();
+        let mut corner = diagonal.next().unwrap_or(i);
+        for (above, right) in diagonal.zip(&b) {
+            let beside = row.last().copied().unwrap_or(i + 1);
+            let change = corner + usize::from(left != *right);
+            row.push(change.min(above + 1).min(beside + 1));
+            corner = above;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// Whether a tensor holds strings.
+pub fn is_strings(tensor: &TensorProto) -> bool {
+    DType::from_onnx(tensor.data_type).is_some_and(|dtype| dtype.kind() == Kind::String)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_counts_changes() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "ab"), 2);
+    }
+
+    fn external(location: &str) -> TensorProto {
+        TensorProto {
+            name: "w".into(),
+            data_type: 1,
+            dims: vec![1],
+            data_location: 1,
+            external_data: vec![crate::proto::StringStringEntryProto {
+                key: "location".into(),
+                value: location.into(),
+            }],
+            ..TensorProto::default()
+        }
+    }
+
+    #[test]
+    fn external_data_never_leaves_the_folder() {
+        let folder = std::env::temp_dir();
+        let files = Files {
+            folder: Some(folder),
+            open: RefCell::new(vec![]),
+        };
+        for location in ["/etc/passwd", "../x", "a/../../x", ""] {
+            let problem = files.weight(&external(location)).unwrap_err();
+            assert!(problem.to_string().contains("outside"), "{location}");
+        }
+    }
+
+    #[test]
+    fn a_size_that_overflows_is_a_problem() {
+        let mut tensor = external("x");
+        tensor.dims = vec![i64::MAX, i64::MAX];
+        assert!(Files::memory(Bytes::new()).weight(&tensor).is_err());
+    }
+}

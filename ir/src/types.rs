@@ -1,0 +1,157 @@
+//! Types and known values of graph values.
+
+use std::fmt;
+
+use crate::dim::Dim;
+use crate::dtype::DType;
+
+/// The sizes of a tensor; its length is the rank.
+pub type Shape = Vec<Dim>;
+
+/// A tensor's element type and sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    pub dtype: DType,
+    pub shape: Shape,
+}
+
+/// The type of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    Tensor(TensorType),
+    Sequence(Box<Type>),
+    Optional(Box<Type>),
+    Map(DType, Box<Type>),
+}
+
+/// Elements known while compiling, in row-major order. Integers may be symbolic sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    Ints(Vec<Dim>),
+    Floats(Vec<f64>),
+    Bools(Vec<bool>),
+    Strings(Vec<String>),
+}
+
+/// Where a value lives when the model runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Place {
+    /// A Burn tensor.
+    #[default]
+    Device,
+    /// Plain Rust data.
+    Host,
+}
+
+impl TensorType {
+    pub fn new(dtype: DType, shape: Shape) -> Self {
+        TensorType { dtype, shape }
+    }
+
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The rank of the Burn tensor that carries this type: Burn has no rank 0.
+    pub fn burn_rank(&self) -> usize {
+        self.rank().max(1)
+    }
+
+    /// The number of elements, when every size is known.
+    pub fn count(&self) -> Option<usize> {
+        self.shape
+            .iter()
+            .try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))
+    }
+
+    /// The number of elements as a size.
+    pub fn elements(&self) -> Option<Dim> {
+        self.shape
+            .iter()
+            .try_fold(Dim::from(1), |count, dim| count.mul(dim))
+    }
+}
+
+impl Type {
+    pub fn tensor(dtype: DType, shape: Shape) -> Self {
+        Type::Tensor(TensorType { dtype, shape })
+    }
+
+    pub fn as_tensor(&self) -> Option<&TensorType> {
+        match self {
+            Type::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+}
+
+impl Known {
+    pub fn len(&self) -> usize {
+        match self {
+            Known::Ints(values) => values.len(),
+            Known::Floats(values) => values.len(),
+            Known::Bools(values) => values.len(),
+            Known::Strings(values) => values.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether nothing in it waits for the run.
+    pub fn is_concrete(&self) -> bool {
+        match self {
+            Known::Ints(values) => values.iter().all(|dim| dim.number().is_some()),
+            _ => true,
+        }
+    }
+
+    /// The numbers, when these are integers and none is symbolic.
+    pub fn numbers(&self) -> Option<Vec<i64>> {
+        match self {
+            Known::Ints(values) => values.iter().map(Dim::number).collect(),
+            _ => None,
+        }
+    }
+
+    /// The elements at these positions, `None` when one is outside.
+    pub fn pick(&self, positions: &[usize]) -> Option<Known> {
+        fn at<T: Clone>(values: &[T], positions: &[usize]) -> Option<Vec<T>> {
+            positions
+                .iter()
+                .map(|&at| values.get(at).cloned())
+                .collect()
+        }
+        Some(match self {
+            Known::Ints(values) => Known::Ints(at(values, positions)?),
+            Known::Floats(values) => Known::Floats(at(values, positions)?),
+            Known::Bools(values) => Known::Bools(at(values, positions)?),
+            Known::Strings(values) => Known::Strings(at(values, positions)?),
+        })
+    }
+}
+
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[", self.dtype)?;
+        for (at, dim) in self.shape.iter().enumerate() {
+            if at > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{dim}")?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Tensor(tensor) => tensor.fmt(f),
+            Type::Sequence(item) => write!(f, "seq({item})"),
+            Type::Optional(item) => write!(f, "optional({item})"),
+            Type::Map(key, item) => write!(f, "map({key}, {item})"),
+        }
+    }
+}

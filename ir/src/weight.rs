@@ -1,0 +1,178 @@
+//! Constants of a model as byte ranges of its files.
+
+use bytes::Bytes;
+
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::types::{Known, TensorType};
+
+/// A constant whose elements stay in the model's files until the model is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    pub dtype: DType,
+    pub sizes: Vec<usize>,
+    pub encoding: Encoding,
+    pub parts: Vec<Part>,
+}
+
+/// A byte range of one file; file 0 is the model, further ones hold external data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub file: usize,
+    pub start: usize,
+    /// The bytes themselves, a slice of the mapped file.
+    pub bytes: Bytes,
+}
+
+/// How elements are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Little-endian elements one after the other; types below 8 bits are packed.
+    Raw,
+    /// One protobuf varint an element; floats of 16 bits and less as their bits.
+    Varint,
+}
+
+/// Constants of at most this many elements are read while compiling.
+const TINY: usize = 2048;
+
+impl Weight {
+    /// The type of the tensor.
+    pub fn tensor_type(&self) -> TensorType {
+        let dim = |&size: &usize| Dim::from(i64::try_from(size).unwrap_or(i64::MAX));
+        TensorType::new(self.dtype, self.sizes.iter().map(dim).collect())
+    }
+
+    /// The number of elements, `None` when it overflows.
+    pub fn count(&self) -> Option<usize> {
+        self.sizes
+            .iter()
+            .try_fold(1usize, |count, &size| count.checked_mul(size))
+    }
+
+    /// The elements, when they are few and of a type the compiler reckons with.
+    pub fn known(&self) -> Option<Known> {
+        let count = self.count().filter(|&count| count <= TINY)?;
+        let bits = match self.encoding {
+            Encoding::Raw => self.raw_bits(count)?,
+            Encoding::Varint => self.varints(count)?,
+        };
+        Some(match self.dtype.kind() {
+            Kind::Int if matches!(self.dtype, DType::U64) => {
+                let number = |bits: u64| i64::try_from(bits).ok().map(Dim::from);
+                Known::Ints(bits.into_iter().map(number).collect::<Option<_>>()?)
+            }
+            Kind::Int => {
+                let width = self.dtype.bits();
+                let signed = self.dtype.is_signed();
+                let number = |bits| Dim::from(extend(bits, width, signed));
+                Known::Ints(bits.into_iter().map(number).collect())
+            }
+            Kind::Bool => Known::Bools(bits.into_iter().map(|bits| bits != 0).collect()),
+            Kind::Float => {
+                let float = |bits| float(self.dtype, bits);
+                Known::Floats(bits.into_iter().map(float).collect::<Option<_>>()?)
+            }
+            Kind::String | Kind::Complex => return None,
+        })
+    }
+
+    fn raw_bits(&self, count: usize) -> Option<Vec<u64>> {
+        let bytes: Vec<u8> = self
+            .parts
+            .iter()
+            .flat_map(|part| &part.bytes)
+            .copied()
+            .collect();
+        let width = self.dtype.bits() as usize;
+        if width < 8 {
+            let per_byte = 8usize.checked_div(width)?;
+            let element = |at: usize| {
+                let byte = bytes.get(at.checked_div(per_byte)?)?;
+                let shift = at.checked_rem(per_byte)?.checked_mul(width)?;
+                Some(u64::from(byte >> shift) & ((1 << width) - 1))
+            };
+            return (0..count).map(element).collect();
+        }
+        let element = |chunk: &[u8]| {
+            let fold = |bits, byte: &u8| (bits << 8) | u64::from(*byte);
+            chunk.iter().rev().fold(0u64, fold)
+        };
+        let elements: Vec<u64> = bytes.chunks_exact(width / 8).map(element).collect();
+        (elements.len() == count).then_some(elements)
+    }
+
+    fn varints(&self, count: usize) -> Option<Vec<u64>> {
+        let mut elements = Vec::new();
+        for part in &self.parts {
+            let mut bytes = part.bytes.as_ref();
+            while !bytes.is_empty() && elements.len() <= count {
+                elements.push(prost::encoding::decode_varint(&mut bytes).ok()?);
+            }
+        }
+        (elements.len() == count).then_some(elements)
+    }
+}
+
+/// The low `width` bits as a number.
+fn extend(bits: u64, width: u32, signed: bool) -> i64 {
+    let shift = 64u32.saturating_sub(width);
+    let high = bits.wrapping_shl(shift);
+    if signed {
+        (high as i64).wrapping_shr(shift)
+    } else {
+        high.wrapping_shr(shift) as i64
+    }
+}
+
+fn float(dtype: DType, bits: u64) -> Option<f64> {
+    Some(match dtype {
+        DType::F32 => f64::from(f32::from_bits(bits as u32)),
+        DType::F64 => f64::from_bits(bits),
+        DType::F16 => half::f16::from_bits(bits as u16).to_f64(),
+        DType::Bf16 => half::bf16::from_bits(bits as u16).to_f64(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(dtype: DType, count: usize, encoding: Encoding, bytes: &'static [u8]) -> Weight {
+        Weight {
+            dtype,
+            sizes: vec![count],
+            encoding,
+            parts: vec![Part {
+                file: 0,
+                start: 0,
+                bytes: Bytes::from_static(bytes),
+            }],
+        }
+    }
+
+    #[test]
+    fn raw_integers_keep_their_sign() {
+        let ints = weight(DType::I16, 2, Encoding::Raw, &[0xfe, 0xff, 2, 0]);
+        assert_eq!(ints.known(), Some(Known::Ints(vec![(-2).into(), 2.into()])));
+    }
+
+    #[test]
+    fn nibbles_come_low_half_first() {
+        let ints = weight(DType::I4, 3, Encoding::Raw, &[0xf1, 0x07]);
+        let expected = vec![1.into(), (-1).into(), 7.into()];
+        assert_eq!(ints.known(), Some(Known::Ints(expected)));
+    }
+
+    #[test]
+    fn varints_hold_the_bits_of_half_floats() {
+        let floats = weight(DType::F16, 1, Encoding::Varint, &[0x80, 0x78]);
+        assert_eq!(floats.known(), Some(Known::Floats(vec![1.0])));
+    }
+
+    #[test]
+    fn a_wrong_length_is_not_known() {
+        assert_eq!(weight(DType::F32, 2, Encoding::Raw, &[0; 7]).known(), None);
+    }
+}
