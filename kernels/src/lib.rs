@@ -10,6 +10,7 @@ pub mod gather;
 pub mod normalize;
 pub mod pool;
 pub mod recurrent;
+pub mod reduce;
 pub mod resize;
 pub mod scatter;
 pub mod select;
