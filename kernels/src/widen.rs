@@ -26,12 +26,12 @@ pub fn in_wide_sums<const D: usize>(
 }
 
 #[cfg(feature = "flex")]
-fn is_flex(device: &Device) -> bool {
+pub fn is_flex(device: &Device) -> bool {
     *device == Device::flex()
 }
 
 #[cfg(not(feature = "flex"))]
-fn is_flex(_: &Device) -> bool {
+pub fn is_flex(_: &Device) -> bool {
     false
 }
 

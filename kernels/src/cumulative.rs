@@ -1,0 +1,86 @@
+//! CumSum and CumProd.
+
+use burn::tensor::{Tensor, kind::Numeric};
+
+/// CumSum; `exclusive` leaves each element out of its own sum, `reverse` starts at the end.
+pub fn cumsum<const D: usize, K: Numeric>(
+    x: Tensor<D, K>,
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+) -> Tensor<D, K> {
+    scan(x, axis, exclusive, reverse, 0, |x| x.cumsum(axis))
+}
+
+/// CumProd; `exclusive` leaves each element out of its own product, `reverse` starts at the end.
+pub fn cumprod<const D: usize, K: Numeric>(
+    x: Tensor<D, K>,
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+) -> Tensor<D, K> {
+    scan(x, axis, exclusive, reverse, 1, |x| x.cumprod(axis))
+}
+
+fn scan<const D: usize, K: Numeric>(
+    x: Tensor<D, K>,
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+    neutral: i64,
+    run: impl FnOnce(Tensor<D, K>) -> Tensor<D, K>,
+) -> Tensor<D, K> {
+    let size = x.dims()[axis];
+    if x.dims().contains(&0) {
+        return x;
+    }
+    let mut x = if reverse { x.flip([axis]) } else { x };
+    if exclusive {
+        let first = x.clone().narrow(axis, 0, 1).full_like(neutral);
+        x = match size {
+            1 => first,
+            _ => Tensor::cat(vec![first, x.narrow(axis, 0, size - 1)], axis),
+        };
+    }
+    let y = run(x);
+    if reverse { y.flip([axis]) } else { y }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn sums_run_both_ways_with_and_without_the_element() {
+        let x = || int::<1>([1i64, 2, 3]);
+        same(cumsum(x(), 0, false, false), [1i64, 3, 6]);
+        same(cumsum(x(), 0, true, false), [0i64, 1, 3]);
+        same(cumsum(x(), 0, false, true), [6i64, 5, 3]);
+        same(cumsum(x(), 0, true, true), [5i64, 3, 0]);
+    }
+
+    #[test]
+    fn an_excluded_infinity_leaves_no_trace() {
+        let x = float::<2>([[1f32, f32::INFINITY], [2.0, 4.0]]);
+        same(cumsum(x.clone(), 1, true, false), [[0f32, 1.0], [0.0, 2.0]]);
+        same(cumsum(x, 0, true, true), [[2f32, 4.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn products_start_from_one() {
+        let x = || int::<2>([[2i32, 3, 4]]);
+        same(cumprod(x(), 1, false, false), [[2i32, 6, 24]]);
+        same(cumprod(x(), 1, true, true), [[12i32, 4, 1]]);
+        same(cumprod(x(), 0, true, false), [[1i32, 1, 1]]);
+    }
+
+    #[test]
+    fn halves_are_summed_in_single_precision() {
+        let x = float::<1>([2048.0, 1.0, 1.0].map(f16::from_f32));
+        let expected = [2048.0, 2049.0, 2050.0].map(f16::from_f32);
+        same(cumsum(x, 0, false, false), expected);
+    }
+}

@@ -1,0 +1,87 @@
+//! Softmax, LogSoftmax and Hardmax along one axis or several.
+
+use burn::tensor::{
+    FloatDType, Int, Tensor,
+    activation::{log_softmax, softmax},
+};
+
+use crate::broadcast::together;
+
+/// Hardmax: 1 at the first greatest element along the axis, else 0.
+pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    let size = x.dims()[axis];
+    let dtype: FloatDType = x.dtype().into();
+    let greatest = x.argmax(axis);
+    let mut along = [1; D];
+    along[axis] = size;
+    let places = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
+    let places: Tensor<D, Int> = places.reshape(along);
+    let (greatest, places) = together(greatest, places);
+    greatest.equal(places).cast(dtype)
+}
+
+/// Softmax of opsets before 13: over `axis` and all after it at once.
+pub fn softmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    flat(x, axis, softmax)
+}
+
+/// LogSoftmax of opsets before 13: over `axis` and all after it at once.
+pub fn log_softmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    flat(x, axis, log_softmax)
+}
+
+/// Hardmax of opsets before 13: over `axis` and all after it at once.
+pub fn hardmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    flat(x, axis, hardmax)
+}
+
+fn flat<const D: usize>(
+    x: Tensor<D>,
+    axis: usize,
+    run: fn(Tensor<2>, usize) -> Tensor<2>,
+) -> Tensor<D> {
+    let dims = x.dims();
+    let rows = dims[..axis].iter().product::<usize>();
+    let columns = dims[axis..].iter().product::<usize>();
+    if rows * columns == 0 {
+        return x;
+    }
+    run(x.reshape([rows, columns]), 1).reshape(dims)
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, near, same};
+
+    const INF: f32 = f32::INFINITY;
+
+    #[test]
+    fn the_first_greatest_is_one() {
+        let x = float::<2>([[1f32, 3.0, 3.0], [0.0, -1.0, -2.0]]);
+        same(hardmax(x.clone(), 1), [[0f32, 1.0, 0.0], [1.0, 0.0, 0.0]]);
+        same(hardmax(x, 0), [[1f32, 1.0, 1.0], [0.0, 0.0, 0.0]]);
+        let x = float::<1>([1.0, 2.0].map(f16::from_f32));
+        same(hardmax(x, 0), [f16::ZERO, f16::ONE]);
+    }
+
+    #[test]
+    fn the_old_form_spans_all_axes_from_the_given_one() {
+        let x = || float::<3>([[[0f32, 0.0], [0.0, 0.0]]]);
+        same(softmax_flat(x(), 1), [[[0.25f32; 2]; 2]]);
+        same(softmax_flat(x(), 2), [[[0.5f32; 2]; 2]]);
+        near(log_softmax_flat(x(), 0), [[[0.25f32.ln(); 2]; 2]], 1e-6);
+        same(hardmax_flat(x(), 1), [[[1f32, 0.0], [0.0, 0.0]]]);
+    }
+
+    #[test]
+    fn large_values_neither_overflow_nor_vanish() {
+        let x = || float::<2>([[1000f32, 0.0], [-INF, 1.0]]);
+        same(softmax(x(), 1), [[1f32, 0.0], [0.0, 1.0]]);
+        same(log_softmax(x(), 1), [[0f32, -1000.0], [-INF, 0.0]]);
+        let x = float::<1>([-INF, -INF]);
+        same(softmax(x, 0), [f32::NAN, f32::NAN]);
+    }
+}
