@@ -10,7 +10,9 @@ pub mod dtype;
 pub mod extreme;
 pub mod gather;
 pub mod grid_sample;
+pub mod movement;
 pub mod normalize;
+pub mod pad;
 pub mod pool;
 pub mod recurrent;
 pub mod reduce;
@@ -18,6 +20,7 @@ pub mod resize;
 pub mod scatter;
 pub mod select;
 pub mod shape;
+pub mod slice;
 pub mod softmax;
 pub mod window;
 #[cfg(test)]
