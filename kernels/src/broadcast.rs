@@ -2,7 +2,7 @@
 
 use burn::tensor::{Tensor, kind::Basic};
 
-use crate::shape::{empty, reshape};
+use crate::shape::{empty, lift};
 
 /// ONNX Expand: each size of `shape` is the result's, but a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
 ///
@@ -12,10 +12,9 @@ pub fn expand<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     shape: [usize; D2],
 ) -> Tensor<D2, K> {
-    assert!(D <= D2, "cannot expand {:?} to {shape:?}", x.dims());
-    let mut dims = [1; D2];
-    dims[D2 - D..].copy_from_slice(&x.dims());
-    to_shape(reshape(x, dims), common(dims, shape))
+    let x: Tensor<D2, K> = lift(x);
+    let shape = common(x.dims(), shape);
+    to_shape(x, shape)
 }
 
 /// Both operands in the shape that they broadcast to.

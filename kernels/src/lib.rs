@@ -10,6 +10,7 @@ pub mod dtype;
 pub mod extreme;
 pub mod gather;
 pub mod grid_sample;
+pub mod matmul;
 pub mod movement;
 pub mod normalize;
 pub mod pad;

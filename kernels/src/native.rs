@@ -1,7 +1,7 @@
 //! Burn's own methods that generated code calls, held to ONNX.
 
 use burn::tensor::{
-    DType, Tensor,
+    DType, Int, Tensor,
     activation::{celu, elu, gelu, hard_sigmoid, hard_swish, leaky_relu, relu, softsign},
 };
 use half::{bf16, f16};
@@ -152,4 +152,31 @@ fn permutation_and_flips_take_any_kind() {
     let x: Tensor<3, _> = bool([[[true, false, false]], [[false, false, true]]]);
     let expected = [[[true, false]], [[false, false]], [[false, true]]];
     same(x.permute([2, 1, 0]), expected);
+}
+
+#[test]
+fn einsum_knows_diagonals_ellipses_and_implicit_outputs() {
+    let x = || float::<3>([[[1f32, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
+    let y = Tensor::<2>::einsum("...ii->...i", [x().into()]);
+    same(y, [[1f32, 4.0], [5.0, 8.0]]);
+    let y = Tensor::<3>::einsum("bij, bjk -> bik", [x().into(), x().into()]);
+    same(
+        y,
+        [[[7f32, 10.0], [15.0, 22.0]], [[67.0, 78.0], [91.0, 106.0]]],
+    );
+    let m = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
+    let y = Tensor::<2>::einsum("ba", [m().into()]);
+    same(y, [[1f32, 3.0], [2.0, 4.0]]);
+    let y = Tensor::<1>::einsum(
+        "i,i",
+        [
+            float::<1>([1f32, 2.0]).into(),
+            float::<1>([3f32, 4.0]).into(),
+        ],
+    );
+    same(y, [11f32]);
+    let y = Tensor::<1, Int>::einsum("ij->i", [int::<2>([[1i64, 2], [3, 4]]).into()]);
+    same(y, [3i64, 7]);
+    let y = Tensor::<1>::einsum("->", [float::<1>([5f32]).into()]);
+    same(y, [5f32]);
 }

@@ -4,7 +4,7 @@
 
 use burn::tensor::{
     DType, Element, FloatDType, Int, Tensor,
-    kind::{Basic, Kind, Numeric},
+    kind::{Basic, Kind, Ordered},
 };
 
 use crate::{
@@ -13,29 +13,29 @@ use crate::{
 };
 
 /// ReduceSum; 0 over no elements.
-pub fn reduce_sum<const D: usize, const O: usize, K: Numeric>(
+pub fn reduce_sum<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
     match is_empty(&x) {
         true => constant(&x, axes, 0i64),
-        false => fold(x, axes, |x, axis| x.sum_dim(axis)),
+        false => fold(x, axes, Step::Sum),
     }
 }
 
 /// ReduceProd; 1 over no elements.
-pub fn reduce_prod<const D: usize, const O: usize, K: Numeric>(
+pub fn reduce_prod<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
     match is_empty(&x) {
         true => constant(&x, axes, 1i64),
-        false => fold(x, axes, |x, axis| x.prod_dim(axis)),
+        false => fold(x, axes, Step::Prod),
     }
 }
 
 /// ReduceMean; integers are divided toward zero. Over no elements NaN, or 0 of integers.
-pub fn reduce_mean<const D: usize, const O: usize, K: Numeric>(
+pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
@@ -47,7 +47,7 @@ pub fn reduce_mean<const D: usize, const O: usize, K: Numeric>(
         };
     }
     if K::KIND == Kind::Float {
-        return fold(x, axes, |x, axis| x.mean_dim(axis));
+        return fold(x, axes, Step::Mean);
     }
     let dims = x.dims();
     let count: usize = axes.iter().map(|&axis| dims[axis]).product();
@@ -62,7 +62,7 @@ pub fn reduce_max<const D: usize, const O: usize, K: AnyKind>(
     let x = K::into_number(x);
     K::from_number(match is_empty(&x) {
         true => bound(&x, axes, false),
-        false => fold(x, axes, |x, axis| x.max_dim(axis)),
+        false => fold(x, axes, Step::Max),
     })
 }
 
@@ -74,12 +74,12 @@ pub fn reduce_min<const D: usize, const O: usize, K: AnyKind>(
     let x = K::into_number(x);
     K::from_number(match is_empty(&x) {
         true => bound(&x, axes, true),
-        false => fold(x, axes, |x, axis| x.min_dim(axis)),
+        false => fold(x, axes, Step::Min),
     })
 }
 
 /// ReduceL1, the sum of absolute values.
-pub fn reduce_l1<const D: usize, const O: usize, K: Numeric>(
+pub fn reduce_l1<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
@@ -87,7 +87,7 @@ pub fn reduce_l1<const D: usize, const O: usize, K: Numeric>(
 }
 
 /// ReduceSumSquare.
-pub fn reduce_sum_square<const D: usize, const O: usize, K: Numeric>(
+pub fn reduce_sum_square<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
@@ -137,14 +137,39 @@ fn is_empty<const D: usize, K: Basic>(x: &Tensor<D, K>) -> bool {
     x.dims().contains(&0)
 }
 
+#[derive(Clone, Copy)]
+enum Step {
+    Sum,
+    Prod,
+    Mean,
+    Max,
+    Min,
+}
+
+impl Step {
+    fn run<const D: usize, K: Ordered>(self, x: Tensor<D, K>, axis: usize) -> Tensor<D, K> {
+        match self {
+            Step::Sum => x.sum_dim(axis),
+            Step::Prod => x.prod_dim(axis),
+            Step::Mean => x.mean_dim(axis),
+            Step::Max => x.max_dim(axis),
+            Step::Min => x.min_dim(axis),
+        }
+    }
+}
+
 /// Reduces each run of neighbouring axes at once, the last ones first.
-fn fold<const D: usize, const O: usize, K: Basic>(
+fn fold<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
-    step: impl Fn(Tensor<3, K>, usize) -> Tensor<3, K>,
+    step: Step,
 ) -> Tensor<O, K> {
     let mut dims = x.dims();
     let shape = result_dims(dims, axes);
+    // Without a reshape, which copies permuted tensors.
+    if let [axis] = *axes {
+        return step.run(x, axis).reshape(shape);
+    }
     let mut x: Tensor<1, K> = x.reshape([dims.iter().product::<usize>()]);
     for run in axes.chunk_by(|a, b| a + 1 == *b).rev() {
         let (first, end) = (run[0], run[0] + run.len());
@@ -156,8 +181,8 @@ fn fold<const D: usize, const O: usize, K: Basic>(
         x = match (count, after) {
             (1, _) => x,
             // Burn is fastest along the last axis.
-            (_, 1) => step(x.reshape([1, before, count]), 2).reshape(kept),
-            _ => step(x.reshape([before, count, after]), 1).reshape(kept),
+            (_, 1) => step.run(x.reshape([before, count]), 1).reshape(kept),
+            _ => step.run(x.reshape([before, count, after]), 1).reshape(kept),
         };
     }
     x.reshape(shape)

@@ -19,6 +19,20 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
     }
 }
 
+/// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
+///
+/// # Panics
+/// If `D2` is less than `D`.
+pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D2, K> {
+    let dims = x.dims();
+    let mut shape = [1; D2];
+    shape[D2 - D..].copy_from_slice(&dims);
+    match shape.contains(&0) {
+        true => empty(&x, shape),
+        false => x.expand(shape),
+    }
+}
+
 /// A tensor without elements, of the dtype and on the device of `like`.
 pub fn empty<const D: usize, const D2: usize, K: Basic>(
     like: &Tensor<D, K>,
@@ -39,6 +53,16 @@ mod tests {
         let x = int::<2>(TensorData::new(Vec::<i64>::new(), [4, 0]));
         let expected = TensorData::new(Vec::<i64>::new(), [2, 0, 3]);
         same(reshape(x, [2, 0, 3]), expected);
+    }
+
+    #[test]
+    fn axes_are_added_in_front_of_permuted_and_empty_tensors() {
+        let x = int::<2>([[1i8, 2], [3, 4]]).transpose();
+        let y: Tensor<3, _> = lift(x);
+        same(y, [[[1i8, 3], [2, 4]]]);
+        let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
+        let y: Tensor<3, _> = lift(none);
+        same(y, TensorData::new(Vec::<i64>::new(), [1, 0, 3]));
     }
 
     #[test]
