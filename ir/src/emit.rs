@@ -131,6 +131,18 @@ impl Emit<'_, '_> {
         self.source.cx.shape(dims)
     }
 
+    /// Sizes as an array of `i64`, which is empty for rank 0.
+    pub fn shape_of(&mut self, dims: &[Dim]) -> TokenStream {
+        let sizes = dims.iter().map(|dim| self.source.cx.sizes.signed(dim));
+        let sizes: Vec<TokenStream> = sizes.collect();
+        quote!([#(#sizes),*])
+    }
+
+    /// Whether everything about an input's elements is known.
+    pub fn is_known(&self, input: usize) -> bool {
+        self.known(input).is_some()
+    }
+
     /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),
     /// and returns `self.field`.
     pub fn layer(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> TokenStream {

@@ -74,6 +74,7 @@ macro_rules! families {
     };
 }
 
+mod axes;
 mod broadcast;
 mod window;
 
@@ -82,7 +83,12 @@ families! {
     constant,
     convolution,
     elementwise,
+    matmul,
+    normalization,
     pooling,
+    recurrent,
+    reshape,
+    softmax,
 }
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.

@@ -59,7 +59,9 @@ impl Parse for Arguments {
         input.parse::<Option<Token![;]>>()?;
         match input.is_empty() {
             true => Ok(arguments),
-            false => Err(input.error("expected nothing after the path; options stand before it, in `#[onnx(..)]`")),
+            false => Err(input.error(
+                "expected nothing after the path; options stand before it, in `#[onnx(..)]`",
+            )),
         }
     }
 }
@@ -121,7 +123,9 @@ impl Parse for Choice {
             }
             other => Err(syn::Error::new(
                 name.span(),
-                format!("unknown option `{other}`; there are `weights`, `dims`, `inputs` and `crate`"),
+                format!(
+                    "unknown option `{other}`; there are `weights`, `dims`, `inputs` and `crate`"
+                ),
             )),
         }
     }

@@ -62,8 +62,7 @@ fn expand(arguments: &Arguments) -> TokenStream {
 fn failed(arguments: &Arguments, message: &str) -> TokenStream {
     let span: Span = arguments.path.span();
     let error = quote_spanned!(span => ::core::compile_error! { #message });
-    let (name, visibility, runtime) =
-        (&arguments.name, &arguments.visibility, &arguments.runtime);
+    let (name, visibility, runtime) = (&arguments.name, &arguments.visibility, &arguments.runtime);
     let input = quote::format_ident!("{name}Input");
     let output = quote::format_ident!("{name}Output");
     quote! {

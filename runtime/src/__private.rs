@@ -5,7 +5,9 @@
 pub use crate::anchor::{Anchor, device};
 pub use crate::inputs::take;
 pub use crate::outputs::put;
+pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
+pub use std::collections::BTreeMap;
 
 pub mod constant {
     pub use crate::constant::*;
@@ -17,6 +19,10 @@ pub mod entry {
 
 pub mod host {
     pub use crate::host::*;
+}
+
+pub mod layers {
+    pub use crate::layers::*;
 }
 
 pub mod weights {

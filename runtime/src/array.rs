@@ -65,6 +65,18 @@ impl<T> Array<T> {
     }
 
     /// The number of axes.
+    /// The sizes, of which there are `N`.
+    ///
+    /// # Panics
+    ///
+    /// If there are not.
+    #[track_caller]
+    pub fn sizes<const N: usize>(&self) -> [usize; N] {
+        let rank = self.rank();
+        let sizes = self.shape.as_slice().try_into();
+        sizes.unwrap_or_else(|_| panic!("an array of rank {rank} where rank {N} is needed"))
+    }
+
     pub fn rank(&self) -> usize {
         self.shape.len()
     }

@@ -1,9 +1,70 @@
 //! Checks on entry to a typed `forward`.
 
-use burn::tensor::{FloatDType, Int, IntDType, Tensor};
+use burn::tensor::{Bool, FloatDType, Int, IntDType, Tensor};
 use onnx_embed_kernels::dtype::lowered;
 
-use crate::{ElementType, Error, Size};
+use crate::{Array, ElementType, Error, Kind, Signature, Size};
+
+/// Checks the inputs of one call, port by port.
+#[derive(Debug)]
+pub struct Entry {
+    signature: Signature,
+    sizes: Sizes,
+}
+
+impl Entry {
+    pub fn new(signature: Signature) -> Self {
+        Self {
+            signature,
+            sizes: Sizes::new(),
+        }
+    }
+
+    /// A float input in the model's dtype.
+    ///
+    /// # Panics
+    ///
+    /// If its sizes are not those that the model takes.
+    #[track_caller]
+    pub fn float<const D: usize>(&mut self, name: &str, tensor: Tensor<D>) -> Tensor<D> {
+        let dims = tensor.dims();
+        float(tensor, self.check(name, &dims))
+    }
+
+    /// An integer input in the model's dtype; panics like [`Entry::float`].
+    #[track_caller]
+    pub fn int<const D: usize>(&mut self, name: &str, tensor: Tensor<D, Int>) -> Tensor<D, Int> {
+        let dims = tensor.dims();
+        int(tensor, self.check(name, &dims))
+    }
+
+    /// A boolean input; panics like [`Entry::float`].
+    #[track_caller]
+    pub fn boolean<const D: usize>(&mut self, name: &str, tensor: &Tensor<D, Bool>) {
+        self.check(name, &tensor.dims());
+    }
+
+    /// A host input; panics like [`Entry::float`].
+    #[track_caller]
+    pub fn array<T>(&mut self, name: &str, array: &Array<T>) {
+        self.check(name, array.shape());
+    }
+
+    /// The port's element type, once the sizes are seen to fit.
+    #[track_caller]
+    fn check(&mut self, name: &str, found: &[usize]) -> ElementType {
+        let port = self.signature.inputs.iter().find(|port| port.name == name);
+        let Some((port, Kind::Tensor { dtype, sizes })) = port.map(|port| (port, port.kind)) else {
+            panic!("`{name}` is no tensor input");
+        };
+        // A scalar of the model is a tensor of one element here.
+        match sizes {
+            [] if found == [1] => {}
+            _ => expect(self.sizes.check(port.name, found, sizes)),
+        }
+        dtype
+    }
+}
 
 /// The named sizes that the inputs of one call have.
 #[derive(Debug, Default)]

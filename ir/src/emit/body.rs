@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 use super::own::{self, Owner};
@@ -274,7 +274,7 @@ fn binding(id: ValueId, symbols: &[Symbol], cx: &mut Context<'_>) -> TokenStream
         .collect();
     match is_device_tensor(id, cx) {
         true => quote!(let [#(#axes),*] = #name.dims();),
-        false => quote!(let [#(#axes),*] = host::sizes(&#name);),
+        false => quote!(let [#(#axes),*] = #name.sizes();),
     }
 }
 
@@ -397,8 +397,11 @@ impl Namer {
             }
             tokens.extend(name::rename(owned, &names));
         }
-        tokens.extend(name::rename(result, &names));
-        tokens
+        let result = name::rename(result, &names);
+        match without_last_binding(&tokens, &result) {
+            Some(shorter) => shorter,
+            None => quote!(#tokens #result),
+        }
     }
 
     fn choose(&self, line: &Line, from: Option<String>, taken: &BTreeSet<String>) -> String {
@@ -413,6 +416,21 @@ impl Namer {
         }
         free_name(&line.hint, taken, &self.fixed)
     }
+}
+
+/// `..; let x = f(y); x` as `..; f(y)`.
+fn without_last_binding(lines: &TokenStream, result: &TokenStream) -> Option<TokenStream> {
+    let all: Vec<TokenTree> = lines.clone().into_iter().collect();
+    let is = |at: usize, text: &str| all.get(at).is_some_and(|token| token.to_string() == text);
+    let start = (0..all.len()).rev().find(|&at| is(at, "let"))?;
+    let bound = all.get(start + 1)?.to_string();
+    let last = all.len().checked_sub(1)?;
+    if bound != result.to_string() || !is(start + 2, "=") || !is(last, ";") {
+        return None;
+    }
+    let before = all.get(..start)?.iter().cloned();
+    let value = all.get(start + 3..last)?.iter().cloned();
+    Some(before.chain(value).collect())
 }
 
 fn free_name(hint: &str, taken: &BTreeSet<String>, fixed: &BTreeSet<String>) -> String {

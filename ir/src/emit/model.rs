@@ -24,43 +24,40 @@ pub struct Item {
     pub file: String,
 }
 
-/// Names that expansions import, with where from; only those in use are.
-const IMPORTS: &[(&str, &str)] = &[
-    ("Array", "Array"),
-    ("BTreeMap", "__private::BTreeMap"),
-    ("Bool", "Bool"),
-    ("Device", "Device"),
-    ("ElementType", "ElementType"),
-    ("Error", "Error"),
-    ("Int", "Int"),
-    ("Kind", "Kind"),
-    ("OnnxModel", "OnnxModel"),
-    ("Port", "Port"),
-    ("Signature", "Signature"),
-    ("Size", "Size"),
-    ("Tensor", "Tensor"),
-    ("Values", "Values"),
-    ("burn", "burn"),
-    ("Anchor", "__private::Anchor"),
-    ("Module", "burn::module::Module"),
-    ("Param", "burn::module::Param"),
-    ("activation", "burn::tensor::activation"),
-    ("Encoding", "__private::weights::Encoding"),
-    ("Entry", "__private::weights::Entry"),
-    ("File", "__private::weights::File"),
-    ("Part", "__private::weights::Part"),
-    ("Table", "__private::weights::Table"),
-    ("Weights", "__private::weights::Weights"),
-    ("bf16", "__private::bf16"),
-    ("constant", "__private::constant"),
-    ("entry", "__private::entry"),
-    ("f16", "__private::f16"),
-    ("host", "__private::host"),
-    ("layers", "__private::layers"),
-    ("ops", "__private::ops"),
-    ("put", "__private::put"),
-    ("take", "__private::take"),
-    ("Window", "__private::ops::window::Window"),
+/// Names that expansions import, by where from; only those in use are.
+const IMPORTS: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "Array",
+            "Bool",
+            "Device",
+            "ElementType",
+            "Error",
+            "Int",
+            "Kind",
+            "OnnxModel",
+            "Port",
+            "Signature",
+            "Size",
+            "Tensor",
+            "Values",
+        ],
+    ),
+    (
+        "__private",
+        &[
+            "Anchor", "BTreeMap", "bf16", "constant", "entry", "f16", "host", "layers", "ops",
+            "device", "put", "take",
+        ],
+    ),
+    ("__private::ops::window", &["Window"]),
+    (
+        "__private::weights",
+        &["Encoding", "Entry", "File", "Part", "Table", "Weights"],
+    ),
+    ("burn::module", &["Module", "Param"]),
+    ("burn::tensor", &["activation"]),
 ];
 
 /// The module and the `use` of its items.
@@ -157,21 +154,34 @@ pub fn module(
 
         #embedded
     };
-    let imports = IMPORTS
-        .iter()
-        .filter(|(used, _)| name::mentions(&items, used));
-    let imports = imports.map(|(_, path)| path.parse::<TokenStream>().unwrap_or_default());
+    let imports = imports(&items, runtime);
     let inner = format_ident!("{}_model", name::snake(&name.to_string()));
     quote! {
         #uses
 
         #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
         mod #inner {
-            use #runtime::{#(#imports),*};
+            #imports
 
             #items
         }
     }
+}
+
+/// `use` of what the items mention; `burn` is what its derive macros call their crate.
+fn imports(items: &TokenStream, runtime: &TokenStream) -> TokenStream {
+    let used = |(module, names): &(&str, &[&str])| {
+        let names = names.iter().filter(|used| name::mentions(items, used));
+        let names: Vec<Ident> = names.map(|used| format_ident!("{used}")).collect();
+        let module = module.parse::<TokenStream>().unwrap_or_default();
+        match (names.as_slice(), module.is_empty()) {
+            ([], _) => TokenStream::new(),
+            ([one], false) => quote!(use #runtime::#module::#one;),
+            (_, false) => quote!(use #runtime::#module::{#(#names),*};),
+            (_, true) => quote!(use #runtime::{burn, #(#names),*};),
+        }
+    };
+    IMPORTS.iter().map(used).collect()
 }
 
 fn documentation(model: &Model, item: &Item) -> Vec<String> {
@@ -220,7 +230,7 @@ fn forward(
         .collect();
     let Body { tokens, device, .. } = body::finish(statements, &result, &named, &[], cx);
     let entry = entry(inputs);
-    let device = device.then(|| quote!(let device = &self.anchor.device();));
+    let device = device.then(|| quote!(let device = &device(self);));
     (quote!(#entry #device #tokens), ty)
 }
 
@@ -250,7 +260,7 @@ fn entry(inputs: &[Port]) -> TokenStream {
     let checks: Vec<TokenStream> = checks.collect();
     let checked: TokenStream = checks.iter().cloned().collect();
     let opened = name::mentions(&checked, "entry")
-        .then(|| quote!(let mut entry = entry::Entry::new(&Self::SIGNATURE);));
+        .then(|| quote!(let mut entry = entry::Entry::new(Self::SIGNATURE);));
     quote!(#apart #opened #(#checks)*)
 }
 
@@ -350,11 +360,10 @@ fn constructors(model: &Model, options: &Options) -> TokenStream {
 }
 
 fn run(inputs: &[Port], outputs: &[Port]) -> TokenStream {
-    let taken: Vec<TokenStream> = inputs
-        .iter()
-        .map(|port| {
-            let onnx = &port.onnx;
-            quote!(take(&mut inputs, #onnx, &device)?)
+    let taken: Vec<TokenStream> = (0..inputs.len())
+        .map(|at| {
+            let at = proc_macro2::Literal::usize_unsuffixed(at);
+            quote!(take(&mut inputs, &Self::SIGNATURE.inputs[#at], &device)?)
         })
         .collect();
     let idents = inputs.iter().map(|port| &port.ident);
@@ -363,7 +372,7 @@ fn run(inputs: &[Port], outputs: &[Port]) -> TokenStream {
         [only] => quote!(self.forward(#only)),
         _ => quote!(self.forward(ModelInput { #(#idents: #taken),* })),
     };
-    let device = (!inputs.is_empty()).then(|| quote!(let device = self.anchor.device();));
+    let device = (!inputs.is_empty()).then(|| quote!(let device = device(self);));
     let mutable = (!inputs.is_empty()).then(|| quote!(mut));
     let puts = outputs.iter().enumerate().map(|(at, port)| {
         let at = proc_macro2::Literal::usize_unsuffixed(at);

@@ -49,10 +49,9 @@ impl Operator for Conv {
         let window = self.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         let window = window.emit(cx, &spatial);
-        let axes = Literal::usize_unsuffixed(spatial.len());
-        let rank = Literal::usize_unsuffixed(x.rank());
         let groups = Literal::i64_unsuffixed(self.groups);
         let function = quote::format_ident!("conv{}d", spatial.len());
+        let name = quote::format_ident!("Conv{}d", spatial.len());
         let hint = cx.layer_hint(1);
         let bias = match cx.has(2) {
             true => cx.weight(2).map(|name| quote!(Some(#name))),
@@ -64,8 +63,8 @@ impl Operator for Conv {
             if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes() {
                 let layer = cx.layer(
                     &hint,
-                    quote!(layers::Conv<#rank, #axes>),
-                    quote!(layers::Conv::load(weights, #weight, #bias, #window, #groups)),
+                    quote!(layers::#name),
+                    quote!(layers::#name::load(weights, #weight, #bias, #window, #groups)),
                 );
                 return Ok(quote!(#layer.forward(#input)));
             }

@@ -1,0 +1,11 @@
+//! Layers that hold their weights.
+
+mod conv;
+mod linear;
+mod norm;
+mod recurrent;
+
+pub use conv::{Conv1d, Conv2d, Conv3d};
+pub use linear::Linear;
+pub use norm::BatchNorm;
+pub use recurrent::{Gru, Lstm, Rnn};

@@ -1,0 +1,37 @@
+//! Matrix product with a weight, and its bias.
+
+use burn::module::{Module, Param};
+use burn::tensor::{Tensor, module};
+
+use crate::weights::Weights;
+
+/// `x * weight + bias` over the last axis of `x`.
+#[derive(Module, Debug)]
+pub struct Linear {
+    /// `[inputs, outputs]`.
+    pub weight: Param<Tensor<2>>,
+    pub bias: Option<Param<Tensor<1>>>,
+}
+
+impl Linear {
+    /// With a weight stored as `[inputs, outputs]`.
+    pub fn load(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
+        Self {
+            weight: weights.float(weight),
+            bias: bias.map(|name| weights.float(name)),
+        }
+    }
+
+    /// With a weight stored as `[outputs, inputs]`.
+    pub fn load_transposed(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
+        Self {
+            weight: Param::from_tensor(weights.tensor::<2>(weight).transpose()),
+            bias: bias.map(|name| weights.float(name)),
+        }
+    }
+
+    pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        let bias = self.bias.as_ref().map(Param::val);
+        module::linear(x, self.weight.val(), bias)
+    }
+}
