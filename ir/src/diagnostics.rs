@@ -77,6 +77,14 @@ impl Diagnostics {
         self.facts = Some(facts);
     }
 
+    /// The problems without sites and help, equal ones once.
+    pub fn messages(&self) -> Vec<&str> {
+        let merged = self.merged().into_iter();
+        merged
+            .map(|(problem, _)| problem.message.as_str())
+            .collect()
+    }
+
     /// The whole text, headed by the model's name.
     pub fn report(&self, model: &str) -> String {
         let merged = self.merged();

@@ -1,0 +1,173 @@
+//! What a file holds, compilable or not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use prost::Message;
+
+use crate::diagnostics::{Diagnostics, Problem};
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Item;
+use crate::graph::{Graph, ValueId};
+use crate::options::Options;
+use crate::proto::{DimensionValue, ModelProto, TypeProto, TypeValue, ValueInfoProto};
+use crate::read::{self, Facts, Model};
+use crate::types::Type;
+use crate::{infer, passes, text};
+
+/// What is known of a file without compiling it.
+#[derive(Debug)]
+pub struct Inspection {
+    pub facts: Facts,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+    /// Every constant once, in the order of the file.
+    pub constants: Vec<Constant>,
+    /// What keeps the model from being compiled.
+    pub problems: Diagnostics,
+}
+
+/// An input or output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    pub name: String,
+    /// As inferred, else as declared; `None` where the file leaves the rank open.
+    pub ty: Option<Type>,
+}
+
+/// A constant of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    pub name: String,
+    pub dtype: DType,
+    pub sizes: Vec<usize>,
+    /// Bytes in the file.
+    pub bytes: usize,
+}
+
+/// Inspects the file at `path`, which fails only where it cannot be read as a model at all.
+pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics> {
+    let mut problems = Diagnostics::default();
+    let Some(mut model) = read(path, options, &mut problems) else {
+        return Err(problems);
+    };
+    infer::infer(&mut model.graph, &mut model.names, &mut problems);
+    let declared = ModelProto::decode(model.files.model()).unwrap_or_default();
+    let declared = declared.graph.unwrap_or_default();
+    let body = &model.graph.body;
+    let inspection = Inspection {
+        inputs: ports(&model.graph, &body.inputs, &[], &declared.input),
+        outputs: ports(
+            &model.graph,
+            &body.outputs,
+            &model.facts.outputs,
+            &declared.output,
+        ),
+        constants: constants(&model.graph),
+        facts: model.facts.clone(),
+        problems: Diagnostics::default(),
+    };
+    if problems.is_empty() {
+        passes::run(&mut model.graph, &mut |_, _| ());
+        problems = crate::code(&model, &item(), options)
+            .err()
+            .unwrap_or_default();
+    }
+    Ok(Inspection {
+        problems,
+        ..inspection
+    })
+}
+
+/// Reads a model, from ONNX's text syntax where the name of the file ends in `.onnxtxt`.
+pub(crate) fn read(path: &Path, options: &Options, diagnostics: &mut Diagnostics) -> Option<Model> {
+    if path.extension().is_none_or(|ending| ending != "onnxtxt") {
+        return read::read(path, options, diagnostics);
+    }
+    let source = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let model = source.and_then(|source| text::model(&source).map_err(|error| error.to_string()));
+    match model {
+        Ok(model) => read::read_bytes(model.encode_to_vec().into(), options, diagnostics),
+        Err(error) => {
+            let message = format!("`{}` cannot be read: {error}", path.display());
+            diagnostics.push(Problem::new(message));
+            None
+        }
+    }
+}
+
+/// Inputs are called as their values are, outputs as the list says.
+fn ports(
+    graph: &Graph,
+    ids: &[ValueId],
+    names: &[String],
+    declared: &[ValueInfoProto],
+) -> Vec<Port> {
+    let mut names = names.iter();
+    let port = |&id: &ValueId| {
+        let value = &graph.values[id];
+        let name = names.next().unwrap_or(&value.name).clone();
+        let held = declared.iter().find(|held| held.name == name);
+        let declared = || held.and_then(|held| declared_type(held.r#type.as_ref()?));
+        Port {
+            ty: value.ty.clone().or_else(declared),
+            name,
+        }
+    };
+    ids.iter().map(port).collect()
+}
+
+/// The type that the file gives, where it gives a rank.
+fn declared_type(ty: &TypeProto) -> Option<Type> {
+    let inner = |ty: &Option<Box<TypeProto>>| declared_type(ty.as_deref()?).map(Box::new);
+    Some(match ty.value.as_ref()? {
+        TypeValue::Tensor(tensor) => {
+            let size = |size: &Option<DimensionValue>| match size {
+                Some(DimensionValue::Value(size)) => Dim::from(*size),
+                Some(DimensionValue::Name(name)) => Dim::named(name.as_str()),
+                None => Dim::named("?"),
+            };
+            let sizes = tensor.shape.as_ref()?.dim.iter();
+            let sizes = sizes.map(|dim| size(&dim.value)).collect();
+            Type::tensor(DType::from_onnx(tensor.elem_type)?, sizes)
+        }
+        TypeValue::Sequence(held) => Type::Sequence(inner(&held.elem_type)?),
+        TypeValue::Optional(held) => Type::Optional(inner(&held.elem_type)?),
+        TypeValue::Map(held) => {
+            let key = DType::from_onnx(held.key_type)?;
+            Type::Map(key, inner(&held.value_type)?)
+        }
+        _ => return None,
+    })
+}
+
+fn constants(graph: &Graph) -> Vec<Constant> {
+    let mut places = BTreeMap::new();
+    for (_, value) in graph.values.iter() {
+        let Some(weight) = &value.weight else {
+            continue;
+        };
+        let Some(place) = weight.parts.first().map(|part| (part.file, part.start)) else {
+            continue;
+        };
+        places.entry(place).or_insert_with(|| Constant {
+            name: value.name.clone(),
+            dtype: weight.dtype,
+            sizes: weight.sizes.clone(),
+            bytes: weight.parts.iter().map(|part| part.bytes.len()).sum(),
+        });
+    }
+    places.into_values().collect()
+}
+
+/// What the expansion is called does not matter for what keeps it from being made.
+fn item() -> Item {
+    Item {
+        attributes: quote::quote!(),
+        visibility: quote::quote!(pub),
+        name: quote::format_ident!("Model"),
+        runtime: quote::quote!(::onnx_embed),
+        file: String::new(),
+    }
+}

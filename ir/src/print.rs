@@ -1,0 +1,240 @@
+//! Prints graphs as text.
+//!
+//! The form is that of ONNX's own text syntax as far as it goes: a type stands before each name that
+//! a node makes, `host` before the type of a host value, and behind `#` what is known of its
+//! elements. Attributes are shown as the compiler holds them, without those that say nothing.
+
+mod attributes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::types::{Known, Place};
+
+/// More known elements than this are not listed.
+const LISTED: usize = 16;
+
+/// The graph with its types, sizes, known values and places.
+pub fn graph(graph: &Graph) -> String {
+    let mut printer = Printer {
+        values: &graph.values,
+        names: names(&graph.values),
+        text: String::new(),
+    };
+    let name = match graph.name.is_empty() {
+        true => "graph",
+        false => &graph.name,
+    };
+    printer.header(name, &graph.body, 0);
+    printer.constants(&graph.body);
+    printer.nodes(&graph.body, 0);
+    printer.text
+}
+
+struct Printer<'g> {
+    values: &'g Values,
+    names: BTreeMap<ValueId, String>,
+    text: String,
+}
+
+/// The names of values; those that several share, or that are empty, get the value's number.
+fn names(values: &Values) -> BTreeMap<ValueId, String> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, value) in values.iter() {
+        *seen.entry(&value.name).or_default() += 1;
+    }
+    let name = |(id, value): (ValueId, &Value)| {
+        let unique = !value.name.is_empty() && seen.get(value.name.as_str()) == Some(&1);
+        let name = match unique {
+            true => quoted(&value.name),
+            false => format!("{}%{}", quoted(&value.name), id.number()),
+        };
+        (id, name)
+    };
+    values.iter().map(name).collect()
+}
+
+fn quoted(name: &str) -> String {
+    let plain = |character: char| character.is_alphanumeric() || "_./:-".contains(character);
+    match name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
+    }
+}
+
+impl Printer<'_> {
+    fn header(&mut self, name: &str, block: &Block, depth: usize) {
+        let inputs = self.list(&block.inputs);
+        let outputs = self.list(&block.outputs);
+        self.line(depth, &format!("{name} ({inputs}) => ({outputs})"));
+    }
+
+    /// The constants in use, nested blocks included.
+    fn constants(&mut self, block: &Block) {
+        let mut used = BTreeSet::new();
+        collect(block, &mut used);
+        let constants = used
+            .into_iter()
+            .filter(|&id| self.values[id].is_constant())
+            .map(|id| format!("{} = {}", self.typed(id), constant(&self.values[id])));
+        let constants: Vec<String> = constants.collect();
+        if !constants.is_empty() {
+            let text = format!("<\n    {}\n>", constants.join(",\n    "));
+            self.line(0, &text);
+        }
+    }
+
+    fn nodes(&mut self, block: &Block, depth: usize) {
+        self.line(depth, "{");
+        for node in &block.nodes {
+            self.node(node, depth + 1);
+        }
+        self.line(depth, "}");
+    }
+
+    fn node(&mut self, node: &Node, depth: usize) {
+        let outputs: Vec<String> = node.outputs.iter().map(|id| self.optional(*id)).collect();
+        let inputs: Vec<&str> = node
+            .inputs
+            .iter()
+            .map(|id| id.map_or("", |id| self.name(id)))
+            .collect();
+        let attributes = match attributes::text(&*node.operator) {
+            text if text.is_empty() => text,
+            text => format!("<{text}> "),
+        };
+        let mut line = format!(
+            "{} = {} {attributes}({})",
+            outputs.join(", "),
+            node.kind,
+            inputs.join(", ")
+        );
+        let known = node.outputs.iter().flatten();
+        let known: Vec<String> = known
+            .filter_map(|id| self.values[*id].known.as_ref().map(elements))
+            .collect();
+        if !known.is_empty() {
+            // Writing to a string cannot fail.
+            let _ = write!(line, "  # {}", known.join(", "));
+        }
+        self.line(depth, &line);
+        for (name, block) in &node.blocks {
+            self.header(name, block, depth + 1);
+            self.nodes(block, depth + 1);
+        }
+    }
+
+    fn list(&self, ids: &[ValueId]) -> String {
+        let typed: Vec<String> = ids.iter().map(|&id| self.typed(id)).collect();
+        typed.join(", ")
+    }
+
+    fn optional(&self, id: Option<ValueId>) -> String {
+        id.map_or_else(|| "_".to_owned(), |id| self.typed(id))
+    }
+
+    /// The value's place where it is the host, its type and its name.
+    fn typed(&self, id: ValueId) -> String {
+        let value = &self.values[id];
+        let place = match value.place {
+            Place::Host => "host ",
+            Place::Device => "",
+        };
+        let ty = value
+            .ty
+            .as_ref()
+            .map_or_else(|| "?".to_owned(), ToString::to_string);
+        format!("{place}{ty} {}", self.name(id))
+    }
+
+    fn name(&self, id: ValueId) -> &str {
+        self.names.get(&id).map_or("?", String::as_str)
+    }
+
+    fn line(&mut self, depth: usize, line: &str) {
+        for _ in 0..depth {
+            self.text.push_str("    ");
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+fn collect(block: &Block, used: &mut BTreeSet<ValueId>) {
+    used.extend(&block.outputs);
+    for node in &block.nodes {
+        used.extend(node.inputs.iter().flatten());
+        node.blocks
+            .iter()
+            .for_each(|(_, inner)| collect(inner, used));
+    }
+}
+
+/// The elements where they are few, else how many bytes they take.
+fn constant(value: &Value) -> String {
+    match (&value.known, &value.weight) {
+        (Some(known), _) if known.len() <= LISTED => elements(known),
+        (_, Some(weight)) => {
+            let bytes: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
+            format!("{{.. {bytes} bytes}}")
+        }
+        (Some(known), None) => elements(known),
+        (None, None) => "{..}".to_owned(),
+    }
+}
+
+fn elements(known: &Known) -> String {
+    fn list<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
+        let mut texts: Vec<String> = all.iter().take(LISTED).map(text).collect();
+        if all.len() > LISTED {
+            texts.push(format!(".. {} in all", all.len()));
+        }
+        format!("{{{}}}", texts.join(", "))
+    }
+    match known {
+        Known::Ints(all) => list(all, ToString::to_string),
+        Known::Floats(all) => list(all, ToString::to_string),
+        Known::Bools(all) => list(all, ToString::to_string),
+        Known::Strings(all) => list(all, |text| format!("{text:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use prost::Message;
+
+    use crate::options::Options;
+
+    fn check(text: &str, expected: Expect) {
+        let model = crate::text::model(text).unwrap().encode_to_vec();
+        let model = crate::load_bytes(model.into(), &Options::default());
+        let model = model.map_err(|problems| problems.report("m")).unwrap();
+        expected.assert_eq(&super::graph(&model.graph));
+    }
+
+    #[test]
+    fn types_stand_before_names_and_constants_first() {
+        check(
+            r#"
+            <ir_version: 8, opset_import: ["": 17]>
+            main (float[N, 2] x) => (float[N, 2] y)
+            <float[2] b = {1, 2}> {
+                sum = Add (x, b)
+                y = Softmax <axis = 1> (sum)
+            }
+            "#,
+            expect![[r#"
+                main (float32[N, 2] x) => (float32[N, 2] y)
+                <
+                    float32[2] b = {1, 2}
+                >
+                {
+                    float32[N, 2] sum = Add (x, b)
+                    float32[N, 2] y = Softmax <function: "softmax", axis: 1> (sum)
+                }
+            "#]],
+        );
+    }
+}
