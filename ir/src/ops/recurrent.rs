@@ -1,0 +1,381 @@
+//! RNN, GRU and LSTM.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::{Known, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn)),
+    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru)),
+    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm)),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    Rnn,
+    Gru,
+    Lstm,
+}
+
+/// A walk over a sequence, one step of a cell for each of its elements.
+#[derive(Debug)]
+struct Recurrent {
+    cell: Cell,
+    /// The variant of the kernels' `Direction`.
+    direction: &'static str,
+    /// One per function of the cell and direction; the cell's own when left out.
+    activations: Option<Vec<Activation>>,
+    clip: Option<f32>,
+    /// GRU's `linear_before_reset`, LSTM's `input_forget`.
+    variant: bool,
+    batch_first: bool,
+}
+
+/// A variant of the kernels' `Activation` and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+struct Activation {
+    name: &'static str,
+    alpha: Option<f32>,
+    beta: Option<f32>,
+}
+
+/// ONNX's activations with the defaults of their parameters.
+const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [
+    ("Affine", Some(1.0), Some(0.0)),
+    ("Elu", Some(1.0), None),
+    ("HardSigmoid", Some(0.2), Some(0.5)),
+    ("LeakyRelu", Some(0.01), None),
+    ("Relu", None, None),
+    ("ScaledTanh", Some(1.0), Some(1.0)),
+    ("Sigmoid", None, None),
+    ("Softplus", None, None),
+    ("Softsign", None, None),
+    ("Tanh", None, None),
+    ("ThresholdedRelu", Some(1.0), None),
+];
+
+fn read(a: &Attributes<'_>, cell: Cell) -> Result<Rc<dyn Operator>, Problem> {
+    a.ignore(&["hidden_size"]);
+    if a.version() < 7 {
+        a.ignore(&["output_sequence"]);
+    }
+    // The schema of GRU version 1 misspells its default.
+    let direction = match a.string_or("direction", "forward")?.as_str() {
+        "forward" | "foward" => "Forward",
+        "reverse" => "Reverse",
+        "bidirectional" => "Bidirectional",
+        other => {
+            return Err(Problem::new(format!("`direction` is `{other}`"))
+                .help("it may be forward, reverse or bidirectional"));
+        }
+    };
+    let clip = a.float("clip")?;
+    if clip.is_some_and(|clip| clip.is_nan() || clip <= 0.0) {
+        return Err(Problem::new("`clip` must be positive"));
+    }
+    let variant = match cell {
+        Cell::Rnn => false,
+        Cell::Gru => a.flag("linear_before_reset", false)?,
+        Cell::Lstm => a.flag("input_forget", false)?,
+    };
+    let mut recurrent = Recurrent {
+        cell,
+        direction,
+        activations: None,
+        clip,
+        variant,
+        batch_first: a.flag("layout", false)?,
+    };
+    recurrent.activations = activations(a, recurrent.directions() * cell.functions().len())?;
+    Ok(Rc::new(recurrent))
+}
+
+/// Parameters go to the functions that take them, in order, and defaults to the rest.
+fn activations(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>, Problem> {
+    let mut alphas = a
+        .floats("activation_alpha")?
+        .unwrap_or_default()
+        .into_iter();
+    let mut betas = a.floats("activation_beta")?.unwrap_or_default().into_iter();
+    let Some(names) = a.strings("activations")?.filter(|names| !names.is_empty()) else {
+        return Ok(None);
+    };
+    if names.len() != count {
+        return Err(Problem::new(format!(
+            "`activations` names {} functions, {count} are needed",
+            names.len()
+        )));
+    }
+    let function = |wanted: &String| {
+        let same = |row: &&(&str, _, _)| row.0.eq_ignore_ascii_case(wanted);
+        let row = ACTIVATIONS.iter().find(same);
+        let &(name, alpha, beta) = row.ok_or_else(|| {
+            let known = ACTIVATIONS.map(|row| row.0).join(", ");
+            Problem::new(format!("the activation `{wanted}` is unknown"))
+                .help(format!("it may be one of {known}"))
+        })?;
+        Ok(Activation {
+            name,
+            alpha: alpha.map(|default| alphas.next().unwrap_or(default)),
+            beta: beta.map(|default| betas.next().unwrap_or(default)),
+        })
+    };
+    names
+        .iter()
+        .map(function)
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
+
+impl Operator for Recurrent {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor_of_rank(0, 3)?;
+        let (input, recurrent) = (cx.tensor_of_rank(1, 3)?, cx.tensor_of_rank(2, 3)?);
+        let directions = Dim::from(i64::try_from(self.directions()).unwrap_or(1));
+        for (what, weight) in [("weight", &input), ("recurrent weight", &recurrent)] {
+            let held = weight.shape.first().and_then(Dim::number);
+            if held.is_some_and(|held| !directions.is(held)) {
+                return Err(Problem::new(format!(
+                    "the {what} is {weight}, for {held:?} directions instead of {directions}",
+                    held = held.unwrap_or(0)
+                )));
+            }
+        }
+        self.check(cx, x.dtype)?;
+        let at = |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
+        let hidden = at(&recurrent, 2);
+        let gates = self.cell.gates();
+        if let (Some(rows), Some(hidden)) = (at(&recurrent, 1).number(), hidden.number())
+            && hidden.checked_mul(gates) != Some(rows)
+        {
+            return Err(Problem::new(format!(
+                "the recurrent weight is {recurrent}, which has not {gates} gates"
+            )));
+        }
+        let (first, second) = (at(&x, 0), at(&x, 1));
+        let (whole, last) = match self.batch_first {
+            false => (
+                vec![first, directions.clone(), second.clone(), hidden.clone()],
+                vec![directions, second, hidden],
+            ),
+            true => (
+                vec![first.clone(), second, directions.clone(), hidden.clone()],
+                vec![first, directions, hidden],
+            ),
+        };
+        cx.output(0, x.dtype, whole);
+        cx.output(1, x.dtype, last.clone());
+        cx.output(2, x.dtype, last);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        let lengths = self.lengths(cx)?;
+        let hidden = cx.optional(5)?;
+        let cell = match self.cell {
+            Cell::Lstm => cx.optional(6)?,
+            _ => quote!(None),
+        };
+        let options = self.options();
+        let call = match self.layer(cx, &options) {
+            Some(layer) => match self.cell {
+                Cell::Lstm => quote!(#layer.forward(#x, #lengths, #hidden, #cell)),
+                _ => quote!(#layer.forward(#x, #lengths, #hidden)),
+            },
+            None => {
+                let (input, recurrent, bias) = (cx.tensor(1)?, cx.tensor(2)?, cx.optional(3)?);
+                let peepholes = match self.cell {
+                    Cell::Lstm => cx.optional(7)?,
+                    _ => quote!(None),
+                };
+                let function = format_ident!("{}", self.cell.name().to_lowercase());
+                quote! {
+                    ops::recurrent::#function(
+                        #x,
+                        ops::recurrent::Weights {
+                            input: #input,
+                            recurrent: #recurrent,
+                            bias: #bias,
+                            peepholes: #peepholes,
+                        },
+                        ops::recurrent::State { lengths: #lengths, hidden: #hidden, cell: #cell },
+                        &#options,
+                    )
+                }
+            }
+        };
+        Ok(match (cx.outputs(), self.cell) {
+            (1, _) => quote!(#call.0),
+            (2, Cell::Lstm) => quote!({
+                let (y, hidden, _) = #call;
+                (y, hidden)
+            }),
+            _ => call,
+        })
+    }
+}
+
+impl Recurrent {
+    fn directions(&self) -> usize {
+        match self.direction {
+            "Bidirectional" => 2,
+            _ => 1,
+        }
+    }
+
+    /// Ranks and types of the optional inputs.
+    fn check(&self, cx: &Infer<'_>, dtype: DType) -> Result<(), Problem> {
+        if !dtype.is_float() {
+            return Err(Problem::new(format!("the input is of type {dtype}")));
+        }
+        let ranks = [(1, 3), (2, 3), (3, 2), (4, 1), (5, 3), (6, 3), (7, 2)];
+        for (input, rank) in ranks.into_iter().filter(|&(input, _)| cx.has(input)) {
+            let held = cx.tensor_of_rank(input, rank)?;
+            if input != 4 && held.dtype != dtype {
+                return Err(Problem::new(format!(
+                    "input {input} is {held}, while the first input is of type {dtype}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// How long each sequence of the batch is, unless all are as long as the input.
+    fn lengths(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let time = if self.batch_first { 1 } else { 0 };
+        let steps = cx.tensor_type(0)?.shape.get(time).cloned();
+        match (cx.known(4), steps) {
+            (Some(Known::Ints(lengths)), Some(steps))
+                if lengths.iter().all(|length| *length == steps) =>
+            {
+                Ok(quote!(None))
+            }
+            _ => cx.optional(4),
+        }
+    }
+
+    /// The field that holds the weights, when all of them are weights of the model.
+    fn layer(&self, cx: &mut Emit<'_, '_>, options: &TokenStream) -> Option<TokenStream> {
+        let (input, recurrent) = (cx.weight(1)?, cx.weight(2)?);
+        let mut optional = |input: usize| match cx.has(input) {
+            true => cx.weight(input).map(|name| quote!(Some(#name))),
+            false => Some(quote!(None)),
+        };
+        let bias = optional(3)?;
+        let peepholes = match self.cell {
+            Cell::Lstm => Some(optional(7)?),
+            _ => None,
+        };
+        let peepholes = peepholes.into_iter();
+        let name = format_ident!("{}", self.cell.name());
+        let hint = cx.layer_hint(1);
+        let load = quote! {
+            layers::#name::load(weights, [#input, #recurrent], #bias, #(#peepholes,)* #options)
+        };
+        Some(cx.layer(&hint, quote!(layers::#name), load))
+    }
+
+    fn options(&self) -> TokenStream {
+        let (name, direction) = (
+            format_ident!("{}", self.cell.name()),
+            format_ident!("{}", self.direction),
+        );
+        let plain = quote!(ops::recurrent::#name::new(ops::recurrent::Direction::#direction));
+        let mut fields = Vec::new();
+        if let Some(functions) = self
+            .activations
+            .as_ref()
+            .filter(|held| !self.are_default(held))
+        {
+            let count = self.cell.functions().len();
+            let directions: Vec<&[Activation]> = functions.chunks(count).collect();
+            // The second direction of a layer that has but one is never looked at.
+            let directions = [directions.first(), directions.last()];
+            let direction = |functions: &&[Activation]| {
+                let functions: Vec<TokenStream> = functions.iter().map(Activation::emit).collect();
+                match self.cell {
+                    Cell::Rnn => quote!(#(#functions),*),
+                    _ => quote!([#(#functions),*]),
+                }
+            };
+            let directions = directions.iter().flatten().map(|held| direction(held));
+            fields.push(quote!(activations: [#(#directions),*]));
+        }
+        if let Some(clip) = self.clip {
+            let clip = Literal::f32_unsuffixed(clip);
+            fields.push(quote!(clip: Some(#clip)));
+        }
+        match (self.cell, self.variant) {
+            (Cell::Gru, true) => fields.push(quote!(linear_before_reset: true)),
+            (Cell::Lstm, true) => fields.push(quote!(input_forget: true)),
+            _ => {}
+        }
+        if self.batch_first {
+            fields.push(quote!(batch_first: true));
+        }
+        match fields.is_empty() {
+            true => plain,
+            false => quote!(ops::recurrent::#name { #(#fields,)* ..#plain }),
+        }
+    }
+
+    fn are_default(&self, functions: &[Activation]) -> bool {
+        let names = self.cell.functions().iter().cycle();
+        functions
+            .iter()
+            .zip(names)
+            .all(|(function, name)| function.name == *name)
+    }
+}
+
+impl Cell {
+    fn name(self) -> &'static str {
+        match self {
+            Cell::Rnn => "Rnn",
+            Cell::Gru => "Gru",
+            Cell::Lstm => "Lstm",
+        }
+    }
+
+    fn gates(self) -> i64 {
+        match self {
+            Cell::Rnn => 1,
+            Cell::Gru => 3,
+            Cell::Lstm => 4,
+        }
+    }
+
+    /// The functions that the cell applies unless others are named.
+    fn functions(self) -> &'static [&'static str] {
+        match self {
+            Cell::Rnn => &["Tanh"],
+            Cell::Gru => &["Sigmoid", "Tanh"],
+            Cell::Lstm => &["Sigmoid", "Tanh", "Tanh"],
+        }
+    }
+}
+
+impl Activation {
+    fn emit(&self) -> TokenStream {
+        let name = format_ident!("{}", self.name);
+        let number = |value: f32| float_literal(f64::from(value), DType::F32);
+        let alpha = self.alpha.map(number).map(|alpha| quote!(alpha: #alpha));
+        let beta = self.beta.map(number).map(|beta| quote!(beta: #beta));
+        let parameters: Vec<TokenStream> = alpha.into_iter().chain(beta).collect();
+        match parameters.is_empty() {
+            true => quote!(ops::recurrent::Activation::#name),
+            false => quote!(ops::recurrent::Activation::#name { #(#parameters),* }),
+        }
+    }
+}
