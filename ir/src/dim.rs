@@ -1,5 +1,6 @@
 //! Sizes as sums of products of names.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ const LARGEST: usize = 24;
 impl Dim {
     /// The size called `name`.
     pub fn named(name: impl Into<Symbol>) -> Self {
-        Self::atom(Atom::Name(name.into()))
+        Self::of(Atom::Name(name.into()))
     }
 
     /// The number, when it is known.
@@ -121,7 +122,7 @@ impl Dim {
             return None;
         }
         self.div_exact(other).or_else(|| {
-            Some(Dim::atom(Atom::Quotient(
+            Some(Dim::of(Atom::Quotient(
                 Box::new(self.clone()),
                 Box::new(other.clone()),
             )))
@@ -154,29 +155,91 @@ impl Dim {
     }
 
     /// The smaller of two sizes.
-    pub fn min(&self, other: &Dim) -> Dim {
-        self.choose(other, i64::min, Atom::Min)
+    pub fn smaller(&self, other: &Dim) -> Dim {
+        self.choose(other, Ordering::Less, Atom::Min)
     }
 
     /// The larger of two sizes.
-    pub fn max(&self, other: &Dim) -> Dim {
-        self.choose(other, i64::max, Atom::Max)
+    pub fn larger(&self, other: &Dim) -> Dim {
+        self.choose(other, Ordering::Greater, Atom::Max)
     }
 
-    fn choose(
-        &self,
-        other: &Dim,
-        pick: fn(i64, i64) -> i64,
-        atom: fn(Box<Dim>, Box<Dim>) -> Atom,
-    ) -> Dim {
-        match (self.number(), other.number()) {
-            _ if self == other => self.clone(),
-            (Some(a), Some(b)) => Dim::from(pick(a, b)),
-            _ => Dim::atom(atom(Box::new(self.clone()), Box::new(other.clone()))),
+    /// How two sizes compare, where that holds whatever the sizes in them are.
+    pub fn compare(&self, other: &Dim) -> Option<Ordering> {
+        if let (Some(a), Some(b)) = (self.number(), other.number()) {
+            return Some(a.cmp(&b));
+        }
+        let above = |a: &Dim, b: &Dim| a.sub(b)?.sub(&1.into()).filter(Dim::is_size);
+        match () {
+            () if self == other => Some(Ordering::Equal),
+            () if above(self, other).is_some() => Some(Ordering::Greater),
+            () if above(other, self).is_some() => Some(Ordering::Less),
+            () => None,
         }
     }
 
-    fn atom(atom: Atom) -> Self {
+    /// Whether this cannot be negative, as no named size is.
+    pub fn is_size(&self) -> bool {
+        self.stays_positive(3)
+    }
+
+    /// Tries bounds of the atoms in turn, so many levels deep.
+    fn stays_positive(&self, levels: usize) -> bool {
+        let atom = |atom: &Atom| match atom {
+            Atom::Name(_) => true,
+            Atom::Quotient(a, b) | Atom::Min(a, b) => a.is_size() && b.is_size(),
+            Atom::Max(a, b) => a.is_size() || b.is_size(),
+        };
+        let term = |(atoms, factor): (&Vec<Atom>, &i64)| *factor > 0 && atoms.iter().all(atom);
+        if self.terms.iter().all(term) {
+            return true;
+        }
+        let Some(levels) = levels.checked_sub(1) else {
+            return false;
+        };
+        self.terms.iter().any(|(atoms, &factor)| {
+            let [atom] = atoms.as_slice() else {
+                return false;
+            };
+            let with = |bound: &Dim| {
+                let mut rest = self.clone();
+                rest.terms.remove(atoms);
+                let replaced = bound.mul(&factor.into()).and_then(|bound| rest.add(&bound));
+                replaced.is_some_and(|dim| dim.stays_positive(levels))
+            };
+            match (atom, factor < 0) {
+                (Atom::Name(_), _) => false,
+                (Atom::Quotient(a, b), true) => {
+                    a.is_size() && b.number().is_some_and(|by| by > 0) && with(a)
+                }
+                (Atom::Quotient(..), false) => false,
+                (Atom::Min(a, b), true) | (Atom::Max(a, b), false) => with(a) || with(b),
+                (Atom::Min(a, b), false) | (Atom::Max(a, b), true) => with(a) && with(b),
+            }
+        })
+    }
+
+    fn choose(&self, other: &Dim, chosen: Ordering, atom: fn(Box<Dim>, Box<Dim>) -> Atom) -> Dim {
+        let at_least = |a: &Dim, b: &Dim| a.sub(b).is_some_and(|rest| rest.is_size());
+        match (at_least(self, other), at_least(other, self)) {
+            (true, _) if chosen == Ordering::Greater => self.clone(),
+            (true, _) => other.clone(),
+            (_, true) if chosen == Ordering::Greater => other.clone(),
+            (_, true) => self.clone(),
+            _ => {
+                // Numbers stand last.
+                let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
+                let (first, second) = match key(self) < key(other) {
+                    true => (self, other),
+                    false => (other, self),
+                };
+                Dim::of(atom(Box::new(first.clone()), Box::new(second.clone())))
+            }
+        }
+    }
+
+    /// The size that is one atom.
+    pub fn of(atom: Atom) -> Self {
         Dim {
             terms: BTreeMap::from([(vec![atom], 1)]),
         }
@@ -315,6 +378,26 @@ mod tests {
         check(Dim::from(-7).div(&2.into()), "-4");
         check(Dim::from(7).div(&(-2).into()), "-4");
         assert_eq!(n().div(&0.into()), None);
+    }
+
+    #[test]
+    fn sizes_are_never_negative() {
+        let one_less = n().sub(&1.into()).unwrap();
+        check(Some(one_less.larger(&0.into())), "max(n - 1, 0)");
+        check(Some(one_less.smaller(&n())), "n - 1");
+        check(Some(n().larger(&0.into())), "n");
+        check(
+            n().sub(&n().smaller(&5.into()))
+                .map(|dim| dim.larger(&0.into())),
+            "-min(n, 5) + n",
+        );
+        assert_eq!(n().compare(&(-1).into()), Some(Ordering::Greater));
+        assert_eq!(n().compare(&0.into()), None);
+    }
+
+    #[test]
+    fn bounds_are_equal_in_either_order() {
+        assert_eq!(n().smaller(&5.into()), Dim::from(5).smaller(&n()));
     }
 
     #[test]

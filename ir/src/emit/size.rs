@@ -134,14 +134,8 @@ impl Sizes {
                         false => quote!((#a / #b)),
                     }
                 }
-                Atom::Min(a, b) => {
-                    let (a, b) = (self.grouped(a, signed), self.polynomial(b, signed));
-                    quote!(#a.min(#b))
-                }
-                Atom::Max(a, b) => {
-                    let (a, b) = (self.grouped(a, signed), self.polynomial(b, signed));
-                    quote!(#a.max(#b))
-                }
+                Atom::Min(a, b) => self.choice(a, b, signed, &quote!(min)),
+                Atom::Max(a, b) => self.choice(a, b, signed, &quote!(max)),
             };
             product = match product.is_empty() {
                 true => atom,
@@ -149,6 +143,20 @@ impl Sizes {
             };
         }
         product
+    }
+
+    /// `a.min(b)`. Where an operand may be negative, `usize` could not hold it.
+    fn choice(&mut self, a: &Dim, b: &Dim, signed: bool, method: &TokenStream) -> TokenStream {
+        if signed || (a.is_size() && b.is_size()) {
+            let (a, b) = (self.grouped(a, signed), self.polynomial(b, signed));
+            return quote!(#a.#method(#b));
+        }
+        if let (true, Some((added, taken))) = (b.is(0), difference(a)) {
+            let (added, taken) = (self.grouped(&added, false), self.polynomial(&taken, false));
+            return quote!(#added.saturating_sub(#taken));
+        }
+        let (a, b) = (self.grouped(a, true), self.polynomial(b, true));
+        quote!((#a.#method(#b) as usize))
     }
 
     fn grouped(&mut self, dim: &Dim, signed: bool) -> TokenStream {
@@ -165,6 +173,20 @@ impl Sizes {
             false => quote!((#inner)),
         }
     }
+}
+
+/// The two sizes whose difference this is.
+fn difference(dim: &Dim) -> Option<(Dim, Dim)> {
+    let negative = dim.terms().filter(|(_, factor)| *factor < 0);
+    let mut taken = Dim::default();
+    for (atoms, factor) in negative {
+        let mut atoms = atoms.iter().map(|atom| Dim::of(atom.clone()));
+        let factor = Dim::from(factor.checked_neg()?);
+        let product = atoms.try_fold(factor, |product, atom| product.mul(&atom))?;
+        taken = taken.add(&product)?;
+    }
+    let added = dim.add(&taken)?;
+    (added.is_size() && taken.is_size()).then_some((added, taken))
 }
 
 #[cfg(test)]
@@ -184,6 +206,18 @@ mod tests {
     #[test]
     fn differences_start_with_what_is_added() {
         check(Dim::from(-1).add(&Dim::named("n")), "__s0 - 1");
+    }
+
+    #[test]
+    fn what_may_be_negative_is_cut_off_at_zero() {
+        let less = Dim::named("n").sub(&3.into()).unwrap();
+        check(Some(less.larger(&0.into())), "__s0 . saturating_sub (3)");
+        let bounded = less.smaller(&5.into()).larger(&0.into());
+        check(
+            Some(bounded),
+            "((((__s0 as i64) - 3) . min (5)) . max (0) as usize)",
+        );
+        check(Some(Dim::named("n").smaller(&5.into())), "__s0 . min (5)");
     }
 
     #[test]

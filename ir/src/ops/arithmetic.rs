@@ -140,13 +140,13 @@ const MAX: Binary = number(
     Kernel("arith", "max"),
     None,
     "max",
-    Fold::Number(|a, b| Some(a.max(b)), |a, b| if a.is_nan() { a } else { a.max(b) }),
+    Fold::Number(|a, b| Some(a.larger(b)), |a, b| if a.is_nan() { a } else { a.max(b) }),
 );
 const MIN: Binary = number(
     Kernel("arith", "min"),
     None,
     "min",
-    Fold::Number(|a, b| Some(a.min(b)), |a, b| if a.is_nan() { a } else { a.min(b) }),
+    Fold::Number(|a, b| Some(a.smaller(b)), |a, b| if a.is_nan() { a } else { a.min(b) }),
 );
 const AND: Binary = logic("bool_and", "and", |a, b| a && b);
 const OR: Binary = logic("bool_or", "or", |a, b| a || b);
@@ -347,7 +347,7 @@ impl Pair {
                 Some(Known::Floats(pairs.collect()))
             }
             (Fold::Compare(test), Known::Ints(a), Known::Ints(b)) => {
-                let pairs = a.iter().zip(b).map(|(a, b)| order(a, b).map(|order| test(Some(order))));
+                let pairs = a.iter().zip(b).map(|(a, b)| a.compare(b).map(|order| test(Some(order))));
                 Some(Known::Bools(pairs.collect::<Option<_>>()?))
             }
             (Fold::Compare(test), Known::Floats(a), Known::Floats(b)) => {
@@ -364,11 +364,6 @@ impl Pair {
             _ => None,
         }
     }
-}
-
-/// How two sizes compare, when the names in them cancel out.
-fn order(a: &Dim, b: &Dim) -> Option<Ordering> {
-    Some(a.sub(b)?.number()?.cmp(&0))
 }
 
 /// The number, when its type holds it: the run would wrap around.
