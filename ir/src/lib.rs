@@ -16,6 +16,8 @@ pub mod passes;
 pub mod print;
 pub mod proto;
 pub mod read;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod types;
 pub mod weight;

@@ -80,6 +80,7 @@ mod window;
 
 families! {
     arithmetic,
+    cast,
     constant,
     convolution,
     elementwise,

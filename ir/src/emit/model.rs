@@ -31,6 +31,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &[
             "Array",
             "Bool",
+            "DType",
             "Device",
             "ElementType",
             "Error",

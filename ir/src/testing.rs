@@ -1,0 +1,26 @@
+//! Small models and what becomes of them.
+
+use expect_test::Expect;
+use prost::Message;
+
+use crate::options::Options;
+use crate::print;
+
+/// Compares the graph of a model in ONNX's text syntax, or its problems, with what is expected.
+/// A text without a header is of opset 21.
+#[track_caller]
+pub fn check(text: &str, expected: Expect) {
+    let text = match text.trim_start().starts_with('<') {
+        true => text.to_owned(),
+        false => format!("<ir_version: 10, opset_import: [\"\": 21]> {text}"),
+    };
+    let model = match crate::text::model(&text) {
+        Ok(model) => model.encode_to_vec(),
+        Err(error) => panic!("{error}"),
+    };
+    let shown = match crate::load_bytes(model.into(), &Options::default()) {
+        Ok(model) => print::graph(&model.graph),
+        Err(problems) => problems.report("model"),
+    };
+    expected.assert_eq(&shown);
+}
