@@ -1,0 +1,236 @@
+//! The same elements in another shape.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::axes::axis;
+use super::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Shape, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape),
+    row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
+        Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
+    }),
+    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Squeeze(axes(a)?)))),
+    row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
+        Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
+    }),
+];
+
+/// Operators that leave the elements in their order. Axes and sizes come from an attribute in old
+/// versions and from input 1 in new ones.
+#[derive(Debug)]
+enum Reshape {
+    To { sizes: Option<Vec<i64>>, allow_zero: bool },
+    Flatten(i64),
+    Squeeze(Option<Vec<i64>>),
+    Unsqueeze(Option<Vec<i64>>),
+}
+
+fn reshape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let mut sizes = None;
+    if a.version() < 5 {
+        a.ignore(&["consumed_inputs"]);
+        sizes = a.ints("shape")?;
+    }
+    let allow_zero = a.flag("allowzero", false)?;
+    Ok(Rc::new(Reshape::To { sizes, allow_zero }))
+}
+
+fn axes(a: &Attributes<'_>) -> Result<Option<Vec<i64>>, Problem> {
+    match a.version() {
+        ..13 => a.ints("axes"),
+        _ => Ok(None),
+    }
+}
+
+impl Operator for Reshape {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let shape = match self {
+            Reshape::To { sizes, allow_zero } => to(cx, &x, sizes.as_deref(), *allow_zero)?,
+            Reshape::Flatten(at) => flatten(cx, &x, *at)?,
+            Reshape::Squeeze(axes) => squeeze(cx, &x, axes.as_deref())?,
+            Reshape::Unsqueeze(axes) => unsqueeze(cx, &x, axes.as_deref())?,
+        };
+        let known = cx.known(0).cloned();
+        cx.output(0, x.dtype, shape);
+        if let Some(known) = known {
+            cx.output_known(0, known);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let shape = cx.output_tensor(0)?.shape.clone();
+        if cx.on_host() {
+            let x = cx.host(0)?;
+            let sizes = cx.shape_of(&shape);
+            return Ok(quote!(host::reshape(#x, &#sizes, true)));
+        }
+        let rank = cx.tensor_type(0)?.burn_rank();
+        let x = cx.tensor(0)?;
+        if self.at_run_time() && shape.iter().any(|dim| dim.fixed().is_none()) && !cx.is_known(1) && cx.has(1) {
+            let sizes = cx.host_ints(1)?;
+            let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
+            let to = Literal::usize_unsuffixed(shape.len().max(1));
+            return Ok(quote!(ops::shape::reshape::<_, #to, _>(#x, #sizes, #allow_zero)));
+        }
+        if rank == 1 && shape.is_empty() {
+            return Ok(x);
+        }
+        let sizes = cx.shape(&shape);
+        Ok(quote!(#x.reshape(#sizes)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Reshape {
+    /// Whether the sizes may be known only when the model runs.
+    fn at_run_time(&self) -> bool {
+        matches!(self, Reshape::To { .. })
+    }
+}
+
+fn to(
+    cx: &mut Infer<'_>,
+    x: &TensorType,
+    sizes: Option<&[i64]>,
+    allow_zero: bool,
+) -> Result<Shape, Problem> {
+    let wanted: Option<Vec<Dim>> = match sizes {
+        Some(sizes) => Some(sizes.iter().map(|&size| Dim::from(size)).collect()),
+        None => cx.ints(1),
+    };
+    let Some(wanted) = wanted else {
+        let rank = cx.tensor_of_rank(1, 1)?.count().ok_or_else(|| {
+            Problem::new("the rank of the result is not known while compiling")
+                .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
+        })?;
+        return Ok((0..rank).map(|axis| cx.fresh(&format!("reshape_{axis}"))).collect());
+    };
+    let mut shape: Shape = wanted;
+    for (at, dim) in shape.iter_mut().enumerate() {
+        if dim.is(0) && !allow_zero {
+            *dim = x.shape.get(at).cloned().ok_or_else(|| {
+                Problem::new(format!("size 0 on axis {at} copies a size of {x}, which has none there"))
+            })?;
+        }
+    }
+    let open: Vec<usize> = (0..shape.len())
+        .filter(|&at| shape.get(at).is_some_and(|dim| dim.is(-1)))
+        .collect();
+    match open.as_slice() {
+        [] => {
+            let total = shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
+                && have != want
+            {
+                return Err(Problem::new(format!("{x} of {have} elements cannot become {want}")));
+            }
+        }
+        [at] => {
+            // Sizes that stand on both sides cancel out even where their product is not known.
+            let mut elements: Vec<Dim> = x.shape.clone();
+            let mut others: Vec<Dim> = Vec::new();
+            for (axis, dim) in shape.iter().enumerate() {
+                if axis == *at {
+                    continue;
+                }
+                match elements.iter().position(|held| held == dim) {
+                    Some(held) => {
+                        elements.remove(held);
+                    }
+                    None => others.push(dim.clone()),
+                }
+            }
+            let all = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            let rest = all(&elements).zip(all(&others)).and_then(|(a, b)| a.div(&b));
+            let rest = cx.dim_or_fresh(rest, "reshape");
+            if let Some(dim) = shape.get_mut(*at) {
+                *dim = rest;
+            }
+        }
+        _ => return Err(Problem::new("more than one size is -1")),
+    }
+    if shape.iter().any(|dim| dim.number().is_some_and(|size| size < 0)) {
+        return Err(Problem::new("a size is negative"));
+    }
+    Ok(shape)
+}
+
+fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem> {
+    let rank = x.rank();
+    let at = match usize::try_from(at) {
+        Ok(at) if at <= rank => at,
+        _ => axis(at, rank)?,
+    };
+    let (outer, inner) = x.shape.split_at(at);
+    let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+    let outer = cx.dim_or_fresh(product(outer), "flatten");
+    let inner = cx.dim_or_fresh(product(inner), "flatten");
+    Ok(vec![outer, inner])
+}
+
+fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<Shape, Problem> {
+    let rank = x.rank();
+    let given = match axes {
+        Some(axes) => Some(axes.to_vec()),
+        None if cx.has(1) => Some(known_axes(cx)?),
+        None => None,
+    };
+    let axes: Vec<usize> = match given {
+        Some(axes) => axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?,
+        None => {
+            if let Some(open) = x.shape.iter().find(|dim| dim.number().is_none()) {
+                return Err(Problem::new(format!(
+                    "the rank of the result depends on whether the size `{open}` is 1"
+                ))
+                .help("fix the size with `dims(..)`, or export the model with the axes to squeeze"));
+            }
+            (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect()
+        }
+    };
+    let kept = x.shape.iter().enumerate().filter(|(at, _)| !axes.contains(at));
+    Ok(kept.map(|(_, dim)| dim.clone()).collect())
+}
+
+fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<Shape, Problem> {
+    let axes = match axes {
+        Some(axes) => axes.to_vec(),
+        None => known_axes(cx)?,
+    };
+    let rank = x.rank().saturating_add(axes.len());
+    let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?;
+    new.sort_unstable();
+    let mut shape = x.shape.clone();
+    for at in new {
+        if at > shape.len() {
+            return Err(Problem::new("an axis is given twice"));
+        }
+        shape.insert(at, Dim::from(1));
+    }
+    Ok(shape)
+}
+
+fn known_axes(cx: &Infer<'_>) -> Result<Vec<i64>, Problem> {
+    cx.numbers(1).ok_or_else(|| {
+        Problem::new("the axes are not known while compiling, so the result has no rank")
+            .help("export the model with constant axes")
+    })
+}
