@@ -9,6 +9,7 @@ mod own;
 mod signature;
 mod size;
 mod split;
+mod tree;
 mod weights;
 
 use std::collections::BTreeMap;
@@ -167,11 +168,16 @@ impl Emit<'_, '_> {
         stem.map_or_else(|| self.hint(), str::to_owned)
     }
 
-    /// A name for what the node makes: its own, or that of its operator.
+    /// A name for what the node makes: its module, its own name, or that of its operator.
     pub fn hint(&self) -> String {
-        match self.node.name.is_empty() {
-            true => snake(&self.node.kind),
-            false => self.node.name.clone(),
+        let module = self.node.origin.join(".");
+        let layer = &self.source.layer;
+        if !module.is_empty() && !layer.is_at(&self.node.origin) {
+            return module;
+        }
+        match self.node.name.rsplit('/').next() {
+            None | Some("") => snake(&self.node.kind),
+            Some(last) => last.to_owned(),
         }
     }
 

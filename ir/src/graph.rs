@@ -34,6 +34,8 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub name: String,
+    /// The module of the exported program that it came from, outermost first.
+    pub origin: Vec<String>,
     /// The ONNX operator, for people: `Conv` or `com.microsoft.FusedConv`.
     pub kind: Rc<str>,
     pub version: i64,

@@ -2,6 +2,7 @@
 
 mod files;
 mod function;
+mod origin;
 mod scope;
 mod signature;
 
@@ -295,6 +296,7 @@ impl<'a> Reader<'a> {
         let outputs = outputs.collect();
         block.nodes.push(Node {
             name: scope.node_name(&proto.name),
+            origin: origin::origin(proto),
             kind: kind(domain, &proto.op_type).into(),
             version,
             operator,

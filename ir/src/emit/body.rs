@@ -31,6 +31,8 @@ pub struct Body {
     pub parameters: Vec<String>,
     /// Whether it uses `device`.
     pub device: bool,
+    /// Sizes that nothing in the function tells.
+    pub unbound: BTreeSet<Symbol>,
 }
 
 /// The nodes as statements; nodes that fail are reported.
@@ -59,30 +61,6 @@ pub fn statements(
     statements
 }
 
-/// Sizes that statements use and that neither they nor the parameters tell.
-pub fn free_sizes(
-    statements: &[Statement],
-    parameters: &[ValueId],
-    cx: &Context<'_>,
-) -> BTreeSet<Symbol> {
-    let mut free = BTreeSet::new();
-    for (at, statement) in statements.iter().enumerate() {
-        for symbol in cx.sizes.used(&statement.tokens) {
-            let told = parameters
-                .iter()
-                .any(|&id| axis_of(id, &symbol, cx).is_some())
-                || statements
-                    .iter()
-                    .take(at)
-                    .any(|made| tells(made, &symbol, cx));
-            if !told {
-                free.insert(symbol);
-            }
-        }
-    }
-    free
-}
-
 /// Whether a statement's results tell a size.
 pub fn tells(statement: &Statement, symbol: &Symbol, cx: &Context<'_>) -> bool {
     let outputs = statement.outputs.iter().flatten();
@@ -98,7 +76,7 @@ pub fn finish(
     cx: &mut Context<'_>,
 ) -> Body {
     let ids: Vec<ValueId> = parameters.iter().map(|held| held.0).collect();
-    let lines = bind(statements, result, &ids, sizes, cx);
+    let (lines, unbound) = bind(statements, result, &ids, sizes, cx);
     let all: TokenStream = lines.iter().map(|line| &line.tokens).cloned().collect();
     let mut owner = Owner::new(&quote!(#all #result));
     let owned: Vec<TokenStream> = lines
@@ -122,6 +100,7 @@ pub fn finish(
         tokens,
         parameters: names,
         device,
+        unbound,
     }
 }
 
@@ -209,7 +188,7 @@ fn bind(
     parameters: &[ValueId],
     given: &[Symbol],
     cx: &mut Context<'_>,
-) -> Vec<Line> {
+) -> (Vec<Line>, BTreeSet<Symbol>) {
     let all: TokenStream = statements.iter().map(|made| made.tokens.clone()).collect();
     let mut wanted = cx.sizes.used(&quote!(#all #result));
     wanted.retain(|symbol| !given.contains(symbol));
@@ -249,7 +228,7 @@ fn bind(
             lines.extend(bound(id, &mut wanted, cx));
         }
     }
-    lines
+    (lines, wanted)
 }
 
 /// `let [batch, _, width] = x.dims();`
@@ -279,7 +258,7 @@ fn binding(id: ValueId, symbols: &[Symbol], cx: &mut Context<'_>) -> TokenStream
 }
 
 /// The axis of a tensor that has just this size.
-fn axis_of(id: ValueId, symbol: &Symbol, cx: &Context<'_>) -> Option<usize> {
+pub fn axis_of(id: ValueId, symbol: &Symbol, cx: &Context<'_>) -> Option<usize> {
     match &cx.values[id].ty {
         Some(Type::Tensor(tensor)) => tensor
             .shape

@@ -12,6 +12,8 @@ use crate::graph::ValueId;
 #[derive(Debug, Default)]
 pub struct Layer {
     pub fields: Vec<Field>,
+    /// The path of the module that the struct stands for.
+    path: Vec<String>,
     taken: BTreeSet<String>,
     constants: BTreeMap<ValueId, String>,
 }
@@ -31,6 +33,37 @@ impl Layer {
         let mut layer = Layer::default();
         layer.taken.insert("anchor".to_owned());
         layer
+    }
+
+    /// The struct of a module.
+    pub fn within(path: &[String]) -> Self {
+        Layer {
+            path: path.to_vec(),
+            ..Layer::default()
+        }
+    }
+
+    /// Whether the struct stands for just this module.
+    pub fn is_at(&self, path: &[String]) -> bool {
+        self.path == path
+    }
+
+    /// A weight's or module's name without the path that the struct stands for.
+    pub fn relative(&self, name: &str) -> String {
+        let parts = name.split(['.', '/']).filter(|part| !part.is_empty());
+        let parts: Vec<&str> = parts.collect();
+        // The weights of a wrapped model have its attribute's name in front.
+        let starts = (0..parts.len()).find(|&at| {
+            let rest = parts.get(at..).unwrap_or_default();
+            rest.len() > self.path.len() && rest.iter().zip(&self.path).all(|(a, b)| a == b)
+        });
+        match starts.filter(|_| !self.path.is_empty()) {
+            Some(at) => parts
+                .get(at + self.path.len()..)
+                .unwrap_or_default()
+                .join("."),
+            None => name.to_owned(),
+        }
     }
 
     /// The fields as they stand in the struct.
@@ -53,7 +86,7 @@ impl Layer {
 
     /// Adds a field named after `hint` and returns its name.
     pub fn field(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> String {
-        let wanted = name::snake(hint);
+        let wanted = name::snake(&self.relative(hint));
         let mut name = wanted.clone();
         let mut count = 1usize;
         while !self.taken.insert(name.clone()) {

@@ -73,7 +73,10 @@ pub fn module(
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
     let mut root = Layer::root();
-    let parts = split::split(body, &mut cx, &mut root, diagnostics);
+    let item_name = item.name.to_string();
+    let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
+    taken.extend(IMPORTS.iter().flat_map(|(_, names)| names.iter().copied()));
+    let parts = split::split(body, &taken, &mut cx, &mut root, diagnostics);
     let (forward, result) = forward(
         &parts.statements,
         &inputs,
@@ -218,18 +221,22 @@ fn forward(
             (quote!(#output { #(#names: #results),* }), quote!(#output))
         }
     };
-    let ids: Vec<_> = inputs.iter().map(|port| port.id).collect();
-    for symbol in body::free_sizes(statements, &ids, cx) {
+    let named: Vec<_> = inputs
+        .iter()
+        .map(|port| (port.id, port.ident.to_string()))
+        .collect();
+    let Body {
+        tokens,
+        device,
+        unbound,
+        ..
+    } = body::finish(statements, &result, &named, &[], cx);
+    for symbol in unbound {
         diagnostics.push(
             Problem::new(format!("the size `{symbol}` cannot be told from any input"))
                 .help("this is a defect of onnx-embed; please report the model"),
         );
     }
-    let named: Vec<_> = inputs
-        .iter()
-        .map(|port| (port.id, port.ident.to_string()))
-        .collect();
-    let Body { tokens, device, .. } = body::finish(statements, &result, &named, &[], cx);
     let entry = entry(inputs);
     let device = device.then(|| quote!(let device = &device(self);));
     (quote!(#entry #device #tokens), ty)

@@ -1,4 +1,4 @@
-//! Long graphs as several functions.
+//! Modules of the graph as structs with functions of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,15 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::body::{self, Statement};
+use super::name::Unique;
 use super::signature::Port;
-use super::{Context, Layer, Source, rust_type, variable};
+use super::tree::{self, Group, Item};
+use super::{Context, Layer, Source, camel, rust_type, snake, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::Symbol;
 use crate::dtype::DType;
 use crate::graph::{Block, Node, ValueId};
 use crate::types::{Place, Type};
-
-/// A function of more nodes than this is split: rustc's time grows with the square of its length.
-const LONGEST: usize = 96;
-/// About how many nodes a part has.
-const PART: usize = 64;
 
 /// The root's statements, and the structs of its parts.
 #[derive(Debug)]
@@ -27,59 +24,71 @@ pub struct Parts {
 }
 
 /// One part on its way to a struct of its own.
-struct Part {
-    statements: Vec<Statement>,
+#[derive(Debug)]
+struct Draft {
+    field: String,
+    type_name: String,
+    lines: Vec<Line>,
     layer: Layer,
     inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
-    /// Sizes that it is given, and sizes that it returns.
-    given: Vec<Symbol>,
+    /// Sizes that it returns beside its values.
     returned: Vec<Symbol>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Statement(Statement),
+    Part(Box<Draft>),
+}
+
+/// The structs made so far: parts that are alike share one.
+#[derive(Debug, Default)]
+struct Structs {
+    names: Unique,
+    /// By what they hold and do.
+    by_body: BTreeMap<String, usize>,
+    all: Vec<Structure>,
+}
+
+#[derive(Debug)]
+struct Structure {
+    name: proc_macro2::Ident,
+    declaration: TokenStream,
+    forward: TokenStream,
+    loads: Vec<TokenStream>,
+    load_names: Unique,
 }
 
 /// The body as statements of the root, with parts where it is long.
 pub fn split(
     body: &Block,
+    taken: &[&str],
     cx: &mut Context<'_>,
     root: &mut Layer,
     diagnostics: &mut Diagnostics,
 ) -> Parts {
-    if body.nodes.len() <= LONGEST {
-        return Parts {
-            statements: body::statements(&body.nodes, cx, root, diagnostics),
-            items: Vec::new(),
-        };
+    let items = tree::group(&body.nodes);
+    let all: Vec<&Node> = body.nodes.iter().collect();
+    let mut uses = BTreeMap::new();
+    for id in all
+        .iter()
+        .flat_map(|node| node.reads())
+        .chain(body.outputs.iter().copied())
+    {
+        *uses.entry(id).or_insert(0usize) += 1;
     }
-    let count = body.nodes.len().div_ceil(PART).max(1);
-    let length = body.nodes.len().div_ceil(count).max(1);
-    let chunks: Vec<&[Node]> = body.nodes.chunks(length).collect();
-    let mut parts: Vec<Part> = interfaces(&chunks, &body.outputs, cx)
+    let mut lines = draft(items, root, &uses, &body.outputs, cx, diagnostics);
+    return_sizes(&mut lines, &body.inputs, cx);
+    let mut structs = Structs::default();
+    for name in taken {
+        structs.names.name(name);
+    }
+    let statements = lines
         .into_iter()
-        .zip(&chunks)
-        .map(|((inputs, outputs), nodes)| {
-            let mut layer = Layer::default();
-            let statements = body::statements(nodes, cx, &mut layer, diagnostics);
-            let given = body::free_sizes(&statements, &inputs, cx)
-                .into_iter()
-                .collect();
-            Part {
-                statements,
-                layer,
-                inputs,
-                outputs,
-                given,
-                returned: Vec::new(),
-            }
-        })
+        .map(|line| statement(line, root, &mut structs, cx))
         .collect();
-    return_sizes(&mut parts, &body.inputs, cx);
-    let mut items = Vec::new();
-    let mut statements = Vec::new();
-    for (at, part) in parts.into_iter().enumerate() {
-        let (item, statement) = structure(part, at + 1, cx, root);
-        items.push(item);
-        statements.push(statement);
-    }
+    let items = structs.all.into_iter().map(Structure::item).collect();
     Parts { statements, items }
 }
 
@@ -107,88 +116,165 @@ pub fn results(
     outputs.iter().map(&mut result).collect()
 }
 
-/// What each part takes from parts before it and gives to parts after it.
-fn interfaces(
-    chunks: &[&[Node]],
+fn draft(
+    items: Vec<Item<'_>>,
+    layer: &mut Layer,
+    uses: &BTreeMap<ValueId, usize>,
+    results: &[ValueId],
+    cx: &mut Context<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for item in items {
+        match item {
+            Item::Node(node) => {
+                let nodes = std::slice::from_ref(node);
+                let made = body::statements(nodes, cx, layer, diagnostics);
+                lines.extend(made.into_iter().map(Line::Statement));
+            }
+            Item::Group(group) => {
+                let (inputs, outputs) = interface(&group, uses, results, cx);
+                let mut inner = Layer::within(&group.path);
+                let (field, type_name) = (group.field(), group.type_name());
+                let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
+                lines.push(Line::Part(Box::new(Draft {
+                    field,
+                    type_name,
+                    lines: made,
+                    layer: inner,
+                    inputs,
+                    outputs,
+                    returned: Vec::new(),
+                })));
+            }
+        }
+    }
+    lines
+}
+
+/// What a group takes from outside and what it gives.
+fn interface(
+    group: &Group<'_>,
+    uses: &BTreeMap<ValueId, usize>,
     results: &[ValueId],
     cx: &Context<'_>,
-) -> Vec<(Vec<ValueId>, Vec<ValueId>)> {
+) -> (Vec<ValueId>, Vec<ValueId>) {
     let passed = |id: &ValueId| {
         let value = &cx.values[*id];
         value.weight.is_none() && value.known.is_none()
     };
-    let mut last_use: BTreeMap<ValueId, usize> = BTreeMap::new();
-    for (at, nodes) in chunks.iter().enumerate() {
-        for id in nodes.iter().flat_map(Node::reads) {
-            last_use.insert(id, at);
+    let nodes = group.nodes();
+    let mut inside: BTreeMap<ValueId, usize> = BTreeMap::new();
+    let mut made = BTreeSet::new();
+    let mut inputs = Vec::new();
+    for node in &nodes {
+        for id in node.reads() {
+            *inside.entry(id).or_insert(0) += 1;
+            if !made.contains(&id) && passed(&id) && !inputs.contains(&id) {
+                inputs.push(id);
+            }
         }
+        made.extend(node.outputs.iter().flatten().copied());
     }
-    for id in results {
-        last_use.insert(*id, chunks.len());
-    }
-    let interface = |(at, nodes): (usize, &&[Node])| {
-        let made: BTreeSet<ValueId> = nodes
-            .iter()
-            .flat_map(|node| node.outputs.iter().flatten().copied())
-            .collect();
-        let mut seen = BTreeSet::new();
-        let reads = nodes.iter().flat_map(Node::reads);
-        let inputs = reads.filter(|id| !made.contains(id) && passed(id) && seen.insert(*id));
-        let outputs = nodes
-            .iter()
-            .flat_map(|node| node.outputs.iter().flatten().copied());
-        let outputs =
-            outputs.filter(|id| last_use.get(id).is_some_and(|&end| end > at) && passed(id));
-        (inputs.collect(), outputs.collect())
-    };
-    chunks.iter().enumerate().map(interface).collect()
+    let outputs = nodes
+        .iter()
+        .flat_map(|node| node.outputs.iter().flatten().copied());
+    let needed = |id: &ValueId| uses.get(id) > inside.get(id) || results.contains(id);
+    let outputs = outputs.filter(|id| passed(id) && needed(id));
+    (inputs, outputs.collect())
 }
 
-/// Sizes that a part needs and the root cannot tell are returned by the part that can.
-fn return_sizes(parts: &mut [Part], inputs: &[ValueId], cx: &Context<'_>) {
-    let needed: BTreeSet<Symbol> = parts.iter().flat_map(|part| part.given.clone()).collect();
-    for symbol in needed {
-        let visible = |id: &ValueId| tells(*id, &symbol, cx);
-        let told =
-            inputs.iter().any(visible) || parts.iter().any(|part| part.outputs.iter().any(visible));
-        if told {
-            continue;
+impl Line {
+    /// The sizes that it uses and cannot tell itself.
+    fn wants(&self, cx: &Context<'_>) -> BTreeSet<Symbol> {
+        match self {
+            Line::Statement(statement) => cx.sizes.used(&statement.tokens),
+            Line::Part(part) => free(&part.lines, &part.inputs, cx),
         }
-        let maker = parts.iter_mut().find(|part| {
-            part.statements
+    }
+
+    /// Whether those who come after it can tell a size from its results.
+    fn tells(&self, symbol: &Symbol, cx: &Context<'_>) -> bool {
+        match self {
+            Line::Statement(statement) => body::tells(statement, symbol, cx),
+            Line::Part(part) => {
+                part.returned.contains(symbol)
+                    || part
+                        .outputs
+                        .iter()
+                        .any(|&id| body::axis_of(id, symbol, cx).is_some())
+            }
+        }
+    }
+
+    /// Has the part that can tell a size return it, and those around that part.
+    fn return_size(&mut self, symbol: &Symbol, cx: &Context<'_>) -> bool {
+        match self {
+            Line::Statement(statement) => body::tells(statement, symbol, cx),
+            Line::Part(part) => {
+                let told = part
+                    .lines
+                    .iter_mut()
+                    .any(|line| line.return_size(symbol, cx));
+                if told {
+                    part.returned.push(symbol.clone());
+                }
+                told
+            }
+        }
+    }
+}
+
+/// Sizes that lines use and that neither earlier lines nor the inputs tell.
+fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol> {
+    let mut free = BTreeSet::new();
+    for (at, line) in lines.iter().enumerate() {
+        for symbol in line.wants(cx) {
+            let told = inputs
                 .iter()
-                .any(|made| body::tells(made, &symbol, cx))
-        });
-        if let Some(part) = maker {
-            part.returned.push(symbol);
+                .any(|&id| body::axis_of(id, &symbol, cx).is_some())
+                || lines.iter().take(at).any(|made| made.tells(&symbol, cx));
+            if !told {
+                free.insert(symbol);
+            }
         }
     }
+    free
 }
 
-fn tells(id: ValueId, symbol: &Symbol, cx: &Context<'_>) -> bool {
-    match &cx.values[id].ty {
-        Some(Type::Tensor(tensor)) => tensor.shape.iter().any(|dim| dim.name() == Some(symbol)),
-        _ => false,
+fn return_sizes(lines: &mut [Line], inputs: &[ValueId], cx: &Context<'_>) {
+    for symbol in free(lines, inputs, cx) {
+        lines.iter_mut().any(|line| line.return_size(&symbol, cx));
     }
 }
 
-fn structure(
-    part: Part,
-    number: usize,
+/// A part becomes a call; its struct is made, or found among those made before.
+fn statement(
+    line: Line,
+    layer: &mut Layer,
+    structs: &mut Structs,
     cx: &mut Context<'_>,
-    root: &mut Layer,
-) -> (TokenStream, Statement) {
-    let name = format_ident!("Block{number}");
-    let hint = |at: usize| {
+) -> Statement {
+    let mut part = match line {
+        Line::Statement(statement) => return statement,
+        Line::Part(part) => *part,
+    };
+    let given: Vec<Symbol> = free(&part.lines, &part.inputs, cx).into_iter().collect();
+    let lines: Vec<Statement> = std::mem::take(&mut part.lines)
+        .into_iter()
+        .map(|line| statement(line, &mut part.layer, structs, cx))
+        .collect();
+    let short = |at: usize| {
         ["x", "y", "z", "w"]
             .get(at)
-            .map_or("value".to_owned(), |short| (*short).to_owned())
+            .map_or("value", |short| *short)
+            .to_owned()
     };
     let named: Vec<(ValueId, String)> = part
         .inputs
         .iter()
         .enumerate()
-        .map(|(at, &id)| (id, hint(at)))
+        .map(|(at, &id)| (id, short(at)))
         .collect();
     let mut results: Vec<TokenStream> = part
         .outputs
@@ -199,83 +285,120 @@ fn structure(
         })
         .collect();
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
-    let result = match results.as_slice() {
-        [one] => one.clone(),
-        _ => quote!((#(#results),*)),
-    };
-    let body = body::finish(&part.statements, &result, &named, &part.given, cx);
-    let types = |id: &ValueId, cx: &Context<'_>| {
-        let value = &cx.values[*id];
-        let place = match cx.lives_on_host(*id) {
-            true => Place::Host,
-            false => Place::Device,
-        };
-        value
-            .ty
-            .as_ref()
-            .map(|ty| rust_type(ty, place))
-            .unwrap_or_default()
-    };
+    let body = body::finish(&lines, &tuple(&results), &named, &given, cx);
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
-    let mut names = body.parameters.iter();
-    for id in &part.inputs {
-        let ident = names.next().map(|name| format_ident!("{name}"));
-        let ty = types(id, cx);
-        parameters.push(quote!(#ident: #ty));
-        let argument = variable(*id);
+    let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
+    for (&id, name) in part.inputs.iter().zip(names.by_ref()) {
+        let (ty, argument) = (value_type(id, cx), variable(id));
+        parameters.push(quote!(#name: #ty));
         arguments.push(quote!(#argument));
     }
-    for symbol in &part.given {
-        let ident = names.next().map(|name| format_ident!("{name}"));
-        parameters.push(quote!(#ident: usize));
+    for (symbol, name) in given.iter().zip(names) {
+        parameters.push(quote!(#name: usize));
         arguments.push(cx.sizes.variable(symbol));
     }
     if body.device {
         parameters.push(quote!(device: &Device));
         arguments.push(quote!(device));
     }
-    let mut returns: Vec<TokenStream> = part.outputs.iter().map(|id| types(id, cx)).collect();
+    let mut returns: Vec<TokenStream> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
     returns.extend(part.returned.iter().map(|_| quote!(usize)));
-    let returns = match returns.as_slice() {
-        [one] => one.clone(),
-        _ => quote!((#(#returns),*)),
-    };
-    let (fields, loads, tokens) = (part.layer.declarations(), part.layer.loads(), &body.tokens);
-    // A struct without fields has nothing to derive a module from.
-    let has_fields = !part.layer.fields.is_empty();
-    let weights = match has_fields {
-        true => quote!(weights),
-        false => quote!(_weights),
-    };
-    let item = quote! {
-        #[derive(Module, Debug)]
-        struct #name {
-            #fields
-        }
-
-        impl #name {
-            #[inline(never)]
-            fn forward(&self, #(#parameters),*) -> #returns {
-                #tokens
-            }
-
-            fn load(#weights: &Weights<'_>) -> Self {
-                Self { #loads }
-            }
+    let (returns, tokens) = (tuple(&returns), &body.tokens);
+    let forward = quote! {
+        #[inline(never)]
+        fn forward(&self, #(#parameters),*) -> #returns {
+            #tokens
         }
     };
-    let field = root.field(
-        &format!("block{number}"),
-        quote!(#name),
-        quote!(#name::load(weights)),
-    );
+    let (field, ty, load) = structs.instance(&part, forward);
+    let field = layer.field(&field, ty, load);
     let field = format_ident!("{field}");
-    let statement = Statement {
+    Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
         tokens: quote!(self.#field.forward(#(#arguments),*)),
         hint: "value".to_owned(),
+    }
+}
+
+impl Structs {
+    /// The field's name and type and the expression that loads it.
+    fn instance(
+        &mut self,
+        part: &Draft,
+        forward: TokenStream,
+    ) -> (String, TokenStream, TokenStream) {
+        let declaration = part.layer.declarations();
+        let key = format!("{declaration} {forward}");
+        let at = match self.by_body.get(&key) {
+            Some(&at) => at,
+            None => {
+                let name = self.names.name(&camel(&part.type_name));
+                self.all.push(Structure {
+                    name: format_ident!("{name}"),
+                    declaration,
+                    forward,
+                    loads: Vec::new(),
+                    load_names: Unique::default(),
+                });
+                let at = self.all.len().saturating_sub(1);
+                self.by_body.insert(key, at);
+                at
+            }
+        };
+        let field = snake(&part.field);
+        let Some(structure) = self.all.get_mut(at) else {
+            return (field, TokenStream::new(), TokenStream::new());
+        };
+        let name = structure.name.clone();
+        let load = structure.load_names.name(&format!("load_{field}"));
+        let load = format_ident!("{load}");
+        let loads = part.layer.loads();
+        let weights = match part.layer.fields.is_empty() {
+            true => quote!(_weights),
+            false => quote!(weights),
+        };
+        structure.loads.push(quote! {
+            fn #load(#weights: &Weights<'_>) -> Self {
+                Self { #loads }
+            }
+        });
+        (field, quote!(#name), quote!(#name::#load(weights)))
+    }
+}
+
+impl Structure {
+    fn item(self) -> TokenStream {
+        let (name, declaration, forward) = (self.name, self.declaration, self.forward);
+        let loads = self.loads;
+        quote! {
+            #[derive(Module, Debug)]
+            struct #name {
+                #declaration
+            }
+
+            impl #name {
+                #forward
+
+                #(#loads)*
+            }
+        }
+    }
+}
+
+fn value_type(id: ValueId, cx: &Context<'_>) -> TokenStream {
+    let place = match cx.lives_on_host(id) {
+        true => Place::Host,
+        false => Place::Device,
     };
-    (item, statement)
+    let ty = cx.values[id].ty.as_ref();
+    ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
+}
+
+fn tuple(parts: &[TokenStream]) -> TokenStream {
+    match parts {
+        [one] => one.clone(),
+        _ => quote!((#(#parts),*)),
+    }
 }

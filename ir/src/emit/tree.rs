@@ -1,0 +1,143 @@
+//! Nodes grouped by the modules they came from.
+
+use crate::graph::Node;
+
+/// A node, or a group that becomes a struct of its own.
+#[derive(Debug)]
+pub enum Item<'n> {
+    Node(&'n Node),
+    Group(Group<'n>),
+}
+
+/// Consecutive nodes of one module.
+#[derive(Debug)]
+pub struct Group<'n> {
+    /// The module's path, or `block` and a number where the file knows no modules.
+    pub path: Vec<String>,
+    pub items: Vec<Item<'n>>,
+}
+
+/// A function of at most this many nodes is read in one piece.
+const READABLE: usize = 24;
+/// A module of fewer nodes stays in the function around it.
+const FEWEST: usize = 3;
+/// A function of more nodes than this is split, whatever the file knows of modules: rustc's time
+/// grows with the square of its length.
+const LONGEST: usize = 96;
+/// About how many nodes such a part has.
+const PART: usize = 64;
+
+/// The nodes as the items of one function.
+pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
+    let nodes: Vec<&Node> = nodes.iter().collect();
+    shorten(items(&nodes, 0), &mut 0)
+}
+
+/// Groups by the part of the path at `depth`, where the list is too long to be read in one piece.
+fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
+    if nodes.len() <= READABLE {
+        return nodes.iter().map(|node| Item::Node(node)).collect();
+    }
+    let part = |node: &Node| node.origin.get(depth).cloned();
+    let mut items = Vec::new();
+    let mut rest = nodes;
+    while let Some((first, _)) = rest.split_first() {
+        let length = rest
+            .iter()
+            .take_while(|node| part(node) == part(first))
+            .count();
+        let (run, after) = rest.split_at(length);
+        rest = after;
+        match part(first) {
+            // Everything is of one module: what stands inside of it tells more.
+            Some(_) if length == nodes.len() => return self::items(nodes, depth + 1),
+            Some(_) if length >= FEWEST => items.push(Item::Group(Group {
+                path: first.origin.iter().take(depth + 1).cloned().collect(),
+                items: self::items(run, depth + 1),
+            })),
+            _ => items.extend(run.iter().map(|node| Item::Node(node))),
+        }
+    }
+    items
+}
+
+/// Cuts lists that are still too long into numbered blocks.
+fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
+    let items = items.into_iter().map(|item| match item {
+        Item::Group(group) => Item::Group(Group {
+            items: shorten(group.items, blocks),
+            ..group
+        }),
+        node => node,
+    });
+    let mut items: Vec<Item<'n>> = items.collect();
+    while items.len() > LONGEST {
+        let count = items.len().div_ceil(PART).max(1);
+        let length = items.len().div_ceil(count).max(1);
+        let mut rest = items.into_iter();
+        items = Vec::new();
+        loop {
+            let part: Vec<Item<'n>> = rest.by_ref().take(length).collect();
+            if part.is_empty() {
+                break;
+            }
+            *blocks += 1;
+            items.push(Item::Group(Group {
+                path: vec!["block".to_owned(), blocks.to_string()],
+                items: part,
+            }));
+        }
+    }
+    items
+}
+
+impl Group<'_> {
+    /// A field's name: `layer.0` of `encoder.layer.0` gives `layer0`.
+    pub fn field(&self) -> String {
+        let mut parts = self.path.iter().rev();
+        match parts.next() {
+            Some(last) if is_number(last) => match parts.find(|part| !is_number(part)) {
+                Some(before) => format!("{before}{last}"),
+                None => format!("part{last}"),
+            },
+            Some(last) => last.clone(),
+            None => "part".to_owned(),
+        }
+    }
+
+    /// A type's name: `encoder.layer.0` gives `encoder_layer`, a numbered module of no name of its
+    /// own, such as `features.1`, gives `features_part`.
+    pub fn type_name(&self) -> String {
+        let words: Vec<&str> = self
+            .path
+            .iter()
+            .filter(|part| !is_number(part))
+            .map(String::as_str)
+            .collect();
+        let numbered = self.path.last().is_some_and(|part| is_number(part));
+        match words.last() {
+            Some(last) if numbered && last.ends_with('s') => format!("{}_part", words.join("_")),
+            Some(_) => words.join("_"),
+            None => "part".to_owned(),
+        }
+    }
+
+    /// Every node inside, in order.
+    pub fn nodes(&self) -> Vec<&Node> {
+        self.items.iter().flat_map(Item::nodes).collect()
+    }
+}
+
+impl Item<'_> {
+    /// Every node inside, in order.
+    pub fn nodes(&self) -> Vec<&Node> {
+        match self {
+            Item::Node(node) => vec![node],
+            Item::Group(group) => group.nodes(),
+        }
+    }
+}
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.chars().all(|digit| digit.is_ascii_digit())
+}
