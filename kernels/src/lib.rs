@@ -1,5 +1,6 @@
 pub mod activation;
 pub mod arith;
+pub mod attention;
 pub mod broadcast;
 pub mod cast;
 pub mod conv;
