@@ -130,6 +130,21 @@ impl Known {
             Known::Strings(values) => Known::Strings(at(values, positions)?),
         })
     }
+
+    /// These elements and then `others`, `None` when they are of another kind.
+    pub fn followed_by(self, others: Known) -> Option<Known> {
+        fn joined<T>(mut values: Vec<T>, others: Vec<T>) -> Vec<T> {
+            values.extend(others);
+            values
+        }
+        match (self, others) {
+            (Known::Ints(a), Known::Ints(b)) => Some(Known::Ints(joined(a, b))),
+            (Known::Floats(a), Known::Floats(b)) => Some(Known::Floats(joined(a, b))),
+            (Known::Bools(a), Known::Bools(b)) => Some(Known::Bools(joined(a, b))),
+            (Known::Strings(a), Known::Strings(b)) => Some(Known::Strings(joined(a, b))),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for TensorType {
