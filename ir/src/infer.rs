@@ -24,7 +24,7 @@ pub struct Names {
 }
 
 /// Known values beyond this many elements are not kept: the files hold them.
-const LARGEST_KNOWN: usize = 4096;
+pub const LARGEST_KNOWN: usize = 4096;
 
 /// Infers the whole graph, reporting every problem; a value whose maker failed stays untyped,
 /// and what depends on it is passed over.

@@ -81,15 +81,20 @@ mod window;
 families! {
     arithmetic,
     cast,
+    concat,
     constant,
     convolution,
     elementwise,
+    gather,
     matmul,
     normalization,
     pooling,
     recurrent,
+    reduction,
     reshape,
+    shape,
     softmax,
+    transpose,
 }
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.

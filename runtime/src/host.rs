@@ -19,10 +19,12 @@ pub use arrange::{concat, expand, gather, reshape, squeeze, tile, transpose, uns
 pub use compare::{
     and, equal, greater, greater_or_equal, less, less_or_equal, not, or, select, xor,
 };
-pub use create::{axes, cast, fill, range};
+pub use create::{axes, axis, cast, fill, range};
 pub use moves::{to_device, to_device_bool, to_device_int, to_host};
 pub use number::{Number, Scalar, Wide};
-pub use reduce::{cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum};
+pub use reduce::{
+    cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes,
+};
 pub use slice::slice;
 
 use crate::Array;

@@ -185,7 +185,7 @@ fn converted(known: &Known, to: DType) -> Option<Known> {
             let ints = values.iter().map(|&value| {
                 let whole = value.trunc();
                 let number = (whole.abs() < 9e18).then_some(whole as i64)?;
-                (wrapped(number, to)? == number).then(|| Dim::from(number))
+                fits(number, to).then(|| Dim::from(number))
             });
             ints.collect::<Option<_>>().map(Known::Ints)
         }
@@ -206,6 +206,11 @@ fn converted(known: &Known, to: DType) -> Option<Known> {
         )),
         _ => None,
     }
+}
+
+/// Whether an integer of the type can be this number.
+pub fn fits(number: i64, dtype: DType) -> bool {
+    wrapped(number, dtype) == Some(number)
 }
 
 /// The low bits of a number as an integer of the type; `None` beyond what `i64` holds.

@@ -34,6 +34,12 @@ pub fn cast<T: Scalar, U: Scalar>(array: &Array<T>) -> Array<U> {
     array.map(|value| U::narrow(value.widen()))
 }
 
+/// An axis that the model computes, counted from the front.
+#[track_caller]
+pub fn axis(axis: i64, rank: usize) -> usize {
+    place(axis, rank)
+}
+
 /// Axes that the model computes, counted from the front.
 pub fn axes(axes: &Array<i64>, rank: usize) -> Vec<usize> {
     axes.data().iter().map(|&axis| place(axis, rank)).collect()

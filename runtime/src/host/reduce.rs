@@ -1,7 +1,7 @@
 //! Reductions and running sums.
 
 use super::arithmetic::{larger, smaller};
-use super::{Number, Wide};
+use super::{Number, Wide, axis};
 use crate::Array;
 
 /// The sum over `axes`, which stay with size 1 if `keep`.
@@ -34,6 +34,17 @@ pub fn reduce_min<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Ar
 /// The largest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_max<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| extreme(values, larger))
+}
+
+/// The axes that a reduction goes over, in rising order; naming none means all of them if `all`.
+pub fn reduced_axes(axes: &[i64], rank: usize, all: bool) -> Vec<usize> {
+    if axes.is_empty() && all {
+        return (0..rank).collect();
+    }
+    let mut axes: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();
+    axes.sort_unstable();
+    axes.dedup();
+    axes
 }
 
 /// The running sum along `axis`: without the element itself if `exclusive`, from the end if
@@ -126,6 +137,13 @@ mod tests {
     fn the_product_of_nothing_is_one() {
         let empty = Array::<i64>::vector([]);
         assert_eq!(reduce_prod(&empty, &[0], false), Array::scalar(1));
+    }
+
+    #[test]
+    fn axes_rise_and_none_may_be_all() {
+        assert_eq!(reduced_axes(&[-1, 0, 2], 3, true), [0, 2]);
+        assert_eq!(reduced_axes(&[], 2, true), [0, 1]);
+        assert!(reduced_axes(&[], 2, false).is_empty());
     }
 
     #[test]
