@@ -324,7 +324,7 @@ impl Pair {
         for (at, held) in types.iter().enumerate() {
             let known = cx.known(at)?;
             let from = broadcast::fixed(&held.shape)?;
-            if to.iter().product::<usize>() > 4096 {
+            if to.iter().product::<usize>() > broadcast::LARGEST {
                 return None;
             }
             let operand = known.pick(&broadcast::positions(&from, &to))?;

@@ -5,6 +5,9 @@ use crate::dim::Dim;
 use crate::infer::Infer;
 use crate::types::Shape;
 
+/// Known values of more elements are not computed.
+pub const LARGEST: usize = 4096;
+
 /// The shape that operands of these shapes have together, as numpy has it.
 pub fn shape(cx: &mut Infer<'_>, shapes: &[Shape]) -> Result<Shape, Problem> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
