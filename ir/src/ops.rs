@@ -81,6 +81,7 @@ mod window;
 families! {
     arithmetic,
     cast,
+    clip,
     concat,
     constant,
     convolution,
