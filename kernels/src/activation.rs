@@ -1,26 +1,43 @@
 //! Activations that Burn lacks or defines otherwise.
 
 use burn::tensor::{
-    Int, Tensor,
+    FloatDType, Int, Tensor,
     activation::{relu, sigmoid},
 };
 
-use crate::broadcast::{to_shape, together};
+use crate::{
+    broadcast::{to_shape, together},
+    widen::widened,
+};
+
+/// Elu: `x` above 0, else `alpha * (exp(x) - 1)`.
+pub fn elu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    in_single(x, |x| burn::tensor::activation::elu(x, alpha))
+}
+
+/// Celu: `x` above 0, else `alpha * (exp(x / alpha) - 1)`.
+pub fn celu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    in_single(x, |x| burn::tensor::activation::celu(x, alpha))
+}
 
 /// Gelu with `approximate="tanh"`.
 pub fn gelu_tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     const SQRT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
-    let cube = x.clone().square().mul(x.clone());
-    let inner = x.clone().add(cube.mul_scalar(0.044715));
-    let weight = inner.mul_scalar(SQRT_2_OVER_PI).tanh().add_scalar(1.0);
-    x.mul_scalar(0.5).mul(weight)
+    in_single(x, |x| {
+        let cube = x.clone().square().mul(x.clone());
+        let inner = x.clone().add(cube.mul_scalar(0.044715));
+        let weight = inner.mul_scalar(SQRT_2_OVER_PI).tanh().add_scalar(1.0);
+        x.mul_scalar(0.5).mul(weight)
+    })
 }
 
 /// Selu: `gamma * x` above 0, else `gamma * alpha * (exp(x) - 1)`.
 pub fn selu<const D: usize>(x: Tensor<D>, alpha: f64, gamma: f64) -> Tensor<D> {
-    let negative = x.clone().exp().sub_scalar(1.0).mul_scalar(alpha);
-    let above = x.clone().greater_scalar(0.0);
-    negative.mask_where(above, x).mul_scalar(gamma)
+    in_single(x, |x| {
+        let negative = x.clone().exp().sub_scalar(1.0).mul_scalar(alpha);
+        let above = x.clone().greater_scalar(0.0);
+        negative.mask_where(above, x).mul_scalar(gamma)
+    })
 }
 
 /// PRelu: `x` from 0 on, else `slope * x`, with a slope that broadcasts to `x`.
@@ -47,12 +64,12 @@ pub fn prelu_int<const D: usize>(x: Tensor<D, Int>, slope: Tensor<D, Int>) -> Te
 
 /// Softplus, `ln(1 + exp(x))`, without overflow on one side or lost digits on the other.
 pub fn softplus<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    relu(x.clone()).add(x.abs().neg().exp().log1p())
+    in_single(x, |x| relu(x.clone()).add(x.abs().neg().exp().log1p()))
 }
 
 /// Mish, `x * tanh(softplus(x))`.
 pub fn mish<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    x.clone().mul(softplus(x).tanh())
+    in_single(x, |x| x.clone().mul(softplus(x).tanh()))
 }
 
 /// ThresholdedRelu: `x` above `alpha`, else 0, also for NaN.
@@ -72,7 +89,13 @@ pub fn shrink<const D: usize>(x: Tensor<D>, lambda: f64, bias: f64) -> Tensor<D>
 
 /// Swish, `x * sigmoid(alpha * x)`.
 pub fn swish<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
-    x.clone().mul(sigmoid(x.mul_scalar(alpha)))
+    in_single(x, |x| x.clone().mul(sigmoid(x.mul_scalar(alpha))))
+}
+
+/// Computes halves in single precision, so that they are rounded once.
+fn in_single<const D: usize>(x: Tensor<D>, run: impl FnOnce(Tensor<D>) -> Tensor<D>) -> Tensor<D> {
+    let dtype: FloatDType = x.dtype().into();
+    run(widened(x)).cast(dtype)
 }
 
 #[cfg(test)]
@@ -143,6 +166,15 @@ mod tests {
         same(thresholded_relu(x.clone(), 1.0), [0f32, 0.0, 0.0, 1.5]);
         same(shrink(x.clone(), 1.0, 0.5), [0f32, -1.5, 0.0, 1.0]);
         same(shrink(x, 1.5, 0.0), [0f32, -2.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn halves_are_rounded_once() {
+        let x = || float::<1>([half::bf16::from_f32(-0.5859375)]);
+        let once = |value: f32| [half::bf16::from_f32(value)];
+        same(celu(x(), 1.0), once((-0.5859375f32).exp() - 1.0));
+        same(elu(x(), 2.0), once(2.0 * ((-0.5859375f32).exp() - 1.0)));
+        same(softplus(x()), once((-0.5859375f32).exp().ln_1p()));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
     quotient.mul(ones.mask_where(unit, factor))
 }
 
-/// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
+/// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0. For floats Burn's `remainder` is right.
 pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     a.remainder(nonzero(b))
 }
@@ -107,18 +107,22 @@ pub fn pow_int_int<const D: usize>(
     power.mask_fill(vanishes, 0)
 }
 
-/// BitShift to the left; a shift by the width or more gives 0.
+/// BitShift to the left; a negative shift, or one by the width or more, gives 0.
 pub fn shift_left<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, by) = together(a, by);
     let out = shifted_out(&by);
     a.bitwise_left_shift(by).mask_fill(out, 0)
 }
 
-/// BitShift to the right of unsigned integers; a shift by the width or more gives 0.
+/// BitShift to the right; a negative shift, or one by the width or more, leaves nothing but the sign.
 pub fn shift_right<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, by) = together(a, by);
     let out = shifted_out(&by);
-    a.bitwise_right_shift(by).mask_fill(out, 0)
+    if a.dtype().is_uint() {
+        return a.bitwise_right_shift(by).mask_fill(out, 0);
+    }
+    let most = width(&by) - 1;
+    a.bitwise_right_shift(by.mask_fill(out, most))
 }
 
 /// The greater of two, NaN where either is.
@@ -179,9 +183,16 @@ fn nonzero<const D: usize, K: Numeric>(divisor: Tensor<D, K>) -> Tensor<D, K> {
     divisor.mask_fill(zero, 1)
 }
 
+fn width<const D: usize>(x: &Tensor<D, Int>) -> i64 {
+    8 * x.dtype().size() as i64
+}
+
 fn shifted_out<const D: usize>(by: &Tensor<D, Int>) -> Tensor<D, Bool> {
-    let width = 8 * by.dtype().size() as i64;
-    by.clone().greater_equal_scalar(width)
+    let out = by.clone().greater_equal_scalar(width(by));
+    match by.dtype().is_uint() {
+        true => out,
+        false => out.bool_or(by.clone().lower_scalar(0)),
+    }
 }
 
 fn or_nan<const D: usize, K: AnyKind>(mask: Tensor<D, Bool>, x: &Tensor<D, K>) -> Tensor<D, Bool> {
@@ -285,6 +296,9 @@ mod tests {
             [1 << 63, u64::MAX - 1],
         );
         same(shift_right(a, int([64u64, 60])), [0u64, 15]);
+        let (a, by) = (int::<1>([-9i8, 9, -9, -9]), int::<1>([1i8, 8, -1, 8]));
+        same(shift_right(a.clone(), by.clone()), [-5i8, 0, -1, -1]);
+        same(shift_left(a, by), [-18i8, 0, 0, 0]);
     }
 
     #[test]

@@ -4,7 +4,11 @@ use burn::tensor::{
     Bool, DType, FloatDType, Int, Tensor, activation::softmax, module, ops::AttentionModuleOptions,
 };
 
-use crate::{broadcast::to_shape, dtype::lowered, widen::is_flex};
+use crate::{
+    broadcast::to_shape,
+    dtype::lowered,
+    widen::{is_flex, widened},
+};
 
 mod seen;
 use seen::Seen;
@@ -108,7 +112,7 @@ pub fn attention(
     }
 }
 
-/// [`attention`] and the scores at the stage to be shown.
+/// [`attention`] and the scores at the stage to be shown. Halves are computed in single precision.
 pub fn attention_with_scores(
     query: Tensor<4>,
     key: Tensor<4>,
@@ -119,7 +123,12 @@ pub fn attention_with_scores(
     shown: AttentionScores,
 ) -> (Tensor<4>, Tensor<4>) {
     let [_, heads, _, size] = query.dims();
-    let dtype: FloatDType = query.dtype().into();
+    let narrow: FloatDType = query.dtype().into();
+    let [query, key, value] = [query, key, value].map(widened);
+    let mask = mask.map(|mask| match mask {
+        AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
+        allowed => allowed,
+    });
     let seen = Seen::new(&query, key.dims()[2], mask, valid, options);
     let blind = seen.blind();
     let root = options.scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
@@ -143,7 +152,7 @@ pub fn attention_with_scores(
         }
         None => chances,
     };
-    let chances = chances.cast(dtype);
+    let chances = chances.cast(FloatDType::from(masked.dtype()));
     let result = chances.clone().matmul(shared(value, heads));
     let scores = match shown {
         AttentionScores::Products => products,
@@ -151,7 +160,7 @@ pub fn attention_with_scores(
         AttentionScores::Masked => masked,
         AttentionScores::Probabilities => chances,
     };
-    (result, scores)
+    (result.cast(narrow), scores.cast(narrow))
 }
 
 /// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
