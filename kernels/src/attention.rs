@@ -57,6 +57,7 @@ pub enum AttentionScores {
 /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. Queries that see no key give 0.
 ///
 /// `valid` counts the keys of each batch that are no padding; queries then are the last of them.
+#[inline(never)]
 pub fn attention(
     query: Tensor<4>,
     key: Tensor<4>,
@@ -113,6 +114,7 @@ pub fn attention(
 }
 
 /// [`attention`] and the scores at the stage to be shown. Halves are computed in single precision.
+#[inline(never)]
 pub fn attention_with_scores(
     query: Tensor<4>,
     key: Tensor<4>,
@@ -164,6 +166,7 @@ pub fn attention_with_scores(
 }
 
 /// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
+#[inline(never)]
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     let [batch, length, hidden] = x.dims();
     x.reshape([batch, length, heads, hidden / heads])
@@ -171,6 +174,7 @@ pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
 }
 
 /// The reverse of [`split_heads`].
+#[inline(never)]
 pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
     let [batch, heads, length, size] = x.dims();
     x.swap_dims(1, 2).reshape([batch, length, heads * size])

@@ -6,6 +6,7 @@ use burn::tensor::{DType, Device};
 ///
 /// i64 becomes i32, u64 u32, the 8- and 16-bit integers their 32-bit kin, f64, f16 and bf16 f32, and a boolean the device's own.
 /// What i64, u64 and f64 hold beyond 32 bits is lost.
+#[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
     let stand_in = match dtype {
         DType::I64 | DType::I16 | DType::I8 => DType::I32,

@@ -11,8 +11,11 @@ pub mod dtype;
 pub mod extreme;
 pub mod gather;
 pub mod grid_sample;
+mod kind;
 pub mod matmul;
 pub mod movement;
+#[cfg(test)]
+mod native;
 pub mod normalize;
 pub mod pad;
 pub mod pool;
@@ -24,10 +27,7 @@ pub mod select;
 pub mod shape;
 pub mod slice;
 pub mod softmax;
-pub mod window;
 #[cfg(test)]
 mod testing;
 mod widen;
-mod kind;
-#[cfg(test)]
-mod native;
+pub mod window;

@@ -35,6 +35,7 @@ pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
 }
 
 /// Gemm of floats: `alpha * a * b + beta * c`, with `c` broadcast to the product.
+#[inline(never)]
 pub fn gemm(
     a: Tensor<2>,
     b: Tensor<2>,
@@ -53,6 +54,7 @@ pub fn gemm(
 }
 
 /// Gemm of integers; factors other than 1 are applied in f64 and the result is truncated toward zero.
+#[inline(never)]
 pub fn gemm_int(
     a: Tensor<2, Int>,
     b: Tensor<2, Int>,

@@ -99,6 +99,7 @@ pub fn trilu<const D: usize, K: Basic>(x: Tensor<D, K>, k: i64, upper: bool) -> 
 }
 
 /// EyeLike: true on the `k`-th diagonal, to be cast to the dtype wanted.
+#[inline(never)]
 pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
     if shape.contains(&0) {
         return Tensor::zeros(shape, device);
@@ -111,6 +112,7 @@ pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
 ///
 /// # Panics
 /// If `delta` is 0.
+#[inline(never)]
 pub fn range_int(
     start: i64,
     limit: i64,
@@ -141,6 +143,7 @@ pub fn range_int(
 ///
 /// # Panics
 /// If `delta` is 0.
+#[inline(never)]
 pub fn range_float(start: f64, limit: f64, delta: f64, dtype: DType, device: &Device) -> Tensor<1> {
     assert_ne!(delta, 0.0, "Range needs steps other than 0");
     let count = ((limit - start) / delta).ceil().max(0.0) as usize;
