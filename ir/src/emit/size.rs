@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Literal, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
 use crate::dim::{Atom, Dim, Symbol};
@@ -58,21 +58,44 @@ impl Sizes {
         self.symbols.get(number)
     }
 
-    /// The sizes that tokens use.
+    /// The sizes that tokens use and do not bind themselves.
     pub fn used(&self, tokens: &TokenStream) -> BTreeSet<Symbol> {
         let mut found = BTreeSet::new();
-        self.collect(tokens, &mut found);
+        self.collect(tokens, &mut BTreeSet::new(), &mut found);
         found
     }
 
-    fn collect(&self, tokens: &TokenStream, found: &mut BTreeSet<Symbol>) {
+    fn collect(
+        &self,
+        tokens: &TokenStream,
+        bound: &mut BTreeSet<Symbol>,
+        found: &mut BTreeSet<Symbol>,
+    ) {
+        let mut binds = false;
         for token in tokens.clone() {
             match token {
-                TokenTree::Ident(ident) => {
-                    found.extend(self.symbol(&ident.to_string()).cloned());
+                TokenTree::Ident(ident) if ident == "let" || ident == "for" => binds = true,
+                TokenTree::Ident(ident) if ident == "in" => binds = false,
+                TokenTree::Punct(punct) => binds &= punct.as_char() != '=',
+                TokenTree::Ident(ident) => match self.symbol(&ident.to_string()) {
+                    Some(symbol) if binds => {
+                        bound.insert(symbol.clone());
+                    }
+                    Some(symbol) if !bound.contains(symbol) => {
+                        found.insert(symbol.clone());
+                    }
+                    _ => {}
+                },
+                TokenTree::Group(group) if binds => {
+                    let mut inside = BTreeSet::new();
+                    self.collect(&group.stream(), &mut BTreeSet::new(), &mut inside);
+                    bound.append(&mut inside);
                 }
-                TokenTree::Group(group) => self.collect(&group.stream(), found),
-                _ => {}
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                    self.collect(&group.stream(), &mut bound.clone(), found);
+                }
+                TokenTree::Group(group) => self.collect(&group.stream(), bound, found),
+                TokenTree::Literal(_) => {}
             }
         }
     }
@@ -218,6 +241,19 @@ mod tests {
             "((((__s0 as i64) - 3) . min (5)) . max (0) as usize)",
         );
         check(Some(Dim::named("n").smaller(&5.into())), "__s0 . min (5)");
+    }
+
+    #[test]
+    fn what_braces_bind_is_not_used_outside() {
+        let mut sizes = Sizes::default();
+        let (n, m) = (Symbol::from("n"), Symbol::from("m"));
+        let (a, b) = (sizes.variable(&n), sizes.variable(&m));
+        let tokens = quote!(if c { let [#a, _] = x.dims(); f(#a, #b) } else { g(#b) });
+        assert_eq!(sizes.used(&tokens), BTreeSet::from([m.clone()]));
+        let tokens = quote!(for #b in 0..#a { f(#b) });
+        assert_eq!(sizes.used(&tokens), BTreeSet::from([n.clone()]));
+        let tokens = quote!({ let [#a] = x.dims(); } #a);
+        assert_eq!(sizes.used(&tokens), BTreeSet::from([n]));
     }
 
     #[test]
