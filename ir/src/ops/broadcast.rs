@@ -61,6 +61,21 @@ pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
     (0..count).map(position).collect()
 }
 
+/// The positions of the elements whose index along each axis is one of the `places` there, row by
+/// row; `None` when there are too many.
+pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut positions = vec![0usize];
+    for (size, places) in shape.iter().zip(places) {
+        let count = positions.len().checked_mul(places.len())?;
+        if count > LARGEST {
+            return None;
+        }
+        let along = |position: usize| places.iter().map(move |place| position * size + place);
+        positions = positions.into_iter().flat_map(along).collect();
+    }
+    Some(positions)
+}
+
 /// The sizes as numbers, when all are known.
 pub fn fixed(shape: &[Dim]) -> Option<Vec<usize>> {
     shape.iter().map(Dim::fixed).collect()

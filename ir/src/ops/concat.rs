@@ -41,7 +41,9 @@ impl Operator for Concat {
         let axis = axis(self.axis, first.rank())?;
         let differs = |held: &&TensorType| held.dtype != first.dtype || held.rank() != first.rank();
         if let Some(other) = types.iter().find(differs) {
-            return Err(Problem::new(format!("{first} and {other} cannot be joined")));
+            return Err(Problem::new(format!(
+                "{first} and {other} cannot be joined"
+            )));
         }
         let shapes: Vec<&Shape> = types.iter().map(|held| &held.shape).collect();
         let shape = shape(cx, &shapes, axis)?;

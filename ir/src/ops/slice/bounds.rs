@@ -1,0 +1,202 @@
+//! What a slice takes of one axis.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::ops::broadcast;
+
+/// Where a slice of one axis starts and ends, counted from the end where negative, and its step.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    pub start: Dim,
+    pub end: Dim,
+    pub step: i64,
+}
+
+/// A range in Rust and the step that is not 1.
+pub type Range = (TokenStream, Option<TokenStream>);
+
+/// Bounds from here on stand for the end of the axis, as exporters write it.
+const FAR: i64 = i32::MAX as i64;
+
+impl Bounds {
+    /// How many elements are taken of an axis of this size.
+    pub fn size(&self, size: &Dim) -> Option<Dim> {
+        if let Some((start, end)) = self.limited(size) {
+            let distance = match self.step > 0 {
+                true => end.saturating_sub(start),
+                false => start.saturating_sub(end),
+            };
+            let distance = u64::try_from(distance).unwrap_or(0);
+            let count = distance.div_ceil(self.step.unsigned_abs().max(1));
+            return i64::try_from(count).ok().map(Dim::from);
+        }
+        let (step, zero) = (Dim::from(self.step), Dim::default());
+        if self.step < 0 {
+            let rounded = size.add(&Dim::from(self.step.checked_neg()?.checked_sub(1)?))?;
+            return match self.is_reverse() {
+                true => rounded.div(&zero.sub(&step)?),
+                false => None,
+            };
+        }
+        let length = match self.start.number() {
+            Some(start @ ..0) if self.is_open() => size.smaller(&Dim::from(start.checked_neg()?)),
+            _ => {
+                let end = place(&self.end, size)?.smaller(size);
+                end.sub(&place(&self.start, size)?)?.larger(&zero)
+            }
+        };
+        length.add(&step)?.sub(&1.into())?.div(&step)
+    }
+
+    /// The places that are taken, in order, when they are known.
+    pub fn places(&self, size: &Dim) -> Option<Vec<usize>> {
+        let largest = i64::try_from(broadcast::LARGEST).ok()?;
+        let (mut at, end) = self
+            .limited(size)
+            .filter(|_| size.number() <= Some(largest))?;
+        let mut places = Vec::new();
+        while (self.step > 0 && at < end) || (self.step < 0 && at > end) {
+            places.push(usize::try_from(at).ok()?);
+            at = at.checked_add(self.step)?;
+        }
+        Some(places)
+    }
+
+    /// Start and end within the axis, when all are numbers.
+    fn limited(&self, size: &Dim) -> Option<(i64, i64)> {
+        let size = size.number().filter(|&size| size >= 0)?;
+        let (low, high) = if self.step > 0 {
+            (0, size)
+        } else {
+            (-1, size - 1)
+        };
+        let limited = |at: &Dim| {
+            let at = at.number()?;
+            let at = if at < 0 { at.saturating_add(size) } else { at };
+            Some(at.clamp(low, high))
+        };
+        Some((limited(&self.start)?, limited(&self.end)?))
+    }
+
+    /// The range as Burn takes it, which cuts off what lies outside as ONNX does; inside `None` for
+    /// the whole axis. Backwards they differ.
+    pub fn range(&self, cx: &mut Emit<'_, '_>, size: &Dim) -> Option<Option<Range>> {
+        if self.step < 0 {
+            return None;
+        }
+        let whole = self.start.is(0) && self.end.compare(size).is_some_and(|order| order.is_ge());
+        let open = self.is_open() || whole;
+        let start = match self.start.is(0) {
+            true => None,
+            false => Some(written(cx, &self.start)?),
+        };
+        let end = match open {
+            true => None,
+            false => Some(written(cx, &self.end)?),
+        };
+        let range = match (start, end) {
+            (None, None) => quote!(..),
+            (Some(start), None) => quote!(#start..),
+            (None, Some(end)) => quote!(..#end),
+            // A size and a negative number are of different types.
+            (Some(_), Some(_)) if self.start.is_size() != self.end.is_size() => return None,
+            (Some(start), Some(end)) => quote!(#start..#end),
+        };
+        match (range.to_string().as_str(), self.stride()) {
+            ("..", None) => Some(None),
+            (_, stride) => Some(Some((range, stride))),
+        }
+    }
+
+    /// Whether the whole axis is taken backwards.
+    pub fn is_reverse(&self) -> bool {
+        let from_last = self.start.is(-1) || self.start.number().is_some_and(|at| at >= FAR);
+        self.step < 0 && from_last && self.end.number().is_some_and(|at| at < -FAR)
+    }
+
+    fn is_open(&self) -> bool {
+        self.end.number().is_some_and(|end| end >= FAR)
+    }
+
+    fn stride(&self) -> Option<TokenStream> {
+        let step = Literal::i64_unsuffixed(self.step);
+        (self.step != 1).then(|| quote!(#step))
+    }
+}
+
+/// The bound counted from the start of the axis, but not limited to its end.
+fn place(at: &Dim, size: &Dim) -> Option<Dim> {
+    let zero = Dim::default();
+    match at.compare(&zero) {
+        _ if at.number().is_some_and(|at| at >= FAR) => Some(size.clone()),
+        _ if at.is_size() => Some(at.clone()),
+        Some(std::cmp::Ordering::Less) => Some(size.add(at)?.larger(&zero)),
+        _ => None,
+    }
+}
+
+/// A bound whose sign is known, when it fits an integer without a suffix.
+fn written(cx: &mut Emit<'_, '_>, at: &Dim) -> Option<TokenStream> {
+    match at.number() {
+        Some(number) => {
+            let literal = Literal::i32_unsuffixed(i32::try_from(number).ok()?);
+            Some(quote!(#literal))
+        }
+        None if at.is_size() => Some(cx.size(at)),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n() -> Dim {
+        Dim::named("n")
+    }
+
+    fn size(start: impl Into<Dim>, end: impl Into<Dim>, step: i64) -> String {
+        let (start, end) = (start.into(), end.into());
+        let size = Bounds { start, end, step }.size(&n());
+        size.map(|size| size.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn bounds_count_from_both_ends() {
+        assert_eq!(size(0, i64::MAX, 1), "n");
+        assert_eq!(size(1, i64::MAX, 1), "max(n - 1, 0)");
+        assert_eq!(size(0, -1, 1), "max(n - 1, 0)");
+        assert_eq!(size(-1, i64::MAX, 1), "min(n, 1)");
+        assert_eq!(size(0, 5, 1), "min(n, 5)");
+        assert_eq!(size(0, i64::MAX, 2), "floor((n + 1) / (2))");
+        assert_eq!(size(-1, i64::MIN, -1), "n");
+        assert_eq!(size(3, 0, -1), "");
+    }
+
+    #[test]
+    fn bounds_may_be_sizes() {
+        let more = n().add(&Dim::named("p")).unwrap();
+        let bounds = Bounds {
+            start: Dim::named("p"),
+            end: more.clone(),
+            step: 1,
+        };
+        assert_eq!(bounds.size(&more), Some(n()));
+        assert_eq!(size(0, n(), 1), "n");
+    }
+
+    #[test]
+    fn known_sizes_are_cut_exactly() {
+        let places = |start: i64, end: i64, step| {
+            let (start, end) = (start.into(), end.into());
+            Bounds { start, end, step }.places(&5.into())
+        };
+        assert_eq!(places(3, 100, 1), Some(vec![3, 4]));
+        assert_eq!(places(-1, i64::MIN, -2), Some(vec![4, 2, 0]));
+        assert_eq!(places(4, 1, -1), Some(vec![4, 3, 2]));
+        assert_eq!(places(2, 2, 1), Some(vec![]));
+    }
+}
