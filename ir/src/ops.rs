@@ -90,10 +90,12 @@ families! {
     matmul,
     normalization,
     pooling,
+    power,
     recurrent,
     reduction,
     reshape,
     shape,
+    slice,
     softmax,
     transpose,
 }
