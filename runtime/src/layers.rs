@@ -7,5 +7,5 @@ mod recurrent;
 
 pub use conv::{Conv1d, Conv2d, Conv3d};
 pub use linear::Linear;
-pub use norm::BatchNorm;
+pub use norm::{BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RmsNorm};
 pub use recurrent::{Gru, Lstm, Rnn};
