@@ -5,11 +5,14 @@ mod input;
 mod layer;
 mod model;
 mod name;
+mod nested;
 mod own;
 mod signature;
 mod size;
 mod split;
+mod structs;
 mod tree;
+mod variables;
 mod weights;
 
 use std::collections::BTreeMap;
@@ -17,12 +20,14 @@ use std::collections::BTreeMap;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::types::{Known, Place, TensorType, Type};
 use name::Unique;
+use structs::Structs;
+use variables::Hint;
 
 pub use layer::Layer;
 pub use model::{Item, module};
@@ -51,6 +56,13 @@ pub struct Context<'g> {
     /// The weights in use and their names, each once.
     weights: BTreeMap<ValueId, String>,
     weight_names: Unique,
+    /// What variables may be called.
+    hints: BTreeMap<String, Hint>,
+    structs: Structs,
+    /// Problems of nodes in nested blocks.
+    problems: Diagnostics,
+    /// How many variables there are beside those of values.
+    temporaries: u32,
 }
 
 impl Emit<'_, '_> {
@@ -187,25 +199,6 @@ impl Emit<'_, '_> {
         self.source.cx.values[id].weight.as_ref()?;
         Some(self.source.cx.weight_name(id))
     }
-
-    /// The body under an attribute name as the inside of braces.
-    pub fn block(&mut self, name: &str, outputs: &[Place]) -> Result<TokenStream, Problem> {
-        let node = self.node;
-        let found = node.blocks.iter().find(|(held, _)| held == name);
-        match found {
-            Some((_, block)) => body::nested(block, outputs, &mut self.source),
-            None => Err(Problem::new(format!("attribute `{name}` is missing"))),
-        }
-    }
-
-    /// Where an output of the node lives.
-    pub fn output_place(&self, output: usize) -> Place {
-        let id = self.node.output(output);
-        match id.is_some_and(|id| self.source.cx.lives_on_host(id)) {
-            true => Place::Host,
-            false => Place::Device,
-        }
-    }
 }
 
 impl<'g> Context<'g> {
@@ -216,6 +209,10 @@ impl<'g> Context<'g> {
             origins: BTreeMap::new(),
             weights: BTreeMap::new(),
             weight_names: Unique::default(),
+            hints: BTreeMap::new(),
+            structs: Structs::default(),
+            problems: Diagnostics::default(),
+            temporaries: 0,
         };
         cx.note_origins(&graph.body);
         cx

@@ -78,11 +78,10 @@ impl Emit<'_, '_> {
                 .collect();
             return Ok(quote!(&[#(#numbers),*]));
         }
-        let dtype = self.tensor_type(input)?.dtype;
-        let name = variable(id);
-        match dtype {
-            DType::I64 => Ok(quote!(#name.data())),
-            _ => Ok(quote!(host::cast::<_, i64>(&#name).data())),
+        let value = self.source.host_value(id)?;
+        match self.tensor_type(input)?.dtype {
+            DType::I64 => Ok(quote!(#value.data())),
+            _ => Ok(quote!(host::cast::<_, i64>(&#value).data())),
         }
     }
 
@@ -129,6 +128,11 @@ impl Emit<'_, '_> {
             },
             Known::Strings(_) => None,
         }
+    }
+
+    /// The device of the model, by reference.
+    pub fn device(&mut self) -> TokenStream {
+        self.source.device()
     }
 
     /// Whether a known value is small enough to be written into the code.

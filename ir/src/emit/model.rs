@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::body::{self, Body, Statement};
 use super::signature::{self, Port};
-use super::{Context, Layer, name, split, weights};
+use super::{Context, Layer, Source, name, split, tree, weights};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::options::{Options, Weights};
 use crate::read::Model;
@@ -76,9 +76,15 @@ pub fn module(
     let item_name = item.name.to_string();
     let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
     taken.extend(IMPORTS.iter().flat_map(|(_, names)| names.iter().copied()));
-    let parts = split::split(body, &taken, &mut cx, &mut root, diagnostics);
+    taken.iter().for_each(|name| cx.structs.reserve(name));
+    let mut source = Source {
+        layer: &mut root,
+        cx: &mut cx,
+    };
+    let nodes = tree::group(&body.nodes);
+    let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
     let (forward, result) = forward(
-        &parts.statements,
+        &statements,
         &inputs,
         &outputs,
         &mut root,
@@ -98,7 +104,8 @@ pub fn module(
     let forward_inputs = parameters(&inputs);
     let run = run(&inputs, &outputs);
     let signature = signature::signature(&inputs, &outputs);
-    let blocks = &parts.items;
+    diagnostics.extend(std::mem::take(&mut cx.problems));
+    let blocks = cx.structs.items();
     let embedded = match options.weights {
         Weights::Embed => weights::embedded(
             &model.files,

@@ -6,22 +6,14 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::body::{self, Statement};
-use super::name::Unique;
 use super::signature::Port;
-use super::tree::{self, Group, Item};
-use super::{Context, Layer, Source, camel, rust_type, snake, variable};
+use super::tree::{Group, Item};
+use super::{Context, Layer, Source, rust_type, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::Symbol;
 use crate::dtype::DType;
-use crate::graph::{Block, Node, ValueId};
+use crate::graph::ValueId;
 use crate::types::{Place, Type};
-
-/// The root's statements, and the structs of its parts.
-#[derive(Debug)]
-pub struct Parts {
-    pub statements: Vec<Statement>,
-    pub items: Vec<TokenStream>,
-}
 
 /// One part on its way to a struct of its own.
 #[derive(Debug)]
@@ -42,54 +34,29 @@ enum Line {
     Part(Box<Draft>),
 }
 
-/// The structs made so far: parts that are alike share one.
-#[derive(Debug, Default)]
-struct Structs {
-    names: Unique,
-    /// By what they hold and do.
-    by_body: BTreeMap<String, usize>,
-    all: Vec<Structure>,
-}
-
-#[derive(Debug)]
-struct Structure {
-    name: proc_macro2::Ident,
-    declaration: TokenStream,
-    forward: TokenStream,
-    loads: Vec<TokenStream>,
-    load_names: Unique,
-}
-
-/// The body as statements of the root, with parts where it is long.
+/// The nodes as statements, with parts where they are many; `outputs` are needed afterwards.
 pub fn split(
-    body: &Block,
-    taken: &[&str],
-    cx: &mut Context<'_>,
-    root: &mut Layer,
+    items: Vec<Item<'_>>,
+    inputs: &[ValueId],
+    outputs: &[ValueId],
+    source: &mut Source<'_, '_>,
     diagnostics: &mut Diagnostics,
-) -> Parts {
-    let items = tree::group(&body.nodes);
-    let all: Vec<&Node> = body.nodes.iter().collect();
+) -> Vec<Statement> {
+    let nodes = items.iter().flat_map(Item::nodes);
     let mut uses = BTreeMap::new();
-    for id in all
-        .iter()
+    for id in nodes
         .flat_map(|node| node.reads())
-        .chain(body.outputs.iter().copied())
+        .chain(outputs.iter().copied())
     {
         *uses.entry(id).or_insert(0usize) += 1;
     }
-    let mut lines = draft(items, root, &uses, &body.outputs, cx, diagnostics);
-    return_sizes(&mut lines, &body.inputs, cx);
-    let mut structs = Structs::default();
-    for name in taken {
-        structs.names.name(name);
-    }
-    let statements = lines
+    let (layer, cx) = (&mut *source.layer, &mut *source.cx);
+    let mut lines = draft(items, layer, &uses, outputs, cx, diagnostics);
+    return_sizes(&mut lines, inputs, cx);
+    lines
         .into_iter()
-        .map(|line| statement(line, root, &mut structs, cx))
-        .collect();
-    let items = structs.all.into_iter().map(Structure::item).collect();
-    Parts { statements, items }
+        .map(|line| statement(line, layer, cx))
+        .collect()
 }
 
 /// The values that the root returns.
@@ -249,12 +216,7 @@ fn return_sizes(lines: &mut [Line], inputs: &[ValueId], cx: &Context<'_>) {
 }
 
 /// A part becomes a call; its struct is made, or found among those made before.
-fn statement(
-    line: Line,
-    layer: &mut Layer,
-    structs: &mut Structs,
-    cx: &mut Context<'_>,
-) -> Statement {
+fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let mut part = match line {
         Line::Statement(statement) => return statement,
         Line::Part(part) => *part,
@@ -262,7 +224,7 @@ fn statement(
     let given: Vec<Symbol> = free(&part.lines, &part.inputs, cx).into_iter().collect();
     let lines: Vec<Statement> = std::mem::take(&mut part.lines)
         .into_iter()
-        .map(|line| statement(line, &mut part.layer, structs, cx))
+        .map(|line| statement(line, &mut part.layer, cx))
         .collect();
     let short = |at: usize| {
         ["x", "y", "z", "w"]
@@ -311,79 +273,16 @@ fn statement(
             #tokens
         }
     };
-    let (field, ty, load) = structs.instance(&part, forward);
-    let field = layer.field(&field, ty, load);
+    let (ty, load) = cx
+        .structs
+        .instance(&part.field, &part.type_name, &part.layer, forward);
+    let field = layer.field(&part.field, ty, load);
     let field = format_ident!("{field}");
     Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
         tokens: quote!(self.#field.forward(#(#arguments),*)),
         hint: "value".to_owned(),
-    }
-}
-
-impl Structs {
-    /// The field's name and type and the expression that loads it.
-    fn instance(
-        &mut self,
-        part: &Draft,
-        forward: TokenStream,
-    ) -> (String, TokenStream, TokenStream) {
-        let declaration = part.layer.declarations();
-        let key = format!("{declaration} {forward}");
-        let at = match self.by_body.get(&key) {
-            Some(&at) => at,
-            None => {
-                let name = self.names.name(&camel(&part.type_name));
-                self.all.push(Structure {
-                    name: format_ident!("{name}"),
-                    declaration,
-                    forward,
-                    loads: Vec::new(),
-                    load_names: Unique::default(),
-                });
-                let at = self.all.len().saturating_sub(1);
-                self.by_body.insert(key, at);
-                at
-            }
-        };
-        let field = snake(&part.field);
-        let Some(structure) = self.all.get_mut(at) else {
-            return (field, TokenStream::new(), TokenStream::new());
-        };
-        let name = structure.name.clone();
-        let load = structure.load_names.name(&format!("load_{field}"));
-        let load = format_ident!("{load}");
-        let loads = part.layer.loads();
-        let weights = match part.layer.fields.is_empty() {
-            true => quote!(_weights),
-            false => quote!(weights),
-        };
-        structure.loads.push(quote! {
-            fn #load(#weights: &Weights<'_>) -> Self {
-                Self { #loads }
-            }
-        });
-        (field, quote!(#name), quote!(#name::#load(weights)))
-    }
-}
-
-impl Structure {
-    fn item(self) -> TokenStream {
-        let (name, declaration, forward) = (self.name, self.declaration, self.forward);
-        let loads = self.loads;
-        quote! {
-            #[derive(Module, Debug)]
-            struct #name {
-                #declaration
-            }
-
-            impl #name {
-                #forward
-
-                #(#loads)*
-            }
-        }
     }
 }
 

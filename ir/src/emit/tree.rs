@@ -33,6 +33,23 @@ pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
     shorten(items(&nodes, 0), &mut 0)
 }
 
+/// Whether a block of these nodes is better read in a function of its own.
+pub fn is_long(nodes: &[Node]) -> bool {
+    fn count(nodes: &[Node]) -> usize {
+        let inside = |node: &Node| {
+            node.blocks
+                .iter()
+                .map(|(_, block)| count(&block.nodes))
+                .sum::<usize>()
+        };
+        nodes
+            .iter()
+            .map(|node| 1 + inside(node).min(READABLE))
+            .sum()
+    }
+    count(nodes) > READABLE
+}
+
 /// Groups by the part of the path at `depth`, where the list is too long to be read in one piece.
 fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
     if nodes.len() <= READABLE {

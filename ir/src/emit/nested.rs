@@ -1,0 +1,128 @@
+//! Blocks of a node: branches and bodies of loops.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::format_ident;
+
+use super::tree::{self, Group, Item};
+use super::variables::Hint;
+use super::{Emit, body, own, split, variable};
+use crate::diagnostics::{Diagnostics, Problem};
+use crate::dim::Symbol;
+use crate::graph::{Block, ValueId};
+use crate::types::{Known, Place, Type};
+
+/// A block as code that stands in the function of its node.
+#[derive(Debug)]
+pub struct Inside {
+    pub statements: TokenStream,
+    /// One expression for each output.
+    pub results: Vec<TokenStream>,
+}
+
+impl Emit<'_, '_> {
+    /// The block under an attribute name.
+    pub fn block(&self, name: &str) -> Result<&Block, Problem> {
+        let mut blocks = self.node.blocks.iter();
+        let found = blocks.find(|(held, _)| held == name);
+        let missing = || Problem::new(format!("attribute `{name}` is missing"));
+        found.map(|(_, block)| block).ok_or_else(missing)
+    }
+
+    /// The code of a block; its outputs are wanted at these places. Long blocks become functions.
+    pub fn inside(&mut self, name: &str, places: &[Place]) -> Result<Inside, Problem> {
+        let node = self.node;
+        let block = node.blocks.iter().find(|(held, _)| held == name);
+        let Some((_, block)) = block else {
+            return Err(Problem::new(format!("attribute `{name}` is missing")));
+        };
+        let mut items = tree::group(&block.nodes);
+        if tree::is_long(&block.nodes) {
+            let mut path = node.origin.clone();
+            path.push(name.to_owned());
+            items = vec![Item::Group(Group { path, items })];
+        }
+        let source = &mut self.source;
+        let mut problems = Diagnostics::default();
+        let made = split::split(items, &block.inputs, &block.outputs, source, &mut problems);
+        source.cx.problems.extend(problems);
+        let mut results = Vec::new();
+        for (&id, place) in block.outputs.iter().zip(places) {
+            results.push(match (place, &source.cx.values[id].ty) {
+                (Place::Host, Some(Type::Tensor(_))) => source.host_value(id)?,
+                _ => source.device_value(id)?,
+            });
+        }
+        let own: Vec<ValueId> = block
+            .nodes
+            .iter()
+            .flat_map(|node| node.outputs.clone())
+            .flatten()
+            .collect();
+        let origins = source.cx.origins.clone();
+        let is_own = |symbol: &Symbol| {
+            let origin = origins.get(symbol);
+            origin.is_some_and(|id| own.contains(id) || block.inputs.contains(id))
+        };
+        let result = results.iter().cloned().collect();
+        let (statements, _) = body::bind(&made, &result, &block.inputs, is_own, source.cx);
+        Ok(Inside {
+            statements,
+            results,
+        })
+    }
+
+    /// Where a value of the node or of its blocks lives.
+    pub fn place(&self, id: ValueId) -> Place {
+        match self.source.cx.lives_on_host(id) {
+            true => Place::Host,
+            false => Place::Device,
+        }
+    }
+
+    /// What is known of a value of the node or of its blocks.
+    pub fn known_of(&self, id: ValueId) -> Option<&Known> {
+        self.source.cx.values[id].known.as_ref()
+    }
+
+    /// The type of a value of the node or of its blocks.
+    pub fn type_of(&self, id: ValueId) -> Result<&Type, Problem> {
+        let value = &self.source.cx.values[id];
+        let untyped = || Problem::new(format!("the value `{}` has no type", value.name));
+        value.ty.as_ref().ok_or_else(untyped)
+    }
+
+    /// An input at a place.
+    pub fn input_at(&mut self, input: usize, place: Place) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        match (place, self.type_of(id)?) {
+            (Place::Host, Type::Tensor(_)) => self.source.host_value(id),
+            _ => self.source.device_value(id),
+        }
+    }
+
+    /// The variable of a value, which may be called `hint`.
+    pub fn variable(&mut self, id: ValueId, hint: &str) -> Ident {
+        let hint = Hint {
+            name: hint.to_owned(),
+            chains: body::is_device_tensor(id, self.source.cx),
+        };
+        let name = variable(id);
+        self.source.cx.hints.insert(name.to_string(), hint);
+        name
+    }
+
+    /// A variable that is no value of the graph, which may be called `hint`.
+    pub fn temporary(&mut self, hint: &str) -> Ident {
+        let cx = &mut *self.source.cx;
+        let values = u32::try_from(cx.values.len()).unwrap_or(u32::MAX);
+        let name = format_ident!("{}{}", own::VARIABLE, values.saturating_add(cx.temporaries));
+        cx.temporaries = cx.temporaries.saturating_add(1);
+        let hint = Hint {
+            name: hint.to_owned(),
+            chains: false,
+        };
+        cx.hints.insert(name.to_string(), hint);
+        name
+    }
+}

@@ -1,0 +1,104 @@
+//! The structs that modules of the graph become.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::name::Unique;
+use super::{Layer, camel, snake};
+
+/// The structs made so far: parts that are alike share one.
+#[derive(Debug, Default)]
+pub struct Structs {
+    names: Unique,
+    /// By what they hold and do.
+    by_body: BTreeMap<String, usize>,
+    all: Vec<Structure>,
+}
+
+#[derive(Debug)]
+struct Structure {
+    name: proc_macro2::Ident,
+    declaration: TokenStream,
+    forward: TokenStream,
+    loads: Vec<TokenStream>,
+    load_names: Unique,
+}
+
+impl Structs {
+    /// Keeps a name from being given to a struct.
+    pub fn reserve(&mut self, name: &str) {
+        self.names.name(name);
+    }
+
+    /// The type of a field of this name and the expression that loads it.
+    pub fn instance(
+        &mut self,
+        field: &str,
+        type_name: &str,
+        layer: &Layer,
+        forward: TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let declaration = layer.declarations();
+        let key = format!("{declaration} {forward}");
+        let at = match self.by_body.get(&key) {
+            Some(&at) => at,
+            None => {
+                let name = self.names.name(&camel(type_name));
+                self.all.push(Structure {
+                    name: format_ident!("{name}"),
+                    declaration,
+                    forward,
+                    loads: Vec::new(),
+                    load_names: Unique::default(),
+                });
+                let at = self.all.len().saturating_sub(1);
+                self.by_body.insert(key, at);
+                at
+            }
+        };
+        let Some(structure) = self.all.get_mut(at) else {
+            return (TokenStream::new(), TokenStream::new());
+        };
+        let name = structure.name.clone();
+        let load = structure.load_names.name(&format!("load_{}", snake(field)));
+        let load = format_ident!("{load}");
+        let loads = layer.loads();
+        let weights = match layer.fields.is_empty() {
+            true => quote!(_weights),
+            false => quote!(weights),
+        };
+        structure.loads.push(quote! {
+            fn #load(#weights: &Weights<'_>) -> Self {
+                Self { #loads }
+            }
+        });
+        (quote!(#name), quote!(#name::#load(weights)))
+    }
+
+    /// The structs as items.
+    pub fn items(&mut self) -> Vec<TokenStream> {
+        let all = std::mem::take(&mut self.all);
+        all.into_iter().map(Structure::item).collect()
+    }
+}
+
+impl Structure {
+    fn item(self) -> TokenStream {
+        let (name, declaration, forward) = (self.name, self.declaration, self.forward);
+        let loads = self.loads;
+        quote! {
+            #[derive(Module, Debug)]
+            struct #name {
+                #declaration
+            }
+
+            impl #name {
+                #forward
+
+                #(#loads)*
+            }
+        }
+    }
+}
