@@ -7,7 +7,8 @@ use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::types::{Place, Type};
 
 /// Places every value. Strings are host values. An input of the model is one when only the host
-/// needs it. A node runs on the host when all its inputs that are no constants are there.
+/// needs it. A node runs on the host when all its inputs that are no constants are there and its
+/// results are small or needed there.
 pub fn place(graph: &mut Graph) {
     let mut demand = Demand::default();
     demand.block(&graph.body, &graph.values);
@@ -18,8 +19,12 @@ pub fn place(graph: &mut Graph) {
             graph.values[id].place = Place::Host;
         }
     }
-    assign(&mut graph.body, &mut graph.values);
+    assign(&mut graph.body, &mut graph.values, &demand);
 }
+
+/// Results of at most this many elements stay on the host with the values that they are made from;
+/// larger ones only where the host needs them.
+const SMALL: usize = 64;
 
 /// Who needs a value where, found from the end of the graph.
 #[derive(Debug, Default)]
@@ -36,11 +41,9 @@ impl Demand {
                 self.block(inner, values);
             }
             let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
+            // What both need is made on the host: to move it to the device is no wait.
             let host = node.operator.makes_host()
-                || (node.operator.runs_on_host()
-                    && made
-                        .iter()
-                        .all(|id| self.host.contains(id) && !self.device.contains(id)));
+                || (node.operator.runs_on_host() && made.iter().any(|id| self.host.contains(id)));
             for (at, id) in node.inputs.iter().enumerate() {
                 let Some(id) = id else { continue };
                 match host || node.operator.wants_host(at) {
@@ -52,12 +55,12 @@ impl Demand {
     }
 }
 
-fn assign(block: &mut Block, values: &mut Values) {
+fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
     for node in &mut block.nodes {
         for (_, inner) in &mut node.blocks {
-            assign(inner, values);
+            assign(inner, values, demand);
         }
-        if runs_on_host(node, values) {
+        if runs_on_host(node, values, demand) {
             node.place = Place::Host;
             for &id in node.outputs.iter().flatten() {
                 values[id].place = Place::Host;
@@ -66,7 +69,7 @@ fn assign(block: &mut Block, values: &mut Values) {
     }
 }
 
-fn runs_on_host(node: &Node, values: &Values) -> bool {
+fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
     if node.operator.makes_host() {
         return true;
     }
@@ -79,7 +82,14 @@ fn runs_on_host(node: &Node, values: &Values) -> bool {
     let constants_are_known = inputs
         .iter()
         .all(|&id| values[id].known.is_some() || values[id].weight.is_none());
+    let small = |id: &ValueId| match &values[*id].ty {
+        Some(Type::Tensor(held)) => held.count().is_some_and(|count| count <= SMALL),
+        _ => false,
+    };
+    let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
+    let wanted = made.iter().any(|id| demand.host.contains(id)) || made.iter().all(small);
     node.operator.runs_on_host()
+        && wanted
         && !waiting.is_empty()
         && constants_are_known
         && waiting.values().all(|&host| host)
