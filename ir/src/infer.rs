@@ -1,13 +1,17 @@
 //! Types, sizes and known values, node by node.
 
+mod nested;
+
 use std::collections::BTreeSet;
 
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::{DType, Kind};
-use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
+
+pub use nested::{Fact, Inferred};
 
 /// What an operator sees of its node while types are inferred.
 pub struct Infer<'a> {
@@ -18,7 +22,7 @@ pub struct Infer<'a> {
 }
 
 /// Names for sizes that only the run can tell.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Names {
     taken: BTreeSet<Symbol>,
 }
@@ -41,12 +45,7 @@ fn infer_block(
     diagnostics: &mut Diagnostics,
 ) {
     for node in &block.nodes {
-        if node
-            .inputs
-            .iter()
-            .flatten()
-            .any(|&id| values[id].ty.is_none())
-        {
+        if node.reads().iter().any(|&id| values[id].ty.is_none()) {
             continue;
         }
         let mut cx = Infer {
@@ -65,6 +64,11 @@ impl Names {
     /// Reserves a name that stands in the file.
     pub fn reserve(&mut self, name: &Symbol) {
         self.taken.insert(name.clone());
+    }
+
+    /// Whether a name is taken.
+    pub fn holds(&self, name: &Symbol) -> bool {
+        self.taken.contains(name)
     }
 
     /// A name of its own, beginning with `hint`.
@@ -210,28 +214,5 @@ impl Infer<'_> {
             let held = &mut self.values[id];
             (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
         }
-    }
-
-    /// The body under an attribute name.
-    pub fn block(&self, name: &str) -> Result<&Block, Problem> {
-        let found = self.node.blocks.iter().find(|(held, _)| held == name);
-        let missing = || Problem::new(format!("attribute `{name}` is missing"));
-        found.map(|(_, block)| block).ok_or_else(missing)
-    }
-
-    /// Gives the inputs of a body their types, infers it and returns the types of its outputs.
-    pub fn infer_block(&mut self, name: &str, inputs: &[Type]) -> Result<Vec<Type>, Problem> {
-        let block = self.block(name)?.clone();
-        for (id, ty) in block.inputs.iter().zip(inputs) {
-            self.values[*id].ty = Some(ty.clone());
-        }
-        infer_block(&block, self.values, self.names, self.diagnostics);
-        let ty = |id: &ValueId| {
-            self.values[*id].ty.clone().ok_or_else(|| {
-                Problem::new(format!("the body `{name}` could not be compiled"))
-                    .help("the problems listed for its nodes say why")
-            })
-        };
-        block.outputs.iter().map(ty).collect()
     }
 }

@@ -39,7 +39,11 @@ impl Emit<'_, '_> {
         if tree::is_long(&block.nodes) {
             let mut path = node.origin.clone();
             path.push(name.to_owned());
-            items = vec![Item::Group(Group { path, items })];
+            items = vec![Item::Group(Group {
+                path,
+                numbered: false,
+                items,
+            })];
         }
         let source = &mut self.source;
         let mut problems = Diagnostics::default();

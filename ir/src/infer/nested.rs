@@ -1,0 +1,136 @@
+//! Types inside of branches and loop bodies.
+
+use super::{Infer, Names, infer_block};
+use crate::diagnostics::{Diagnostics, Problem};
+use crate::dim::Dim;
+use crate::graph::{Block, ValueId, Values};
+use crate::types::{Known, Type};
+use crate::weight::Weight;
+
+/// What is known of a value before the model runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    pub ty: Type,
+    pub known: Option<Known>,
+    pub weight: Option<Weight>,
+}
+
+/// A block, inferred for certain inputs.
+#[derive(Debug)]
+pub struct Inferred {
+    /// `None` where a node of the block, or one before it, could not be compiled.
+    pub outputs: Option<Vec<Fact>>,
+    problems: Diagnostics,
+}
+
+impl Fact {
+    /// A value of which only the type is known.
+    pub fn of(ty: Type) -> Self {
+        Fact {
+            ty,
+            known: None,
+            weight: None,
+        }
+    }
+
+    /// The type with one size at an axis.
+    #[must_use]
+    pub fn with_size(mut self, axis: usize, size: Dim) -> Self {
+        if let Type::Tensor(tensor) = &mut self.ty
+            && axis <= tensor.rank()
+        {
+            tensor.shape.insert(axis, size);
+        }
+        self
+    }
+}
+
+impl Infer<'_> {
+    /// The body under an attribute name.
+    pub fn block(&self, name: &str) -> Result<&Block, Problem> {
+        let found = self.node.blocks.iter().find(|(held, _)| held == name);
+        let missing = || Problem::new(format!("attribute `{name}` is missing"));
+        found.map(|(_, block)| block).ok_or_else(missing)
+    }
+
+    /// What is known of an input.
+    pub fn fact(&self, input: usize) -> Result<Fact, Problem> {
+        let ty = self.ty(input)?.clone();
+        let value = self.value(input);
+        Ok(Fact {
+            ty,
+            known: value.and_then(|value| value.known.clone()),
+            weight: value.and_then(|value| value.weight.clone()),
+        })
+    }
+
+    /// Sets what is known of an output.
+    pub fn output_fact(&mut self, output: usize, fact: Fact) {
+        if let Some(id) = self.node.output(output) {
+            let value = &mut self.values[id];
+            (value.ty, value.known, value.weight) = (Some(fact.ty), fact.known, fact.weight);
+        }
+    }
+
+    /// Infers a block anew, its inputs being these; its problems are kept apart.
+    pub fn infer_block(&mut self, name: &str, inputs: &[Fact]) -> Result<Inferred, Problem> {
+        let block = self.block(name)?.clone();
+        forget(&block, self.values);
+        for (id, fact) in block.inputs.iter().zip(inputs) {
+            let (value, fact) = (&mut self.values[*id], fact.clone());
+            (value.ty, value.known, value.weight) = (Some(fact.ty), fact.known, fact.weight);
+        }
+        let mut problems = Diagnostics::default();
+        infer_block(&block, self.values, self.names, &mut problems);
+        let fact = |id: &ValueId| {
+            let value = &self.values[*id];
+            Some(Fact {
+                ty: value.ty.clone()?,
+                known: value.known.clone(),
+                weight: value.weight.clone(),
+            })
+        };
+        Ok(Inferred {
+            outputs: block.outputs.iter().map(fact).collect(),
+            problems,
+        })
+    }
+
+    /// Reports the problems of a block and returns what its outputs are.
+    pub fn accept(&mut self, inferred: Inferred) -> Option<Vec<Fact>> {
+        self.diagnostics.extend(inferred.problems);
+        inferred.outputs
+    }
+
+    /// The names of sizes taken so far.
+    pub fn names(&self) -> Names {
+        self.names.clone()
+    }
+
+    /// Gives names taken since then back, with everything that was inferred of them.
+    pub fn rewind(&mut self, names: &Names) {
+        *self.names = names.clone();
+    }
+
+    /// The size, or one of its own where it is made of names taken since then: what a block
+    /// measures differs from round to round.
+    pub fn outside(&mut self, dim: &Dim, names: &Names, hint: &str) -> Dim {
+        match dim.symbols().iter().all(|symbol| names.holds(symbol)) {
+            true => dim.clone(),
+            false => self.fresh(hint),
+        }
+    }
+}
+
+/// Forgets what was inferred of the nodes of a block.
+fn forget(block: &Block, values: &mut Values) {
+    for node in &block.nodes {
+        for (_, inner) in &node.blocks {
+            forget(inner, values);
+        }
+        for &id in node.outputs.iter().flatten() {
+            let value = &mut values[id];
+            (value.ty, value.known, value.weight) = (None, None, None);
+        }
+    }
+}
