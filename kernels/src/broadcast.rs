@@ -17,6 +17,23 @@ pub fn expand<const D: usize, const D2: usize, K: Basic>(
     to_shape(x, shape)
 }
 
+/// [`expand`] to sizes that only the run can tell, of which there may be fewer than axes.
+///
+/// # Panics
+/// If `D2` is not the greater of the two ranks, or a size of `x` is neither 1 nor the wanted one.
+pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    sizes: &[i64],
+) -> Tensor<D2, K> {
+    assert!(sizes.len() <= D2, "rank of Expand's output");
+    let mut shape = [1; D2];
+    let last = &mut shape[D2 - sizes.len()..];
+    last.iter_mut()
+        .zip(sizes)
+        .for_each(|(to, &from)| *to = from.max(0) as usize);
+    expand(x, shape)
+}
+
 /// Both operands in the shape that they broadcast to.
 pub fn together<const D: usize, K: Basic, L: Basic>(
     a: Tensor<D, K>,
@@ -72,6 +89,12 @@ mod tests {
             expand(x, [2, 1, 2]),
             [[[1i32, 1], [2, 2]], [[1, 1], [2, 2]]],
         );
+    }
+
+    #[test]
+    fn there_may_be_fewer_sizes_than_axes() {
+        let x = int::<2>([[1i64], [2]]);
+        same(expand_to::<_, 2, _>(x, &[2]), [[1i64, 1], [2, 2]]);
     }
 
     #[test]

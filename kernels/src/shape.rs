@@ -19,6 +19,34 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
     }
 }
 
+/// [`reshape`] by ONNX's rules: a size of -1 is what is left, and one of 0 the input's own unless `allow_zero`.
+///
+/// # Panics
+/// If there are not `D2` sizes, or the shapes differ in their number of elements.
+pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    sizes: &[i64],
+    allow_zero: bool,
+) -> Tensor<D2, K> {
+    assert_eq!(sizes.len(), D2, "rank of Reshape's output");
+    let dims = x.dims();
+    let own = |axis: usize| sizes[axis] == 0 && !allow_zero;
+    let mut shape: [usize; D2] = std::array::from_fn(|axis| match own(axis) {
+        true => dims[axis],
+        false => sizes[axis].max(0) as usize,
+    });
+    if let Some(open) = sizes.iter().position(|&size| size == -1) {
+        shape[open] = 1;
+        let others = shape.iter().product::<usize>();
+        shape[open] = dims
+            .iter()
+            .product::<usize>()
+            .checked_div(others)
+            .unwrap_or(0);
+    }
+    reshape(x, shape)
+}
+
 /// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
 ///
 /// # Panics
@@ -53,6 +81,18 @@ mod tests {
         let x = int::<2>(TensorData::new(Vec::<i64>::new(), [4, 0]));
         let expected = TensorData::new(Vec::<i64>::new(), [2, 0, 3]);
         same(reshape(x, [2, 0, 3]), expected);
+    }
+
+    #[test]
+    fn sizes_may_copy_or_take_what_is_left() {
+        let x = || int::<2>([[1i8, 2, 3], [4, 5, 6]]);
+        same(
+            reshape_to::<_, 3, _>(x(), &[0, -1, 1], false),
+            [[[1i8], [2], [3]], [[4], [5], [6]]],
+        );
+        let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
+        let expected = TensorData::new(Vec::<i64>::new(), [3, 0]);
+        same(reshape_to::<_, 2, _>(none, &[3, 0], true), expected);
     }
 
     #[test]

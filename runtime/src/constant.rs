@@ -1,6 +1,7 @@
 //! Small tensors that the macro writes out.
 
-use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
+use burn::tensor::kind::Basic;
+use burn::tensor::{Bool, DType, Device, ElementConversion, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
 
 use crate::ElementType;
@@ -40,6 +41,57 @@ pub fn boolean<const D: usize>(
     Tensor::from_data(data, device)
 }
 
+/// A float tensor with `value` everywhere.
+pub fn full<const D: usize>(
+    device: &Device,
+    dtype: ElementType,
+    shape: [usize; D],
+    value: f64,
+) -> Tensor<D> {
+    filled(
+        device,
+        lowered(device, dtype.carrier().unwrap_or(DType::F32)),
+        shape,
+        value,
+    )
+}
+
+/// An integer tensor with `value` everywhere.
+pub fn full_int<const D: usize>(
+    device: &Device,
+    dtype: ElementType,
+    shape: [usize; D],
+    value: i64,
+) -> Tensor<D, Int> {
+    filled(
+        device,
+        lowered(device, dtype.carrier().unwrap_or(DType::I64)),
+        shape,
+        value,
+    )
+}
+
+/// A boolean tensor with `value` everywhere.
+pub fn full_boolean<const D: usize>(
+    device: &Device,
+    shape: [usize; D],
+    value: bool,
+) -> Tensor<D, Bool> {
+    filled(device, device.settings().bool_dtype.into(), shape, value)
+}
+
+fn filled<const D: usize, K: Basic>(
+    device: &Device,
+    dtype: DType,
+    shape: [usize; D],
+    value: impl ElementConversion,
+) -> Tensor<D, K> {
+    match shape.contains(&0) {
+        true => Tensor::empty(shape, (device, dtype)),
+        false => Tensor::full(shape, value, (device, dtype)),
+    }
+}
+
 fn carried(data: TensorData, dtype: ElementType, device: &Device) -> (TensorData, DType) {
     let carrier = dtype.carrier().unwrap_or(data.dtype());
     let dtype = lowered(device, carrier);
@@ -63,5 +115,16 @@ mod tests {
         assert_eq!(nibble.into_data(), TensorData::from([[-8i8]]));
         let mask = boolean(&device, [1], &[true]);
         assert_eq!(mask.into_data(), TensorData::from([true]));
+    }
+
+    #[test]
+    fn a_value_fills_any_shape() {
+        let device = Device::flex();
+        let ones = full_int(&device, ElementType::Int32, [2, 1], 1);
+        assert_eq!(ones.into_data(), TensorData::from([[1i32], [1]]));
+        let none = full(&device, ElementType::Float64, [0, 3], 1.0);
+        assert_eq!(none.dims(), [0, 3]);
+        let mask = full_boolean(&device, [2], true);
+        assert_eq!(mask.into_data(), TensorData::from([true, true]));
     }
 }

@@ -76,6 +76,15 @@ fn place(at: i64, size: usize) -> usize {
     }
 }
 
+/// `sizes`, of which there are `N`, as a shape.
+#[track_caller]
+pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
+    let found = shape(sizes);
+    let count = found.len();
+    let sizes = found.try_into();
+    sizes.unwrap_or_else(|_| panic!("{count} sizes where {N} are needed"))
+}
+
 /// `sizes` as a shape.
 #[track_caller]
 fn shape(sizes: &[i64]) -> Vec<usize> {

@@ -82,7 +82,7 @@ impl Operator for Reshape {
             let sizes = cx.host_ints(1)?;
             let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
             let to = Literal::usize_unsuffixed(shape.len().max(1));
-            return Ok(quote!(ops::shape::reshape::<_, #to, _>(#x, #sizes, #allow_zero)));
+            return Ok(quote!(ops::shape::reshape_to::<_, #to, _>(#x, #sizes, #allow_zero)));
         }
         if rank == 1 && shape.is_empty() {
             return Ok(x);
