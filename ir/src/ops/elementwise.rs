@@ -32,6 +32,8 @@ macro_rules! plain {
             }),
             row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])),
             row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])),
+            row("Gelu", &[20], gelu),
+            row("IsInf", &[10, 20], infinite),
         ];
     };
 }
@@ -128,7 +130,11 @@ const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x))
 const NEG: Unary = unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x));
 const ABS: Unary = unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs()));
 const SIGN: Unary = unary(NUMBER, Method("sign"), Some("sign"), |x| {
-    Some(if x == 0.0 || x.is_nan() { x } else { x.signum() })
+    Some(if x == 0.0 || x.is_nan() {
+        x
+    } else {
+        x.signum()
+    })
 });
 const FLOOR: Unary = unary(FLOAT, Method("floor"), Some("floor"), |x| Some(x.floor()));
 const CEIL: Unary = unary(FLOAT, Method("ceil"), Some("ceil"), |x| Some(x.ceil()));
@@ -151,17 +157,28 @@ const SOFTPLUS: Unary = unary(FLOAT, Kernel("activation", "softplus"), None, |_|
 const SOFTSIGN: Unary = unary(FLOAT, Activation("softsign"), None, |_| None);
 const HARD_SWISH: Unary = unary(FLOAT, Activation("hard_swish"), None, |_| None);
 const MISH: Unary = unary(FLOAT, Kernel("activation", "mish"), None, |_| None);
+const GELU: Unary = unary(FLOAT, Activation("gelu"), None, |_| None);
+const GELU_BY_TANH: Unary = unary(FLOAT, Kernel("activation", "gelu_tanh"), None, |_| None);
 const NOT: Unary = unary(&[Kind::Bool], Method("bool_not"), Some("not"), |x| {
     Some(f64::from(x == 0.0))
 });
 const BITWISE_NOT: Unary = unary(&[Kind::Int], Method("bitwise_not"), None, |_| None);
 const IS_NAN: Unary = Unary {
     bool_result: true,
-    ..unary(FLOAT, Method("is_nan"), None, |x| Some(f64::from(x.is_nan())))
+    ..unary(FLOAT, Method("is_nan"), None, |x| {
+        Some(f64::from(x.is_nan()))
+    })
 };
 
 #[derive(Debug)]
 struct Plain(&'static Unary);
+
+/// Whether elements are infinite, of either sign or of one.
+#[derive(Debug)]
+struct Infinite {
+    negative: bool,
+    positive: bool,
+}
 
 /// Activations with parameters for which Burn's own function is exact.
 const BURN: &[&str] = &["elu", "celu", "leaky_relu", "hard_sigmoid"];
@@ -173,14 +190,28 @@ struct Shaped {
     parameters: Vec<f32>,
 }
 
-fn read(
-    attributes: &Attributes<'_>,
-    table: &'static Unary,
-) -> Result<Rc<dyn Operator>, Problem> {
+fn read(attributes: &Attributes<'_>, table: &'static Unary) -> Result<Rc<dyn Operator>, Problem> {
     if attributes.version() < 6 {
         attributes.ignore(&["consumed_inputs"]);
     }
     Ok(Rc::new(Plain(table)))
+}
+
+fn gelu(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    match attributes.string_or("approximate", "none")?.as_str() {
+        "none" => read(attributes, &GELU),
+        "tanh" => read(attributes, &GELU_BY_TANH),
+        other => {
+            Err(Problem::new(format!("`approximate` is `{other}`")).help("it may be none or tanh"))
+        }
+    }
+}
+
+fn infinite(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Infinite {
+        negative: attributes.flag("detect_negative", true)?,
+        positive: attributes.flag("detect_positive", true)?,
+    }))
 }
 
 fn shaped(
@@ -212,7 +243,11 @@ impl Operator for Plain {
         if !self.0.kinds.contains(&x.dtype.kind()) {
             return Err(Problem::new(format!("the input is of type {}", x.dtype)));
         }
-        let dtype = if self.0.bool_result { DType::Bool } else { x.dtype };
+        let dtype = if self.0.bool_result {
+            DType::Bool
+        } else {
+            x.dtype
+        };
         let known = cx.known(0).and_then(|known| fold(self.0, known, x.dtype));
         cx.output(0, dtype, x.shape);
         if let Some(known) = known {
@@ -254,6 +289,9 @@ impl Operator for Plain {
 impl Operator for Shaped {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
+        if x.dtype.kind() != Kind::Float {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
         cx.output(0, x.dtype, x.shape);
         Ok(())
     }
@@ -266,6 +304,26 @@ impl Operator for Shaped {
         Ok(match BURN.contains(&self.function) {
             true => quote!(activation::#function(#x, #(#parameters),*)),
             false => quote!(ops::activation::#function(#x, #(#parameters),*)),
+        })
+    }
+}
+
+impl Operator for Infinite {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if x.dtype.kind() != Kind::Float {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        cx.output(0, DType::Bool, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        let (negative, positive) = (self.negative, self.positive);
+        Ok(match negative && positive {
+            true => quote!(#x.is_inf()),
+            false => quote!(ops::arith::is_inf(#x, #negative, #positive)),
         })
     }
 }
