@@ -8,6 +8,7 @@ use proc_macro2::TokenStream;
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
+use crate::graph::Flow;
 use crate::infer::Infer;
 
 /// An operator with its attributes read: versions differ in how it was written, not in here.
@@ -31,6 +32,11 @@ pub trait Operator: fmt::Debug {
     /// Whether its results are host values wherever its inputs are.
     fn makes_host(&self) -> bool {
         false
+    }
+
+    /// How it runs its blocks, when it has any.
+    fn flow(&self) -> Option<Flow> {
+        None
     }
 
     /// Whether equal inputs give equal outputs.
@@ -84,8 +90,14 @@ families! {
     clip,
     concat,
     constant,
+    control,
     convolution,
+    cumulative,
+    dropout,
+    einsum,
     elementwise,
+    expand,
+    extreme,
     gather,
     matmul,
     normalization,
