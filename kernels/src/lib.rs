@@ -19,6 +19,7 @@ mod native;
 pub mod normalize;
 pub mod pad;
 pub mod pool;
+pub mod quantize;
 pub mod recurrent;
 pub mod reduce;
 pub mod resize;

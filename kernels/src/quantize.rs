@@ -1,0 +1,199 @@
+//! QuantizeLinear and DequantizeLinear.
+//!
+//! Scales and zero points have one element, one for each place along an axis, or one for each block of places; they come shaped
+//! so that they broadcast to the input. `bits` may be fewer than the dtype's, as for int4 in i8.
+
+use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
+
+use crate::{
+    cast::{float_to_float, float_to_int},
+    dtype::lowered,
+    widen::widened,
+};
+
+mod integer;
+
+pub use integer::{conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer};
+
+/// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
+pub fn quantize<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<D>,
+    zero: Option<Tensor<D, Int>>,
+    dtype: DType,
+    bits: u32,
+) -> Tensor<D, Int> {
+    let x = widened(x);
+    let float: FloatDType = x.dtype().into();
+    let rounded = x.div(widened(scale).cast(float)).round();
+    let shifted = match zero {
+        Some(zero) => rounded.add(zero.cast(float)),
+        None => rounded,
+    };
+    within(shifted, dtype, bits)
+}
+
+/// [`quantize`] by one scale and zero point known before.
+pub fn quantize_by<const D: usize>(
+    x: Tensor<D>,
+    scale: f32,
+    zero: i64,
+    dtype: DType,
+    bits: u32,
+) -> Tensor<D, Int> {
+    let rounded = widened(x).div_scalar(scale).round();
+    let shifted = match zero {
+        0 => rounded,
+        _ => rounded.add_scalar(zero),
+    };
+    within(shifted, dtype, bits)
+}
+
+/// DequantizeLinear: `(x - zero) * scale`, in `dtype`.
+pub fn dequantize<const D: usize>(
+    x: Tensor<D, Int>,
+    scale: Tensor<D>,
+    zero: Option<Tensor<D, Int>>,
+    dtype: DType,
+) -> Tensor<D> {
+    let float: FloatDType = DType::F32.into();
+    let difference = match zero {
+        // What has 32 bits fits no float, but for differences of neighbours.
+        Some(zero) if x.dtype().size() >= 4 => x.sub(zero).cast(float),
+        Some(zero) => x.cast(float).sub(zero.cast(float)),
+        None => x.cast(float),
+    };
+    float_to_float(difference.mul(scale.cast(float)), dtype)
+}
+
+/// [`dequantize`] by one scale and zero point known before.
+pub fn dequantize_by<const D: usize>(
+    x: Tensor<D, Int>,
+    scale: f32,
+    zero: i64,
+    dtype: DType,
+) -> Tensor<D> {
+    let float: FloatDType = DType::F32.into();
+    let difference = match zero {
+        0 => x.cast(float),
+        _ if x.dtype().size() >= 4 => x.sub_scalar(zero).cast(float),
+        _ => x.cast(float).sub_scalar(zero),
+    };
+    float_to_float(difference.mul_scalar(scale), dtype)
+}
+
+/// Each element along `axis` repeated `block` times, up to `size` in all.
+pub fn blocks<const D: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axis: usize,
+    block: usize,
+    size: usize,
+) -> Tensor<D, K> {
+    let device = x.device();
+    let places: Vec<i64> = (0..size).map(|place| (place / block) as i64).collect();
+    let dtype = lowered(&device, DType::I64);
+    let places = Tensor::from_data(TensorData::new(places, [size]), (&device, dtype));
+    x.select(axis, places)
+}
+
+/// DynamicQuantizeLinear: the input in 8 unsigned bits that span its values and 0, their scale, and their zero point.
+pub fn quantize_dynamic<const D: usize>(
+    x: Tensor<D>,
+) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
+    const LEVELS: f32 = 255.0;
+    let zero = Tensor::zeros([1], (&x.device(), x.dtype()));
+    let (least, most) = match x.dims().contains(&0) {
+        true => (zero.clone(), zero),
+        false => (
+            x.clone().min().clamp_max(0.0),
+            x.clone().max().clamp_min(0.0),
+        ),
+    };
+    let scale = most.sub(least.clone()).div_scalar(LEVELS);
+    // Nothing but zeros has any scale.
+    let none = scale.clone().equal_scalar(0.0);
+    let scale = scale.mask_fill(none, 1.0);
+    let zero = within(least.neg().div(scale.clone()).round(), DType::U8, 8);
+    let one = [1; D];
+    let (wide_scale, wide_zero) = (scale.clone().reshape(one), zero.clone().reshape(one));
+    let y = quantize(x, wide_scale, Some(wide_zero), DType::U8, 8);
+    (y, scale, zero)
+}
+
+fn within<const D: usize>(x: Tensor<D>, dtype: DType, bits: u32) -> Tensor<D, Int> {
+    let levels = 2f64.powi(bits as i32);
+    let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
+    float_to_int(x.clamp(least, least + levels - 1.0), dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Int;
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, int, near, same};
+
+    #[test]
+    fn halves_go_to_the_even_one_and_ranges_end() {
+        let x = float::<1>([0.5f32, 1.5, -0.5, 254.4, 1000.0, -1000.0]);
+        let y = quantize_by(x.clone(), 1.0, 0, DType::U8, 8);
+        same(y, [0u8, 2, 0, 254, 255, 0]);
+        let y = quantize_by(x.clone(), 1.0, 1, DType::I8, 8);
+        same(y, [1i8, 3, 1, 127, 127, -128]);
+        let y = quantize_by(x.clone(), 1.0, 0, DType::I8, 4);
+        same(y, [0i8, 2, 0, 7, 7, -8]);
+        same(
+            quantize_by(x, 0.015625, 0, DType::I16, 16),
+            [32i16, 96, -32, 16282, 32767, -32768],
+        );
+    }
+
+    #[test]
+    fn scales_and_zero_points_broadcast() {
+        let x = float::<2>([[1f32, 2.0], [3.0, 4.0]]);
+        let (scale, zero) = (float([[0.5f32], [2.0]]), int([[10u8], [128]]));
+        let y = quantize(x.clone(), scale.clone(), Some(zero.clone()), DType::U8, 8);
+        same(y.clone(), [[12u8, 14], [130, 130]]);
+        same(
+            dequantize(y, scale, Some(zero), DType::F32),
+            [[1f32, 2.0], [4.0, 4.0]],
+        );
+    }
+
+    #[test]
+    fn integers_of_32_bits_are_subtracted_as_such() {
+        let x = int::<1>([i32::MAX, i32::MAX - 1]);
+        let y = dequantize_by(x.clone(), 1.0, i64::from(i32::MAX) - 3, DType::F32);
+        same(y, [3f32, 2.0]);
+        let zero = int([i32::MAX - 3]);
+        same(
+            dequantize(x, float([0.5f32]), Some(zero), DType::F16),
+            [1.5, 1.0].map(f16::from_f32),
+        );
+    }
+
+    #[test]
+    fn the_last_block_may_be_shorter() {
+        let x = int::<2>([[1i32, 2], [3, 4]]);
+        let expected = [[1i32, 1, 1, 2, 2], [3, 3, 3, 4, 4]];
+        same::<2, Int>(blocks(x.clone(), 1, 3, 5), expected);
+        same::<2, Int>(blocks(x, 0, 1, 2), [[1i32, 2], [3, 4]]);
+    }
+
+    #[test]
+    fn dynamic_ranges_hold_zero() {
+        let x = float::<1>([0f32, 2.0, -3.0, -2.5, 1.34, 0.5]);
+        let (y, scale, zero) = quantize_dynamic(x);
+        same(y, [153u8, 255, 0, 26, 221, 179]);
+        near(scale, [0.019607844f32], 1e-7);
+        same(zero, [153u8]);
+        let (y, scale, zero) = quantize_dynamic(float::<1>([0f32, 0.0]));
+        same(y, [0u8, 0]);
+        same(scale, [1f32]);
+        same(zero, [0u8]);
+        let (_, scale, zero) = quantize_dynamic(float::<1>([5.1f32]));
+        near(scale, [0.02f32], 1e-7);
+        same(zero, [0u8]);
+    }
+}
