@@ -1,5 +1,6 @@
 //! Problems of a model, collected and merged.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Something that keeps a model from being compiled.
@@ -8,6 +9,7 @@ pub struct Problem {
     message: String,
     help: Option<String>,
     site: Option<Site>,
+    choice: Option<String>,
 }
 
 /// The node where a problem stands.
@@ -37,6 +39,7 @@ impl Problem {
             message: message.into(),
             help: None,
             site: None,
+            choice: None,
         }
     }
 
@@ -44,6 +47,13 @@ impl Problem {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says which name among the caller's options is wrong.
+    #[must_use]
+    pub fn choice(mut self, name: &str) -> Self {
+        self.choice = Some(name.to_owned());
         self
     }
 
@@ -67,6 +77,14 @@ impl Diagnostics {
     /// The first problem, when there is one.
     pub fn into_first(self) -> Option<Problem> {
         self.problems.into_iter().next()
+    }
+
+    /// The name among the caller's options that is the only problem.
+    pub fn choice(&self) -> Option<&str> {
+        match self.problems.as_slice() {
+            [only] => only.choice.as_deref(),
+            _ => None,
+        }
     }
 
     pub fn extend(&mut self, others: Diagnostics) {
@@ -124,14 +142,13 @@ impl Diagnostics {
     /// Problems that differ only in their node stand once, with the number of further nodes.
     fn merged(&self) -> Vec<(&Problem, usize)> {
         let mut merged: Vec<(&Problem, usize)> = Vec::new();
+        let mut places = BTreeMap::new();
         for problem in &self.problems {
-            let same = |held: &&mut (&Problem, usize)| {
-                held.0.message == problem.message
-                    && held.0.help == problem.help
-                    && held.0.site.as_ref().map(|site| &site.operator)
-                        == problem.site.as_ref().map(|site| &site.operator)
-            };
-            match merged.iter_mut().find(same) {
+            let operator = problem.site.as_ref().map(|site| &site.operator);
+            let place = *places
+                .entry((&problem.message, &problem.help, operator))
+                .or_insert(merged.len());
+            match merged.get_mut(place) {
                 Some(held) => held.1 += 1,
                 None => merged.push((problem, 0)),
             }

@@ -1,16 +1,20 @@
 //! From the file's messages to a graph.
 
+mod choice;
+mod facts;
 mod files;
+mod foreign;
 mod function;
+mod missing;
+mod order;
 mod origin;
 mod scope;
 mod signature;
+mod sparse;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use prost::Message;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::{Diagnostics, Problem, Site};
@@ -18,16 +22,15 @@ use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::infer::Names;
 use crate::ops;
 use crate::options::Options;
-use crate::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto};
+use crate::proto::{AttributeProto, GraphProto, NodeProto, TensorProto};
 use crate::types::{Known, Place, Type};
 
-pub use files::{Files, distance, is_strings};
+pub use facts::{Count, Facts, NEWEST_IR, NEWEST_OPSET};
+use facts::{decode, domain};
+pub use files::{Files, is_strings};
 use function::Functions;
+pub use missing::{distance, no_file};
 use scope::Scope;
-
-/// The newest IR version and `ai.onnx` opset that this version of the compiler knows.
-pub const NEWEST_IR: i64 = 14;
-pub const NEWEST_OPSET: i64 = 28;
 
 /// A model that was read: the graph, and what the file says of itself.
 #[derive(Debug)]
@@ -36,27 +39,6 @@ pub struct Model {
     pub facts: Facts,
     pub files: Files,
     pub names: Names,
-}
-
-/// What the file says of itself.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    pub ir_version: i64,
-    /// Opset versions by domain; `ai.onnx` is the empty domain.
-    pub opsets: BTreeMap<String, i64>,
-    pub producer: String,
-    pub documentation: String,
-    /// The names of the outputs, which several may share with inputs or constants.
-    pub outputs: Vec<String>,
-    /// How often each operator occurs, with its domain, and whether it is supported.
-    pub operators: BTreeMap<(String, String), Count>,
-}
-
-/// How often an operator occurs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    pub nodes: usize,
-    pub supported: bool,
 }
 
 /// Graphs nest no deeper than this, and functions call each other no deeper.
@@ -99,7 +81,7 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
             return None;
         }
     };
-    let facts = facts(&message);
+    let facts = Facts::new(&message);
     diagnostics.set_facts(facts.to_string());
     if let Err(problem) = facts.check() {
         diagnostics.push(problem);
@@ -133,84 +115,6 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
         names,
         files,
     })
-}
-
-fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
-    if bytes.is_empty() {
-        return Err(Problem::new("the file is empty"));
-    }
-    if bytes.starts_with(b"version https://git-lfs") {
-        return Err(Problem::new("the file is a Git LFS pointer, not the model")
-            .help("run `git lfs pull` to fetch the model itself"));
-    }
-    let length = bytes.len();
-    ModelProto::decode(bytes).map_err(|error| {
-        Problem::new(format!(
-            "the file is not an ONNX model, or it is cut: {error}"
-        ))
-        .help(format!(
-            "it has {length} bytes; export or download it again"
-        ))
-    })
-}
-
-fn facts(message: &ModelProto) -> Facts {
-    let mut opsets = BTreeMap::new();
-    for import in &message.opset_import {
-        opsets.insert(domain(&import.domain), import.version.unwrap_or(1));
-    }
-    if opsets.is_empty() {
-        opsets.insert(String::new(), 1);
-    }
-    let producer = [&message.producer_name, &message.producer_version];
-    Facts {
-        ir_version: message.ir_version.unwrap_or(0),
-        opsets,
-        producer: producer.map(String::as_str).join(" ").trim().to_owned(),
-        documentation: message.doc_string.clone(),
-        outputs: Vec::new(),
-        operators: BTreeMap::new(),
-    }
-}
-
-/// `ai.onnx` is the long name of the empty domain.
-fn domain(name: &str) -> String {
-    match name {
-        "ai.onnx" => String::new(),
-        _ => name.to_owned(),
-    }
-}
-
-impl Facts {
-    fn check(&self) -> Result<(), Problem> {
-        let newer = |what: &str, found: i64, newest: i64| {
-            Problem::new(format!(
-                "the model is of {what} {found}; this version of onnx-embed knows up to {newest}"
-            ))
-            .help("update onnx-embed, or export the model for an older version")
-        };
-        if self.ir_version > NEWEST_IR {
-            return Err(newer("IR version", self.ir_version, NEWEST_IR));
-        }
-        match self.opsets.get("") {
-            Some(&opset) if opset > NEWEST_OPSET => Err(newer("opset", opset, NEWEST_OPSET)),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl std::fmt::Display for Facts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "IR version {}", self.ir_version)?;
-        for (domain, version) in &self.opsets {
-            let name = if domain.is_empty() { "ai.onnx" } else { domain };
-            write!(f, ", {name} {version}")?;
-        }
-        match self.producer.as_str() {
-            "" => Ok(()),
-            producer => write!(f, ", made by {producer}"),
-        }
-    }
 }
 
 impl<'a> Reader<'a> {
@@ -272,7 +176,13 @@ impl<'a> Reader<'a> {
         let count = self.facts.operators.entry(key).or_default();
         count.nodes += 1;
         count.supported = matches!(found, Some((_, Some(_))));
-        let (row, version) = found.ok_or_else(|| unsupported(domain, &proto.op_type))?;
+        let (row, version) = found.ok_or_else(|| {
+            let known = ops::names(domain).any(|name| name == proto.op_type);
+            match known {
+                true => not_imported(domain),
+                false => unsupported(domain, &proto.op_type),
+            }
+        })?;
         let version = version.ok_or_else(|| {
             let since = row.since.iter().min().copied().unwrap_or(1);
             Problem::new(format!(
@@ -316,12 +226,12 @@ impl<'a> Reader<'a> {
         let mut blocks = Vec::new();
         for attribute in list {
             if let Some(graph) = attribute.g.as_deref() {
-                self.depth += 1;
-                if self.depth > DEEPEST {
+                if self.depth >= DEEPEST {
                     return Err(Problem::new(format!(
                         "graphs are nested more than {DEEPEST} deep"
                     )));
                 }
+                self.depth += 1;
                 let mut inner = scope.nested();
                 blocks.push((attribute.name.clone(), self.body(graph, &mut inner)));
                 self.depth -= 1;
@@ -416,23 +326,24 @@ fn kind(domain: &str, name: &str) -> String {
     }
 }
 
+fn not_imported(domain: &str) -> Problem {
+    let shown = if domain.is_empty() { "ai.onnx" } else { domain };
+    let message = format!("the file does not say which version of the domain `{shown}` it uses");
+    Problem::new(message).help("the file is inconsistent; export the model again")
+}
+
 fn unsupported(domain: &str, name: &str) -> Problem {
-    let problem = Problem::new(format!(
-        "operator `{}` is not supported",
-        kind(domain, name)
-    ));
-    let near = ops::names(domain).min_by_key(|known| distance(known, name));
-    match (near, domain) {
-        (Some(near), _) if distance(near, name) <= 2 => {
-            problem.help(format!("did you mean `{near}`?"))
+    let kind = kind(domain, name);
+    let problem = Problem::new(format!("operator `{kind}` is not supported"));
+    let same = |known: &&str| known.eq_ignore_ascii_case(name);
+    match (ops::names(domain).find(same), domain) {
+        (Some(known), _) => problem.help(format!("its name is written `{known}`")),
+        (_, "" | "ai.onnx.ml" | "com.microsoft") => {
+            problem.help("export the model without it: with another opset, exporter or setting")
         }
-        (_, "" | "ai.onnx.ml" | "com.microsoft") => problem.help(
-            "OPERATORS.md lists what is supported; \
-             export with another opset or replace the operator in the model",
-        ),
         _ => problem.help(format!(
             "`{domain}` is a custom domain: rewrite the node with standard operators, \
-             or add a model-local function that defines it"
+             or add a function that defines it to the model"
         )),
     }
 }

@@ -52,7 +52,15 @@ impl Weight {
 
     /// The elements, when they are few and of a type the compiler reckons with.
     pub fn known(&self) -> Option<Known> {
-        let count = self.count().filter(|&count| count <= TINY)?;
+        match self.count()? <= TINY {
+            true => self.elements(),
+            false => None,
+        }
+    }
+
+    /// The elements, however many, when they are of a type the compiler reckons with.
+    pub fn elements(&self) -> Option<Known> {
+        let count = self.count()?;
         let bits = match self.encoding {
             Encoding::Raw => self.raw_bits(count)?,
             Encoding::Varint => self.varints(count)?,

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
 
+use super::missing::{no_file, shown};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::proto::{DataLocation, TensorProto};
@@ -22,10 +23,11 @@ pub struct Files {
 impl Files {
     /// Maps the model file.
     pub fn open(path: &Path) -> Result<Self, Problem> {
-        let bytes = map(path).map_err(|error| {
-            Problem::new(format!("`{}` cannot be read: {error}", path.display()))
-                .help(near_names(path))
-        })?;
+        if !path.is_file() {
+            return Err(no_file(&[path.to_owned()]));
+        }
+        let bytes = map(path)
+            .map_err(|error| Problem::new(format!("{} cannot be read: {error}", shown(path))))?;
         let name = path.file_name().map(PathBuf::from).unwrap_or_default();
         Ok(Files {
             folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
@@ -226,11 +228,15 @@ impl Files {
             )));
         };
         let path = folder.join(relative);
-        let missing = |error: std::io::Error| {
-            Problem::new(format!(
-                "external data `{location}` cannot be read: {error}"
-            ))
-            .help(format!("put the file at `{}`", path.display()))
+        let missing = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Problem::new(format!("external data `{location}` is not there"))
+                    .help(format!("put the file at {}", shown(&path)))
+            }
+            _ => Problem::new(format!(
+                "external data {} cannot be read: {error}",
+                shown(&path)
+            )),
         };
         let real = path.canonicalize().map_err(missing)?;
         let base = if folder.as_os_str().is_empty() {
@@ -276,46 +282,6 @@ fn mapped(file: &File) -> std::io::Result<memmap2::Mmap> {
     unsafe { memmap2::Mmap::map(file) }
 }
 
-/// What to do about a model file that is not there.
-fn near_names(path: &Path) -> String {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let Ok(entries) = folder.read_dir() else {
-        return format!("there is no folder `{}`", folder.display());
-    };
-    let mut near: Vec<String> = entries
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| name.ends_with(".onnx"))
-        .collect();
-    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
-    near.sort_by_key(|name| (distance(name, &wanted), name.clone()));
-    near.truncate(5);
-    match near.is_empty() {
-        true => format!("there is no .onnx file in `{}`", folder.display()),
-        false => format!("files in that folder: `{}`", near.join("`, `")),
-    }
-}
-
-/// Edit distance of two names.
-pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row, vec![i + 1]).into_iter();
-        let mut corner = diagonal.next().unwrap_or(i);
-        for (above, right) in diagonal.zip(&b) {
-            let beside = row.last().copied().unwrap_or(i + 1);
-            let change = corner + usize::from(left != *right);
-            row.push(change.min(above + 1).min(beside + 1));
-            corner = above;
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 /// Whether a tensor holds strings.
 pub fn is_strings(tensor: &TensorProto) -> bool {
     DType::from_onnx(tensor.data_type).is_some_and(|dtype| dtype.kind() == Kind::String)
@@ -324,12 +290,6 @@ pub fn is_strings(tensor: &TensorProto) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn edit_distance_counts_changes() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "ab"), 2);
-    }
 
     fn external(location: &str) -> TensorProto {
         TensorProto {

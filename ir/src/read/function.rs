@@ -1,12 +1,14 @@
 //! Calls of model-local functions, inlined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::scope::Scope;
 use super::{DEEPEST, Reader, domain};
 use crate::diagnostics::{Problem, Site};
 use crate::graph::Block;
 use crate::proto::{FunctionProto, NodeProto};
+
+const INCONSISTENT: &str = "the file is inconsistent; export the model again";
 
 /// The functions of a model by domain, name and overload.
 #[derive(Debug)]
@@ -26,10 +28,8 @@ impl<'a> Functions<'a> {
     }
 
     pub fn find(&self, domain: &str, name: &str, overload: &str) -> Option<&'a FunctionProto> {
-        let mut all = self.by_name.iter();
-        let same = |key: &(String, &str, &str)| key.0 == domain && key.1 == name;
-        all.find(|(key, _)| same(key) && key.2 == overload)
-            .map(|(_, function)| *function)
+        let by_name: &BTreeMap<(String, &str, &str), _> = &self.by_name;
+        by_name.get(&(domain.to_owned(), name, overload)).copied()
     }
 }
 
@@ -66,14 +66,14 @@ impl Reader<'_> {
         scope: &mut Scope,
         block: &mut Block,
     ) -> Result<(), Problem> {
+        check(function, node)?;
         let defaults = function.attribute_proto.iter().cloned();
         let given = scope.resolve(&node.attribute)?;
         let arguments = defaults.chain(given);
         let arguments = arguments.map(|held| (held.name.clone(), held)).collect();
+        let mut opsets = scope.opsets().clone();
         let imports = function.opset_import.iter();
-        let opsets = imports
-            .map(|import| (domain(&import.domain), import.version.unwrap_or(1)))
-            .collect();
+        opsets.extend(imports.map(|held| (domain(&held.domain), held.version.unwrap_or(1))));
         let name = match node.name.is_empty() {
             true => &function.name,
             false => &node.name,
@@ -86,30 +86,14 @@ impl Reader<'_> {
         }
         // A formal input that the caller left out is left out in the nodes that name it.
         let given = node.input.iter().map(|name| !name.is_empty());
-        let given: Vec<bool> = given
-            .chain(std::iter::repeat(false))
-            .take(function.input.len())
-            .collect();
-        let absent: Vec<&str> = function
-            .input
-            .iter()
-            .zip(given)
-            .filter(|(_, given)| !given)
-            .map(|(formal, _)| formal.as_str())
-            .collect();
-        let nodes: Vec<NodeProto> = function
-            .node
-            .iter()
-            .map(|held| {
-                let mut held = held.clone();
-                for input in &mut held.input {
-                    if absent.contains(&input.as_str()) {
-                        input.clear();
-                    }
-                }
-                held
-            })
-            .collect();
+        let given = given.chain(std::iter::repeat(false));
+        let formal = function.input.iter().zip(given);
+        let absent: BTreeSet<&String> = formal.filter(|held| !held.1).map(|held| held.0).collect();
+        let mut nodes = function.node.clone();
+        let inputs = nodes.iter_mut().flat_map(|node| &mut node.input);
+        inputs
+            .filter(|input| absent.contains(&**input))
+            .for_each(String::clear);
         self.nodes(&nodes, &mut inner, block);
         for (formal, actual) in function.output.iter().zip(&node.output) {
             match inner.value(formal) {
@@ -118,10 +102,36 @@ impl Reader<'_> {
                 None => {
                     return Err(Problem::new(format!(
                         "no node of the function makes its output `{formal}`"
-                    )));
+                    ))
+                    .help(INCONSISTENT));
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a call gives no more than the function takes.
+fn check(function: &FunctionProto, node: &NodeProto) -> Result<(), Problem> {
+    let counts = [
+        ("inputs", node.input.len(), function.input.len()),
+        ("outputs", node.output.len(), function.output.len()),
+    ];
+    if let Some((what, given, formal)) = counts.iter().find(|(_, given, formal)| given > formal) {
+        let message = format!("the function has {formal} {what}, the node names {given}");
+        return Err(Problem::new(message).help(INCONSISTENT));
+    }
+    let with_default = function.attribute_proto.iter().map(|held| &held.name);
+    let known: BTreeSet<&String> = function.attribute.iter().chain(with_default).collect();
+    match node
+        .attribute
+        .iter()
+        .find(|held| !known.contains(&held.name))
+    {
+        Some(held) => {
+            let message = format!("the function has no attribute `{}`", held.name);
+            Err(Problem::new(message).help(INCONSISTENT))
+        }
+        None => Ok(()),
     }
 }

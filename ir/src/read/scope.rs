@@ -85,6 +85,11 @@ impl Scope {
         })
     }
 
+    /// Every version imported here.
+    pub fn opsets(&self) -> &BTreeMap<String, i64> {
+        &self.opsets
+    }
+
     /// Attributes with references to the function's own attributes replaced; a reference to one
     /// that the caller left out is left out too.
     pub fn resolve(&self, list: &[AttributeProto]) -> Result<Vec<AttributeProto>, Problem> {

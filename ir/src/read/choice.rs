@@ -1,0 +1,66 @@
+//! Whether the caller's options fit the model.
+
+use std::collections::BTreeSet;
+
+use super::signature::is_name;
+use super::{Reader, distance};
+use crate::diagnostics::Problem;
+use crate::options::{Options, Size};
+use crate::proto::{DimensionValue, GraphProto, TypeValue, ValueInfoProto};
+
+impl Reader<'_> {
+    /// Reports options that name what the model lacks.
+    pub(super) fn check(&mut self, graph: &GraphProto, options: &Options) {
+        let constants = graph.initializer.iter().map(|held| held.name.as_str());
+        let constants: BTreeSet<&str> = constants.collect();
+        let inputs = graph.input.iter();
+        let inputs = inputs.filter(|input| !constants.contains(input.name.as_str()));
+        let names: Vec<String> = inputs.clone().map(|input| input.name.clone()).collect();
+        for name in options.inputs.keys().filter(|name| !names.contains(name)) {
+            let problem = Problem::new(format!("the model has no input `{name}`"));
+            let help = suggestion(name, &names, "its inputs are", "it has no inputs");
+            self.diagnostics.push(problem.help(help).choice(name));
+        }
+        let given = options
+            .inputs
+            .values()
+            .flatten()
+            .filter_map(|size| match size {
+                Size::Named(name) => Some(name.clone()),
+                Size::Fixed(_) => None,
+            });
+        let sizes: BTreeSet<String> = inputs.flat_map(size_names).chain(given).collect();
+        let sizes: Vec<String> = sizes.into_iter().collect();
+        for name in options.dims.keys().filter(|name| !sizes.contains(name)) {
+            let problem = Problem::new(format!("the model has no size `{name}`"));
+            let none = "its inputs have no named sizes";
+            let help = suggestion(name, &sizes, "its named sizes are", none);
+            self.diagnostics.push(problem.help(help).choice(name));
+        }
+    }
+}
+
+fn suggestion(wanted: &str, names: &[String], some: &str, none: &str) -> String {
+    let far = |name: &&String| distance(&name.to_lowercase(), &wanted.to_lowercase());
+    let near = names.iter().min_by_key(far);
+    let length = wanted.chars().count();
+    match near.filter(|near| far(near) <= 2.min(length.saturating_sub(1))) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if names.is_empty() => none.to_owned(),
+        None => format!("{some} `{}`", names.join("`, `")),
+    }
+}
+
+fn size_names(input: &ValueInfoProto) -> Vec<String> {
+    let Some(TypeValue::Tensor(tensor)) = input.r#type.as_ref().and_then(|ty| ty.value.as_ref())
+    else {
+        return Vec::new();
+    };
+    let dims = tensor.shape.iter().flat_map(|shape| &shape.dim).enumerate();
+    dims.filter_map(|(axis, dim)| match &dim.value {
+        Some(DimensionValue::Value(size)) if *size >= 0 => None,
+        Some(DimensionValue::Name(name)) if is_name(name) => Some(name.clone()),
+        _ => Some(format!("{}_{axis}", input.name)),
+    })
+    .collect()
+}

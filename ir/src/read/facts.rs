@@ -1,0 +1,123 @@
+//! What a file says of itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bytes::Bytes;
+use prost::Message;
+
+use super::foreign;
+use crate::diagnostics::Problem;
+use crate::proto::ModelProto;
+
+/// The newest IR version and `ai.onnx` opset that this version of the compiler knows.
+pub const NEWEST_IR: i64 = 14;
+pub const NEWEST_OPSET: i64 = 28;
+/// Models of this and later IR versions say which opsets they use.
+const IMPORTING_IR: i64 = 3;
+
+/// What the file says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub ir_version: i64,
+    /// Opset versions by domain; `ai.onnx` is the empty domain.
+    pub opsets: BTreeMap<String, i64>,
+    pub producer: String,
+    pub documentation: String,
+    /// The names of the outputs, which several may share with inputs or constants.
+    pub outputs: Vec<String>,
+    /// How often each operator occurs, with its domain, and whether it is supported.
+    pub operators: BTreeMap<(String, String), Count>,
+}
+
+/// How often an operator occurs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub nodes: usize,
+    pub supported: bool,
+}
+
+/// The message that the bytes of a file are.
+pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
+    let length = bytes.len();
+    let start = bytes.slice(..length.min(64));
+    let failed = |error: prost::DecodeError| {
+        foreign::recognise(&start).unwrap_or_else(|| {
+            Problem::new("the file is no ONNX model, or only the beginning of one").help(format!(
+                "it has {length} bytes; export or download it again ({error})"
+            ))
+        })
+    };
+    match bytes.is_empty() {
+        true => {
+            let empty = Problem::new("the file is empty");
+            Err(empty.help("export or download it again"))
+        }
+        false => ModelProto::decode(bytes).map_err(failed),
+    }
+}
+
+/// `ai.onnx` is the long name of the empty domain.
+pub fn domain(name: &str) -> String {
+    match name {
+        "ai.onnx" => String::new(),
+        _ => name.to_owned(),
+    }
+}
+
+impl Facts {
+    pub fn new(message: &ModelProto) -> Self {
+        let ir_version = message.ir_version.unwrap_or(0);
+        let imports = message.opset_import.iter();
+        let mut opsets: BTreeMap<String, i64> = imports
+            .map(|import| (domain(&import.domain), import.version.unwrap_or(1)))
+            .collect();
+        if opsets.is_empty() && ir_version < IMPORTING_IR {
+            opsets.insert(String::new(), 1);
+        }
+        let producer = [&message.producer_name, &message.producer_version];
+        Facts {
+            ir_version,
+            opsets,
+            producer: producer.map(String::as_str).join(" ").trim().to_owned(),
+            documentation: message.doc_string.clone(),
+            outputs: Vec::new(),
+            operators: BTreeMap::new(),
+        }
+    }
+
+    /// Whether this compiler knows the versions.
+    pub fn check(&self) -> Result<(), Problem> {
+        let newer = |what: &str, found: i64, newest: i64| {
+            Problem::new(format!(
+                "the model is of {what} {found}; this version of onnx-embed knows up to {newest}"
+            ))
+            .help("update onnx-embed, or export the model for an older version")
+        };
+        if self.ir_version > NEWEST_IR {
+            return Err(newer("IR version", self.ir_version, NEWEST_IR));
+        }
+        if self.opsets.is_empty() {
+            return Err(Problem::new("the file does not say which opset it uses")
+                .help("it may be cut after its graph; export or download it again"));
+        }
+        match self.opsets.get("") {
+            Some(&opset) if opset > NEWEST_OPSET => Err(newer("opset", opset, NEWEST_OPSET)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IR version {}", self.ir_version)?;
+        for (domain, version) in &self.opsets {
+            let name = if domain.is_empty() { "ai.onnx" } else { domain };
+            write!(f, ", {name} {version}")?;
+        }
+        match self.producer.as_str() {
+            "" => Ok(()),
+            producer => write!(f, ", made by {producer}"),
+        }
+    }
+}

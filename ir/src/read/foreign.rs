@@ -1,0 +1,80 @@
+//! Recognises files that are no ONNX models.
+
+use crate::diagnostics::Problem;
+
+/// What the first bytes of other files are: where they stand, and what the file is and needs.
+const MARKS: &[(usize, &[u8], &str, &str)] = &[
+    (
+        0,
+        b"version https://git-lfs",
+        "the file is a Git LFS pointer, not the model",
+        "run `git lfs pull` to fetch the model itself",
+    ),
+    (
+        0,
+        b"PK\x03\x04",
+        "the file is a ZIP archive or a PyTorch checkpoint",
+        EXPORT,
+    ),
+    (0, b"\x80\x02", "the file is a Python pickle", EXPORT),
+    (0, b"\x89HDF", "the file is a Keras model in HDF5", EXPORT),
+    (0, b"GGUF", "the file is a GGUF model", EXPORT),
+    (4, b"TFL3", "the file is a TensorFlow Lite model", EXPORT),
+    (
+        4,
+        b"ORTM",
+        "the file is a model in ONNX Runtime's own format",
+        "use the .onnx file that it was made from",
+    ),
+    (
+        8,
+        b"{\"",
+        "the file holds weights in safetensors form, without a graph",
+        EXPORT,
+    ),
+    (0, b"\x1f\x8b", "the file is compressed", "unpack it first"),
+];
+
+const EXPORT: &str = "export the model to ONNX first";
+
+/// Why bytes are no model that could be decoded, as far as their beginning tells.
+pub fn recognise(bytes: &[u8]) -> Option<Problem> {
+    let marked = |row: &&(usize, &[u8], &str, &str)| {
+        let (start, mark) = (row.0, row.1);
+        bytes
+            .get(start..)
+            .is_some_and(|rest| rest.starts_with(mark))
+    };
+    if let Some((.., what, help)) = MARKS.iter().find(marked) {
+        return Some(Problem::new(*what).help(*help));
+    }
+    let start = bytes.get(..64.min(bytes.len())).unwrap_or_default();
+    let text = start.trim_ascii_start().to_ascii_lowercase();
+    if text.starts_with(b"<!doctype html") || text.starts_with(b"<html") {
+        let problem = Problem::new("the file is a web page, not the model");
+        return Some(problem.help("download the model itself; the link leads to a page about it"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_a_failed_download_is_recognised() {
+        let problem = recognise(b"\n<!doctype HTML><html>").unwrap();
+        assert_eq!(problem.to_string(), "the file is a web page, not the model");
+    }
+
+    #[test]
+    fn weights_without_a_graph_are_recognised() {
+        let problem = recognise(b"\x10\0\0\0\0\0\0\0{\"a\":{\"dtype\":").unwrap();
+        assert!(problem.to_string().contains("safetensors"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_model_is_not() {
+        assert_eq!(recognise(b"\x08\x08\x12\x07pytorch"), None);
+    }
+}

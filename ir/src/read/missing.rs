@@ -1,0 +1,135 @@
+//! What to say about files that are not there.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use crate::diagnostics::Problem;
+
+/// More names of files than this are not listed.
+const LISTED: usize = 5;
+
+/// A model file that is at none of these paths.
+pub fn no_file(paths: &[PathBuf]) -> Problem {
+    let Some(first) = paths.first() else {
+        return Problem::new("the path of the model is empty");
+    };
+    if let Some(folder) = paths.iter().find(|path| path.is_dir()) {
+        return Problem::new(format!("{} is a folder", shown(folder))).help(near_names(paths));
+    }
+    let paths_shown: Vec<String> = paths.iter().map(|path| shown(path)).collect();
+    let message = match first.exists() {
+        true => format!("{} is not a file", shown(first)),
+        false => format!("there is no file {}", paths_shown.join(" or ")),
+    };
+    Problem::new(message).help(near_names(paths))
+}
+
+/// Edit distance of two names.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row, vec![i + 1]).into_iter();
+        let mut corner = diagonal.next().unwrap_or(i);
+        for (above, right) in diagonal.zip(&b) {
+            let beside = row.last().copied().unwrap_or(i + 1);
+            let change = corner + usize::from(left != *right);
+            row.push(change.min(above + 1).min(beside + 1));
+            corner = above;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// The model files where one was looked for: those of nearly the same name, else the first few.
+fn near_names(paths: &[PathBuf]) -> String {
+    let folders = paths.iter().map(|path| match path.is_dir() {
+        true => path.as_path(),
+        false => folder(path),
+    });
+    let folders: Vec<&Path> = folders.filter(|folder| folder.is_dir()).collect();
+    let found: BTreeSet<String> = folders.iter().flat_map(|folder| models(folder)).collect();
+    let wanted = paths.first().and_then(|path| path.file_name());
+    let wanted = wanted.unwrap_or_default().to_string_lossy().to_lowercase();
+    let far = |name: &String| distance(&name.to_lowercase(), &wanted);
+    let limit = (wanted.chars().count() / 4).max(2);
+    let near = found.iter().filter(|name| far(name) <= limit);
+    if let Some(near) = near.min_by_key(|name| far(name)) {
+        return format!("did you mean `{near}`?");
+    }
+    let listed: Vec<String> = found
+        .iter()
+        .take(LISTED)
+        .map(|n| format!("`{n}`"))
+        .collect();
+    let more = match found.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match listed.is_empty() {
+        false => format!("the files there are {}{more}", listed.join(", ")),
+        true => match folders.first() {
+            Some(folder) => format!("there is no .onnx file in {}", shown(folder)),
+            None => "there is no such folder; the path is relative to the calling file, \
+                     then to the package's folder"
+                .to_owned(),
+        },
+    }
+}
+
+fn models(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".onnx")).collect()
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A path in backticks: without what leads back, and from here on where it begins here.
+pub fn shown(path: &Path) -> String {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        let normal = matches!(plain.components().next_back(), Some(Component::Normal(_)));
+        match part {
+            Component::ParentDir if normal => _ = plain.pop(),
+            Component::CurDir => {}
+            _ => plain.push(part),
+        }
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    format!("`{}`", plain.strip_prefix(here).unwrap_or(&plain).display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_counts_changes() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "ab"), 2);
+    }
+
+    #[test]
+    fn shown_paths_do_not_lead_back() {
+        assert_eq!(shown(Path::new("/a/./b/../../c/x.onnx")), "`/c/x.onnx`");
+        assert_eq!(shown(Path::new("../../x.onnx")), "`../../x.onnx`");
+    }
+
+    #[test]
+    fn a_misspelt_name_is_put_right() {
+        let path = PathBuf::from("../examples/mnist/Mnits.onnx");
+        assert_eq!(near_names(&[path]), "did you mean `mnist.onnx`?");
+    }
+
+    #[test]
+    fn other_names_are_listed() {
+        let path = PathBuf::from("../examples/mnist/resnet50.onnx");
+        assert_eq!(near_names(&[path]), "the files there are `mnist.onnx`");
+    }
+}

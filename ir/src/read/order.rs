@@ -1,0 +1,149 @@
+//! Nodes in an order that can be computed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::scope::Scope;
+use super::{DEEPEST, Reader};
+use crate::diagnostics::Problem;
+use crate::proto::{GraphProto, NodeProto};
+
+/// A cycle of more values than this is not written out.
+const LISTED: usize = 4;
+
+impl Reader<'_> {
+    /// Nodes in an order in which values are made before they are used; old files need not be.
+    /// Values that wait for each other are reported, and defined without a type.
+    pub(super) fn in_order<'n>(
+        &mut self,
+        nodes: &'n [NodeProto],
+        scope: &mut Scope,
+    ) -> Vec<&'n NodeProto> {
+        let makers = self.makers(nodes);
+        let mut waiting: Vec<usize> = Vec::new();
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        for (at, node) in nodes.iter().enumerate() {
+            let mut count = 0usize;
+            for name in reads(node, 0) {
+                if let Some(&maker) = makers.get(name)
+                    && let Some(users) = users.get_mut(maker)
+                {
+                    users.push(at);
+                    count += 1;
+                }
+            }
+            waiting.push(count);
+        }
+        let ready = waiting.iter().enumerate().filter(|(_, count)| **count == 0);
+        let mut ready: BTreeSet<usize> = ready.map(|(at, _)| at).collect();
+        let mut order = Vec::with_capacity(nodes.len());
+        while let Some(at) = ready.pop_first() {
+            order.extend(nodes.get(at));
+            for &user in users.get(at).into_iter().flatten() {
+                if let Some(count) = waiting.get_mut(user) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ready.insert(user);
+                    }
+                }
+            }
+        }
+        if order.len() < nodes.len() {
+            let left = nodes.iter().zip(&waiting);
+            let left: Vec<&NodeProto> =
+                left.filter(|held| *held.1 > 0).map(|held| held.0).collect();
+            self.diagnostics.push(cycle(&left));
+            left.iter().for_each(|node| self.poison(node, scope));
+        }
+        order
+    }
+
+    /// Which node makes each value.
+    fn makers<'n>(&mut self, nodes: &'n [NodeProto]) -> BTreeMap<&'n str, usize> {
+        let mut makers = BTreeMap::new();
+        for (at, node) in nodes.iter().enumerate() {
+            for name in node.output.iter().filter(|name| !name.is_empty()) {
+                if makers.insert(name.as_str(), at).is_some() {
+                    let problem = Problem::new(format!("two nodes make the value `{name}`"));
+                    self.diagnostics
+                        .push(problem.help("the file is inconsistent; export the model again"));
+                }
+            }
+        }
+        makers
+    }
+}
+
+/// The cycle that nodes waiting for each other have.
+fn cycle(left: &[&NodeProto]) -> Problem {
+    let outputs = left.iter().enumerate();
+    let outputs = outputs.flat_map(|(at, node)| node.output.iter().map(move |name| (name, at)));
+    let makers: BTreeMap<&str, usize> = outputs.map(|(name, at)| (name.as_str(), at)).collect();
+    // Whoever is left waits for a value that somebody left makes.
+    let needed = |at: usize| {
+        let mut reads = left
+            .get(at)
+            .map(|node| reads(node, 0))
+            .into_iter()
+            .flatten();
+        reads.find_map(|name| Some((*makers.get(name)?, name)))
+    };
+    let mut path: Vec<(usize, &str)> = Vec::new();
+    let mut places = BTreeMap::new();
+    let mut next = needed(0);
+    while let Some((maker, name)) = next {
+        if let Some(&start) = places.get(&maker) {
+            path.drain(..start);
+            break;
+        }
+        places.insert(maker, path.len());
+        path.push((maker, name));
+        next = needed(maker);
+    }
+    let names: Vec<&str> = path.iter().map(|held| held.1).collect();
+    let listed = match names.as_slice() {
+        [only] => format!("`{only}` is made from itself"),
+        names if names.len() <= LISTED => {
+            let after = names.iter().cycle().skip(1);
+            let pairs = names.iter().zip(after);
+            let pairs = pairs.map(|(name, needed)| format!("`{name}` needs `{needed}`"));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+        names => {
+            let first = names.first().copied().unwrap_or_default();
+            format!("`{first}` needs itself through {} nodes", names.len())
+        }
+    };
+    Problem::new(format!("the graph has a cycle: {listed}"))
+        .help("the file is inconsistent; export the model again")
+}
+
+/// Names from outside that a node and the graphs in its attributes read.
+fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
+    let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
+    if depth < DEEPEST {
+        for graph in node.attribute.iter().filter_map(|held| held.g.as_deref()) {
+            let own = own(graph);
+            let inner = graph.node.iter().flat_map(|node| reads(node, depth + 1));
+            let outputs = graph.output.iter().map(|output| output.name.as_str());
+            names.extend(inner.chain(outputs).filter(|name| !own.contains(name)));
+        }
+    }
+    names
+}
+
+/// Names that a graph gives to values of its own.
+fn own(graph: &GraphProto) -> BTreeSet<&str> {
+    let inputs = graph.input.iter().map(|input| input.name.as_str());
+    let constants = graph.initializer.iter().map(|held| held.name.as_str());
+    let sparse = graph
+        .sparse_initializer
+        .iter()
+        .filter_map(|held| held.values.as_ref());
+    let sparse = sparse.map(|values| values.name.as_str());
+    let made = graph
+        .node
+        .iter()
+        .flat_map(|node| &node.output)
+        .map(String::as_str);
+    inputs.chain(constants).chain(sparse).chain(made).collect()
+}

@@ -1,0 +1,93 @@
+//! Sparse constants, made dense.
+
+use super::Files;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::proto::SparseTensorProto;
+use crate::types::{Known, Shape};
+
+/// Sparse constants are made dense while compiling up to this many elements.
+const LARGEST: usize = 1 << 16;
+
+impl Files {
+    /// A sparse constant, made dense.
+    pub fn sparse(&self, sparse: &SparseTensorProto) -> Result<(DType, Shape, Known), Problem> {
+        let name = sparse.values.as_ref().map(|values| values.name.as_str());
+        let name = name.unwrap_or_default();
+        let damaged = || {
+            Problem::new(format!(
+                "the sparse constant `{name}` has values, indices and sizes that do not fit together"
+            ))
+            .help("the file is inconsistent; export the model again")
+        };
+        let values = self.weight(sparse.values.as_ref().ok_or_else(damaged)?)?;
+        let indices = self.weight(sparse.indices.as_ref().ok_or_else(damaged)?)?;
+        let sizes = sparse.dims.iter().map(|&size| usize::try_from(size).ok());
+        let sizes: Vec<usize> = sizes.collect::<Option<_>>().ok_or_else(damaged)?;
+        let count = sizes
+            .iter()
+            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        let small = |count: Option<usize>| count.filter(|&count| count <= LARGEST);
+        let large = || {
+            Problem::new(format!(
+                "the sparse constant `{name}` has more than {LARGEST} elements"
+            ))
+            .help("save the model with a dense initializer")
+        };
+        let unsupported = || {
+            let dtype = values.dtype;
+            Problem::new(format!(
+                "the sparse constant `{name}` is of type {dtype}, which is not supported"
+            ))
+            .help("save the model with a dense initializer")
+        };
+        let count = small(count).ok_or_else(large)?;
+        small(values.count())
+            .and(small(indices.count()))
+            .ok_or_else(large)?;
+        let numbers = indices.elements().and_then(|known| known.numbers());
+        let numbers = numbers.ok_or_else(damaged)?;
+        let positions: Option<Vec<usize>> = match indices.sizes.get(1) {
+            None => numbers.iter().map(|&at| usize::try_from(at).ok()).collect(),
+            Some(0) => None,
+            Some(&rank) if rank != sizes.len() => None,
+            Some(&rank) => numbers
+                .chunks_exact(rank)
+                .map(|row| flat(row, &sizes))
+                .collect(),
+        };
+        let positions = positions.ok_or_else(damaged)?;
+        let dense = match values.elements().ok_or_else(unsupported)? {
+            Known::Ints(values) => spread(&positions, values, count, Dim::from(0)).map(Known::Ints),
+            Known::Floats(values) => spread(&positions, values, count, 0.0).map(Known::Floats),
+            Known::Bools(values) => spread(&positions, values, count, false).map(Known::Bools),
+            Known::Strings(_) => None,
+        };
+        let shape = sparse.dims.iter().map(|&size| Dim::from(size)).collect();
+        Ok((values.dtype, shape, dense.ok_or_else(damaged)?))
+    }
+}
+
+/// The position of a row of coordinates.
+fn flat(coordinates: &[i64], sizes: &[usize]) -> Option<usize> {
+    let mut pairs = coordinates.iter().zip(sizes);
+    pairs.try_fold(0usize, |at, (&coordinate, &size)| {
+        let coordinate = usize::try_from(coordinate)
+            .ok()
+            .filter(|&held| held < size)?;
+        at.checked_mul(size)?.checked_add(coordinate)
+    })
+}
+
+/// `None` when there is not one position for each value, or one is outside.
+fn spread<T: Clone>(positions: &[usize], values: Vec<T>, count: usize, zero: T) -> Option<Vec<T>> {
+    let mut dense = vec![zero; count];
+    if positions.len() != values.len() {
+        return None;
+    }
+    for (&at, value) in positions.iter().zip(values) {
+        *dense.get_mut(at)? = value;
+    }
+    Some(dense)
+}
