@@ -1,7 +1,9 @@
 //! The grammar of `onnx_model!`.
 
+use std::collections::BTreeMap;
+
 use onnx_embed_ir::options::{Options, Size, Weights};
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -15,15 +17,27 @@ pub struct Arguments {
     pub name: Ident,
     pub path: LitStr,
     pub options: Options,
+    /// Where each name in `dims(..)` and `inputs(..)` stands.
+    pub keys: BTreeMap<String, Span>,
     /// The path of the run-time crate.
     pub runtime: Path,
+}
+
+/// The name of the item in arguments that cannot be parsed.
+pub fn name(input: TokenStream) -> Ident {
+    let mut tokens = input.into_iter();
+    let found = tokens.find(|token| matches!(token, TokenTree::Ident(word) if word == "struct"));
+    match (found, tokens.next()) {
+        (Some(_), Some(TokenTree::Ident(name))) => name,
+        _ => Ident::new("Model", Span::call_site()),
+    }
 }
 
 /// One option of `#[onnx(..)]`.
 enum Choice {
     Weights(Weights),
-    Dims(Vec<(String, i64)>),
-    Inputs(Vec<(String, Vec<Size>)>),
+    Dims(Vec<(Key, i64)>),
+    Inputs(Vec<(Key, Vec<Size>)>),
     Runtime(Path),
 }
 
@@ -35,6 +49,7 @@ impl Parse for Arguments {
             name: Ident::new("Model", Span::call_site()),
             path: LitStr::new("", Span::call_site()),
             options: Options::default(),
+            keys: BTreeMap::new(),
             runtime: syn::parse_quote!(::onnx_embed),
         };
         for attribute in input.call(Attribute::parse_outer)? {
@@ -53,7 +68,11 @@ impl Parse for Arguments {
                 )
             })?;
             arguments.name = input.parse()?;
-            input.parse::<Token![=]>()?;
+            let equals = input.parse::<Token![=]>();
+            equals.map_err(|error| {
+                let message = "expected the model's path, as in `struct Name = \"model.onnx\";`";
+                syn::Error::new(error.span(), message)
+            })?;
         }
         arguments.path = input.parse()?;
         input.parse::<Option<Token![;]>>()?;
@@ -73,11 +92,30 @@ impl Arguments {
         for choice in choices {
             match choice {
                 Choice::Weights(weights) => self.options.weights = weights,
-                Choice::Dims(dims) => self.options.dims.extend(dims),
-                Choice::Inputs(inputs) => self.options.inputs.extend(inputs),
+                Choice::Dims(dims) => {
+                    for (key, size) in dims {
+                        let held = self.options.dims.insert(key.name.clone(), size);
+                        self.note(key, held.is_some())?;
+                    }
+                }
+                Choice::Inputs(inputs) => {
+                    for (key, sizes) in inputs {
+                        let held = self.options.inputs.insert(key.name.clone(), sizes);
+                        self.note(key, held.is_some())?;
+                    }
+                }
                 Choice::Runtime(path) => self.runtime = path,
             }
         }
+        Ok(())
+    }
+
+    fn note(&mut self, key: Key, again: bool) -> syn::Result<()> {
+        if again {
+            let message = format!("`{}` is given twice", key.name);
+            return Err(syn::Error::new(key.span, message));
+        }
+        self.keys.insert(key.name, key.span);
         Ok(())
     }
 }
@@ -104,7 +142,7 @@ impl Parse for Choice {
             }
             "dims" => {
                 let dims = entries(input, |input| {
-                    let name = key(input)?;
+                    let name: Key = input.parse()?;
                     input.parse::<Token![=]>()?;
                     Ok((name, number(input)?))
                 })?;
@@ -112,7 +150,7 @@ impl Parse for Choice {
             }
             "inputs" => {
                 let inputs = entries(input, |input| {
-                    let name = key(input)?;
+                    let name: Key = input.parse()?;
                     input.parse::<Token![:]>()?;
                     let sizes;
                     bracketed!(sizes in input);
@@ -131,6 +169,23 @@ impl Parse for Choice {
     }
 }
 
+/// A name of the file: an identifier, or a string where it is none.
+struct Key {
+    name: String,
+    span: Span,
+}
+
+impl Parse for Key {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let span = input.span();
+        let name = match input.peek(LitStr) {
+            true => input.parse::<LitStr>()?.value(),
+            false => input.call(Ident::parse_any)?.unraw().to_string(),
+        };
+        Ok(Key { name, span })
+    }
+}
+
 /// One size: a number or a name.
 struct Extent(Size);
 
@@ -138,7 +193,7 @@ impl Parse for Extent {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         match input.peek(LitInt) {
             true => number(input).map(|number| Extent(Size::Fixed(number))),
-            false => key(input).map(|name| Extent(Size::Named(name))),
+            false => Ok(Extent(Size::Named(input.parse::<Key>()?.name))),
         }
     }
 }
@@ -153,17 +208,11 @@ fn entries<T>(
     Ok(entries.into_iter().collect())
 }
 
-/// A name of the file: an identifier, or a string where it is none.
-fn key(input: ParseStream<'_>) -> syn::Result<String> {
-    match input.peek(LitStr) {
-        true => Ok(input.parse::<LitStr>()?.value()),
-        false => Ok(input.call(Ident::parse_any)?.to_string()),
-    }
-}
-
 fn number(input: ParseStream<'_>) -> syn::Result<i64> {
-    let literal: LitInt = input.parse()?;
+    let wrong =
+        |span| syn::Error::new(span, "expected a size: a whole number from 0 to 4294967295");
+    let span = input.span();
+    let literal: LitInt = input.parse().map_err(|_| wrong(span))?;
     let size = literal.base10_parse::<u32>();
-    let wrong = |_| syn::Error::new(literal.span(), "expected a size that is not negative");
-    size.map(i64::from).map_err(wrong)
+    size.map(i64::from).map_err(|_| wrong(span))
 }

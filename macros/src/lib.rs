@@ -6,9 +6,10 @@ mod argument;
 mod path;
 
 use argument::Arguments;
+use onnx_embed_ir::diagnostics::Diagnostics;
 use onnx_embed_ir::emit::Item;
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// Compiles an ONNX model into a typed Burn module.
 ///
@@ -31,19 +32,36 @@ use quote::{ToTokens, quote, quote_spanned};
 /// - `crate = path` names the run-time crate where it is re-exported.
 #[proc_macro]
 pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let arguments = match syn::parse::<Arguments>(input) {
-        Ok(arguments) => arguments,
-        Err(error) => return error.into_compile_error().into(),
+    let input = TokenStream::from(input);
+    let expanded = match syn::parse2::<Arguments>(input.clone()) {
+        Ok(arguments) => expand(&arguments),
+        Err(error) => {
+            let name = argument::name(input);
+            failed(&quote!(pub), &name, error.span(), &error.to_string())
+        }
     };
-    expand(&arguments).into()
+    expanded.into()
 }
 
 fn expand(arguments: &Arguments) -> TokenStream {
     let written = arguments.path.value();
-    let file = match path::resolve(&written, arguments.path.span()) {
-        Ok(file) => file,
-        Err(message) => return failed(arguments, &message),
-    };
+    compile(arguments, &written).unwrap_or_else(|diagnostics| {
+        let visibility = arguments.visibility.to_token_stream();
+        let choice = diagnostics
+            .choice()
+            .and_then(|name| arguments.keys.get(name));
+        let span = choice.copied().unwrap_or_else(|| arguments.path.span());
+        failed(
+            &visibility,
+            &arguments.name,
+            span,
+            &diagnostics.report(&written),
+        )
+    })
+}
+
+fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnostics> {
+    let file = path::resolve(written, arguments.path.span())?;
     let attributes = &arguments.attributes;
     let item = Item {
         attributes: quote!(#(#attributes)*),
@@ -52,52 +70,22 @@ fn expand(arguments: &Arguments) -> TokenStream {
         runtime: arguments.runtime.to_token_stream(),
         file: onnx_embed_ir::read::display_name(&file),
     };
-    match onnx_embed_ir::compile(&file, &item, &arguments.options) {
-        Ok(tokens) => tokens,
-        Err(diagnostics) => failed(arguments, &diagnostics.report(&written)),
-    }
+    onnx_embed_ir::compile(&file, &item, &arguments.options)
 }
 
-/// The error, and items of the expected names so that it stays the only one.
-fn failed(arguments: &Arguments, message: &str) -> TokenStream {
-    let span: Span = arguments.path.span();
+/// The error as the only one: rustc says nothing about what is done with the names.
+fn failed(visibility: &TokenStream, name: &Ident, span: Span, message: &str) -> TokenStream {
+    let input = format_ident!("{name}Input");
+    let output = format_ident!("{name}Output");
+    // An array whose length is an error, as a trait's associated type, is a type of which rustc
+    // knows nothing but that the error was reported.
     let error = quote_spanned!(span => ::core::compile_error! { #message });
-    let (name, visibility, runtime) = (&arguments.name, &arguments.visibility, &arguments.runtime);
-    let input = quote::format_ident!("{name}Input");
-    let output = quote::format_ident!("{name}Output");
     quote! {
-        #error
-
-        #[derive(Clone, Debug)]
-        #visibility struct #name;
-        #[derive(Clone, Debug)]
-        #visibility struct #input;
-        #[derive(Clone, Debug)]
-        #visibility struct #output;
-
-        #[allow(unused_variables, dead_code)]
-        impl #name {
-            pub fn new(device: &#runtime::Device) -> Self {
-                Self
-            }
-
-            pub fn from_file(
-                path: impl ::core::convert::AsRef<::std::path::Path>,
-                device: &#runtime::Device,
-            ) -> ::core::result::Result<Self, #runtime::Error> {
-                ::core::result::Result::Ok(Self)
-            }
-
-            pub fn from_bytes<T: ?Sized>(
-                bytes: &T,
-                device: &#runtime::Device,
-            ) -> ::core::result::Result<Self, #runtime::Error> {
-                ::core::result::Result::Ok(Self)
-            }
-
-            pub fn forward<I, O>(&self, input: I) -> O {
-                ::core::panic!("the model did not compile")
-            }
-        }
+        #[allow(dead_code, missing_docs)]
+        #visibility type #name = <[(); #error] as ::core::ops::Deref>::Target;
+        #[allow(dead_code, missing_docs)]
+        #visibility type #input = #name;
+        #[allow(dead_code, missing_docs)]
+        #visibility type #output = #name;
     }
 }
