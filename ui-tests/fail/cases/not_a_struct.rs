@@ -1,0 +1,7 @@
+use onnx_embed_fail_tests::{Device, Tensor, onnx_model};
+
+onnx_model!(pub enum Perceptron = "../../models/perceptron.onnx";);
+
+fn main() {
+    Model::new(&Device).forward(Tensor::<2>).sum();
+}

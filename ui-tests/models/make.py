@@ -1,0 +1,272 @@
+"""Writes the models of the user-interface tests beside this file.
+
+Requires the `onnx` and `numpy` packages: `python ui-tests/models/make.py`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper, parser
+
+HERE = Path(__file__).parent
+HEADER = '<ir_version: 10, opset_import: [{}], producer_name: "make.py">\n'
+
+
+def write(name, data):
+    path = HERE / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+
+
+def save(name, model, change=None):
+    if isinstance(model, str):
+        imports = '"": 21, "com.acme": 1' if "com.acme" in model else '"": 21'
+        model = parser.parse_model(HEADER.format(imports) + model)
+    if change:
+        change(model)
+    write(f"{name}.onnx", model.SerializeToString())
+    return model
+
+
+def raw(name, values, dtype=np.float32):
+    return numpy_helper.from_array(np.array(values, dtype), name)
+
+
+def perceptron(bias):
+    """Its weights stand in `raw_data`, as exporters write them."""
+    nodes = [
+        helper.make_node("Gemm", ["x", "hidden.weight", "hidden.bias"], ["h"], "hidden"),
+        helper.make_node("Relu", ["h"], ["r"], "activation"),
+        helper.make_node("Gemm", ["r", "head.weight", "head.bias"], ["y"], "head"),
+    ]
+    weights = [
+        raw("hidden.weight", [[1, -1, 0, 2], [0, 1, 1, 0], [2, 0, -1, 1]]),
+        raw("hidden.bias", bias),
+        raw("head.weight", [[1, 0], [0, 1], [1, 1], [-1, 2]]),
+        raw("head.bias", [0.5, -0.5]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 2])
+    graph = helper.make_graph(nodes, "perceptron", [x], [y], weights)
+    imports = [helper.make_opsetid("", 21)]
+    return helper.make_model(
+        graph, ir_version=10, opset_imports=imports, producer_name="make.py"
+    )
+
+
+def external(model, location, **place):
+    """Moves the first initializer's values out of the file."""
+    tensor = model.graph.initializer[0]
+    values = numpy_helper.to_array(tensor).tobytes()
+    for field in ["raw_data", "float_data"]:
+        tensor.ClearField(field)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in dict(location=location, **place).items():
+        tensor.external_data.add(key=key, value=str(value))
+    return values
+
+
+def models_that_compile():
+    model = save("perceptron", perceptron([0, 1, 0, -1]))
+    save("../fail/cases/near/digits", model)
+    save("perceptron_other_weights", perceptron([5, 5, 5, 5]))
+    write("perceptron_cut.onnx", model.SerializeToString()[:-9])
+    model.graph.node[1].op_type = "Tanh"
+    save("perceptron_other_graph", model)
+    save(
+        "pair",
+        """
+        pair (float[batch, 3] a, float[batch, 3] b) => (float[batch, 3] total, float[batch, 3] difference) {
+            total = Add (a, b)
+            difference = Sub (a, b)
+        }
+        """,
+    )
+    save(
+        "names",
+        """
+        names (float[2] "type", float[2] "input.1", float[2] "1", float[2] "Input_1")
+            => (float[2] "self", float[2] "/out/Add", float[2] "résultat")
+            <float[2] "fn" = {10, 20}>
+        {
+            "a b" = Add ("type", "fn")
+            "self" = Add ("a b", "input.1")
+            "/out/Add" = Add ("1", "Input_1")
+            "résultat" = Mul ("self", "/out/Add")
+        }
+        """,
+    )
+    save(
+        "listed_initializer",
+        """
+        listed (float[2] x, float[2] bias) => (float[2] y) <float[2] bias = {1, 2}> { y = Add (x, bias) }
+        """,
+    )
+    save(
+        "passed_on",
+        """
+        passed (float[n] x, int64[2] k) => (float[n] x, int64[2] same, float[2] constant, float[n] y)
+            <float[2] constant = {1, 2}>
+        {
+            y = Relu (x)
+            same = Identity (k)
+        }
+        """,
+    )
+    save(
+        "no_inputs",
+        """
+        alone () => (float[2] y) <float[2] a = {1, 2}, float[2] b = {3, 4}> { y = Mul (a, b) }
+        """,
+    )
+    save(
+        "scalars",
+        """
+        scalars (float x, int64 k) => (float y, int64 j) { y = Add (x, x) j = Mul (k, k) }
+        """,
+    )
+    save(
+        "functions",
+        """
+        main (float[batch, 2] x) => (float[batch, 2] y, float[batch, 2] z)
+            <float[2, 2] w = {1, 2, 3, 4}, float[2] bias = {10, 20}>
+        {
+            y = com.acme.Dense <scale = 3.0> (x, w, bias)
+            z = com.acme.Dense (x, w)
+        }
+        <domain: "com.acme", opset_import: ["": 21]>
+        Dense <scale: float = 2.0> (v, matrix, offset) => (out) {
+            out = Gemm <alpha: float = @scale> (v, matrix, offset)
+        }
+        """,
+    )
+    save("encodings", encodings())
+    save("sparse", sparse())
+    save(
+        "open_rank",
+        """
+        open (float[] x) => (float[] y) { y = Relu (x) }
+        """,
+    )
+    save("rebuild_before", "rebuild (float[n] x) => (float[n] y) { y = Relu (x) }")
+    save("rebuild_after", "rebuild (float[n] x) => (float[n] y) { y = Neg (x) }")
+    model = perceptron([0, 1, 0, -1])
+    values = external(model, "weights/perceptron.bin", offset=4, length=48)
+    write("weights/perceptron.bin", b"\0\0\0\0" + values)
+    save("external", model)
+
+
+def encodings():
+    """One constant in each field that can hold numbers."""
+    def held(name, kind, values):
+        return helper.make_tensor(name, kind, [len(values)], values)
+
+    weights = [
+        held("float_data", TensorProto.FLOAT, [1.5, -2.0]),
+        held("double_data", TensorProto.DOUBLE, [1.5, -2.0]),
+        held("int64_data", TensorProto.INT64, [-3, 1 << 40]),
+        held("uint64_data", TensorProto.UINT64, [3, 1 << 40]),
+        held("int32", TensorProto.INT32, [-3, 4]),
+        held("int8", TensorProto.INT8, [-3, 4]),
+        held("uint8", TensorProto.UINT8, [200, 4]),
+        held("bool", TensorProto.BOOL, [True, False]),
+        held("float16", TensorProto.FLOAT16, [1.5, -2.0]),
+        held("bfloat16", TensorProto.BFLOAT16, [1.5, -2.0]),
+    ]
+    assert all(not held.raw_data for held in weights)
+    outputs = [helper.make_tensor_value_info(f"{held.name}_out", held.data_type, [2]) for held in weights]
+    nodes = [helper.make_node("Identity", [held.name], [f"{held.name}_out"]) for held in weights]
+    graph = helper.make_graph(nodes, "encodings", [], outputs, weights)
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def sparse():
+    values = raw("flat", [5, 7])
+    flat = helper.make_sparse_tensor(values, raw("", [1, 4], np.int64), [2, 3])
+    rows = helper.make_sparse_tensor(raw("rows", [9]), raw("", [[1, 2]], np.int64), [2, 3])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])
+    nodes = [helper.make_node("Sum", ["x", "flat", "rows"], ["y"])]
+    graph = helper.make_graph(nodes, "sparse", [x], [y], sparse_initializer=[flat, rows])
+    return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def files_that_are_no_models():
+    write("empty.onnx", b"")
+    write("page.onnx", b"<!DOCTYPE html><html><body>404: not found</body></html>\n")
+    write("notes.onnx", b"The model is on the other machine.\n")
+    write("checkpoint.onnx", b"PK\x03\x04\x00\x00\x08\x08\x00\x00archive/data.pkl")
+    write(
+        "pointer.onnx",
+        b"version https://git-lfs.github.com/spec/v1\n"
+        b"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\n"
+        b"size 97446034\n",
+    )
+
+
+def models_that_fail():
+    nodes = "\n".join(f"[frob_{at}] x{at + 1} = Frobnicate (x{at})" for at in range(24))
+    save(
+        "unsupported",
+        f"""
+        unsupported (float[n] x0) => (float[n] y) {{
+            {nodes}
+            [first] a = Convv (x24)
+            [second] b = com.acme.Blend (a, x0)
+            [third] y = com.microsoft.Unheard (b)
+        }}
+        """,
+    )
+    save(
+        "attribute_value",
+        """
+        value (float[1, 1, 8, 8] x) => (float[1, 1, 8, 8] y) <float[1, 1, 3, 3] w = {1,1,1,1,1,1,1,1,1}> {
+            [conv] y = Conv <auto_pad = "SAME", kernel_shape = [3, 3]> (x, w)
+        }
+        """,
+    )
+    save("attribute_unknown", "unknown (float[n] x) => (float[n] y) { [act] y = Relu <alpha = 0.5> (x) }")
+    save("cycle", "cycle (float[n] x) => (float[n] y) { y = Add (x, z) z = Relu (y) }")
+    save("self_loop", "loop (float[n] x) => (float[n] y) { y = Add (x, y) }")
+    save("two_makers", "two (float[n] x) => (float[n] y) { y = Relu (x) y = Neg (x) }")
+    save(
+        "function_attribute",
+        """
+        main (float[n] x) => (float[n] y) { [call] y = com.acme.Scale <factr = 3.0> (x) }
+        <domain: "com.acme", opset_import: ["": 21]>
+        Scale <factor: float = 2.0> (v) => (out) {
+            k = Constant <value_float: float = @factor> ()
+            out = Mul (v, k)
+        }
+        """,
+    )
+    save("no_output", "missing (float[n] x) => (float[n] y) { z = Relu (x) }")
+    save("no_input", "missing (float[n] x) => (float[n] y) { [add] y = Add (x, bias) }")
+    save("types", "types (float[n] x, int64[n] k) => (float[n] y) { [add] y = Add (x, k) }")
+    save("shapes", "shapes (float[2] x, float[3] k) => (float[2] y) { [add] y = Add (x, k) }")
+    model = perceptron([0, 1, 0, -1])
+    model.opset_import[0].version = 99
+    save("opset_99", model)
+    del model.opset_import[:]
+    save("opset_absent", model)
+    model = perceptron([0, 1, 0, -1])
+    model.ir_version = 99
+    save("ir_99", model)
+    for name, location, place in [
+        ("external_missing", "weights/absent.bin", {}),
+        ("external_outside", "../Cargo.toml", {}),
+        ("external_short", "weights/perceptron.bin", dict(offset=4, length=480)),
+    ]:
+        model = perceptron([0, 1, 0, -1])
+        external(model, location, **place)
+        save(name, model)
+    model = perceptron([0, 1, 0, -1])
+    model.graph.initializer[1].raw_data = b"\0" * 9
+    save("weight_short", model)
+
+
+if __name__ == "__main__":
+    models_that_compile()
+    files_that_are_no_models()
+    models_that_fail()
