@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
 use super::name;
@@ -14,6 +14,8 @@ pub struct Layer {
     pub fields: Vec<Field>,
     /// The path of the module that the struct stands for.
     path: Vec<String>,
+    /// Whether fields are called after what they are, so that blocks of equal code are equal.
+    plain: bool,
     taken: BTreeSet<String>,
     constants: BTreeMap<ValueId, String>,
 }
@@ -43,6 +45,14 @@ impl Layer {
         }
     }
 
+    /// The struct of a stretch of a graph that knows no modules.
+    pub fn plain() -> Self {
+        Layer {
+            plain: true,
+            ..Layer::default()
+        }
+    }
+
     /// Whether the struct stands for just this module.
     pub fn is_at(&self, path: &[String]) -> bool {
         self.path == path
@@ -57,13 +67,32 @@ impl Layer {
             let rest = parts.get(at..).unwrap_or_default();
             rest.len() > self.path.len() && rest.iter().zip(&self.path).all(|(a, b)| a == b)
         });
-        match starts.filter(|_| !self.path.is_empty()) {
-            Some(at) => parts
-                .get(at + self.path.len()..)
-                .unwrap_or_default()
-                .join("."),
-            None => name.to_owned(),
+        let Some(at) = starts.filter(|_| !self.path.is_empty()) else {
+            return name.to_owned();
+        };
+        let rest = parts
+            .get(at + self.path.len()..)
+            .unwrap_or_default()
+            .join(".");
+        // A number alone is no name: `0` of `features` is `features0`.
+        let word = self.path.iter().rev().find(|part| !is_number(part));
+        match word.filter(|_| rest.starts_with(|first: char| first.is_ascii_digit())) {
+            Some(word) => format!("{word}{rest}"),
+            None => rest,
         }
+    }
+
+    /// The module that the struct stands for, as the file writes it.
+    pub fn module(&self) -> Option<String> {
+        (!self.path.is_empty()).then(|| self.path.join("."))
+    }
+
+    /// Puts the fields in the order in which code uses them.
+    pub fn order(&mut self, code: &TokenStream) {
+        let mut places = BTreeMap::new();
+        note_fields(code, &mut places);
+        let place = |field: &Field| places.get(&field.name).copied().unwrap_or(usize::MAX);
+        self.fields.sort_by_key(place);
     }
 
     /// The fields as they stand in the struct.
@@ -86,7 +115,10 @@ impl Layer {
 
     /// Adds a field named after `hint` and returns its name.
     pub fn field(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> String {
-        let wanted = name::snake(&self.relative(hint));
+        let wanted = match self.plain {
+            true => name::snake(&kind(&ty)),
+            false => name::snake(&self.relative(hint)),
+        };
         let mut name = wanted.clone();
         let mut count = 1usize;
         while !self.taken.insert(name.clone()) {
@@ -121,5 +153,50 @@ impl Layer {
         };
         let name = format_ident!("{name}");
         quote!(self.#name)
+    }
+}
+
+/// What a field of this type may be called: `linear` for `layers::Linear`.
+fn kind(ty: &TokenStream) -> String {
+    let words = ty.clone().into_iter().filter_map(|token| match token {
+        TokenTree::Ident(ident) => Some(ident.to_string()),
+        _ => None,
+    });
+    let words: Vec<String> = words.collect();
+    match words
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
+        ["Param", ..] => "weight".to_owned(),
+        ["Tensor" | "Array", ..] => "constant".to_owned(),
+        ["layers", layer, ..] => (*layer).to_owned(),
+        [first, ..] => (*first).to_owned(),
+        [] => "part".to_owned(),
+    }
+}
+
+fn is_number(part: &str) -> bool {
+    part.chars().all(|digit| digit.is_ascii_digit())
+}
+
+/// The places at which `self.field` first occurs.
+fn note_fields(code: &TokenStream, places: &mut BTreeMap<String, usize>) {
+    let mut before = [String::new(), String::new()];
+    for token in code.clone() {
+        if let TokenTree::Group(group) = &token {
+            note_fields(&group.stream(), places);
+        }
+        let text = match &token {
+            TokenTree::Group(_) => String::new(),
+            other => other.to_string(),
+        };
+        if before == ["self", "."] {
+            let next = places.len();
+            places.entry(text.clone()).or_insert(next);
+        }
+        let [_, last] = before;
+        before = [last, text];
     }
 }

@@ -97,6 +97,7 @@ pub fn module(
     let uses = uses(item, &inputs, &outputs);
     let attributes = &item.attributes;
     let documentation = documentation(model, item);
+    root.order(&forward);
     let fields = root.declarations();
     let loads = root.loads();
     let table = weights::table(&mut cx, &model.files);

@@ -101,7 +101,10 @@ fn draft(
             }
             Item::Group(group) => {
                 let (inputs, outputs) = interface(&group, uses, results, cx);
-                let mut inner = Layer::within(&group.path);
+                let mut inner = match group.numbered {
+                    true => Layer::plain(),
+                    false => Layer::within(&group.path),
+                };
                 let (field, type_name) = (group.field(), group.type_name());
                 let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
                 lines.push(Line::Part(Box::new(Draft {
@@ -273,6 +276,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
             #tokens
         }
     };
+    part.layer.order(&body.tokens);
     let (ty, load) = cx
         .structs
         .instance(&part.field, &part.type_name, &part.layer, forward);

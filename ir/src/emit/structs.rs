@@ -22,8 +22,17 @@ struct Structure {
     name: proc_macro2::Ident,
     declaration: TokenStream,
     forward: TokenStream,
-    loads: Vec<TokenStream>,
+    /// The loading functions: for which module, under which name, with which fields.
+    loads: Vec<Load>,
     load_names: Unique,
+}
+
+#[derive(Debug)]
+struct Load {
+    module: String,
+    name: proc_macro2::Ident,
+    weights: TokenStream,
+    fields: TokenStream,
 }
 
 impl Structs {
@@ -69,10 +78,11 @@ impl Structs {
             true => quote!(_weights),
             false => quote!(weights),
         };
-        structure.loads.push(quote! {
-            fn #load(#weights: &Weights<'_>) -> Self {
-                Self { #loads }
-            }
+        structure.loads.push(Load {
+            module: layer.module().unwrap_or_else(|| field.to_owned()),
+            name: load.clone(),
+            weights,
+            fields: loads,
         });
         (quote!(#name), quote!(#name::#load(weights)))
     }
@@ -87,8 +97,32 @@ impl Structs {
 impl Structure {
     fn item(self) -> TokenStream {
         let (name, declaration, forward) = (self.name, self.declaration, self.forward);
-        let loads = self.loads;
+        let modules: Vec<String> = self
+            .loads
+            .iter()
+            .map(|load| format!("`{}`", load.module))
+            .collect();
+        let doc = match modules.as_slice() {
+            [first, second, rest @ ..] if rest.len() > 4 => {
+                format!(" {first}, {second} and {} more of the model.", rest.len())
+            }
+            _ => format!(" {} of the model.", modules.join(", ")),
+        };
+        let loads = self.loads.into_iter().map(|load| {
+            let Load {
+                name,
+                weights,
+                fields,
+                ..
+            } = load;
+            quote! {
+                fn #name(#weights: &Weights<'_>) -> Self {
+                    Self { #fields }
+                }
+            }
+        });
         quote! {
+            #[doc = #doc]
             #[derive(Module, Debug)]
             struct #name {
                 #declaration

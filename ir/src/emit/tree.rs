@@ -14,6 +14,8 @@ pub enum Item<'n> {
 pub struct Group<'n> {
     /// The module's path, or `block` and a number where the file knows no modules.
     pub path: Vec<String>,
+    /// Whether the file knows no module of this stretch.
+    pub numbered: bool,
     pub items: Vec<Item<'n>>,
 }
 
@@ -70,6 +72,7 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
             Some(_) if length == nodes.len() => return self::items(nodes, depth + 1),
             Some(_) if length >= FEWEST => items.push(Item::Group(Group {
                 path: first.origin.iter().take(depth + 1).cloned().collect(),
+                numbered: false,
                 items: self::items(run, depth + 1),
             })),
             _ => items.extend(run.iter().map(|node| Item::Node(node))),
@@ -101,6 +104,7 @@ fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
             *blocks += 1;
             items.push(Item::Group(Group {
                 path: vec!["block".to_owned(), blocks.to_string()],
+                numbered: true,
                 items: part,
             }));
         }
