@@ -10,6 +10,7 @@ mod moves;
 mod number;
 mod reduce;
 mod slice;
+mod stack;
 
 pub use arithmetic::{
     abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign,
@@ -25,7 +26,8 @@ pub use number::{Number, Scalar, Wide};
 pub use reduce::{
     cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes,
 };
-pub use slice::slice;
+pub use slice::{slice, split, split_evenly};
+pub use stack::stack;
 
 use crate::Array;
 

@@ -140,7 +140,7 @@ impl Operator for Cast {
 }
 
 /// The name of Burn's type that carries the values.
-fn carrier(dtype: DType) -> &'static str {
+pub fn carrier(dtype: DType) -> &'static str {
     use DType::*;
     match dtype {
         F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => "F32",

@@ -1,4 +1,4 @@
-//! ONNX's `Slice`.
+//! ONNX's `Slice` and `Split`.
 
 use crate::Array;
 
@@ -26,6 +26,34 @@ pub fn slice<T: Clone>(
         let source = index.iter().zip(&places).map(|(&at, places)| places[at]);
         array[source.collect::<Vec<_>>().as_slice()].clone()
     })
+}
+
+/// Parts of the given sizes along `axis`.
+pub fn split<T: Clone, const N: usize>(
+    array: &Array<T>,
+    axis: usize,
+    sizes: [usize; N],
+) -> [Array<T>; N] {
+    let mut start = 0;
+    sizes.map(|size| {
+        let mut shape = array.shape().to_vec();
+        shape[axis] = size;
+        let part = Array::from_fn(shape, |index| {
+            let mut index = index.to_vec();
+            index[axis] += start;
+            array[index.as_slice()].clone()
+        });
+        start += size;
+        part
+    })
+}
+
+/// Parts of equal size along `axis`, of which the last may be smaller.
+pub fn split_evenly<const N: usize, T: Clone>(array: &Array<T>, axis: usize) -> [Array<T>; N] {
+    let total = array.shape()[axis];
+    let size = total.div_ceil(N);
+    let sizes = std::array::from_fn(|at| size.min(total.saturating_sub(at * size)));
+    split(array, axis, sizes)
 }
 
 /// The places of one axis that a slice takes.
@@ -75,6 +103,16 @@ mod tests {
         let grid = Array::new([2, 2], vec![1, 2, 3, 4]);
         let column = slice(&grid, &[1], &[2], &[1], &[1]);
         assert_eq!(column, Array::new([2, 1], vec![2, 4]));
+    }
+
+    #[test]
+    fn parts_follow_one_another() {
+        let grid = Array::new([2, 3], vec![1, 2, 3, 4, 5, 6]);
+        let [left, right] = split(&grid, 1, [1, 2]);
+        assert_eq!(left, Array::new([2, 1], vec![1, 4]));
+        assert_eq!(right, Array::new([2, 2], vec![2, 3, 5, 6]));
+        let [_, last] = split_evenly::<2, _>(&grid, 1);
+        assert_eq!(last, Array::new([2, 1], vec![3, 6]));
     }
 
     #[test]
