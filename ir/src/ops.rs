@@ -92,6 +92,7 @@ families! {
     constant,
     control,
     convolution,
+    create,
     cumulative,
     dropout,
     einsum,
@@ -103,12 +104,15 @@ families! {
     normalization,
     pooling,
     power,
+    quantization,
+    range,
     recurrent,
     reduction,
     reshape,
     shape,
     slice,
     softmax,
+    split,
     transpose,
 }
 

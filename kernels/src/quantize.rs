@@ -49,6 +49,24 @@ pub fn quantize_by<const D: usize>(
     within(shifted, dtype, bits)
 }
 
+/// The end of QLinearMatMul and QLinearConv: sums of products of integers in the scale and zero point of the result. The scales are
+/// those of both operands and of the result.
+pub fn requantize<const D: usize>(
+    sums: Tensor<D, Int>,
+    [left, right, result]: [Tensor<D>; 3],
+    zero: Tensor<D, Int>,
+    dtype: DType,
+    bits: u32,
+) -> Tensor<D, Int> {
+    let float: FloatDType = DType::F32.into();
+    let factor = left
+        .cast(float)
+        .mul(right.cast(float))
+        .div(result.cast(float));
+    let rounded = sums.cast(float).mul(factor).round();
+    within(rounded.add(zero.cast(float)), dtype, bits)
+}
+
 /// DequantizeLinear: `(x - zero) * scale`, in `dtype`.
 pub fn dequantize<const D: usize>(
     x: Tensor<D, Int>,
@@ -159,6 +177,14 @@ mod tests {
             dequantize(y, scale, Some(zero), DType::F32),
             [[1f32, 2.0], [4.0, 4.0]],
         );
+    }
+
+    #[test]
+    fn sums_are_brought_to_another_scale() {
+        let sums = int::<2>([[-3i32, 5], [100_000, 7]]);
+        let scales = [[[0.5f32, 0.25]], [[2.0, 2.0]], [[2.0, 1.0]]].map(float);
+        let y = requantize(sums, scales, int([[3u8]]), DType::U8, 8);
+        same(y, [[1u8, 5], [255, 7]]);
     }
 
     #[test]

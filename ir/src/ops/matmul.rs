@@ -139,7 +139,7 @@ impl Gemm {
 }
 
 /// The shape of a matrix product; leading axes are broadcast, vectors lose their axis.
-fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Shape, Problem> {
+pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Shape, Problem> {
     if a.rank() == 0 || b.rank() == 0 {
         return Err(Problem::new("a matrix product has no scalar operands"));
     }

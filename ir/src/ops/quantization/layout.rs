@@ -1,0 +1,119 @@
+//! Which elements a scale and a zero point are for.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::ops::axes::axis;
+use crate::types::{Known, TensorType};
+
+/// How the elements of a scale are spread over those of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One for all.
+    Whole,
+    /// One for each place along an axis.
+    Along(usize),
+    /// One for each block of places along an axis.
+    Blocks(usize, usize),
+}
+
+impl Layout {
+    /// The layout of `scale` for `x`, by the operator's attributes.
+    pub fn of(
+        x: &TensorType,
+        scale: &TensorType,
+        along: i64,
+        block: i64,
+    ) -> Result<Layout, Problem> {
+        let block = usize::try_from(block).unwrap_or(0);
+        let layout = match scale.rank() {
+            0 => Layout::Whole,
+            _ if block > 0 => Layout::Blocks(axis(along, x.rank())?, block),
+            1 if scale.count() == Some(1) => Layout::Whole,
+            1 => Layout::Along(axis(along, x.rank())?),
+            _ => return Err(unfit(x, scale)),
+        };
+        layout.check(x, scale)?;
+        Ok(layout)
+    }
+
+    /// Whether a scale or zero point of this type can be laid out so.
+    pub fn check(self, x: &TensorType, factor: &TensorType) -> Result<(), Problem> {
+        let size = |shape: &[Dim], at: usize| shape.get(at).and_then(Dim::fixed);
+        let fits = match self {
+            Layout::Whole => factor.rank() == 0 || factor.count() == Some(1),
+            Layout::Along(at) => {
+                let sizes = size(&x.shape, at).zip(size(&factor.shape, 0));
+                factor.rank() == 1 && sizes.is_none_or(|(size, count)| size == count)
+            }
+            Layout::Blocks(at, block) => {
+                let sizes = size(&x.shape, at).zip(size(&factor.shape, at));
+                let whole = |(size, count): (usize, usize)| size.div_ceil(block) == count;
+                factor.rank() == x.rank() && sizes.is_none_or(whole)
+            }
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(unfit(x, factor)),
+        }
+    }
+
+    /// The input so that it broadcasts to `x`.
+    pub fn emit(
+        self,
+        cx: &mut Emit<'_, '_>,
+        input: usize,
+        x: &TensorType,
+    ) -> Result<TokenStream, Problem> {
+        match self {
+            Layout::Whole => cx.tensor_of_rank(input, x.burn_rank()),
+            Layout::Along(at) if at + 1 == x.rank() => cx.tensor_of_rank(input, x.burn_rank()),
+            Layout::Along(at) => {
+                let size = x.shape.get(at).cloned().unwrap_or_default();
+                let mut shape = vec![Dim::from(1); x.rank()];
+                if let Some(held) = shape.get_mut(at) {
+                    *held = size;
+                }
+                let (factor, shape) = (cx.tensor(input)?, cx.shape(&shape));
+                Ok(quote!(#factor.reshape(#shape)))
+            }
+            Layout::Blocks(at, block) => {
+                let size = x.shape.get(at).cloned().unwrap_or_default();
+                let (factor, size) = (cx.tensor(input)?, cx.size(&size));
+                let (at, block) = (
+                    Literal::usize_unsuffixed(at),
+                    Literal::usize_unsuffixed(block),
+                );
+                Ok(quote!(ops::quantize::blocks(#factor, #at, #block, #size)))
+            }
+        }
+    }
+}
+
+/// The one scale and zero point at these inputs as literals, when both are known.
+pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[TokenStream; 2]> {
+    let scale = match cx.known(scale) {
+        Some(Known::Floats(values)) => match values.as_slice() {
+            [value] => float_literal(*value, DType::F32),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let zero = match (cx.has(zero), cx.numbers(zero).as_deref()) {
+        (false, _) => 0,
+        (true, Some([zero])) => *zero,
+        _ => return None,
+    };
+    let zero = Literal::i64_unsuffixed(zero);
+    Some([scale, quote!(#zero)])
+}
+
+fn unfit(x: &TensorType, factor: &TensorType) -> Problem {
+    Problem::new(format!(
+        "a scale or zero point is {factor}, which does not fit {x}"
+    ))
+}
