@@ -31,7 +31,7 @@ use variables::Hint;
 
 pub use layer::Layer;
 pub use model::{Item, module};
-pub use name::{camel, snake};
+pub use name::{camel, mentions, snake};
 pub use size::Sizes;
 
 /// What an operator sees of its node while its expression is made.

@@ -47,6 +47,31 @@ pub struct Node {
     pub place: Place,
 }
 
+/// How a node runs its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// One of its blocks; the outputs of each are those of the node.
+    Branches,
+    /// One block, again and again.
+    Rounds(Rounds),
+}
+
+/// Where the state that goes from round to round stands. Behind it are, among the outputs, those
+/// of all rounds together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// Inputs of the node before the state.
+    pub before: usize,
+    /// Inputs of the node, and of the block, behind the state.
+    pub behind: usize,
+    /// Inputs of the block before the state.
+    pub given: usize,
+    /// Outputs of the block before the state.
+    pub told: usize,
+    /// Whether the rounds of each element of a batch have a state of their own.
+    pub batched: bool,
+}
+
 /// Something a graph computes with.
 #[derive(Clone, Debug, Default)]
 pub struct Value {
@@ -143,6 +168,28 @@ impl Node {
             reads.extend(block.captures());
         }
         reads
+    }
+}
+
+impl Flow {
+    /// The branch that is taken, when the condition is known.
+    pub fn taken(condition: Option<&Known>) -> Option<&'static str> {
+        match condition {
+            Some(Known::Bools(values)) => match values.as_slice() {
+                [true] => Some("then_branch"),
+                [false] => Some("else_branch"),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl Rounds {
+    /// How many values the state has.
+    pub fn state(&self, node: &Node) -> usize {
+        let around = self.before.saturating_add(self.behind);
+        node.inputs.len().saturating_sub(around)
     }
 }
 

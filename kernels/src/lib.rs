@@ -28,6 +28,7 @@ pub mod select;
 pub mod shape;
 pub mod slice;
 pub mod softmax;
+pub mod stack;
 #[cfg(test)]
 mod testing;
 mod widen;

@@ -1,13 +1,13 @@
 //! Blocks of a node: branches and bodies of loops.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
+use quote::{format_ident, quote};
 
 use super::tree::{self, Group, Item};
 use super::variables::Hint;
 use super::{Emit, body, own, split, variable};
 use crate::diagnostics::{Diagnostics, Problem};
-use crate::dim::Symbol;
+use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, ValueId};
 use crate::types::{Known, Place, Type};
 
@@ -17,6 +17,17 @@ pub struct Inside {
     pub statements: TokenStream,
     /// One expression for each output.
     pub results: Vec<TokenStream>,
+}
+
+impl Inside {
+    /// The inside of braces.
+    pub fn code(&self) -> TokenStream {
+        let (statements, results) = (&self.statements, &self.results);
+        match results.as_slice() {
+            [one] => quote!(#statements #one),
+            _ => quote!(#statements (#(#results),*)),
+        }
+    }
 }
 
 impl Emit<'_, '_> {
@@ -83,9 +94,44 @@ impl Emit<'_, '_> {
         }
     }
 
+    /// Where an output of the node lives.
+    pub fn output_place(&self, output: usize) -> Place {
+        let id = self.node.output(output);
+        id.map_or(Place::Device, |id| self.place(id))
+    }
+
     /// What is known of a value of the node or of its blocks.
     pub fn known_of(&self, id: ValueId) -> Option<&Known> {
         self.source.cx.values[id].known.as_ref()
+    }
+
+    /// Whether a value is a constant, which needs no variable.
+    pub fn is_constant(&self, id: ValueId) -> bool {
+        let value = &self.source.cx.values[id];
+        value.weight.is_some() || value.known.is_some()
+    }
+
+    /// Whether no value before the node's outputs tells a size.
+    pub fn is_first_told_here(&self, dim: &Dim) -> bool {
+        let made = |symbol: &Symbol| {
+            let origin = self.source.cx.origins.get(symbol);
+            origin.is_some_and(|id| self.node.outputs.contains(&Some(*id)))
+        };
+        dim.symbols().iter().any(made)
+    }
+
+    /// A size of its own, for the number of a round.
+    pub fn index(&mut self) -> TokenStream {
+        let cx = &mut *self.source.cx;
+        let taken = |name: &str| {
+            let mut all = cx.sizes.all().into_iter();
+            cx.origins.contains_key(name) || all.any(|(_, symbol)| symbol.as_ref() == name)
+        };
+        let mut name = "i".to_owned();
+        while taken(&name) {
+            name.push('\'');
+        }
+        cx.sizes.variable(&name.into())
     }
 
     /// The type of a value of the node or of its blocks.

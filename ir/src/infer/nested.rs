@@ -1,8 +1,10 @@
 //! Types inside of branches and loop bodies.
 
+use std::collections::BTreeSet;
+
 use super::{Infer, Names, infer_block};
 use crate::diagnostics::{Diagnostics, Problem};
-use crate::dim::Dim;
+use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, ValueId, Values};
 use crate::types::{Known, Type};
 use crate::weight::Weight;
@@ -107,9 +109,10 @@ impl Infer<'_> {
         self.names.clone()
     }
 
-    /// Gives names taken since then back, with everything that was inferred of them.
-    pub fn rewind(&mut self, names: &Names) {
+    /// Gives names taken since then back, with everything that was inferred of them, but for some.
+    pub fn rewind(&mut self, names: &Names, kept: &BTreeSet<Symbol>) {
         *self.names = names.clone();
+        kept.iter().for_each(|name| self.names.reserve(name));
     }
 
     /// The size, or one of its own where it is made of names taken since then: what a block

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{Block, Graph, ValueId, Values};
+use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 
 /// Removes nodes whose results are all known or unused, and forgets outputs that nobody reads.
 pub fn remove(graph: &mut Graph) {
@@ -21,6 +21,11 @@ fn sweep(block: &mut Block, values: &Values, needed: &mut BTreeSet<ValueId>) {
         if node.outputs.iter().all(Option::is_none) {
             continue;
         }
+        match node.operator.flow() {
+            Some(Flow::Branches) => trim_branches(&mut node),
+            Some(Flow::Rounds(rounds)) => trim_rounds(&mut node, rounds, &unknown),
+            None => {}
+        }
         for (_, inner) in &mut node.blocks {
             sweep(inner, values, needed);
         }
@@ -29,4 +34,73 @@ fn sweep(block: &mut Block, values: &Values, needed: &mut BTreeSet<ValueId>) {
     }
     kept.reverse();
     block.nodes = kept;
+}
+
+/// Branches give no results that nobody reads.
+fn trim_branches(node: &mut Node) {
+    let outputs = std::mem::take(&mut node.outputs);
+    for (_, inner) in &mut node.blocks {
+        let kept = inner.outputs.iter().zip(&outputs);
+        let kept = kept.filter(|(_, output)| output.is_some());
+        inner.outputs = kept.map(|(id, _)| *id).collect();
+    }
+    node.outputs = outputs.into_iter().filter(Option::is_some).collect();
+}
+
+/// Loops carry no state that nobody reads, and collect nothing of the kind.
+fn trim_rounds(node: &mut Node, rounds: Rounds, unknown: &impl Fn(&ValueId) -> bool) {
+    let state = rounds.state(node);
+    let Some((_, inner)) = node.blocks.first_mut() else {
+        return;
+    };
+    let results = inner.outputs.len().saturating_sub(rounds.told);
+    node.outputs.resize(results, None);
+    // The axes of a scan's outputs are counted with those that nobody reads.
+    let collects = |at: usize, wanted: bool| at >= state && (wanted || rounds.behind > 0);
+    let mut live: Vec<bool> = node
+        .outputs
+        .iter()
+        .enumerate()
+        .map(|(at, output)| output.is_some() || collects(at, false))
+        .collect();
+    loop {
+        let roots = inner.outputs.iter().enumerate().filter(|(at, _)| {
+            at.checked_sub(rounds.told)
+                .is_none_or(|at| live.get(at).copied().unwrap_or(true))
+        });
+        let roots = roots.map(|(_, id)| *id).filter(unknown).collect();
+        let reached = reached(inner, roots);
+        let mut changed = false;
+        for (at, live) in live.iter_mut().enumerate().take(state) {
+            let given = inner.inputs.get(rounds.given + at);
+            if !*live && given.is_some_and(|id| reached.contains(id)) {
+                (*live, changed) = (true, true);
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    for at in (0..results)
+        .rev()
+        .filter(|&at| live.get(at) == Some(&false))
+    {
+        inner.outputs.remove(rounds.told + at);
+        node.outputs.remove(at);
+        if at < state {
+            inner.inputs.remove(rounds.given + at);
+            node.inputs.remove(rounds.before + at);
+        }
+    }
+}
+
+/// Every value that the roots are made from.
+fn reached(block: &Block, roots: BTreeSet<ValueId>) -> BTreeSet<ValueId> {
+    let mut reached = roots;
+    for node in block.nodes.iter().rev() {
+        if node.outputs.iter().flatten().any(|id| reached.contains(id)) {
+            reached.extend(node.reads());
+        }
+    }
+    reached
 }

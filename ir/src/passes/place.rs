@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dtype::DType;
-use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 use crate::types::{Place, Type};
 
 /// Places every value. Strings are host values. An input of the model is one when only the host
@@ -11,7 +11,8 @@ use crate::types::{Place, Type};
 /// results are small or needed there.
 pub fn place(graph: &mut Graph) {
     let mut demand = Demand::default();
-    demand.block(&graph.body, &graph.values);
+    demand.device.extend(&graph.body.outputs);
+    demand.block(&graph.body);
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
     for &id in &graph.body.inputs {
         let wanted = demand.host.contains(&id) && !demand.device.contains(&id);
@@ -34,37 +35,195 @@ struct Demand {
 }
 
 impl Demand {
-    fn block(&mut self, block: &Block, values: &Values) {
-        self.device.extend(&block.outputs);
+    fn block(&mut self, block: &Block) {
         for node in block.nodes.iter().rev() {
-            for (_, inner) in &node.blocks {
-                self.block(inner, values);
+            match node.operator.flow() {
+                None => self.node(node),
+                Some(Flow::Branches) => {
+                    for (_, inner) in &node.blocks {
+                        for (&output, &id) in node.outputs.iter().zip(&inner.outputs) {
+                            self.same(output, id);
+                        }
+                        self.block(inner);
+                    }
+                    self.inputs(node, false);
+                }
+                Some(Flow::Rounds(rounds)) => self.rounds(node, rounds),
             }
-            let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
-            // What both need is made on the host: to move it to the device is no wait.
-            let host = node.operator.makes_host()
-                || (node.operator.runs_on_host() && made.iter().any(|id| self.host.contains(id)));
-            for (at, id) in node.inputs.iter().enumerate() {
-                let Some(id) = id else { continue };
-                match host || node.operator.wants_host(at) {
-                    true => self.host.insert(*id),
-                    false => self.device.insert(*id),
+        }
+    }
+
+    fn node(&mut self, node: &Node) {
+        let mut made = node.outputs.iter().flatten();
+        // What both need is made on the host: to move it to the device is no wait.
+        let host = node.operator.makes_host()
+            || (node.operator.runs_on_host() && made.any(|id| self.host.contains(id)));
+        self.inputs(node, host);
+    }
+
+    fn inputs(&mut self, node: &Node, host: bool) {
+        for (at, id) in node.inputs.iter().enumerate() {
+            let Some(id) = id else { continue };
+            match host || node.operator.wants_host(at) {
+                true => self.host.insert(*id),
+                false => self.device.insert(*id),
+            };
+        }
+    }
+
+    /// The state is needed where the next round and those behind the loop need it.
+    fn rounds(&mut self, node: &Node, rounds: Rounds) {
+        let state = rounds.state(node);
+        for (_, inner) in &node.blocks {
+            self.host.extend(inner.outputs.iter().take(rounds.told));
+            loop {
+                let before = (self.host.len(), self.device.len());
+                for (at, &id) in inner.outputs.iter().skip(rounds.told).enumerate() {
+                    self.same(node.output(at), id);
+                    if at < state {
+                        self.same(inner.inputs.get(rounds.given + at).copied(), id);
+                    }
+                }
+                self.block(inner);
+                if before == (self.host.len(), self.device.len()) {
+                    break;
+                }
+            }
+            let given = inner.inputs.iter().skip(rounds.given).take(state);
+            for (at, &id) in given.enumerate() {
+                let Some(initial) = node.input(rounds.before + at) else {
+                    continue;
                 };
+                self.same(Some(id), initial);
+                self.same(node.output(at), initial);
             }
+        }
+        for (at, id) in node.inputs.iter().enumerate() {
+            let carried = (rounds.before..rounds.before + state).contains(&at);
+            match id {
+                Some(id) if node.operator.wants_host(at) => self.host.insert(*id),
+                Some(id) if !carried || rounds.behind > 0 => self.device.insert(*id),
+                _ => false,
+            };
+        }
+    }
+
+    /// `id` is needed wherever `like` is.
+    fn same(&mut self, like: Option<ValueId>, id: ValueId) {
+        let Some(like) = like else { return };
+        if self.host.contains(&like) {
+            self.host.insert(id);
+        }
+        if self.device.contains(&like) {
+            self.device.insert(id);
         }
     }
 }
 
 fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
     for node in &mut block.nodes {
-        for (_, inner) in &mut node.blocks {
-            assign(inner, values, demand);
+        match node.operator.flow() {
+            None => {}
+            Some(Flow::Branches) => {
+                for (_, inner) in &mut node.blocks {
+                    assign(inner, values, demand);
+                }
+                for (at, output) in node.outputs.iter().enumerate() {
+                    let results = node
+                        .blocks
+                        .iter()
+                        .filter_map(|(_, inner)| inner.outputs.get(at));
+                    let results: Vec<ValueId> = results.copied().collect();
+                    place_result(*output, &results, values, demand);
+                }
+            }
+            Some(Flow::Rounds(rounds)) => assign_rounds(node, rounds, values, demand),
         }
         if runs_on_host(node, values, demand) {
             node.place = Place::Host;
             for &id in node.outputs.iter().flatten() {
                 values[id].place = Place::Host;
             }
+        }
+    }
+}
+
+/// A result of control flow is on the host when every block gives it there.
+fn place_result(
+    output: Option<ValueId>,
+    results: &[ValueId],
+    values: &mut Values,
+    demand: &Demand,
+) {
+    let Some(output) = output else { return };
+    let wanted =
+        demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Place::Host);
+    let tensor = matches!(values[output].ty, Some(Type::Tensor(_)));
+    if tensor && wanted && results.iter().all(|&id| on_host(values, id)) {
+        values[output].place = Place::Host;
+    }
+}
+
+/// State that the host needs is there if a round that is given it there leaves it there.
+fn assign_rounds(node: &mut Node, rounds: Rounds, values: &mut Values, demand: &Demand) {
+    let state = rounds.state(node);
+    let inputs = node.inputs.clone();
+    let outputs = node.outputs.clone();
+    let Some((_, inner)) = node.blocks.first_mut() else {
+        return;
+    };
+    let part = |list: &[ValueId], skip: usize| -> Vec<ValueId> {
+        list.iter().skip(skip).take(state).copied().collect()
+    };
+    let (given, next) = (
+        part(&inner.inputs, rounds.given),
+        part(&inner.outputs, rounds.told),
+    );
+    let wants = |(at, id): (usize, &ValueId)| {
+        let tensor = matches!(values[*id].ty, Some(Type::Tensor(_)));
+        let initial = inputs.get(rounds.before + at).copied().flatten();
+        let there = initial.is_some_and(|id| values[id].place == Place::Host);
+        let fits = rounds.behind == 0 && tensor && values[*id].known.is_none();
+        fits && (there || demand.host.contains(id))
+    };
+    let mut host: Vec<bool> = given.iter().enumerate().map(wants).collect();
+    loop {
+        for (&id, &host) in given.iter().zip(&host) {
+            values[id].place = if host { Place::Host } else { Place::Device };
+        }
+        reset(inner, values);
+        assign(inner, values, demand);
+        let mut changed = false;
+        for (held, &id) in host.iter_mut().zip(&next) {
+            if *held && !on_host(values, id) {
+                (*held, changed) = (false, true);
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    for (at, output) in outputs.into_iter().enumerate() {
+        match (output, host.get(at)) {
+            (Some(id), Some(true)) => values[id].place = Place::Host,
+            (Some(id), None) if rounds.behind == 0 && !demand.device.contains(&id) => {
+                let result = inner.outputs.get(rounds.told + at).copied();
+                place_result(Some(id), result.as_slice(), values, demand);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Takes the places of a block's values back.
+fn reset(block: &mut Block, values: &mut Values) {
+    for node in &mut block.nodes {
+        node.place = Place::Device;
+        for &id in node.outputs.iter().flatten() {
+            values[id].place = Place::Device;
+        }
+        for (_, inner) in &mut node.blocks {
+            reset(inner, values);
         }
     }
 }

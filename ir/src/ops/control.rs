@@ -1,0 +1,15 @@
+//! Branches and loops, as Rust has them.
+
+mod branch;
+mod merge;
+mod repeat;
+mod rounds;
+mod scan;
+
+use super::{Row, row};
+
+pub const ROWS: &[Row] = &[
+    row("If", &[1, 11, 13, 16, 19, 21, 23, 24, 25], branch::read),
+    row("Loop", &[1, 11, 13, 16, 19, 21, 23, 24, 25], repeat::read),
+    row("Scan", &[8, 9, 11, 16, 19, 21, 23, 24, 25], scan::read),
+];

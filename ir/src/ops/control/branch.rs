@@ -1,0 +1,84 @@
+//! If: one of two blocks.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::merge;
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::graph::Flow;
+use crate::infer::{Fact, Infer};
+use crate::ops::Operator;
+use crate::types::Place;
+
+#[derive(Debug)]
+struct If;
+
+const THEN: &str = "then_branch";
+const ELSE: &str = "else_branch";
+
+pub fn read(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(If))
+}
+
+impl Operator for If {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let condition = cx.tensor(0)?;
+        if condition.dtype != DType::Bool || condition.count().is_some_and(|count| count != 1) {
+            return Err(Problem::new(format!(
+                "the condition is {condition}, not one boolean"
+            )));
+        }
+        if let Some(branch) = Flow::taken(cx.known(0)) {
+            if let Some(facts) = block(cx, branch)? {
+                facts
+                    .into_iter()
+                    .enumerate()
+                    .for_each(|(at, fact)| cx.output_fact(at, fact));
+            }
+            return Ok(());
+        }
+        let (left, right) = (block(cx, THEN)?, block(cx, ELSE)?);
+        let (Some(left), Some(right)) = (left, right) else {
+            return Ok(());
+        };
+        for (at, (left, right)) in left.iter().zip(&right).enumerate() {
+            if cx.wants(at) {
+                let fact = merge::either(cx, &format!("output {at}"), left, right)?;
+                cx.output_fact(at, fact);
+            }
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let condition = cx.input_at(0, Place::Host)?;
+        let places: Vec<Place> = (0..cx.outputs()).map(|at| cx.output_place(at)).collect();
+        let (then, otherwise) = (cx.inside(THEN, &places)?, cx.inside(ELSE, &places)?);
+        let (then, otherwise) = (then.code(), otherwise.code());
+        Ok(quote!(if *#condition.item() { #then } else { #otherwise }))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 0
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        Some(Flow::Branches)
+    }
+}
+
+fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
+    let (wanted, held) = (cx.outputs(), cx.block(name)?.outputs.len());
+    if wanted > held {
+        return Err(Problem::new(format!(
+            "`{name}` has {held} outputs, the node names {wanted}"
+        )));
+    }
+    let inferred = cx.infer_block(name, &[])?;
+    Ok(cx.accept(inferred))
+}

@@ -1,0 +1,111 @@
+//! What is known of a value that comes from two places.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostics::Problem;
+use crate::dim::{Dim, Symbol};
+use crate::infer::{Fact, Infer, Names};
+use crate::types::{TensorType, Type};
+
+/// What holds of either of two values: sizes that differ get a name of their own.
+pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Result<Fact, Problem> {
+    let mut merged = left.clone();
+    merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| match a == b {
+        true => a.clone(),
+        false => cx.fresh("branch"),
+    })?;
+    if left.known != right.known || left.ty != right.ty {
+        merged.known = None;
+    }
+    if left.weight != right.weight {
+        merged.weight = None;
+    }
+    Ok(merged)
+}
+
+/// Has a value that goes from round to round be what it is in `next` too. The sizes in `free` may
+/// be any; whether anything changed.
+pub fn widen(
+    cx: &mut Infer<'_>,
+    what: &str,
+    held: &mut Fact,
+    next: &Fact,
+    free: &mut BTreeSet<Symbol>,
+) -> Result<bool, Problem> {
+    let mut changed = false;
+    held.ty = types(what, &held.ty, &next.ty, &mut |a, b| {
+        if a == b || a.name().is_some_and(|name| free.contains(name)) {
+            return a.clone();
+        }
+        changed = true;
+        freed(cx, free)
+    })?;
+    if held.known != next.known || held.weight != next.weight {
+        changed |= held.known.is_some() || held.weight.is_some();
+        (held.known, held.weight) = (None, None);
+    }
+    Ok(changed)
+}
+
+/// Gives every size of a value that goes from round to round a name of its own.
+pub fn generalize(cx: &mut Infer<'_>, held: &mut Fact, free: &mut BTreeSet<Symbol>) {
+    let any = types("", &held.ty, &held.ty, &mut |_, _| freed(cx, free));
+    if let Ok(ty) = any {
+        *held = Fact::of(ty);
+    }
+}
+
+/// The type outside of a body, which has names taken since then to itself.
+pub fn outside(
+    cx: &mut Infer<'_>,
+    fact: &Fact,
+    names: &Names,
+    hint: &str,
+) -> Result<Type, Problem> {
+    types("", &fact.ty, &fact.ty, &mut |dim, _| {
+        cx.outside(dim, names, hint)
+    })
+}
+
+fn freed(cx: &mut Infer<'_>, free: &mut BTreeSet<Symbol>) -> Dim {
+    let dim = cx.fresh("state");
+    free.extend(dim.name().cloned());
+    dim
+}
+
+/// Two types that must agree but for their sizes, which `size` chooses.
+fn types(
+    what: &str,
+    left: &Type,
+    right: &Type,
+    size: &mut impl FnMut(&Dim, &Dim) -> Dim,
+) -> Result<Type, Problem> {
+    match (left, right) {
+        (Type::Tensor(a), Type::Tensor(b)) if a.dtype != b.dtype => Err(Problem::new(format!(
+            "{what} is {a} in one place and {b} in another"
+        ))),
+        (Type::Tensor(a), Type::Tensor(b)) if a.rank() != b.rank() => Err(ranks(what, a, b)),
+        (Type::Tensor(a), Type::Tensor(b)) => {
+            let shape = a.shape.iter().zip(&b.shape);
+            let shape = shape.map(|(a, b)| size(a, b)).collect();
+            Ok(Type::tensor(a.dtype, shape))
+        }
+        (Type::Sequence(a), Type::Sequence(b)) => {
+            Ok(Type::Sequence(Box::new(types(what, a, b, size)?)))
+        }
+        (Type::Optional(a), Type::Optional(b)) => {
+            Ok(Type::Optional(Box::new(types(what, a, b, size)?)))
+        }
+        _ if left == right => Ok(left.clone()),
+        _ => Err(Problem::new(format!(
+            "{what} is {left} in one place and {right} in another"
+        ))),
+    }
+}
+
+fn ranks(what: &str, a: &TensorType, b: &TensorType) -> Problem {
+    Problem::new(format!(
+        "{what} is {a} in one place and {b} in another: its rank is decided when the model runs"
+    ))
+    .help("fix the sizes that decide it, with `dims(..)` or `inputs(..)`")
+}

@@ -1,0 +1,220 @@
+//! Loop: a block, as often as a count and a condition say.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::merge;
+use super::rounds::{Code, settle};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, mentions};
+use crate::graph::{Block, Flow, Rounds};
+use crate::infer::{Fact, Infer};
+use crate::ops::Operator;
+use crate::types::{Known, Place, Type};
+
+#[derive(Debug)]
+struct Loop;
+
+const BODY: &str = "body";
+/// A count of more rounds than this stands for no count at all.
+const ENDLESS: i64 = 1 << 31;
+
+pub fn read(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Loop))
+}
+
+impl Operator for Loop {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let block = cx.block(BODY)?;
+        let state = cx.inputs().saturating_sub(2);
+        let (given, told) = (block.inputs.len(), block.outputs.len());
+        if given != state + 2 || told <= state || cx.outputs() > told - 1 {
+            return Err(Problem::new(format!(
+                "the body has {given} inputs and {told} outputs, \
+                 which do not fit the node's {} inputs and {} outputs",
+                cx.inputs(),
+                cx.outputs()
+            )));
+        }
+        let names = cx.names();
+        let index = Fact {
+            known: Some(Known::Ints(vec![cx.fresh("i")])),
+            ..Fact::of(Type::tensor(DType::I64, vec![]))
+        };
+        let goes_on = Fact {
+            known: Some(Known::Bools(vec![true])),
+            ..Fact::of(Type::tensor(DType::Bool, vec![]))
+        };
+        let initial = (0..state).map(|at| cx.fact(at + 2));
+        let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
+        let facts = [&[index, goes_on], initial.as_slice(), &[]];
+        let Some((held, told)) = settle(cx, BODY, FLOW, facts)? else {
+            return Ok(());
+        };
+        let ends = told.first().and_then(|fact| fact.known.clone());
+        let rounds = match (cx.known(1), ends, cx.has(1)) {
+            (Some(Known::Bools(start)), _, _) if start == &[false] => Some(Dim::from(0)),
+            (Some(Known::Bools(_)), Some(Known::Bools(next)), true)
+            | (None, Some(Known::Bools(next)), false)
+                if next == [true] =>
+            {
+                count(cx.known(0))
+            }
+            _ => None,
+        };
+        let never = rounds.as_ref().is_some_and(|rounds| rounds.is(0));
+        for (at, (mut fact, initial)) in held.into_iter().zip(initial).enumerate() {
+            fact.ty = merge::outside(cx, &fact, &names, "state")?;
+            cx.output_fact(at, if never { initial } else { fact });
+        }
+        let rounds = cx.dim_or_fresh(rounds, "rounds");
+        for (at, fact) in told.iter().enumerate().skip(state + 1) {
+            let Type::Tensor(_) = &fact.ty else {
+                return Err(Problem::new(format!(
+                    "the body gives {} in each round, not a tensor",
+                    fact.ty
+                )));
+            };
+            let ty = merge::outside(cx, fact, &names, "round")?;
+            cx.output_fact(at - 1, Fact::of(ty).with_size(0, rounds.clone()));
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let block = cx.block(BODY)?.clone();
+        let together = vec![(0, false); block.outputs.len()];
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, place| cx.input_at(at + 2, place);
+        let mut code = Code::new(cx, BODY, FLOW, &mut initial, &together)?;
+        let condition = Condition::new(cx, &block, &mut code)?;
+        let (round, step, check) = (&code.round, &code.step, &condition.check);
+        let round = quote!(#round #check #step);
+        let (first, last) = (&condition.first, &condition.last);
+        let index = match block.inputs.first().and_then(|&id| cx.known_of(id)) {
+            Some(Known::Ints(dims)) => dims.first().cloned(),
+            _ => None,
+        };
+        let index = index.map(|dim| cx.size(&dim));
+        let index = index.filter(|index| mentions(&round, &index.to_string()));
+        let count = match (count(cx.known(0)), cx.has(0) && !cx.is_known(0)) {
+            (Some(count), _) => Some(cx.size(&count)),
+            (None, true) => {
+                let count = cx.host_int(0)?;
+                Some(quote!(#count.max(0) as usize))
+            }
+            (None, false) => None,
+        };
+        let (start, go) = (&condition.start, &condition.go);
+        let rounds = match (index, count, go) {
+            (Some(index), Some(count), _) => {
+                quote!(for #index in 0..#count { #first #round #last })
+            }
+            (None, Some(count), _) => quote!(for _ in 0..#count { #first #round #last }),
+            (Some(index), None, _) => quote!(for #index in 0usize.. { #first #round #last }),
+            (None, None, Some(go)) => quote!(while #go { #round #last }),
+            (None, None, None) => quote!(loop { #round #last }),
+        };
+        Ok(code.around(&quote!(#start #rounds)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input < 2
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        Some(Flow::Rounds(FLOW))
+    }
+}
+
+const FLOW: Rounds = Rounds {
+    before: 2,
+    behind: 0,
+    given: 2,
+    told: 1,
+    batched: false,
+};
+
+/// The code of the condition.
+#[derive(Debug, Default)]
+struct Condition {
+    /// The variable that says whether there is a next round, where it matters before the first.
+    go: Option<Ident>,
+    /// Before the loop.
+    start: TokenStream,
+    /// At the start of a round.
+    first: TokenStream,
+    /// At its end, before and after the state moves on.
+    check: TokenStream,
+    last: TokenStream,
+}
+
+impl Condition {
+    fn new(cx: &mut Emit<'_, '_>, block: &Block, code: &mut Code) -> Result<Self, Problem> {
+        let mut condition = Condition::default();
+        let id = block.outputs.first().copied();
+        let next = id.and_then(|id| truth(cx.known_of(id)));
+        match (cx.has(1), truth(cx.known(1))) {
+            (false, _) | (_, Some(true)) => {}
+            (true, Some(false)) => {
+                condition.first = quote!(break;);
+                return Ok(condition);
+            }
+            (true, None) => {
+                let value = cx.input_at(1, Place::Host)?;
+                let go = cx.temporary("go");
+                let mutable = (next != Some(true)).then(|| quote!(mut));
+                condition.start = quote!(let #mutable #go = *#value.item(););
+                condition.first = quote!(if !#go { break; });
+                condition.go = Some(go);
+            }
+        }
+        let (Some(id), Some(told)) = (id, code.told.first()) else {
+            return Ok(condition);
+        };
+        let next = match next {
+            Some(true) => return Ok(condition),
+            Some(false) => quote!(false),
+            None => quote!(*#told.item()),
+        };
+        condition.last = match (&condition.go, block.inputs.contains(&id)) {
+            (Some(go), _) => {
+                condition.check = quote!(#go = #next;);
+                TokenStream::new()
+            }
+            // The state that says so is about to change.
+            (None, true) => {
+                let go = cx.temporary("go");
+                condition.check = quote!(let #go = #next;);
+                quote!(if !#go { break; })
+            }
+            (None, false) => quote!(if !#next { break; }),
+        };
+        Ok(condition)
+    }
+}
+
+fn truth(known: Option<&Known>) -> Option<bool> {
+    match known {
+        Some(Known::Bools(values)) => values.first().copied(),
+        _ => None,
+    }
+}
+
+/// How many rounds a known number counts.
+fn count(known: Option<&Known>) -> Option<Dim> {
+    let Some(Known::Ints(dims)) = known else {
+        return None;
+    };
+    let [count] = dims.as_slice() else {
+        return None;
+    };
+    match count.number() {
+        Some(ENDLESS..) => None,
+        _ => Some(count.larger(&Dim::from(0))),
+    }
+}

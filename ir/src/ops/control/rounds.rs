@@ -1,0 +1,223 @@
+//! What loops have in common: a state that goes from round to round.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+
+use super::merge;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::Kind;
+use crate::emit::{Emit, element_type};
+use crate::graph::{Rounds, ValueId};
+use crate::infer::{Fact, Infer};
+use crate::types::{Place, TensorType};
+
+/// How often sizes are tried before all of them are given up.
+const ATTEMPTS: usize = 32;
+
+/// What holds of the state in every round, and of the block's outputs. `None` where the block
+/// cannot be compiled, of which the reasons are reported.
+pub fn settle(
+    cx: &mut Infer<'_>,
+    name: &str,
+    flow: Rounds,
+    [given, initial, behind]: [&[Fact]; 3],
+) -> Result<Option<(Vec<Fact>, Vec<Fact>)>, Problem> {
+    let mut state = initial.to_vec();
+    let mut free = BTreeSet::new();
+    let mut failed = None;
+    for attempt in 1.. {
+        let names = cx.names();
+        let inferred = cx.infer_block(name, &[given, &state, behind].concat())?;
+        let mut changed = false;
+        match &inferred.outputs {
+            Some(outputs) => {
+                let next = outputs.iter().skip(flow.told);
+                for (at, (held, next)) in state.iter_mut().zip(next).enumerate() {
+                    let what = format!("value {at} of the loop's state");
+                    changed |= merge::widen(cx, &what, held, next, &mut free)?;
+                }
+            }
+            None if attempt > ATTEMPTS || failed.is_some() => {
+                cx.accept(failed.unwrap_or(inferred));
+                return Ok(None);
+            }
+            None => {}
+        }
+        if !changed && inferred.outputs.is_some() {
+            return Ok(cx.accept(inferred).map(|outputs| (state, outputs)));
+        }
+        if inferred.outputs.is_none() || attempt == ATTEMPTS {
+            state
+                .iter_mut()
+                .for_each(|held| merge::generalize(cx, held, &mut free));
+            failed = Some(inferred);
+        }
+        cx.rewind(&names, &free);
+    }
+    Ok(None)
+}
+
+/// The code of a loop.
+#[derive(Debug)]
+pub struct Code {
+    /// The state and the collections, before the loop.
+    pub before: TokenStream,
+    /// What a round computes and collects.
+    pub round: TokenStream,
+    /// `state = next;`
+    pub step: TokenStream,
+    /// What the block tells before the state.
+    pub told: Vec<TokenStream>,
+    /// The node's outputs.
+    pub results: Vec<TokenStream>,
+}
+
+impl Code {
+    /// With the initial state, and with axes and directions (backward if true) of the outputs of
+    /// all rounds together.
+    pub fn new(
+        cx: &mut Emit<'_, '_>,
+        name: &str,
+        flow: Rounds,
+        initial: &mut dyn FnMut(&mut Emit<'_, '_>, usize, Place) -> Result<TokenStream, Problem>,
+        together: &[(usize, bool)],
+    ) -> Result<Self, Problem> {
+        let block = cx.block(name)?.clone();
+        let state = cx.inputs().saturating_sub(flow.before + flow.behind);
+        let inputs: Vec<ValueId> = block
+            .inputs
+            .iter()
+            .skip(flow.given)
+            .take(state)
+            .copied()
+            .collect();
+        let mut places = vec![Place::Host; flow.told];
+        places.extend(inputs.iter().map(|&id| cx.place(id)));
+        let collected = block.outputs.len().saturating_sub(places.len());
+        places.extend((0..collected).map(|at| cx.output_place(state + at)));
+        let mut before = TokenStream::new();
+        let mut variables: Vec<Option<Ident>> = Vec::new();
+        for (at, &id) in inputs.iter().enumerate() {
+            let constant = cx.is_constant(id);
+            variables.push((!constant).then(|| cx.variable(id, "state")));
+            if let Some(Some(variable)) = variables.last() {
+                let initial = initial(cx, at, cx.place(id))?;
+                before.extend(quote!(let mut #variable = #initial;));
+            }
+        }
+        let inside = cx.inside(name, &places)?;
+        let mut round = inside.statements;
+        let mut results = inside.results.into_iter();
+        let told = results.by_ref().take(flow.told).collect();
+        let next: Vec<TokenStream> = results.by_ref().take(state).collect();
+        let mut outputs = Vec::new();
+        for (at, variable) in variables.iter().enumerate() {
+            outputs.push(match variable {
+                Some(variable) if cx.wants(at) => quote!(#variable),
+                None if cx.wants(at) => initial(cx, at, cx.output_place(at))?,
+                _ => quote!(()),
+            });
+        }
+        for (at, (item, &(axis, backward))) in results.zip(together).enumerate() {
+            if !cx.wants(state + at) {
+                outputs.push(quote!(()));
+                continue;
+            }
+            let rows = cx.temporary("rows");
+            before.extend(quote!(let mut #rows = Vec::new();));
+            round.extend(quote!(#rows.push(#item);));
+            let reversed = backward.then(|| quote!(#rows.reverse();));
+            let mut whole = cx.output_tensor(state + at)?.clone();
+            if flow.batched && !whole.shape.is_empty() {
+                whole.shape.remove(0);
+            }
+            let stack = stack(cx, &whole, cx.output_place(state + at), axis, &rows);
+            outputs.push(match reversed {
+                Some(reversed) => quote!({ #reversed #stack }),
+                None => stack,
+            });
+        }
+        outputs.truncate(cx.outputs());
+        let moving = variables.iter().zip(next);
+        let (targets, next): (Vec<&Ident>, Vec<TokenStream>) = moving
+            .filter_map(|(variable, next)| variable.as_ref().map(|variable| (variable, next)))
+            .unzip();
+        let step = match (targets.as_slice(), next.as_slice()) {
+            ([], _) => TokenStream::new(),
+            ([one], [next]) => quote!(#one = #next;),
+            _ => quote!((#(#targets),*) = (#(#next),*);),
+        };
+        Ok(Code {
+            before,
+            round,
+            step,
+            told,
+            results: outputs,
+        })
+    }
+
+    /// The outputs as one expression, after `rounds` in which the code stands.
+    pub fn around(self, rounds: &TokenStream) -> TokenStream {
+        let (before, results) = (self.before, self.results);
+        let result = match results.as_slice() {
+            [one] => one.clone(),
+            _ => quote!((#(#results),*)),
+        };
+        quote!({ #before #rounds #result })
+    }
+}
+
+/// The values of all rounds as one tensor.
+pub fn stack(
+    cx: &mut Emit<'_, '_>,
+    whole: &TensorType,
+    place: Place,
+    axis: usize,
+    rows: &Ident,
+) -> TokenStream {
+    let some = whole
+        .shape
+        .get(axis)
+        .and_then(Dim::fixed)
+        .is_some_and(|count| count > 0);
+    let along = Literal::usize_unsuffixed(axis);
+    let rank = Literal::usize_unsuffixed(whole.burn_rank());
+    if place == Place::Host {
+        let empty = empty(cx, whole, axis);
+        return quote!(host::stack(&#rows, #along, &#empty));
+    }
+    match (whole.rank(), some) {
+        // Scalars have one axis on the device.
+        (1, true) => quote!(Tensor::cat(#rows, 0)),
+        (_, true) => quote!(Tensor::stack::<#rank>(#rows, #along)),
+        _ => {
+            let shape = empty(cx, whole, axis);
+            let element = element_type(whole.dtype);
+            let device = cx.device();
+            let none = match whole.dtype.kind() {
+                Kind::Bool => quote!(constant::boolean(#device, #shape, &[])),
+                Kind::Int => quote!(constant::int(#device, #element, #shape, &[])),
+                _ => quote!(constant::float(#device, #element, #shape, &[])),
+            };
+            match whole.rank() {
+                1 => quote!(ops::stack::cat_or(#rows, || #none)),
+                _ => quote!(ops::stack::stack_or(#rows, #along, || #none)),
+            }
+        }
+    }
+}
+
+/// The shape where there were no rounds; what only a round can tell is 0 then.
+fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> TokenStream {
+    let sizes = whole.shape.iter().enumerate();
+    let sizes: Vec<TokenStream> = sizes
+        .map(|(at, dim)| match at == axis || cx.is_first_told_here(dim) {
+            true => quote!(0),
+            false => cx.size(dim),
+        })
+        .collect();
+    quote!([#(#sizes),*])
+}

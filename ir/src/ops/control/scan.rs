@@ -1,0 +1,305 @@
+//! Scan: a block for each slice of its inputs.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::merge;
+use super::rounds::{Code, settle, stack};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::graph::{Flow, Rounds};
+use crate::infer::{Fact, Infer};
+use crate::ops::Operator;
+use crate::ops::axes::axis;
+use crate::types::{Place, TensorType, Type};
+
+#[derive(Debug)]
+struct Scan {
+    /// How many inputs are cut into slices.
+    slices: usize,
+    /// Axes and directions of the inputs and of the outputs, those left out being 0.
+    inputs: [Vec<i64>; 2],
+    outputs: [Vec<i64>; 2],
+    flow: Rounds,
+}
+
+const BODY: &str = "body";
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let slices = a
+        .int("num_scan_inputs")?
+        .and_then(|count| usize::try_from(count).ok());
+    let Some(slices) = slices.filter(|&count| count > 0 && count <= a.inputs()) else {
+        return Err(Problem::new(
+            "`num_scan_inputs` is not the number of some inputs",
+        ));
+    };
+    let list = |name: &str| a.ints(name).map(Option::unwrap_or_default);
+    let batched = a.version() < 9;
+    let (inputs, outputs) = match batched {
+        true => ([vec![], list("directions")?], [vec![], vec![]]),
+        false => (
+            [list("scan_input_axes")?, list("scan_input_directions")?],
+            [list("scan_output_axes")?, list("scan_output_directions")?],
+        ),
+    };
+    let flow = Rounds {
+        before: if batched { 1 } else { 0 },
+        behind: slices,
+        given: 0,
+        told: 0,
+        batched,
+    };
+    Ok(Rc::new(Scan {
+        slices,
+        inputs,
+        outputs,
+        flow,
+    }))
+}
+
+impl Operator for Scan {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let block = cx.block(BODY)?;
+        let before = self.flow.before + self.slices;
+        let state = cx.inputs().checked_sub(before).filter(|state| {
+            block.inputs.len() == state + self.slices
+                && block.outputs.len() >= *state
+                && cx.outputs() <= block.outputs.len()
+        });
+        let Some(state) = state else {
+            return Err(Problem::new(format!(
+                "the body has {} inputs and {} outputs, \
+                 which do not fit the node's {} inputs and {} outputs",
+                block.inputs.len(),
+                block.outputs.len(),
+                cx.inputs(),
+                cx.outputs()
+            )));
+        };
+        let names = cx.names();
+        let mut initial = (0..state)
+            .map(|at| cx.fact(self.flow.before + at))
+            .collect::<Result<Vec<Fact>, Problem>>()?;
+        let mut batch = None;
+        if self.flow.batched {
+            self.check_lengths(cx)?;
+            for (at, fact) in initial.iter_mut().enumerate() {
+                let mut held = cx.tensor(at + 1)?;
+                batch = Some(without_batch(&mut held)?);
+                *fact = Fact::of(Type::Tensor(held));
+            }
+        }
+        let mut rounds: Option<Dim> = None;
+        let mut slices = Vec::new();
+        for at in 0..self.slices {
+            let mut held = cx.tensor(self.flow.before + state + at)?;
+            if self.flow.batched {
+                batch = Some(without_batch(&mut held)?);
+            }
+            let axis = self.axis(&self.inputs, at, held.rank())?;
+            let size = held.shape.remove(axis);
+            slices.push(Fact::of(Type::Tensor(held)));
+            rounds = match rounds {
+                Some(rounds)
+                    if rounds.number().is_some() && size.number().is_some() && rounds != size =>
+                {
+                    return Err(Problem::new(format!(
+                        "the inputs have {rounds} and {size} slices, which must be equal"
+                    )));
+                }
+                Some(rounds) if rounds.number().is_some() => Some(rounds),
+                _ => Some(size),
+            };
+        }
+        let facts = [&[], initial.as_slice(), slices.as_slice()];
+        let Some((held, told)) = settle(cx, BODY, self.flow, facts)? else {
+            return Ok(());
+        };
+        for (at, mut fact) in held.into_iter().enumerate() {
+            fact.ty = merge::outside(cx, &fact, &names, "state")?;
+            let fact = match &batch {
+                Some(batch) => Fact::of(fact.ty).with_size(0, batch.clone()),
+                None => fact,
+            };
+            cx.output_fact(at, fact);
+        }
+        let rounds = rounds.unwrap_or_default();
+        for (at, fact) in told.iter().enumerate().skip(state) {
+            let Type::Tensor(item) = &fact.ty else {
+                return Err(Problem::new(format!(
+                    "the body gives {} in each round",
+                    fact.ty
+                )));
+            };
+            let axis = self.axis(&self.outputs, at - state, item.rank() + 1)?;
+            let ty = merge::outside(cx, fact, &names, "round")?;
+            let mut fact = Fact::of(ty).with_size(axis, rounds.clone());
+            if let Some(batch) = &batch {
+                fact = fact.with_size(0, batch.clone());
+            }
+            cx.output_fact(at, fact);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let block = cx.block(BODY)?.clone();
+        let state = block.inputs.len().saturating_sub(self.slices);
+        let mut together = Vec::new();
+        for at in 0..block.outputs.len().saturating_sub(state) {
+            let id = block.outputs.get(state + at).copied();
+            let rank = match id.map(|id| cx.type_of(id)).transpose()? {
+                Some(Type::Tensor(item)) => item.rank() + 1,
+                _ => 1,
+            };
+            let backward = self.outputs[1].get(at) == Some(&1);
+            together.push((self.axis(&self.outputs, at, rank)?, backward));
+        }
+        let element = self.flow.batched.then(|| cx.index());
+        let mut before = TokenStream::new();
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, place| match &element {
+            None => cx.input_at(at, place),
+            Some(element) => {
+                let rank = cx.tensor_type(at + 1)?.rank();
+                let tensor = cx.tensor(at + 1)?;
+                let all = named(cx, tensor, &mut before);
+                Ok(cut(&all, rank, 0, element))
+            }
+        };
+        let code = Code::new(cx, BODY, self.flow, &mut initial, &together)?;
+        let index = cx.index();
+        let (mut inputs, mut slices) = (TokenStream::new(), TokenStream::new());
+        let mut count = None;
+        for at in 0..self.slices {
+            let input = self.flow.before + state + at;
+            let mut held = cx.tensor_type(input)?.clone();
+            let mut tensor = cx.input_at(input, Place::Device)?;
+            if let Some(element) = &element {
+                let all = named(cx, tensor, &mut before);
+                tensor = cut(&all, held.rank(), 0, element);
+                without_batch(&mut held)?;
+            }
+            let all = named(cx, tensor, &mut inputs);
+            let axis = self.axis(&self.inputs, at, held.rank())?;
+            let size = held.shape.get(axis).cloned().unwrap_or_default();
+            let place = match self.inputs[1].get(at) {
+                Some(1) => {
+                    let last = size.sub(&Dim::from(1)).unwrap_or_default();
+                    let last = cx.size(&last);
+                    quote!(#last - #index)
+                }
+                _ => index.clone(),
+            };
+            if let Some(&id) = block.inputs.get(state + at) {
+                let item = cx.variable(id, "slice");
+                let slice = cut(&all, held.rank(), axis, &place);
+                slices.extend(quote!(let #item = #slice;));
+            }
+            if count.is_none() || size.number().is_some() {
+                count = Some(size);
+            }
+        }
+        let count = cx.size(&count.unwrap_or_default());
+        let (round, step) = (&code.round, &code.step);
+        let rounds = quote!(#inputs for #index in 0..#count { #slices #round #step });
+        let one = code.around(&rounds);
+        match element {
+            None => Ok(one),
+            Some(element) => self.batch(cx, &before, &element, &one),
+        }
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        Some(Flow::Rounds(self.flow))
+    }
+}
+
+impl Scan {
+    /// One state and one set of rounds for each element of the batch.
+    fn batch(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        before: &TokenStream,
+        element: &TokenStream,
+        one: &TokenStream,
+    ) -> Result<TokenStream, Problem> {
+        let input = cx.tensor_type(cx.inputs().saturating_sub(1))?;
+        let batch = input.shape.first().cloned().unwrap_or_default();
+        let batch = cx.size(&batch);
+        let (mut start, mut collect) = (TokenStream::new(), TokenStream::new());
+        let (mut parts, mut results) = (Vec::new(), Vec::new());
+        for at in 0..cx.outputs() {
+            if !cx.wants(at) {
+                parts.push(quote!(_));
+                results.push(quote!(()));
+                continue;
+            }
+            let (part, rows) = (cx.temporary("part"), cx.temporary("rows"));
+            start.extend(quote!(let mut #rows = Vec::new();));
+            collect.extend(quote!(#rows.push(#part);));
+            parts.push(quote!(#part));
+            let whole = cx.output_tensor(at)?.clone();
+            results.push(stack(cx, &whole, Place::Device, 0, &rows));
+        }
+        let (parts, results) = match (parts.as_slice(), results.as_slice()) {
+            ([part], [result]) => (part.clone(), result.clone()),
+            _ => (quote!((#(#parts),*)), quote!((#(#results),*))),
+        };
+        Ok(quote!({
+            #before
+            #start
+            for #element in 0..#batch {
+                let #parts = #one;
+                #collect
+            }
+            #results
+        }))
+    }
+
+    /// Sequences of a batch must be equally long.
+    fn check_lengths(&self, cx: &Infer<'_>) -> Result<(), Problem> {
+        match cx.has(0) {
+            false => Ok(()),
+            true => Err(Problem::new("`sequence_lens` is not supported")
+                .help("export the model for opset 9 or newer")),
+        }
+    }
+
+    /// The axis of one of the inputs or outputs.
+    fn axis(&self, list: &[Vec<i64>; 2], at: usize, rank: usize) -> Result<usize, Problem> {
+        axis(list[0].get(at).copied().unwrap_or(0), rank)
+    }
+}
+
+/// The variable that a tensor stands in, or one of its own.
+fn named(cx: &mut Emit<'_, '_>, tensor: TokenStream, before: &mut TokenStream) -> TokenStream {
+    if tensor.clone().into_iter().count() == 1 {
+        return tensor;
+    }
+    let name = cx.temporary("all");
+    before.extend(quote!(let #name = #tensor;));
+    quote!(#name)
+}
+
+/// `all.narrow(1, i, 1).squeeze_dim::<2>(1)`; a scalar keeps its axis.
+fn cut(all: &TokenStream, rank: usize, axis: usize, at: &TokenStream) -> TokenStream {
+    let along = Literal::usize_unsuffixed(axis);
+    let rest = Literal::usize_unsuffixed(rank.saturating_sub(1));
+    match rank {
+        1 => quote!(#all.narrow(0, #at, 1)),
+        _ => quote!(#all.narrow(#along, #at, 1).squeeze_dim::<#rest>(#along)),
+    }
+}
+
+/// Takes the first axis away.
+fn without_batch(held: &mut TensorType) -> Result<Dim, Problem> {
+    match held.shape.is_empty() {
+        true => Err(Problem::new("a scalar has no axis for the batch")),
+        false => Ok(held.shape.remove(0)),
+    }
+}

@@ -1,0 +1,101 @@
+//! Takes known branches and constant state out of control flow.
+
+use std::collections::BTreeMap;
+
+use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+
+/// What values are to be read instead of others.
+type Renamed = BTreeMap<ValueId, ValueId>;
+
+/// Puts the branch that a known condition takes in the place of its node, and has loops read what
+/// no round changes from outside.
+pub fn simplify(graph: &mut Graph) {
+    let mut body = std::mem::take(&mut graph.body);
+    block(&mut body, &graph.values, &mut Renamed::new());
+    graph.body = body;
+}
+
+fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
+    let mut nodes = Vec::new();
+    for mut node in std::mem::take(&mut block.nodes) {
+        for input in node.inputs.iter_mut().flatten() {
+            *input = resolved(*input, renamed);
+        }
+        let condition = node.input(0).and_then(|id| values[id].known.as_ref());
+        match node.operator.flow() {
+            Some(Flow::Branches) => {
+                if let Some(taken) = Flow::taken(condition) {
+                    nodes.extend(branch(node, taken, values, renamed));
+                    continue;
+                }
+            }
+            Some(Flow::Rounds(rounds)) if !rounds.batched => hoist(&mut node, rounds, renamed),
+            _ => {}
+        }
+        for (_, inner) in &mut node.blocks {
+            self::block(inner, values, renamed);
+        }
+        nodes.push(node);
+    }
+    block.nodes = nodes;
+    for output in &mut block.outputs {
+        *output = resolved(*output, renamed);
+    }
+}
+
+/// The nodes of a branch, whose outputs are read instead of the node's.
+fn branch(node: Node, taken: &str, values: &Values, renamed: &mut Renamed) -> Vec<Node> {
+    let mut blocks = node.blocks.into_iter();
+    let Some((_, mut inner)) = blocks.find(|(name, _)| name == taken) else {
+        return Vec::new();
+    };
+    block(&mut inner, values, renamed);
+    for (output, inner) in node.outputs.iter().zip(&inner.outputs) {
+        renamed.extend(output.map(|output| (output, *inner)));
+    }
+    inner.nodes
+}
+
+/// Removes state that every round passes on unchanged.
+fn hoist(node: &mut Node, rounds: Rounds, renamed: &mut Renamed) {
+    let state = rounds.state(node);
+    for at in (0..state).rev() {
+        let Some((_, inner)) = node.blocks.first_mut() else {
+            return;
+        };
+        let given = inner.inputs.get(rounds.given + at).copied();
+        let next = inner.outputs.get(rounds.told + at).copied();
+        let initial = node.inputs.get(rounds.before + at).copied().flatten();
+        let (Some(given), Some(next), Some(initial)) = (given, next, initial) else {
+            continue;
+        };
+        if passed_on(inner, next) != given {
+            continue;
+        }
+        inner.inputs.remove(rounds.given + at);
+        inner.outputs.remove(rounds.told + at);
+        node.inputs.remove(rounds.before + at);
+        renamed.insert(given, initial);
+        if at < node.outputs.len() {
+            let output = node.outputs.remove(at);
+            renamed.extend(output.map(|output| (output, initial)));
+        }
+    }
+}
+
+/// The value that one is equal to by way of `Identity`.
+fn passed_on(block: &Block, mut id: ValueId) -> ValueId {
+    for node in block.nodes.iter().rev() {
+        if &*node.kind == "Identity" && node.output(0) == Some(id) {
+            id = node.input(0).unwrap_or(id);
+        }
+    }
+    id
+}
+
+fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {
+    while let Some(&next) = renamed.get(&id) {
+        id = next;
+    }
+    id
+}

@@ -1,0 +1,34 @@
+//! Arrays of several rounds as one.
+
+use crate::Array;
+
+/// The items along a new axis; `none` is the shape where there are no items.
+pub fn stack<T: Clone>(items: &[Array<T>], axis: usize, none: &[usize]) -> Array<T> {
+    let Some(first) = items.first() else {
+        return Array::new(none, Vec::new());
+    };
+    let mut shape = first.shape().to_vec();
+    shape.insert(axis, items.len());
+    Array::from_fn(shape, |index| {
+        let mut rest = index.to_vec();
+        let item = rest.remove(axis);
+        items[item][rest.as_slice()].clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_become_an_axis() {
+        let items = [Array::vector([1, 2]), Array::vector([3, 4])];
+        assert_eq!(stack(&items, 0, &[]), Array::new([2, 2], vec![1, 2, 3, 4]));
+        assert_eq!(stack(&items, 1, &[]), Array::new([2, 2], vec![1, 3, 2, 4]));
+    }
+
+    #[test]
+    fn no_items_have_the_shape_asked_for() {
+        assert_eq!(stack::<i64>(&[], 0, &[0, 3]).shape(), [0, 3]);
+    }
+}
