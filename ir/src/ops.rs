@@ -94,6 +94,7 @@ families! {
     convolution,
     create,
     cumulative,
+    determinant,
     dropout,
     einsum,
     elementwise,

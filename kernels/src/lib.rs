@@ -7,6 +7,7 @@ pub mod conv;
 pub mod conv_transpose;
 pub mod cumulative;
 pub mod depth;
+pub mod determinant;
 pub mod dtype;
 pub mod extreme;
 pub mod gather;

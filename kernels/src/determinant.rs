@@ -1,0 +1,71 @@
+//! Det, the determinants of square matrices.
+
+use burn::tensor::{Tensor, TensorData};
+
+/// The determinant of each matrix that the last two axes hold. `O` is `D - 2`, at least 1. It is found on the host, in f64.
+#[inline(never)]
+pub fn det<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
+    let dims = x.dims();
+    let size = dims[D - 1];
+    assert_eq!(dims[D - 2], size, "Det of {dims:?}");
+    let (device, dtype) = (x.device(), x.dtype());
+    let values: Vec<f64> = x.into_data().iter::<f64>().collect();
+    let shape: [usize; O] = std::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
+    let count = shape.iter().product();
+    let length = size * size;
+    let matrix = |at: usize| values[at * length..(at + 1) * length].to_vec();
+    let determinants: Vec<f64> = (0..count).map(|at| of_matrix(matrix(at), size)).collect();
+    let data = TensorData::new(determinants, shape).convert_dtype(dtype);
+    Tensor::from_data(data, (&device, dtype))
+}
+
+/// Gauss's elimination, each step by the greatest of its column.
+fn of_matrix(mut rows: Vec<f64>, size: usize) -> f64 {
+    let mut determinant = 1.0;
+    for step in 0..size {
+        let column = |row: &usize| rows[row * size + step].abs();
+        let best = (step..size).max_by(|a, b| column(a).total_cmp(&column(b)));
+        let best = best.expect("a row is left");
+        if best != step {
+            (0..size).for_each(|at| rows.swap(best * size + at, step * size + at));
+            determinant = -determinant;
+        }
+        let pivot = rows[step * size + step];
+        determinant *= pivot;
+        if pivot == 0.0 {
+            return determinant;
+        }
+        for row in step + 1..size {
+            let factor = rows[row * size + step] / pivot;
+            for at in step..size {
+                rows[row * size + at] -= factor * rows[step * size + at];
+            }
+        }
+    }
+    determinant
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, near, same};
+
+    #[test]
+    fn rows_are_exchanged_where_the_pivot_is_zero() {
+        let x = float::<2>([[0f32, 1.0, 2.0], [1.0, 0.0, 3.0], [4.0, -3.0, 8.0]]);
+        let y: Tensor<1> = det(x);
+        near(y, [-2f32], 1e-6);
+    }
+
+    #[test]
+    fn each_matrix_of_a_batch_has_its_own() {
+        let x = float::<3>([[[1f32, 2.0], [3.0, 4.0]], [[1.0, 2.0], [2.0, 4.0]]]);
+        let y: Tensor<1> = det(x.cast(burn::tensor::DType::F16));
+        same(y, [f16::from_f32(-2.0), f16::ZERO]);
+        let x = float::<4>([[[[3f64]], [[5.0]]]]);
+        let y: Tensor<2> = det(x);
+        same(y, [[3f64, 5.0]]);
+    }
+}
