@@ -107,12 +107,10 @@ pub fn module(
     let signature = signature::signature(&inputs, &outputs);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
+    let folder = model.files.folder().unwrap_or(std::path::Path::new(""));
     let embedded = match options.weights {
-        Weights::Embed => weights::embedded(
-            &model.files,
-            model.files.folder().unwrap_or(std::path::Path::new("")),
-        ),
-        Weights::File => TokenStream::new(),
+        Weights::Embed => weights::embedded(&model.files, folder),
+        Weights::File => weights::watched(&model.files, folder),
     };
     let items = quote! {
         #structures

@@ -12,6 +12,9 @@ use crate::graph::ValueId;
 use crate::read::Files;
 use crate::weight::{Encoding, Weight};
 
+/// rustc reads about 200 MB a second.
+const LARGEST_WATCHED: usize = 256 << 20;
+
 /// One part of a weight on its way into the table.
 struct Place {
     file: usize,
@@ -104,6 +107,24 @@ pub fn embedded(files: &Files, folder: &Path) -> TokenStream {
         /// The model's files.
         fn files() -> [&'static [u8]; #count] {
             [#(#paths),*]
+        }
+    }
+}
+
+/// A function that nobody calls, whose file rustc watches: the model's, when its weights stay out
+/// of the binary. A larger one than rustc reads in a second is not watched, and what was compiled
+/// from another graph is refused when the weights are opened.
+pub fn watched(files: &Files, folder: &Path) -> TokenStream {
+    let files = files.list();
+    let Some((name, _)) = files.first().filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED) else {
+        return TokenStream::new();
+    };
+    let path = folder.join(name).to_string_lossy().into_owned();
+    quote! {
+        /// Has the model compiled again when its file changes.
+        #[allow(dead_code)]
+        fn watched() {
+            include_bytes!(#path);
         }
     }
 }
