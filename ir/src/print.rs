@@ -13,7 +13,7 @@ use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::types::{Known, Place};
 
 /// More known elements than this are not listed.
-const LISTED: usize = 16;
+const LISTED: usize = 8;
 
 /// The graph with its types, sizes, known values and places.
 pub fn graph(graph: &Graph) -> String {
@@ -70,13 +70,14 @@ impl Printer<'_> {
         self.line(depth, &format!("{name} ({inputs}) => ({outputs})"));
     }
 
-    /// The constants in use, nested blocks included.
+    /// The constants in use, nested blocks included, and sizes that no node makes any more.
     fn constants(&mut self, block: &Block) {
-        let mut used = BTreeSet::new();
-        collect(block, &mut used);
+        let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
+        collect(block, &mut used, &mut made);
         let constants = used
-            .into_iter()
-            .filter(|&id| self.values[id].is_constant())
+            .difference(&made)
+            .copied()
+            .filter(|&id| self.values[id].is_constant() || self.values[id].known.is_some())
             .map(|id| format!("{} = {}", self.typed(id), constant(&self.values[id])));
         let constants: Vec<String> = constants.collect();
         if !constants.is_empty() {
@@ -161,13 +162,15 @@ impl Printer<'_> {
     }
 }
 
-fn collect(block: &Block, used: &mut BTreeSet<ValueId>) {
+fn collect(block: &Block, used: &mut BTreeSet<ValueId>, made: &mut BTreeSet<ValueId>) {
     used.extend(&block.outputs);
+    made.extend(&block.inputs);
     for node in &block.nodes {
         used.extend(node.inputs.iter().flatten());
-        node.blocks
-            .iter()
-            .for_each(|(_, inner)| collect(inner, used));
+        made.extend(node.outputs.iter().flatten());
+        for (_, inner) in &node.blocks {
+            collect(inner, used, made);
+        }
     }
 }
 
@@ -194,7 +197,11 @@ fn elements(known: &Known) -> String {
     }
     match known {
         Known::Ints(all) => list(all, ToString::to_string),
-        Known::Floats(all) => list(all, ToString::to_string),
+        // Nearly all of them were float32: their shortest text says all.
+        Known::Floats(all) => list(all, |value| match f64::from(*value as f32) == *value {
+            true => (*value as f32).to_string(),
+            false => value.to_string(),
+        }),
         Known::Bools(all) => list(all, ToString::to_string),
         Known::Strings(all) => list(all, |text| format!("{text:?}")),
     }
@@ -212,6 +219,53 @@ mod tests {
         let model = crate::load_bytes(model.into(), &Options::default());
         let model = model.map_err(|problems| problems.report("m")).unwrap();
         expected.assert_eq(&super::graph(&model.graph));
+    }
+
+    #[test]
+    fn blocks_stand_below_their_nodes() {
+        check(
+            r#"
+            <ir_version: 8, opset_import: ["": 17]>
+            main (bool c, float[2] x) => (float[2] y) {
+                y = If (c) <
+                    then_branch = yes () => (float[2] a) { a = Neg (x) },
+                    else_branch = no () => (float[2] b) { b = Add (x, x) }
+                >
+            }
+            "#,
+            expect![[r#"
+                main (host bool[] c, float32[2] x) => (float32[2] y)
+                {
+                    float32[2] y = If (c)
+                        then_branch () => (float32[2] a)
+                        {
+                            float32[2] a = Neg (x)
+                        }
+                        else_branch () => (float32[2] b)
+                        {
+                            float32[2] b = Add (x, x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sizes_that_no_node_makes_stand_with_the_constants() {
+        check(
+            r#"
+            <ir_version: 8, opset_import: ["": 17]>
+            main (float[N, 2] x) => (int64[2] sizes) { sizes = Shape (x) }
+            "#,
+            expect![[r#"
+                main (float32[N, 2] x) => (int64[2] sizes)
+                <
+                    int64[2] sizes = {N, 2}
+                >
+                {
+                }
+            "#]],
+        );
     }
 
     #[test]

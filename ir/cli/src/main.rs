@@ -1,1 +1,47 @@
-fn main(){}
+//! `cargo onnx-embed`: looks into models and tries them.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod build;
+mod compare;
+mod expand;
+mod inspect;
+mod models;
+mod npz;
+mod parallel;
+mod prepare;
+mod process;
+mod random;
+mod scratch;
+mod style;
+mod value;
+mod verify;
+mod wire;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    // Cargo passes the subcommand's own name first.
+    let cargo = std::env::args()
+        .nth(1)
+        .is_some_and(|first| first == "onnx-embed");
+    let line = std::env::args_os().enumerate();
+    let line = line.filter(|(at, _)| !(cargo && *at == 1));
+    let arguments = Arguments::parse_from(line.map(|(_, argument)| argument));
+    let result = match arguments.command {
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::Expand(arguments) => expand::expand(&arguments),
+        Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Bench(arguments) => bench::bench(&arguments),
+    };
+    result.unwrap_or_else(|error| {
+        let error_style = style::BAD;
+        anstream::eprintln!("{error_style}error{error_style:#}: {error:#}");
+        ExitCode::from(2)
+    })
+}

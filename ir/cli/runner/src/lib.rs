@@ -1,0 +1,119 @@
+//! Runs compiled models, for `cargo onnx-embed`.
+//!
+//! `verify` and `bench` build small programs around this library. A program takes one argument, a
+//! JSON object that says which model to run with which inputs, and answers with one line of JSON on
+//! its standard output, so that a model that panics takes no other down.
+
+#![forbid(unsafe_code)]
+
+mod device;
+mod memory;
+mod wire;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use onnx_embed::{Device, Error, OnnxModel, Values};
+use serde_json::{Value as Json, json};
+
+/// What the line with the answer begins with; models may print lines of their own.
+pub const ANSWER: &str = "onnx-embed-runner: ";
+
+/// With later runs asked for, a model is run at least and at most this often.
+const FEWEST: usize = 5;
+const MOST: usize = 1000;
+
+/// A compiled model, whatever its type.
+pub struct Subject {
+    name: &'static str,
+    load: Box<Load>,
+}
+
+type Load = dyn Fn(&Device) -> Result<Loaded, Error>;
+
+/// Outputs for inputs.
+type Loaded = Box<dyn Fn(Values) -> Result<Values, Error>>;
+
+impl Subject {
+    /// The model that `load` makes on a device.
+    pub fn new<M: OnnxModel + 'static>(
+        name: &'static str,
+        load: fn(&Device) -> Result<M, Error>,
+    ) -> Self {
+        Subject {
+            name,
+            load: Box::new(move |device| {
+                let model = load(device)?;
+                Ok(Box::new(move |inputs| model.run(inputs)))
+            }),
+        }
+    }
+}
+
+/// Answers the request in the program's argument with one of `subjects`.
+pub fn main(subjects: &[Subject]) -> ExitCode {
+    let request = std::env::args().nth(1).unwrap_or_default();
+    match answer(&request, subjects) {
+        Ok(answer) => {
+            println!("{ANSWER}{answer}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer(request: &str, subjects: &[Subject]) -> Result<Json, String> {
+    let request: Json = serde_json::from_str(request).map_err(|error| {
+        format!("{error}; this program belongs to `cargo onnx-embed`, which calls it with JSON")
+    })?;
+    let device = request["device"].as_str().unwrap_or_default();
+    let Some(model) = request["model"].as_str() else {
+        return Ok(json!({ "devices": device::count(device) }));
+    };
+    let subject = subjects.iter().find(|subject| subject.name == model);
+    let subject = subject.ok_or_else(|| format!("there is no model `{model}`"))?;
+    run(subject, &device::named(device)?, &request)
+}
+
+/// Loads the model, runs it with the values in the file `inputs`, writes what it gives to the file
+/// `outputs`, and goes on running it for as many `seconds`.
+fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, String> {
+    let text = |error: Error| error.to_string();
+    let path = |key: &str| Path::new(request[key].as_str().unwrap_or_default());
+    let inputs = wire::read(path("inputs"))?;
+    let start = Instant::now();
+    let model = (subject.load)(device).map_err(text)?;
+    device.sync().map_err(|error| error.to_string())?;
+    let load = start.elapsed();
+    let timed = || {
+        let inputs = inputs.clone();
+        let start = Instant::now();
+        let outputs = model(inputs).map_err(text)?;
+        Ok::<_, String>((outputs, start.elapsed()))
+    };
+    let (outputs, first) = timed()?;
+    if !request["outputs"].is_null() {
+        wire::write(path("outputs"), &outputs)?;
+    }
+    let mut times = Vec::new();
+    if let Some(seconds) = request["seconds"].as_f64() {
+        let start = Instant::now();
+        let more = |times: &[Duration]| {
+            times.len() < FEWEST || (start.elapsed().as_secs_f64() < seconds && times.len() < MOST)
+        };
+        while more(&times) {
+            times.push(timed()?.1);
+        }
+    }
+    let milliseconds = |time: &Duration| time.as_secs_f64() * 1e3;
+    Ok(json!({
+        "load_ms": milliseconds(&load),
+        "first_ms": milliseconds(&first),
+        "times_ms": times.iter().map(milliseconds).collect::<Vec<_>>(),
+        "peak_bytes": memory::peak(),
+    }))
+}

@@ -1,0 +1,245 @@
+//! The command line.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use onnx_embed_ir::options::{Options, Size, Weights};
+
+/// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
+#[derive(Debug, Parser)]
+#[command(name = "cargo-onnx-embed", bin_name = "cargo onnx-embed", version)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show signature, opsets, operators, weights, and what is unsupported
+    Inspect(Inspect),
+    /// Show the Rust code of a model, or its graph
+    Expand(Expand),
+    /// Run models through the real macro and compare with recorded outputs
+    Verify(Verify),
+    /// Measure load, first run, later runs and memory, as JSON lines
+    Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// Write JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Expand {
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// Show the graph instead of Rust
+    #[arg(long)]
+    pub graph: bool,
+    /// Show the graph as it is read and after each pass
+    #[arg(long, conflicts_with = "graph")]
+    pub passes: bool,
+    /// The name of the struct
+    #[arg(long, default_value = "Model")]
+    pub name: String,
+    /// Where the weights are when the program runs
+    #[arg(long, value_enum, default_value = "embed")]
+    pub weights: Storage,
+}
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Models with an io.npz beside them, or folders of folders of such
+    #[arg(required = true)]
+    pub models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub programs: Programs,
+    /// Build with optimisations
+    #[arg(long)]
+    pub release: bool,
+    /// Write JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Succeed when this many models match and the others are only unsupported
+    #[arg(long, value_name = "N")]
+    pub at_least: Option<usize>,
+    /// Models that run at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Give up on a model that runs longer
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
+    #[arg(required = true)]
+    pub models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub programs: Programs,
+    /// Numbers of threads to run with, one after the other [default: as many as there are cores]
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    pub threads: Vec<usize>,
+    /// How long to go on running each model
+    #[arg(long, default_value_t = 3.0)]
+    pub seconds: f64,
+    /// Named sizes of random inputs; others are 1
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
+    pub dims: Vec<(String, i64)>,
+}
+
+/// What `verify` and `bench` share.
+#[derive(Debug, Args)]
+pub struct Programs {
+    /// The device to run on
+    #[arg(long, value_enum, default_value = "flex")]
+    pub device: Device,
+    /// Take only models whose name contains this
+    #[arg(long, value_name = "SUBSTRING")]
+    pub filter: Option<String>,
+    /// The target folder of the programs [default: that of the workspace here]
+    #[arg(long, value_name = "FOLDER")]
+    pub target_dir: Option<PathBuf>,
+    /// Keep inputs, outputs and messages of every model
+    #[arg(long)]
+    pub keep: bool,
+    /// Do without operator fusion on GPUs
+    #[arg(long)]
+    pub no_fusion: bool,
+}
+
+/// Sizes that the file leaves open.
+#[derive(Debug, Default, Args)]
+pub struct Sizes {
+    /// Pin a named size
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
+    pub dims: Vec<(String, i64)>,
+    /// Give an input's shape, in numbers and names
+    #[arg(long = "input", value_name = "NAME=SIZE,..", value_parser = input)]
+    pub inputs: Vec<(String, Vec<Size>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Storage {
+    Embed,
+    File,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Device {
+    Flex,
+    Wgpu,
+    Webgpu,
+    Vulkan,
+    Metal,
+    Cuda,
+    Rocm,
+}
+
+impl Device {
+    /// Its name, which is also the feature that brings it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Device::Flex => "flex",
+            Device::Wgpu => "wgpu",
+            Device::Webgpu => "webgpu",
+            Device::Vulkan => "vulkan",
+            Device::Metal => "metal",
+            Device::Cuda => "cuda",
+            Device::Rocm => "rocm",
+        }
+    }
+}
+
+impl Programs {
+    /// Features of the run-time crate.
+    pub fn features(&self) -> Vec<&'static str> {
+        match (self.device, self.no_fusion) {
+            (Device::Flex, _) | (_, true) => vec![self.device.name()],
+            (_, false) => vec![self.device.name(), "fusion"],
+        }
+    }
+}
+
+impl Sizes {
+    /// The compiler's options.
+    pub fn options(&self, weights: Storage) -> Options {
+        Options {
+            dims: self.dims.iter().cloned().collect::<BTreeMap<_, _>>(),
+            inputs: self.inputs.iter().cloned().collect(),
+            weights: match weights {
+                Storage::Embed => Weights::Embed,
+                Storage::File => Weights::File,
+            },
+        }
+    }
+}
+
+fn dim(text: &str) -> Result<(String, i64), String> {
+    let parts = text.rsplit_once('=');
+    let (name, size) = parts.ok_or("expected NAME=SIZE, as in batch=1")?;
+    let size: u32 = size.parse().map_err(|error| format!("{size:?}: {error}"))?;
+    Ok((name.to_owned(), size.into()))
+}
+
+fn input(text: &str) -> Result<(String, Vec<Size>), String> {
+    let parts = text.rsplit_once('=');
+    let (name, sizes) = parts.ok_or("expected NAME=SIZE,.., as in image=batch,3,224,224")?;
+    let size = |size: &str| match size.trim().parse::<u32>() {
+        Ok(size) => Size::Fixed(size.into()),
+        Err(_) => Size::Named(size.trim().to_owned()),
+    };
+    let sizes = sizes.split(',').filter(|size| !size.trim().is_empty());
+    Ok((name.to_owned(), sizes.map(size).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn names_of_sizes_may_hold_an_equals_sign() {
+        assert_eq!(dim("a=b=3"), Ok(("a=b".to_owned(), 3)));
+        assert!(dim("batch").is_err());
+        assert!(dim("batch=-1").is_err());
+    }
+
+    #[test]
+    fn shapes_are_numbers_and_names() {
+        let sizes = vec![Size::Named("batch".to_owned()), Size::Fixed(3)];
+        assert_eq!(input("x=batch, 3"), Ok(("x".to_owned(), sizes)));
+        assert_eq!(input("x="), Ok(("x".to_owned(), Vec::new())));
+    }
+
+    #[test]
+    fn only_gpus_are_fused() {
+        let features = |line: &[&str]| {
+            let line = [&["x", "verify", "m"], line].concat();
+            let Command::Verify(verify) = Arguments::parse_from(line).command else {
+                panic!("another command");
+            };
+            verify.programs.features()
+        };
+        assert_eq!(features(&[]), ["flex"]);
+        assert_eq!(features(&["--device", "wgpu"]), ["wgpu", "fusion"]);
+        assert_eq!(features(&["--device", "wgpu", "--no-fusion"]), ["wgpu"]);
+    }
+}

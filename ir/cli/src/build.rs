@@ -1,0 +1,230 @@
+//! Runs cargo and tells whose errors are whose.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use indicatif::ProgressBar;
+use serde_json::Value as Json;
+
+use crate::scratch::Scratch;
+
+/// What became of the packages.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// Seconds that each package took; `None` for one that needed no building.
+    pub seconds: BTreeMap<String, Option<f64>>,
+    /// Programs by package.
+    pub programs: BTreeMap<String, PathBuf>,
+    /// What the compiler says against each package that it refused.
+    pub errors: BTreeMap<String, String>,
+    /// The number of warnings in each package.
+    pub warnings: BTreeMap<String, usize>,
+}
+
+/// What cargo says on its standard error, as it comes.
+#[derive(Debug, Default)]
+struct Log {
+    started: BTreeMap<String, Instant>,
+    text: String,
+}
+
+/// Builds packages of the workspace, as many as can be built.
+pub fn build(
+    scratch: &Scratch,
+    packages: &[String],
+    release: bool,
+    bar: &ProgressBar,
+) -> Result<Built> {
+    let mut cargo = command(scratch);
+    cargo.args(["build", "--keep-going", "--message-format=json"]);
+    if release {
+        cargo.arg("--release");
+    }
+    for package in packages {
+        cargo.args(["-p", package]);
+    }
+    let mut child = cargo.spawn().context("cannot start cargo")?;
+    let log = Arc::new(Mutex::new(Log::default()));
+    let reader = child.stderr.take().map(|stderr| {
+        let (log, bar) = (log.clone(), bar.clone());
+        std::thread::spawn(move || follow(BufReader::new(stderr), &log, &bar))
+    });
+    let ours: BTreeSet<&str> = packages.iter().map(String::as_str).collect();
+    let mut built = Built::default();
+    let mut foreign = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            let Ok(message) = serde_json::from_str::<Json>(&line?) else {
+                continue;
+            };
+            let name = message["target"]["name"].as_str().unwrap_or_default();
+            match message["reason"].as_str() {
+                Some("compiler-artifact") if ours.contains(name) => {
+                    built.artifact(name, &message, &log);
+                    bar.inc(1);
+                }
+                Some("compiler-message") if ours.contains(name) => built.message(name, &message),
+                Some("compiler-message") if level(&message) == "error" => {
+                    foreign.push_str(rendered(&message));
+                }
+                _ => {}
+            }
+        }
+    }
+    let status = child.wait()?;
+    if let Some(reader) = reader {
+        let _ = reader.join();
+    }
+    let text = log.lock().map(|log| log.text.clone()).unwrap_or_default();
+    if !foreign.is_empty() {
+        bail!("a crate beside the models does not compile\n{foreign}");
+    }
+    let told = built.seconds.len() + built.errors.len();
+    if !status.success() && told == 0 {
+        bail!("cargo fails\n{text}");
+    }
+    for package in packages {
+        if !built.seconds.contains_key(package) && !built.errors.contains_key(package) {
+            // The compiler was killed or crashed: cargo alone speaks of it.
+            built.errors.insert(package.clone(), about(package, &text));
+        }
+    }
+    Ok(built)
+}
+
+impl Built {
+    fn artifact(&mut self, name: &str, message: &Json, log: &Mutex<Log>) {
+        let fresh = message["fresh"].as_bool().unwrap_or_default();
+        let start = log
+            .lock()
+            .ok()
+            .and_then(|log| log.started.get(name).copied());
+        let seconds = start.map(|start| start.elapsed().as_secs_f64());
+        self.seconds
+            .insert(name.to_owned(), seconds.filter(|_| !fresh));
+        if let Some(program) = message["executable"].as_str() {
+            self.programs.insert(name.to_owned(), program.into());
+        }
+    }
+
+    fn message(&mut self, name: &str, message: &Json) {
+        match level(message) {
+            "warning" => *self.warnings.entry(name.to_owned()).or_default() += 1,
+            level if level.starts_with("error") => {
+                let text = self.errors.entry(name.to_owned()).or_default();
+                text.push_str(rendered(message));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Cargo in the scratch workspace, with what it set for this process taken back.
+fn command(scratch: &Scratch) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        let own = [
+            "CARGO_PKG_",
+            "CARGO_MANIFEST_",
+            "CARGO_BIN_",
+            "CARGO_CRATE_",
+        ];
+        if own.iter().any(|start| name.starts_with(start)) {
+            command.env_remove(&*name);
+        }
+    }
+    command
+        .current_dir(scratch.root())
+        .env("CARGO_TARGET_DIR", &scratch.target)
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_PROGRESS_WHEN", "never")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Notes when each package is begun, and shows it.
+fn follow(lines: impl BufRead, log: &Mutex<Log>, bar: &ProgressBar) {
+    for line in lines.lines().map_while(Result::ok) {
+        let Ok(mut log) = log.lock() else {
+            return;
+        };
+        if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
+            let name = package.split(' ').next().unwrap_or_default();
+            log.started.insert(name.to_owned(), Instant::now());
+            bar.set_message(format!("compiling {name}"));
+        } else if line.trim_start().starts_with("Blocking ") {
+            bar.set_message("waiting for another cargo".to_owned());
+        }
+        log.text.push_str(&line);
+        log.text.push('\n');
+    }
+}
+
+/// The lines that name a package and those after them.
+fn about(package: &str, text: &str) -> String {
+    let quoted = format!("`{package}`");
+    let mut lines = text.lines().skip_while(|line| !line.contains(&quoted));
+    let about: Vec<&str> = lines.by_ref().take(8).collect();
+    match about.is_empty() {
+        true => "it was not built".to_owned(),
+        false => about.join("\n"),
+    }
+}
+
+fn level(message: &Json) -> &str {
+    message["message"]["level"].as_str().unwrap_or_default()
+}
+
+fn rendered(message: &Json) -> &str {
+    message["message"]["rendered"].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crashed_compiler_is_told_by_cargo() {
+        let text = "error: could not compile `a` (lib)\n\nerror: could not compile `b` (lib)\n\n\
+                    Caused by:\n  process didn't exit successfully (signal: 11)\n";
+        assert!(about("b", text).starts_with("error: could not compile `b`"));
+        assert!(about("b", text).ends_with("(signal: 11)"));
+        assert_eq!(about("c", text), "it was not built");
+    }
+
+    #[test]
+    fn warnings_are_counted_and_errors_kept() {
+        let message =
+            |level: &str| serde_json::json!({ "message": { "level": level, "rendered": level } });
+        let mut built = Built::default();
+        for level in [
+            "warning",
+            "error: internal compiler error",
+            "warning",
+            "note",
+        ] {
+            built.message("m", &message(level));
+        }
+        assert_eq!(built.warnings["m"], 2);
+        assert_eq!(built.errors["m"], "error: internal compiler error");
+    }
+
+    #[test]
+    fn cargo_tells_when_a_package_is_begun() {
+        let log = Mutex::new(Log::default());
+        let text = "   Compiling m_a v0.0.0 (/x)\n    Finished `dev` profile\n";
+        follow(text.as_bytes(), &log, &ProgressBar::hidden());
+        let log = log.into_inner().unwrap();
+        assert_eq!(log.started.keys().collect::<Vec<_>>(), ["m_a"]);
+        assert_eq!(log.text, text);
+    }
+}

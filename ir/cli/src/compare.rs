@@ -1,0 +1,177 @@
+//! Whether an output is the recorded one.
+
+use onnx_embed_ir::dtype::Kind;
+
+use crate::npz::Expected;
+use crate::value::{Key, Tensor, Value};
+
+/// How far an output is from the recorded one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The largest `|a - b| / max|b|`; 0 for equal elements, infinite where that says nothing.
+    pub relative: f64,
+    /// Why it does not match.
+    pub problem: Option<String>,
+}
+
+/// Floats may differ by this share of the recorded element, and by `tolerance` of the largest.
+const OF_ELEMENT: f64 = 1e-3;
+
+/// Compares dtype, shape and values; integers, booleans and strings must be equal.
+pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison {
+    match (found, expected) {
+        (Value::Optional(Some(found)), _) => compare(found, expected, tolerance),
+        (Value::Tensor(found), Expected::Value(Value::Tensor(expected))) => {
+            tensors(found, expected, tolerance)
+        }
+        (
+            Value::Strings { shape, texts },
+            Expected::Value(Value::Strings {
+                shape: sizes,
+                texts: wanted,
+            }),
+        ) => match shape == sizes {
+            true => strings(texts, wanted),
+            false => differs(format!("has shape {shape:?}, not {sizes:?}")),
+        },
+        (Value::Sequence(found), Expected::Maps { keys, values }) => {
+            maps(found, keys, values, tolerance)
+        }
+        (Value::Map(_), Expected::Maps { keys, values }) => {
+            maps(std::slice::from_ref(found), keys, values, tolerance)
+        }
+        _ => differs("is of another kind than the recorded output".to_owned()),
+    }
+}
+
+fn tensors(found: &Tensor, expected: &Tensor, tolerance: f64) -> Comparison {
+    if found.dtype != expected.dtype {
+        return differs(format!("is {}, not {}", found.dtype, expected.dtype));
+    }
+    let sizes = &expected.shape;
+    if found.shape != *sizes {
+        return differs(format!("has shape {:?}, not {sizes:?}", found.shape));
+    }
+    let (Some(numbers), Some(recorded)) = (found.numbers(), expected.numbers()) else {
+        return differs(format!("is {}, which cannot be compared", found.dtype));
+    };
+    if expected.dtype.kind() == Kind::Float {
+        return floats(&numbers, &recorded, sizes, tolerance);
+    }
+    let unequal = |(_, (a, b)): &(usize, (&f64, &f64))| a != b;
+    let mut pairs = numbers.iter().zip(&recorded).enumerate().filter(unequal);
+    match pairs.next() {
+        Some((at, (a, b))) => differs(format!(
+            "is {a} at {:?}, not {b}; {} of {} elements differ",
+            index(at, sizes),
+            1 + pairs.count(),
+            numbers.len()
+        )),
+        None if found.bytes != expected.bytes => {
+            differs("differs in the last bits of large integers".to_owned())
+        }
+        None => matches(),
+    }
+}
+
+fn floats(found: &[f64], expected: &[f64], sizes: &[usize], tolerance: f64) -> Comparison {
+    let finite = expected.iter().copied().filter(|value| value.is_finite());
+    let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let (mut relative, mut beyond) = (0.0f64, 0usize);
+    let mut worst: Option<(f64, usize, f64, f64)> = None;
+    for (at, (&a, &b)) in found.iter().zip(expected).enumerate() {
+        if a == b || (a.is_nan() && b.is_nan()) {
+            continue;
+        }
+        let (distance, allowed) = match a.is_finite() && b.is_finite() {
+            true => ((a - b).abs(), tolerance * largest + OF_ELEMENT * b.abs()),
+            false => (f64::INFINITY, 0.0),
+        };
+        relative = relative.max(match largest > 0.0 {
+            true => distance / largest,
+            false => distance,
+        });
+        if distance > allowed {
+            beyond += 1;
+            if worst.is_none_or(|(furthest, ..)| distance > furthest) {
+                worst = Some((distance, at, a, b));
+            }
+        }
+    }
+    let problem = worst.map(|(_, at, a, b)| {
+        let (index, count) = (index(at, sizes), found.len());
+        format!(
+            "is {a:.6e} at {index:?}, not {b:.6e}; {beyond} of {count} elements differ too much"
+        )
+    });
+    Comparison { relative, problem }
+}
+
+fn strings(found: &[String], expected: &[String]) -> Comparison {
+    let mut pairs = found.iter().zip(expected);
+    match pairs.find(|(a, b)| a != b) {
+        Some((a, b)) => differs(format!("is {a:?}, not {b:?}")),
+        None => matches(),
+    }
+}
+
+fn maps(found: &[Value], keys: &[Key], values: &Tensor, tolerance: f64) -> Comparison {
+    let expected = values.numbers().unwrap_or_default();
+    let rows = expected.len().checked_div(keys.len()).unwrap_or(0);
+    if found.len() != rows {
+        return differs(format!("has {} maps, not {rows}", found.len()));
+    }
+    let mut sorted: Vec<&Key> = keys.iter().collect();
+    sorted.sort();
+    let mut numbers = Vec::new();
+    for map in found {
+        let Value::Map(map) = map else {
+            return differs("is of another kind than the recorded output".to_owned());
+        };
+        let mut held: Vec<&Key> = map.iter().map(|(key, _)| key).collect();
+        held.sort();
+        if held != sorted {
+            return differs(format!("has the keys {held:?}, not {sorted:?}"));
+        }
+        for key in keys {
+            let value = map.iter().find(|(held, _)| held == key);
+            let number = match value {
+                Some((_, Value::Tensor(number))) => number.numbers().unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            match number.as_slice() {
+                [number] => numbers.push(*number),
+                _ => return differs(format!("holds no number under {key:?}")),
+            }
+        }
+    }
+    floats(&numbers, &expected, &[rows, keys.len()], tolerance)
+}
+
+fn matches() -> Comparison {
+    Comparison {
+        relative: 0.0,
+        problem: None,
+    }
+}
+
+fn differs(problem: String) -> Comparison {
+    Comparison {
+        relative: f64::INFINITY,
+        problem: Some(problem),
+    }
+}
+
+/// The position of an element in a shape.
+fn index(mut at: usize, sizes: &[usize]) -> Vec<usize> {
+    let mut index = Vec::new();
+    for &size in sizes.iter().rev() {
+        index.push(at % size.max(1));
+        at /= size.max(1);
+    }
+    index.reverse();
+    index
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What matches and what does not.
+
+use onnx_embed_ir::dtype::DType;
+
+use super::*;
+
+const TOLERANCE: f64 = 1e-4;
+
+fn tensor(dtype: DType, shape: &[usize], bytes: Vec<u8>) -> Tensor {
+    let shape = shape.to_vec();
+    Tensor {
+        dtype,
+        shape,
+        bytes,
+    }
+}
+
+fn row(values: [f32; 3]) -> Tensor {
+    tensor(DType::F32, &[3], values.map(f32::to_le_bytes).concat())
+}
+
+fn ints(shape: &[usize], values: &[i64]) -> Tensor {
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+    tensor(DType::I64, shape, bytes.collect())
+}
+
+fn check(found: Tensor, expected: Tensor, problem: Option<&str>) {
+    let expected = Expected::Value(Value::Tensor(expected));
+    let comparison = compare(&Value::Tensor(found), &expected, TOLERANCE);
+    assert_eq!(comparison.problem.as_deref(), problem);
+}
+
+#[test]
+fn small_errors_are_measured_by_the_largest_element() {
+    check(row([100.0, 0.009, 0.0]), row([100.0, 0.0, 0.0]), None);
+    let problem = "is 2.000000e-2 at [1], not 0.000000e0; 1 of 3 elements differ too much";
+    check(
+        row([100.0, 0.02, 0.0]),
+        row([100.0, 0.0, 0.0]),
+        Some(problem),
+    );
+}
+
+#[test]
+fn an_infinite_element_is_no_measure_for_others() {
+    let infinite = row([f32::INFINITY, 1.0, 0.0]);
+    check(infinite.clone(), infinite.clone(), None);
+    let problem = "is 1.100000e0 at [1], not 1.000000e0; 1 of 3 elements differ too much";
+    check(row([f32::INFINITY, 1.1, 0.0]), infinite, Some(problem));
+}
+
+#[test]
+fn nan_equals_nan_alone() {
+    check(row([f32::NAN, 1.0, 1.0]), row([f32::NAN, 1.0, 1.0]), None);
+    let problem = "is NaN at [0], not 1.000000e0; 1 of 3 elements differ too much";
+    check(row([f32::NAN, 1.0, 1.0]), row([1.0; 3]), Some(problem));
+    let problem = "is 1.000000e0 at [0], not NaN; 1 of 3 elements differ too much";
+    check(row([1.0; 3]), row([f32::NAN, 1.0, 1.0]), Some(problem));
+}
+
+#[test]
+fn the_relative_error_is_that_of_the_worst_element() {
+    let expected = Expected::Value(Value::Tensor(row([4.0, 1.0, 0.0])));
+    let found = Value::Tensor(row([4.0, 1.5, 0.25]));
+    assert_eq!(compare(&found, &expected, 1.0).relative, 0.125);
+}
+
+#[test]
+fn types_and_shapes_must_be_equal() {
+    check(
+        row([1.0; 3]),
+        ints(&[3], &[1; 3]),
+        Some("is float32, not int64"),
+    );
+    let other = Tensor {
+        shape: vec![1, 3],
+        ..row([1.0; 3])
+    };
+    check(row([1.0; 3]), other, Some("has shape [3], not [1, 3]"));
+}
+
+#[test]
+fn integers_are_exact() {
+    let large = i64::MAX - 1;
+    check(ints(&[1], &[large]), ints(&[1], &[large]), None);
+    let problem = "differs in the last bits of large integers";
+    check(ints(&[1], &[large]), ints(&[1], &[i64::MAX]), Some(problem));
+    let problem = "is 5 at [1, 0], not 3; 2 of 4 elements differ";
+    check(
+        ints(&[2, 2], &[1, 2, 5, 5]),
+        ints(&[2, 2], &[1, 2, 3, 4]),
+        Some(problem),
+    );
+}
+
+#[test]
+fn strings_are_exact() {
+    let text = |text: &str| Value::Strings {
+        shape: vec![1],
+        texts: vec![text.to_owned()],
+    };
+    let problem = |found, expected| compare(&text(found), &Expected::Value(text(expected)), 1.0);
+    assert_eq!(problem("a", "a").problem, None);
+    assert_eq!(
+        problem("a", "b").problem.as_deref(),
+        Some(r#"is "a", not "b""#)
+    );
+}
+
+#[test]
+fn maps_are_rows_of_values_by_key() {
+    let map = |a: f32, b: f32| {
+        let value = |value: f32| Value::Tensor(tensor(DType::F32, &[], value.to_le_bytes().into()));
+        Value::Map(vec![(Key::Int(0), value(a)), (Key::Int(1), value(b))])
+    };
+    let found = Value::Sequence(vec![map(0.25, 0.75), map(1.0, 0.0)]);
+    let problem = |values: [f64; 4]| {
+        let values = tensor(DType::F64, &[2, 2], values.map(f64::to_le_bytes).concat());
+        let keys = vec![Key::Int(1), Key::Int(0)];
+        compare(&found, &Expected::Maps { keys, values }, TOLERANCE).problem
+    };
+    assert_eq!(problem([0.75, 0.25, 0.0, 1.0]), None);
+    assert!(problem([0.25, 0.75, 0.0, 1.0]).is_some());
+}

@@ -1,0 +1,234 @@
+//! `inspect`: what a file holds and what is unsupported.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use onnx_embed_ir::dim::Dim;
+use onnx_embed_ir::inspect::{Constant, Inspection, Port, inspect as look};
+use onnx_embed_ir::types::Type;
+use serde_json::{Value as Json, json};
+
+use crate::args::{Inspect, Storage};
+use crate::style::{self, BAD, DIM, GOOD, HEADING};
+
+/// So many of the largest constants are listed.
+const LARGEST: usize = 5;
+
+pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
+    let options = arguments.sizes.options(Storage::Embed);
+    let name = arguments.model.display().to_string();
+    let inspection = match look(&arguments.model, &options) {
+        Ok(inspection) => inspection,
+        Err(problems) if arguments.json => {
+            let problems = problems.messages();
+            println!(
+                "{:#}",
+                json!({ "model": name, "compiles": false, "problems": problems })
+            );
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(problems) => {
+            anstream::eprintln!("{BAD}error{BAD:#}: {}", problems.report(&name));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    match arguments.json {
+        true => println!("{:#}", describe(&name, &inspection)),
+        false => anstream::print!("{}", table(&name, &inspection)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(model: &str, inspection: &Inspection) -> String {
+    let mut text = String::new();
+    let facts = &inspection.facts;
+    let mut line = |line: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+    };
+    let heading = |text: &str| format!("{HEADING}{text}{HEADING:#}");
+    line(format!("{}  {model}", heading("model")));
+    line(format!("  {facts}"));
+    for (title, ports) in [
+        ("inputs", &inspection.inputs),
+        ("outputs", &inspection.outputs),
+    ] {
+        line(heading(title));
+        let width = ports.iter().map(|port| port.name.chars().count()).max();
+        for Port { name, ty } in ports {
+            let ty = ty
+                .as_ref()
+                .map_or("of unknown rank or type".to_owned(), Type::to_string);
+            line(format!("  {name:<0$}  {ty}", width.unwrap_or(0)));
+        }
+    }
+    let nodes: usize = facts.operators.values().map(|count| count.nodes).sum();
+    line(format!(
+        "{}  {nodes} nodes of {}",
+        heading("operators"),
+        style::count(facts.operators.len(), "kind")
+    ));
+    let mut operators: Vec<_> = facts.operators.iter().collect();
+    operators.sort_by_key(|(_, count)| (count.supported, std::cmp::Reverse(count.nodes)));
+    for ((domain, name), count) in operators {
+        let domain = match domain.as_str() {
+            "" => String::new(),
+            domain => format!("{domain}."),
+        };
+        let note = match count.supported {
+            true => String::new(),
+            false => format!("  {BAD}unsupported{BAD:#}"),
+        };
+        line(format!("  {:>6}  {domain}{name}{note}", count.nodes));
+    }
+    let bytes = inspection
+        .constants
+        .iter()
+        .map(|constant| constant.bytes as u64);
+    line(format!(
+        "{}  {} in {}",
+        heading("weights"),
+        style::bytes(bytes.sum()),
+        style::count(inspection.constants.len(), "tensor")
+    ));
+    for (dtype, (tensors, elements, bytes)) in by_type(&inspection.constants) {
+        let (tensors, bytes) = (style::count(tensors, "tensor"), style::bytes(bytes as u64));
+        line(format!(
+            "  {dtype:<8}  {bytes:>8}  {elements} elements in {tensors}"
+        ));
+    }
+    for Constant {
+        name, sizes, bytes, ..
+    } in largest(&inspection.constants)
+    {
+        let bytes = style::bytes(*bytes as u64);
+        line(format!("  {DIM}{bytes:>18}  {name} {sizes:?}{DIM:#}"));
+    }
+    match inspection.problems.is_empty() {
+        true => line(format!("{GOOD}compiles{GOOD:#}")),
+        false => line(format!("{BAD}{}{BAD:#}", inspection.problems.report(model))),
+    }
+    text
+}
+
+fn describe(model: &str, inspection: &Inspection) -> Json {
+    let facts = &inspection.facts;
+    let operators = facts.operators.iter().map(|((domain, name), count)| {
+        json!({
+            "domain": domain,
+            "name": name,
+            "nodes": count.nodes,
+            "supported": count.supported,
+        })
+    });
+    let weights = by_type(&inspection.constants).into_iter();
+    let weights = weights.map(|(dtype, (tensors, elements, bytes))| {
+        json!({ "dtype": dtype, "tensors": tensors, "elements": elements, "bytes": bytes })
+    });
+    let ports = |ports: &[Port]| -> Vec<Json> {
+        let port = |port: &Port| json!({ "name": port.name, "type": port.ty.as_ref().map(ty) });
+        ports.iter().map(port).collect()
+    };
+    json!({
+        "model": model,
+        "compiles": inspection.problems.is_empty(),
+        "problems": inspection.problems.messages(),
+        "ir_version": facts.ir_version,
+        "opsets": facts.opsets,
+        "producer": facts.producer,
+        "inputs": ports(&inspection.inputs),
+        "outputs": ports(&inspection.outputs),
+        "operators": operators.collect::<Vec<_>>(),
+        "weights": weights.collect::<Vec<_>>(),
+    })
+}
+
+fn ty(ty: &Type) -> Json {
+    match ty {
+        Type::Tensor(tensor) => {
+            let size = |dim: &Dim| match dim.number() {
+                Some(number) => json!(number),
+                None => json!(dim.to_string()),
+            };
+            let shape: Vec<Json> = tensor.shape.iter().map(size).collect();
+            json!({ "dtype": tensor.dtype.name(), "shape": shape })
+        }
+        Type::Sequence(item) => json!({ "sequence": self::ty(item) }),
+        Type::Optional(item) => json!({ "optional": self::ty(item) }),
+        Type::Map(key, item) => json!({ "map": self::ty(item), "key": key.name() }),
+    }
+}
+
+/// Tensors, elements and bytes of each type.
+fn by_type(constants: &[Constant]) -> BTreeMap<&'static str, (usize, usize, usize)> {
+    let mut types = BTreeMap::new();
+    for constant in constants {
+        let (tensors, elements, bytes) = types.entry(constant.dtype.name()).or_default();
+        *tensors += 1;
+        *elements += constant.sizes.iter().product::<usize>();
+        *bytes += constant.bytes;
+    }
+    types
+}
+
+fn largest(constants: &[Constant]) -> Vec<&Constant> {
+    let mut constants: Vec<&Constant> = constants.iter().collect();
+    constants.sort_by_key(|constant| std::cmp::Reverse(constant.bytes));
+    constants.truncate(LARGEST);
+    constants
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    const TEXT: &str = r#"
+        <ir_version: 8, opset_import: ["": 17, "acme": 1], producer_name: "hand">
+        main (float[N, 2] x) => (float[N, 2] y) <float[2] b = {1, 2}> {
+            sum = Add (x, b)
+            y = acme.Twist (sum)
+        }
+    "#;
+
+    fn check(show: impl Fn(&str, &Inspection) -> String, expected: Expect) {
+        let name = format!("onnx-embed-inspect-{}.onnxtxt", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, TEXT).unwrap();
+        let inspection = look(&path, &Default::default()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let text = show("m.onnx", &inspection);
+        expected.assert_eq(&anstream::adapter::strip_str(&text).to_string());
+    }
+
+    #[test]
+    fn unsupported_operators_come_first() {
+        check(
+            table,
+            expect![[r#"
+            model  m.onnx
+              IR version 8, ai.onnx 17, acme 1, made by hand
+            inputs
+              x  float32[N, 2]
+            outputs
+              y  float32[N, 2]
+            operators  2 nodes of 2 kinds
+                   1  acme.Twist  unsupported
+                   1  Add
+            weights  8 B in 1 tensor
+              float32        8 B  2 elements in 1 tensor
+                             8 B  b [2]
+            cannot compile `m.onnx`
+
+              operator `acme.Twist` is not supported
+                at node `y` (acme.Twist opset 1)
+                help: `acme` is a custom domain: rewrite the node with standard operators, or add a model-local function that defines it
+
+              model: IR version 8, ai.onnx 17, acme 1, made by hand
+        "#]],
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! From models to programs that run them.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use indicatif::ProgressBar;
+use onnx_embed_ir::diagnostics::Diagnostics;
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::options::Options;
+use quote::{format_ident, quote};
+
+use crate::build::{Built, build};
+use crate::models::Model;
+use crate::parallel;
+use crate::scratch::Scratch;
+
+/// Why there is no program for a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Obstacle {
+    /// The compiler says what it lacks.
+    Unsupported(String),
+    /// The compiler panicked, or rustc refused the expansion.
+    Broken(String),
+}
+
+/// A program that has the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ready<'m> {
+    pub model: &'m Model,
+    pub program: PathBuf,
+    /// Seconds that its crate took to build; `None` when it was built before.
+    pub seconds: Option<f64>,
+    pub warnings: usize,
+}
+
+/// Builds programs for the models, telling of each that has none as soon as that is known.
+pub fn prepare<'m>(
+    scratch: &Scratch,
+    models: &'m [Model],
+    release: bool,
+    bar: &ProgressBar,
+    mut told: impl FnMut(&'m Model, Obstacle),
+) -> Result<Vec<Ready<'m>>> {
+    let mut compiled: Vec<&Model> = Vec::new();
+    bar.set_message("compiling models");
+    panics_are_kept();
+    let cores = parallel::cores();
+    parallel::each(models, cores, compile, |model, obstacle| match obstacle {
+        None => compiled.push(model),
+        Some(obstacle) => told(model, obstacle),
+    });
+    let _ = std::panic::take_hook();
+    compiled.sort_by(|a, b| a.path.cmp(&b.path));
+    if compiled.is_empty() {
+        return Ok(Vec::new());
+    }
+    scratch.write_libraries(&compiled)?;
+    let packages: Vec<String> = compiled.iter().map(|model| model.package()).collect();
+    bar.set_length(packages.len() as u64);
+    let mut libraries = build(scratch, &packages, release, bar)?;
+    let mut linked: Vec<&Model> = Vec::new();
+    for model in compiled {
+        match libraries.errors.remove(&model.package()) {
+            None => linked.push(model),
+            Some(errors) => {
+                std::fs::write(scratch.messages(model), &errors)?;
+                told(
+                    model,
+                    Obstacle::Broken(refused(&errors, &scratch.messages(model))),
+                );
+            }
+        }
+    }
+    let programs = scratch.write_programs(&linked)?;
+    let packages: Vec<String> = programs.iter().map(|program| program.0.clone()).collect();
+    bar.reset();
+    bar.set_length(packages.len() as u64);
+    let mut built = match packages.is_empty() {
+        true => Built::default(),
+        false => build(scratch, &packages, release, bar)?,
+    };
+    let mut ready = Vec::new();
+    for (package, models) in programs {
+        let program = built.programs.remove(&package);
+        let errors = built.errors.remove(&package).unwrap_or_default();
+        for model in models {
+            match &program {
+                Some(program) => ready.push(Ready {
+                    model,
+                    program: program.clone(),
+                    seconds: libraries.seconds.get(&model.package()).copied().flatten(),
+                    warnings: libraries
+                        .warnings
+                        .get(&model.package())
+                        .copied()
+                        .unwrap_or(0),
+                }),
+                None => {
+                    std::fs::write(scratch.messages(model), &errors)?;
+                    told(
+                        model,
+                        Obstacle::Broken(refused(&errors, &scratch.messages(model))),
+                    );
+                }
+            }
+        }
+    }
+    Ok(ready)
+}
+
+/// The compiler's verdict, without rustc.
+fn compile(model: &Model) -> Option<Obstacle> {
+    let item = Item {
+        attributes: quote!(),
+        visibility: quote!(pub),
+        name: format_ident!("Model"),
+        runtime: quote!(::onnx_embed),
+        file: model.name.clone(),
+    };
+    let compile = || onnx_embed_ir::compile(&model.path, &item, &Options::default());
+    // What the closure borrows is not used after a panic.
+    match catch_unwind(AssertUnwindSafe(compile)) {
+        Ok(Ok(_)) => None,
+        Ok(Err(problems)) => Some(Obstacle::Unsupported(summary(&problems))),
+        Err(_) => {
+            let panic = PANIC.with_borrow(Clone::clone);
+            Some(Obstacle::Broken(format!("PANIC of the compiler: {panic}")))
+        }
+    }
+}
+
+thread_local! {
+    /// What the last panic of this thread said.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+fn panics_are_kept() {
+    std::panic::set_hook(Box::new(|panic| {
+        let text = panic.to_string().replace('\n', " ");
+        PANIC.with_borrow_mut(|held| *held = text);
+    }));
+}
+
+/// The problems in one line, operators that are not supported together.
+fn summary(problems: &Diagnostics) -> String {
+    let (mut operators, mut others) = (Vec::new(), Vec::new());
+    for message in problems.messages() {
+        let operator = message.strip_prefix("operator `");
+        match operator.and_then(|rest| rest.strip_suffix("` is not supported")) {
+            Some(operator) => operators.push(operator),
+            None => others.push(message.replace('\n', " ")),
+        }
+    }
+    if !operators.is_empty() {
+        others.insert(0, operators.join(", "));
+    }
+    others.join("; ")
+}
+
+/// The first error of rustc, how many there are, and where to read them.
+fn refused(errors: &str, file: &Path) -> String {
+    let headlines = errors.lines().filter(|line| line.starts_with("error"));
+    let headlines: Vec<&str> = headlines.collect();
+    let first = headlines.first().copied().or(errors.lines().next());
+    format!(
+        "rustc: {} ({} in {})",
+        first.unwrap_or_default(),
+        crate::style::count(headlines.len(), "error"),
+        file.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_embed_ir::diagnostics::Problem;
+
+    use super::*;
+
+    #[test]
+    fn unsupported_operators_stand_together() {
+        let mut problems = Diagnostics::default();
+        for operator in ["Foo", "acme.Bar", "Foo"] {
+            let message = format!("operator `{operator}` is not supported");
+            problems.push(Problem::new(message));
+        }
+        problems.push(Problem::new("input `x` has no rank"));
+        assert_eq!(summary(&problems), "Foo, acme.Bar; input `x` has no rank");
+    }
+
+    #[test]
+    fn errors_of_rustc_are_counted() {
+        let errors = "error[E0308]: mismatched types\n --> src\nerror: aborting\n";
+        let told = refused(errors, Path::new("/m.txt"));
+        assert_eq!(
+            told,
+            "rustc: error[E0308]: mismatched types (2 errors in /m.txt)"
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Runs one model in a process of its own.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::Value as Json;
+
+/// What became of a model's process.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    Answer(Json),
+    /// The model said why it cannot run.
+    Refused(String),
+    /// The process panicked, overflowed its stack, was killed or took too long.
+    Died(String),
+}
+
+/// What the line with the answer begins with; the runner's crate has it too.
+const ANSWER: &str = "onnx-embed-runner: ";
+
+/// Asks a program and waits for its answer; what it says goes to the file `messages`.
+pub fn ask(
+    program: &Path,
+    request: &Json,
+    threads: Option<usize>,
+    limit: Duration,
+    messages: &Path,
+) -> Result<Outcome> {
+    let answers = messages.with_extension("out");
+    let mut command = Command::new(program);
+    command
+        .arg(request.to_string())
+        .env("RUST_BACKTRACE", "0")
+        .stdout(File::create(&answers)?)
+        .stderr(File::create(messages)?);
+    if let Some(threads) = threads {
+        command.env("RAYON_NUM_THREADS", threads.to_string());
+    }
+    let failed = || format!("cannot run `{}`", program.display());
+    let mut child = command.spawn().with_context(failed)?;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if start.elapsed() > limit {
+            let _ = child.kill();
+            child.wait()?;
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let read = |path: &Path| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let (said, errors) = (read(&answers), read(messages));
+    let _ = std::fs::remove_file(&answers);
+    Ok(match status {
+        None => Outcome::Died(format!("runs longer than {} s", limit.as_secs())),
+        Some(status) => judge(status, &said, &errors),
+    })
+}
+
+fn judge(status: ExitStatus, said: &str, errors: &str) -> Outcome {
+    let answer = said.lines().find_map(|line| line.strip_prefix(ANSWER));
+    let answer = answer.and_then(|answer| serde_json::from_str(answer).ok());
+    match (status.code(), answer) {
+        (Some(0), Some(answer)) => Outcome::Answer(answer),
+        (Some(1), None) => Outcome::Refused(errors.trim().to_owned()),
+        (Some(101), _) => Outcome::Died(panic(errors)),
+        _ if errors.contains("has overflowed its stack") => {
+            Outcome::Died("overflows its stack".to_owned())
+        }
+        _ => Outcome::Died(format!("ends with {status}: {}", last_line(errors))),
+    }
+}
+
+/// Message and place of the first panic.
+fn panic(errors: &str) -> String {
+    let mut lines = errors.lines();
+    let place = lines.find_map(|line| line.split_once(" panicked at "));
+    let Some((_, place)) = place else {
+        return format!("panics: {}", last_line(errors));
+    };
+    let message: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("note: ") && !line.starts_with("stack backtrace"))
+        .collect();
+    let message = message.join(" ");
+    format!(
+        "panics: {} (at {})",
+        message.trim(),
+        place.trim_end_matches(':')
+    )
+}
+
+fn last_line(text: &str) -> &str {
+    let mut lines = text.lines().rev();
+    lines
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_one_line_among_others() {
+        let said = "hello\nonnx-embed-runner: {\"a\":1}\n";
+        let answer = Outcome::Answer(serde_json::json!({ "a": 1 }));
+        assert_eq!(judge(ExitStatus::from_raw(0), said, ""), answer);
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_place() {
+        let errors = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno\nway\nnote: run with\n";
+        let told = Outcome::Died("panics: no way (at src/a.rs:1:2)".to_owned());
+        assert_eq!(judge(ExitStatus::from_raw(101 << 8), "", errors), told);
+    }
+
+    #[test]
+    fn a_stack_overflow_is_told_from_other_aborts() {
+        let errors = "thread 'main' has overflowed its stack\nfatal runtime error\n";
+        let told = |errors| judge(ExitStatus::from_raw(6), "", errors);
+        assert_eq!(
+            told(errors),
+            Outcome::Died("overflows its stack".to_owned())
+        );
+        assert!(matches!(told("bad\n"), Outcome::Died(text) if text.ends_with(": bad")));
+    }
+
+    #[test]
+    fn a_refusal_is_what_the_program_says() {
+        let told = judge(ExitStatus::from_raw(1 << 8), "", "missing input `x`\n");
+        assert_eq!(told, Outcome::Refused("missing input `x`".to_owned()));
+    }
+}

@@ -1,0 +1,291 @@
+//! The workspace of crates that call the real macro.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::args::Programs;
+use crate::models::Model;
+
+/// A cargo workspace in a target folder: a library for each model, and programs that link several.
+pub struct Scratch {
+    root: PathBuf,
+    pub target: PathBuf,
+    features: String,
+    /// Held while this process uses the folder.
+    _lock: File,
+}
+
+/// Models of one program at most: a change of one links them all again.
+const MOST: usize = 24;
+/// Bytes of models in one program at most: beyond 2 GiB linkers fail.
+const LARGEST: u64 = 512 << 20;
+/// Larger models stay in their files, as users are told to do.
+const EMBEDDED: u64 = 1 << 30;
+
+/// The crates come from this checkout where the command was built in one.
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+impl Scratch {
+    /// The folder for programs with these features, waiting for another process that uses it.
+    pub fn open(programs: &Programs) -> Result<Self> {
+        let target = match &programs.target_dir {
+            Some(folder) => std::path::absolute(folder)?,
+            None => default_target(),
+        };
+        let root = target.join("onnx-embed-verify");
+        let failed = || format!("cannot write to `{}`", root.display());
+        fs::create_dir_all(root.join("values")).with_context(failed)?;
+        fs::create_dir_all(root.join("messages")).with_context(failed)?;
+        let lock = File::create(root.join("lock")).with_context(failed)?;
+        if lock.try_lock().is_err() {
+            anstream::eprintln!("waiting for another process that uses `{}`", root.display());
+            lock.lock().with_context(failed)?;
+        }
+        let features = format!("{:?}", programs.features());
+        Ok(Scratch {
+            root,
+            target,
+            features,
+            _lock: lock,
+        })
+    }
+
+    /// The folder of the workspace.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A file for values that go to or come from a model.
+    pub fn values(&self, model: &Model, kind: &str) -> PathBuf {
+        let name = format!("{}.{kind}", model.package());
+        self.root.join("values").join(name)
+    }
+
+    /// A file for what the compiler or the program says of a model.
+    pub fn messages(&self, model: &Model) -> PathBuf {
+        let name = format!("{}.txt", model.package());
+        self.root.join("messages").join(name)
+    }
+
+    /// Writes a library for each model and nothing else.
+    pub fn write_libraries(&self, models: &[&Model]) -> Result<()> {
+        for model in models {
+            let folder = self.root.join("models").join(model.package());
+            let manifest = self.manifest(&model.package(), &[]);
+            write(&folder.join("Cargo.toml"), &manifest)?;
+            write(&folder.join("src/lib.rs"), &library(model))?;
+        }
+        self.write_workspace(models, 0)
+    }
+
+    /// Writes programs that link the models, and returns which models each one links.
+    pub fn write_programs<'m>(
+        &self,
+        models: &[&'m Model],
+    ) -> Result<Vec<(String, Vec<&'m Model>)>> {
+        let batches = batches(models);
+        let mut programs = Vec::new();
+        for (at, batch) in batches.into_iter().enumerate() {
+            let package = program(at);
+            let folder = self.root.join("programs").join(&package);
+            let manifest = self.manifest(&package, &batch);
+            write(&folder.join("Cargo.toml"), &manifest)?;
+            write(&folder.join("src/main.rs"), &main(&batch))?;
+            programs.push((package, batch));
+        }
+        self.write_workspace(models, programs.len())?;
+        Ok(programs)
+    }
+
+    fn write_workspace(&self, models: &[&Model], programs: usize) -> Result<()> {
+        let models = models
+            .iter()
+            .map(|model| format!("models/{}", model.package()));
+        let programs = (0..programs).map(|at| format!("programs/{}", program(at)));
+        let members: Vec<String> = models.chain(programs).collect();
+        // The profile is that of the checkout for all that it does not build itself, so that Burn
+        // is built once for both.
+        let manifest = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = {members:#?}\n\n\
+             [profile.dev]\ndebug = false\n"
+        );
+        let lock = Path::new(CHECKOUT).join("Cargo.lock");
+        if in_checkout() && lock.is_file() {
+            // The same versions as in the checkout, without asking the registry.
+            fs::copy(lock, self.root.join("Cargo.lock"))?;
+        }
+        write(&self.root.join("Cargo.toml"), &manifest)
+    }
+
+    fn manifest(&self, package: &str, libraries: &[&Model]) -> String {
+        let mut text = format!(
+            "[package]\nname = \"{package}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+             publish = false\n\n[dependencies]\n"
+        );
+        for (name, folder) in [
+            ("onnx-embed", "runtime"),
+            ("onnx-embed-runner", "ir/cli/runner"),
+        ] {
+            let source = source(folder);
+            let features = &self.features;
+            text.push_str(&format!(
+                "{name} = {{ {source}, default-features = false, features = {features} }}\n"
+            ));
+        }
+        for model in libraries {
+            let package = model.package();
+            text.push_str(&format!(
+                "{package} = {{ path = \"../../models/{package}\" }}\n"
+            ));
+        }
+        text
+    }
+}
+
+/// The target folder of the workspace here, else a folder for what can be made again.
+fn default_target() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--offline",
+        ])
+        .output();
+    let metadata = output.ok().filter(|output| output.status.success());
+    let metadata = metadata.and_then(|output| serde_json::from_slice(&output.stdout).ok());
+    let metadata: serde_json::Value = metadata.unwrap_or_default();
+    if let Some(folder) = metadata["target_directory"].as_str() {
+        return folder.into();
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::home_dir().map(|home| home.join(".cache"));
+    let cache = cache.or_else(home).unwrap_or_else(std::env::temp_dir);
+    cache.join("onnx-embed")
+}
+
+fn in_checkout() -> bool {
+    Path::new(CHECKOUT).join("runtime/Cargo.toml").is_file()
+}
+
+/// Where cargo finds a crate of ours.
+fn source(folder: &str) -> String {
+    match in_checkout() {
+        true => {
+            let path = Path::new(CHECKOUT).join(folder);
+            let path = path.canonicalize().unwrap_or(path);
+            format!("path = {}", literal(&path))
+        }
+        false => format!("version = \"={}\"", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn library(model: &Model) -> String {
+    let (package, path) = (model.package(), literal(&model.path));
+    let (item, load) = match model.bytes() > EMBEDDED {
+        false => (path.clone(), "Ok(model::Model::new(device))".to_owned()),
+        true => (
+            format!("#[onnx(weights = \"file\")] pub struct Model = {path};"),
+            format!("model::Model::from_file({path}, device)"),
+        ),
+    };
+    format!(
+        "mod model {{\n    onnx_embed::onnx_model! {{ {item} }}\n}}\n\n\
+         pub fn subject() -> onnx_embed_runner::Subject {{\n    \
+         onnx_embed_runner::Subject::new(\"{package}\", |device| {load})\n}}\n"
+    )
+}
+
+fn main(models: &[&Model]) -> String {
+    let subjects = models
+        .iter()
+        .map(|model| format!("        {}::subject(),\n", model.package()));
+    let subjects: String = subjects.collect();
+    format!(
+        "fn main() -> std::process::ExitCode {{\n    \
+         onnx_embed_runner::main(&[\n{subjects}    ])\n}}\n"
+    )
+}
+
+fn program(at: usize) -> String {
+    format!("onnx_embed_program_{at}")
+}
+
+/// Models in groups that one program links.
+fn batches<'m>(models: &[&'m Model]) -> Vec<Vec<&'m Model>> {
+    let mut batches: Vec<Vec<&Model>> = Vec::new();
+    let mut total = 0;
+    for model in models {
+        let bytes = model.bytes();
+        match batches.last_mut() {
+            Some(batch) if batch.len() < MOST && total + bytes <= LARGEST => {
+                batch.push(model);
+                total += bytes;
+            }
+            _ => {
+                batches.push(vec![model]);
+                total = bytes;
+            }
+        }
+    }
+    batches
+}
+
+/// A path as a string literal of Rust and of TOML.
+fn literal(path: &Path) -> String {
+    format!("{:?}", path.to_string_lossy())
+}
+
+/// Writes a file unless it holds the text already: cargo goes by the time of the last change.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = || format!("cannot write `{}`", path.display());
+    if fs::read(path).is_ok_and(|held| held == text.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(failed)?;
+    }
+    fs::write(path, text).with_context(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn model(name: &str) -> Model {
+        Model {
+            name: name.to_owned(),
+            path: Path::new("/models").join(name).with_extension("onnx"),
+            recording: None,
+            tolerance: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_library_calls_the_macro_as_users_do() {
+        expect![[r#"
+            mod model {
+                onnx_embed::onnx_model! { "/models/a.onnx" }
+            }
+
+            pub fn subject() -> onnx_embed_runner::Subject {
+                onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
+            }
+        "#]].assert_eq(&library(&model("a")));
+    }
+
+    #[test]
+    fn no_program_links_too_many_models() {
+        let models: Vec<Model> = (0..MOST + 1).map(|at| model(&at.to_string())).collect();
+        let models: Vec<&Model> = models.iter().collect();
+        let lengths: Vec<usize> = batches(&models).iter().map(Vec::len).collect();
+        assert_eq!(lengths, [MOST, 1]);
+    }
+}

@@ -1,0 +1,58 @@
+//! Colours, and quantities as people read them.
+
+use anstyle::{AnsiColor, Style};
+
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+pub const HEADING: Style = AnsiColor::Cyan.on_default().bold();
+pub const DIM: Style = Style::new().dimmed();
+
+/// A number of bytes in a unit that leaves few digits.
+pub fn bytes(count: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 999.5 && unit + 1 < units.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && size < 9.95);
+    format!("{size:.digits$} {}", units[unit])
+}
+
+/// Seconds in a unit that leaves few digits.
+pub fn seconds(time: f64) -> String {
+    match time {
+        time if time < 0.0995 => format!("{:.1} ms", time * 1e3),
+        time if time < 9.95 => format!("{time:.2} s"),
+        time => format!("{time:.0} s"),
+    }
+}
+
+/// `1 model`, `2 models`.
+pub fn count(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_few_digits() {
+        let texts = [999, 1000, 9_960, 999_600, 3_000_000_000].map(bytes);
+        assert_eq!(texts, ["999 B", "1.0 kB", "10 kB", "1.0 MB", "3.0 GB"]);
+    }
+
+    #[test]
+    fn short_times_are_milliseconds() {
+        assert_eq!(
+            [0.0012, 1.5, 75.0].map(seconds),
+            ["1.2 ms", "1.50 s", "75 s"]
+        );
+    }
+}

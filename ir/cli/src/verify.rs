@@ -1,0 +1,157 @@
+//! `verify`: models through the real macro against recorded outputs.
+
+mod report;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::args::Verify;
+use crate::compare::compare;
+use crate::models::{self, Model};
+use crate::npz::Recording;
+use crate::prepare::{Obstacle, Ready, prepare};
+use crate::process::{Outcome, ask};
+use crate::scratch::Scratch;
+use crate::{parallel, wire};
+use report::{Numbers, Report, Verdict};
+
+pub fn verify(arguments: &Verify) -> Result<ExitCode> {
+    let programs = &arguments.programs;
+    let models = models::collect(&arguments.models, programs.filter.as_deref())?;
+    let scratch = Scratch::open(programs)?;
+    let bar = bar();
+    let mut report = Report::new(&models, arguments.json, &bar);
+    let ready = prepare(
+        &scratch,
+        &models,
+        arguments.release,
+        &bar,
+        |model, obstacle| {
+            report.add(
+                model,
+                match obstacle {
+                    Obstacle::Unsupported(text) => Verdict::Unsupported(text),
+                    Obstacle::Broken(text) => Verdict::Failed(text),
+                },
+            );
+        },
+    )?;
+    if let Some(first) = ready.first()
+        && !has_device(arguments, &scratch, first)?
+    {
+        bar.finish_and_clear();
+        report.skip(programs.device.name());
+        return Ok(ExitCode::SUCCESS);
+    }
+    bar.reset();
+    bar.set_length(ready.len() as u64);
+    let jobs = arguments.jobs.unwrap_or_else(parallel::cores);
+    let work = |ready: &Ready<'_>| run(arguments, &scratch, ready);
+    parallel::each(&ready, jobs, work, |ready, verdict| {
+        bar.set_message(format!("ran {}", ready.model.name));
+        bar.inc(1);
+        let failed = |error: anyhow::Error| Verdict::Failed(format!("{error:#}"));
+        report.add(ready.model, verdict.unwrap_or_else(failed));
+    });
+    bar.finish_and_clear();
+    report.finish();
+    Ok(match report.holds(arguments.at_least) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {pos}/{len} {wide_msg}");
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+/// Whether the machine has what the programs were built for.
+fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<bool> {
+    let request = json!({ "device": arguments.programs.device.name() });
+    let limit = Duration::from_secs(arguments.timeout);
+    let messages = scratch.messages(ready.model);
+    match ask(&ready.program, &request, None, limit, &messages)? {
+        Outcome::Answer(answer) => Ok(answer["devices"].as_u64() != Some(0)),
+        Outcome::Refused(text) | Outcome::Died(text) if text.contains("adapter") => Ok(false),
+        // Each model will tell.
+        _ => Ok(true),
+    }
+}
+
+fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<Verdict> {
+    let model = ready.model;
+    let recording = model.recording.as_ref();
+    let recording = Recording::open(recording.context("there is no io.npz beside it")?)?;
+    let (inputs, outputs) = (scratch.values(model, "in"), scratch.values(model, "out"));
+    wire::write(&inputs, &recording.inputs)?;
+    let request = json!({
+        "model": model.package(),
+        "device": arguments.programs.device.name(),
+        "inputs": inputs,
+        "outputs": outputs,
+    });
+    let limit = Duration::from_secs(arguments.timeout);
+    let messages = scratch.messages(model);
+    let outcome = ask(&ready.program, &request, None, limit, &messages)?;
+    let verdict = match outcome {
+        Outcome::Refused(text) => Verdict::Failed(format!("refuses to run: {text}")),
+        Outcome::Died(text) => Verdict::Failed(text),
+        Outcome::Answer(answer) => {
+            let number = |key: &str| answer[key].as_f64();
+            let found = wire::read(&outputs)?;
+            let (relative, problem) = judge(model, &found, &recording);
+            Verdict::Ran(Numbers {
+                problem,
+                relative,
+                build: ready.seconds,
+                run: number("first_ms").unwrap_or_default() / 1e3,
+                peak: answer["peak_bytes"].as_u64(),
+                warnings: ready.warnings,
+            })
+        }
+    };
+    if !arguments.programs.keep {
+        for file in [inputs, outputs, messages] {
+            // A model that failed wrote no outputs.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+    Ok(verdict)
+}
+
+/// The largest relative error, and the first output that differs.
+fn judge(
+    model: &Model,
+    found: &crate::value::Values,
+    recording: &Recording,
+) -> (f64, Option<String>) {
+    let mut relative = 0.0f64;
+    let mut problem = None;
+    for (name, expected) in &recording.outputs {
+        let Some((_, value)) = found.iter().find(|(held, _)| held == name) else {
+            problem.get_or_insert(format!("output `{name}` is missing"));
+            continue;
+        };
+        let comparison = compare(value, expected, model.tolerance);
+        relative = relative.max(comparison.relative);
+        if let Some(text) = comparison.problem {
+            problem.get_or_insert(format!("output `{name}` {text}"));
+        }
+    }
+    for (name, _) in found {
+        if !recording.outputs.iter().any(|(held, _)| held == name) {
+            problem.get_or_insert(format!("output `{name}` was not recorded"));
+        }
+    }
+    (relative, problem)
+}

@@ -1,0 +1,238 @@
+//! A line for each model, and their number.
+
+use indicatif::ProgressBar;
+use serde_json::{Value as Json, json};
+
+use crate::models::Model;
+use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD};
+
+/// What became of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    Unsupported(String),
+    Failed(String),
+    Ran(Numbers),
+}
+
+/// A run that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// How it differs from the recorded one.
+    pub problem: Option<String>,
+    pub relative: f64,
+    /// Seconds to build its crate, unless that was done before.
+    pub build: Option<f64>,
+    /// Seconds of the first run.
+    pub run: f64,
+    /// Bytes.
+    pub peak: Option<u64>,
+    /// Warnings of rustc in its expansion.
+    pub warnings: usize,
+}
+
+/// All verdicts, told as they come.
+pub struct Report {
+    json: bool,
+    bar: ProgressBar,
+    width: usize,
+    total: usize,
+    matching: usize,
+    unsupported: usize,
+    rows: Vec<Json>,
+}
+
+/// Reasons in lines are cut after this many characters.
+const LONGEST: usize = 220;
+
+impl Report {
+    pub fn new(models: &[Model], json: bool, bar: &ProgressBar) -> Self {
+        let widths = models.iter().map(|model| model.name.chars().count());
+        Report {
+            json,
+            bar: bar.clone(),
+            width: widths.max().unwrap_or(0),
+            total: models.len(),
+            matching: 0,
+            unsupported: 0,
+            rows: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, model: &Model, verdict: Verdict) {
+        match &verdict {
+            Verdict::Unsupported(_) => self.unsupported += 1,
+            Verdict::Ran(Numbers { problem: None, .. }) => self.matching += 1,
+            _ => {}
+        }
+        if self.json {
+            self.rows.push(describe(model, &verdict));
+        } else {
+            let line = line(&model.name, self.width, &verdict);
+            self.bar.suspend(|| anstream::println!("{line}"));
+        }
+    }
+
+    /// Says that the machine lacks the device.
+    pub fn skip(&self, device: &str) {
+        match self.json {
+            true => println!("{:#}", json!({ "skipped": "no adapter", "device": device })),
+            false => anstream::println!(
+                "{DOUBTFUL}skipped: no adapter{DOUBTFUL:#} for `{device}` on this machine"
+            ),
+        }
+    }
+
+    pub fn finish(&self) {
+        let (matching, total) = (self.matching, self.total);
+        if self.json {
+            let all = json!({ "matching": matching, "total": total, "models": self.rows });
+            println!("{all:#}");
+            return;
+        }
+        let failed = total - matching - self.unsupported;
+        let parts = [(self.unsupported, "unsupported"), (failed, "failed")];
+        let parts = parts.iter().filter(|part| part.0 > 0);
+        let parts: Vec<String> = parts
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let rest = match parts.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", parts.join(", ")),
+        };
+        anstream::println!("{matching} of {total} models match{rest}");
+    }
+
+    /// Whether all match, or enough of them and the others are only unsupported.
+    pub fn holds(&self, at_least: Option<usize>) -> bool {
+        match at_least {
+            None => self.matching == self.total,
+            Some(least) => self.matching >= least && self.matching + self.unsupported == self.total,
+        }
+    }
+}
+
+fn line(name: &str, width: usize, verdict: &Verdict) -> String {
+    let failed = |reason: &str| {
+        let reason = cut(reason);
+        format!("{BAD}FAILED{BAD:#}       {name:<width$}  {reason}")
+    };
+    let numbers = match verdict {
+        Verdict::Unsupported(reason) => {
+            let reason = cut(reason);
+            return format!("{DOUBTFUL}unsupported{DOUBTFUL:#}  {name:<width$}  {reason}");
+        }
+        Verdict::Failed(reason) => return failed(reason),
+        Verdict::Ran(numbers) => numbers,
+    };
+    if let Some(problem) = &numbers.problem {
+        return failed(problem);
+    }
+    let build = numbers.build.map_or("before".to_owned(), style::seconds);
+    let (run, peak) = (style::seconds(numbers.run), numbers.peak.map(style::bytes));
+    let warnings = match numbers.warnings {
+        0 => String::new(),
+        count => format!("  {DOUBTFUL}{}{DOUBTFUL:#}", style::count(count, "warning")),
+    };
+    format!(
+        "{GOOD}ok{GOOD:#}           {name:<width$}  {:>8.1e}  {DIM}built{DIM:#} {build:>7}  \
+         {DIM}run{DIM:#} {run:>8}  {:>7}{warnings}",
+        numbers.relative,
+        peak.unwrap_or_default()
+    )
+}
+
+fn cut(reason: &str) -> String {
+    let line = reason.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}..", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+fn describe(model: &Model, verdict: &Verdict) -> Json {
+    let mut row = match verdict {
+        Verdict::Unsupported(reason) => json!({ "verdict": "unsupported", "reason": reason }),
+        Verdict::Failed(reason) => json!({ "verdict": "failed", "reason": reason }),
+        Verdict::Ran(numbers) => json!({
+            "verdict": if numbers.problem.is_none() { "ok" } else { "failed" },
+            "reason": numbers.problem,
+            // JSON has no infinity.
+            "relative_error": numbers.relative.is_finite().then_some(numbers.relative),
+            "build_seconds": numbers.build,
+            "run_seconds": numbers.run,
+            "peak_bytes": numbers.peak,
+            "warnings": numbers.warnings,
+        }),
+    };
+    row["model"] = json!(model.name);
+    row["path"] = json!(model.path);
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn numbers() -> Numbers {
+        Numbers {
+            problem: None,
+            relative: 4.3e-7,
+            build: Some(3.25),
+            run: 0.0021,
+            peak: Some(120_000_000),
+            warnings: 1,
+        }
+    }
+
+    fn model() -> Model {
+        Model {
+            name: "m".to_owned(),
+            path: "/m.onnx".into(),
+            recording: None,
+            tolerance: 0.0,
+        }
+    }
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let different = Numbers {
+            problem: Some("output `y` is 1".to_owned()),
+            ..numbers()
+        };
+        let verdicts = [
+            Verdict::Ran(numbers()),
+            Verdict::Ran(Numbers {
+                build: None,
+                warnings: 0,
+                ..numbers()
+            }),
+            Verdict::Ran(different),
+            Verdict::Failed("panics".to_owned()),
+            Verdict::Unsupported("Foo".to_owned()),
+        ];
+        let lines: Vec<String> = verdicts.iter().map(|it| line("name", 6, it)).collect();
+        let text = lines.join("\n");
+        expect![[r#"
+            ok           name      4.3e-7  built  3.25 s  run   2.1 ms   120 MB  1 warning
+            ok           name      4.3e-7  built  before  run   2.1 ms   120 MB
+            FAILED       name    output `y` is 1
+            FAILED       name    panics
+            unsupported  name    Foo"#]]
+        .assert_eq(&anstream::adapter::strip_str(&text).to_string());
+    }
+
+    #[test]
+    fn enough_matches_do_only_when_none_fails() {
+        let models = [model(), model(), model()];
+        let mut report = Report::new(&models, true, &ProgressBar::hidden());
+        report.add(&models[0], Verdict::Ran(numbers()));
+        report.add(&models[1], Verdict::Unsupported(String::new()));
+        report.add(&models[2], Verdict::Unsupported(String::new()));
+        assert!(report.holds(Some(1)) && !report.holds(Some(2)) && !report.holds(None));
+        report.unsupported -= 1;
+        report.add(&models[2], Verdict::Failed(String::new()));
+        assert!(!report.holds(Some(1)));
+    }
+}
