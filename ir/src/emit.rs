@@ -139,6 +139,11 @@ impl Emit<'_, '_> {
         self.source.cx.sizes.expression(dim)
     }
 
+    /// A number as an expression of type `i64`.
+    pub fn int(&mut self, dim: &Dim) -> TokenStream {
+        self.source.cx.sizes.signed(dim)
+    }
+
     /// Sizes as an array expression `[a, b]`; rank 0 is `[1]`, as Burn has it.
     pub fn shape(&mut self, dims: &[Dim]) -> TokenStream {
         self.source.cx.shape(dims)

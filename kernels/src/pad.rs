@@ -64,6 +64,11 @@ pub fn pad<const D: usize, K: AnyKind>(
     x
 }
 
+/// The pads that add so many elements in all, or remove them, the odd one at the end.
+pub fn around(more: i64) -> (i64, i64) {
+    (more / 2, more - more / 2)
+}
+
 /// The place within `size` that shows at the place `at`, within or without.
 fn source(at: i64, size: i64, mode: PadMode) -> i64 {
     match mode {

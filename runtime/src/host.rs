@@ -87,6 +87,15 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
     sizes.unwrap_or_else(|_| panic!("{count} sizes where {N} are needed"))
 }
 
+/// `ints`, of which there are `N`.
+#[track_caller]
+pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
+    match ints.try_into() {
+        Ok(ints) => ints,
+        Err(_) => panic!("{} integers where {N} are needed", ints.len()),
+    }
+}
+
 /// `sizes` as a shape.
 #[track_caller]
 fn shape(sizes: &[i64]) -> Vec<usize> {

@@ -92,8 +92,30 @@ impl Emit<'_, '_> {
         {
             return Ok(self.source.cx.sizes.signed(dim));
         }
-        let ints = self.host_ints(input)?;
-        Ok(quote!(#ints[0]))
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let value = self.source.host_value(id)?;
+        Ok(match self.tensor_type(input)?.dtype {
+            DType::I64 => quote!(*#value.item()),
+            DType::U64 => quote!(*#value.item() as i64),
+            _ => quote!(i64::from(*#value.item())),
+        })
+    }
+
+    /// One float that stands on the host, as `f64`.
+    pub fn host_float(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        if let Some(Known::Floats(values)) = self.known(input)
+            && let [value] = values.as_slice()
+        {
+            return Ok(float_literal(*value, DType::F64));
+        }
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let value = self.source.host_value(id)?;
+        Ok(match self.tensor_type(input)?.dtype {
+            DType::F64 => quote!(*#value.item()),
+            _ => quote!(f64::from(*#value.item())),
+        })
     }
 
     /// A known single element as a literal of the tensor's type.

@@ -12,7 +12,7 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::emit::{Emit, float_literal};
+use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Known, TensorType};
 
@@ -80,7 +80,7 @@ impl Operator for Range {
                 ops::select::range_int(#start, #limit, #delta, DType::#carrier, #device)
             });
         }
-        let (start, limit, delta) = (float(cx, 0)?, float(cx, 1)?, float(cx, 2)?);
+        let (start, limit, delta) = (cx.host_float(0)?, cx.host_float(1)?, cx.host_float(2)?);
         Ok(quote! {
             ops::select::range_float(#start, #limit, #delta, DType::#carrier, #device)
         })
@@ -134,17 +134,6 @@ fn floats(start: f64, limit: f64, delta: f64, dtype: DType) -> Result<Ranged, Pr
     Ok((Some(count.into()), known))
 }
 
-/// One float that stands on the host, as `f64`.
-fn float(cx: &mut Emit<'_, '_>, input: usize) -> Result<TokenStream, Problem> {
-    if let Some(Known::Floats(values)) = cx.known(input)
-        && let [value] = values.as_slice()
-    {
-        return Ok(float_literal(*value, DType::F64));
-    }
-    let value = cx.host(input)?;
-    Ok(quote!(f64::from(*(#value).item())))
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -168,7 +157,7 @@ mod tests {
                     int64[] zero = {0},
                     int64[] two = {2},
                     int64[0] z = {},
-                    float32[4] w = {0, 0.30000001192092896, 0.6000000238418579, 0.9000000357627869}
+                    float32[4] w = {0, 0.3, 0.6, 0.90000004}
                 >
                 {
                     int64[floor((n + 1) / (2))] y = Range (zero, n, two)
