@@ -1,5 +1,7 @@
 //! The module that a macro call becomes.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -180,8 +182,10 @@ pub fn module(
 
 /// `use` of what the items mention; `burn` is what its derive macros call their crate.
 fn imports(items: &TokenStream, runtime: &TokenStream) -> TokenStream {
+    let mut mentioned = BTreeSet::new();
+    name::identifiers(items, &mut mentioned);
     let used = |(module, names): &(&str, &[&str])| {
-        let names = names.iter().filter(|used| name::mentions(items, used));
+        let names = names.iter().filter(|used| mentioned.contains(**used));
         let names: Vec<Ident> = names.map(|used| format_ident!("{used}")).collect();
         let module = module.parse::<TokenStream>().unwrap_or_default();
         match (names.as_slice(), module.is_empty()) {

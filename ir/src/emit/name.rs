@@ -92,6 +92,19 @@ pub fn rename(tokens: TokenStream, names: &BTreeMap<String, String>) -> TokenStr
     tokens.into_iter().map(replace).collect()
 }
 
+/// Every identifier in tokens, at any depth.
+pub fn identifiers(tokens: &TokenStream, found: &mut BTreeSet<String>) {
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Ident(ident) => {
+                found.insert(ident.to_string());
+            }
+            TokenTree::Group(group) => identifiers(&group.stream(), found),
+            _ => {}
+        }
+    }
+}
+
 /// Whether an identifier occurs in tokens, at any depth.
 pub fn mentions(tokens: &TokenStream, wanted: &str) -> bool {
     tokens.clone().into_iter().any(|token| match token {
