@@ -18,7 +18,7 @@ pub use arithmetic::{
 };
 pub use arrange::{concat, expand, gather, reshape, squeeze, tile, transpose, unsqueeze};
 pub use compare::{
-    and, equal, greater, greater_or_equal, less, less_or_equal, not, or, select, xor,
+    and, equal, greater, greater_or_equal, less, less_or_equal, nonzero, not, or, select, xor,
 };
 pub use create::{axes, axis, cast, fill, range};
 pub use moves::{to_device, to_device_bool, to_device_int, to_host};

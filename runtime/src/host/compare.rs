@@ -1,6 +1,6 @@
 //! Comparisons, logic and choice, element by element.
 
-use super::{broadcast, stretched, zip};
+use super::{Scalar, Wide, broadcast, stretched, zip};
 use crate::Array;
 
 /// `a == b`.
@@ -57,6 +57,23 @@ pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) 
     })
 }
 
+/// ONNX's `NonZero`: the indices of the elements that are not zero, one column each.
+pub fn nonzero<T: Scalar>(array: &Array<T>) -> Array<i64> {
+    let zero = T::narrow(Wide::Int(0));
+    let mut indices = vec![Vec::new(); array.rank().max(1)];
+    Array::from_fn(array.shape(), |index| {
+        if array[index] != zero {
+            let index: &[usize] = if index.is_empty() { &[0] } else { index };
+            indices
+                .iter_mut()
+                .zip(index)
+                .for_each(|(row, &at)| row.push(at as i64));
+        }
+    });
+    let count = indices[0].len();
+    Array::new([indices.len(), count], indices.concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +109,12 @@ mod tests {
         let condition = Array::new([2, 1], vec![true, false]);
         let chosen = select(&condition, &Array::vector([1, 2]), &Array::scalar(0));
         assert_eq!(chosen, Array::new([2, 2], vec![1, 2, 0, 0]));
+    }
+
+    #[test]
+    fn indices_of_what_is_not_zero_stand_in_columns() {
+        let grid = Array::new([2, 2], vec![0i64, 5, 6, 0]);
+        assert_eq!(nonzero(&grid), Array::new([2, 2], vec![0, 1, 1, 0]));
+        assert_eq!(nonzero(&Array::scalar(true)), Array::new([1, 1], vec![0]));
     }
 }
