@@ -1,6 +1,7 @@
 //! From a graph to Rust tokens.
 
 mod body;
+mod detour;
 mod input;
 mod layer;
 mod model;

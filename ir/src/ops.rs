@@ -16,7 +16,8 @@ pub trait Operator: fmt::Debug {
     /// Types, sizes and known values of the outputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem>;
 
-    /// An expression for the outputs: one value, or a tuple of as many as the node names.
+    /// An expression for the outputs: one value, or a tuple of as many as the node names; control
+    /// flow leaves out those that nobody reads.
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem>;
 
     /// Whether the input at this position must be a host value.
@@ -86,6 +87,7 @@ mod window;
 
 families! {
     arithmetic,
+    arrange,
     cast,
     clip,
     concat,
@@ -103,6 +105,8 @@ families! {
     gather,
     matmul,
     normalization,
+    one_hot,
+    pad,
     pooling,
     power,
     quantization,
@@ -110,6 +114,8 @@ families! {
     recurrent,
     reduction,
     reshape,
+    scatter,
+    select,
     shape,
     slice,
     softmax,

@@ -7,7 +7,7 @@ use quote::quote;
 
 use super::own::Owner;
 use super::variables::{Hint, Namer};
-use super::{Context, Emit, Layer, Source, name, variable};
+use super::{Context, Emit, Layer, Source, detour, name, variable};
 use crate::diagnostics::Diagnostics;
 use crate::dim::Symbol;
 use crate::graph::{Node, ValueId};
@@ -51,7 +51,16 @@ pub fn statements(
         };
         match node.operator.emit(&mut emit) {
             Ok(tokens) => statements.push(Statement {
-                outputs: node.outputs.clone(),
+                outputs: match node.operator.flow() {
+                    // Control flow gives what somebody reads and nothing else.
+                    Some(_) => node
+                        .outputs
+                        .iter()
+                        .copied()
+                        .filter(Option::is_some)
+                        .collect(),
+                    None => node.outputs.clone(),
+                },
                 sizes: Vec::new(),
                 tokens,
                 hint: name::snake(node.kind.rsplit('.').next().unwrap_or_default()),
@@ -80,7 +89,7 @@ pub fn finish(
     let given: BTreeSet<Symbol> = sizes.iter().cloned().collect();
     let all = |symbol: &Symbol| !given.contains(symbol);
     let (lines, unbound) = bind(statements, result, &ids, all, cx);
-    let tokens = quote!(#lines #result);
+    let tokens = detour::shorten(&quote!(#lines #result));
     let tokens = Owner::new(&tokens).rewrite(tokens);
     let named = parameters.iter();
     let named: Vec<(String, String)> = named

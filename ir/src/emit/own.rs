@@ -11,7 +11,7 @@ pub const VARIABLE: &str = "__v";
 /// Methods that only look at a value.
 const BORROWING: &[&str] = &[
     "dims", "device", "shape", "dtype", "data", "as_slice", "len", "is_some", "is_none", "iter",
-    "sizes", "item", "as_ref", "push", "is_empty",
+    "sizes", "item", "as_ref", "push", "is_empty", "reverse",
 ];
 
 /// Adds `.clone()` to every use of a variable that is not the last one and takes the value.

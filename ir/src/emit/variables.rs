@@ -170,7 +170,7 @@ struct Walked {
 }
 
 /// Calls `see` with each variable that is no declaration, in the order of the text.
-fn occurrences(tokens: &TokenStream, see: &mut impl FnMut(String)) {
+pub fn occurrences(tokens: &TokenStream, see: &mut impl FnMut(String)) {
     let mut declares = false;
     for token in tokens.clone() {
         match token {
@@ -188,7 +188,7 @@ fn occurrences(tokens: &TokenStream, see: &mut impl FnMut(String)) {
     }
 }
 
-fn position(tokens: &[TokenTree], wanted: char) -> Option<usize> {
+pub fn position(tokens: &[TokenTree], wanted: char) -> Option<usize> {
     let is =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == wanted);
     tokens.iter().position(is)

@@ -1,4 +1,4 @@
-//! Takes known branches and constant state out of control flow.
+//! Takes detours out of the graph: copies, known branches, constant state.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 /// What values are to be read instead of others.
 type Renamed = BTreeMap<ValueId, ValueId>;
 
-/// Puts the branch that a known condition takes in the place of its node, and has loops read what
-/// no round changes from outside.
+/// Removes copies, puts the branch that a known condition takes in the place of its node, and has
+/// loops read what no round changes from outside.
 pub fn simplify(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
     block(&mut body, &graph.values, &mut Renamed::new());
@@ -20,6 +20,10 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
     for mut node in std::mem::take(&mut block.nodes) {
         for input in node.inputs.iter_mut().flatten() {
             *input = resolved(*input, renamed);
+        }
+        if let (Some(from), Some(to)) = (copied(&node), node.output(0)) {
+            renamed.insert(to, from);
+            continue;
         }
         let condition = node.input(0).and_then(|id| values[id].known.as_ref());
         match node.operator.flow() {
@@ -69,7 +73,7 @@ fn hoist(node: &mut Node, rounds: Rounds, renamed: &mut Renamed) {
         let (Some(given), Some(next), Some(initial)) = (given, next, initial) else {
             continue;
         };
-        if passed_on(inner, next) != given {
+        if original(inner, next) != given {
             continue;
         }
         inner.inputs.remove(rounds.given + at);
@@ -83,14 +87,22 @@ fn hoist(node: &mut Node, rounds: Rounds, renamed: &mut Renamed) {
     }
 }
 
-/// The value that one is equal to by way of `Identity`.
-fn passed_on(block: &Block, mut id: ValueId) -> ValueId {
+/// The value that one is a copy of.
+fn original(block: &Block, mut id: ValueId) -> ValueId {
     for node in block.nodes.iter().rev() {
-        if &*node.kind == "Identity" && node.output(0) == Some(id) {
-            id = node.input(0).unwrap_or(id);
+        if node.output(0) == Some(id) {
+            id = copied(node).unwrap_or(id);
         }
     }
     id
+}
+
+/// The value that a node passes on.
+fn copied(node: &Node) -> Option<ValueId> {
+    match &*node.kind {
+        "Identity" => node.input(0),
+        _ => None,
+    }
 }
 
 fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 use crate::types::{Place, Type};
 
@@ -180,11 +180,15 @@ fn assign_rounds(node: &mut Node, rounds: Rounds, values: &mut Values, demand: &
         part(&inner.outputs, rounds.told),
     );
     let wants = |(at, id): (usize, &ValueId)| {
-        let tensor = matches!(values[*id].ty, Some(Type::Tensor(_)));
         let initial = inputs.get(rounds.before + at).copied().flatten();
-        let there = initial.is_some_and(|id| values[id].place == Place::Host);
-        let fits = rounds.behind == 0 && tensor && values[*id].known.is_none();
-        fits && (there || demand.host.contains(id))
+        let there = initial.is_some_and(|id| on_host(values, id));
+        let made = initial.is_some_and(|id| values[id].place == Place::Host);
+        let fits = match &values[*id].ty {
+            Some(Type::Tensor(held)) => there || held.dtype.kind() != Kind::Float,
+            _ => false,
+        };
+        let varies = rounds.behind == 0 && values[*id].known.is_none();
+        varies && fits && (made || is_small(values, *id) && demand.host.contains(id))
     };
     let mut host: Vec<bool> = given.iter().enumerate().map(wants).collect();
     loop {
@@ -241,12 +245,9 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
     let constants_are_known = inputs
         .iter()
         .all(|&id| values[id].known.is_some() || values[id].weight.is_none());
-    let small = |id: &ValueId| match &values[*id].ty {
-        Some(Type::Tensor(held)) => held.count().is_some_and(|count| count <= SMALL),
-        _ => false,
-    };
     let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
-    let wanted = made.iter().any(|id| demand.host.contains(id)) || made.iter().all(small);
+    let wanted = made.iter().any(|id| demand.host.contains(id))
+        || made.iter().all(|&id| is_small(values, id));
     node.operator.runs_on_host()
         && wanted
         && !waiting.is_empty()
@@ -256,6 +257,13 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
 
 fn on_host(values: &Values, id: ValueId) -> bool {
     values[id].place == Place::Host || values[id].known.is_some() || is_string(values, id)
+}
+
+fn is_small(values: &Values, id: ValueId) -> bool {
+    match &values[id].ty {
+        Some(Type::Tensor(held)) => held.count().is_some_and(|count| count <= SMALL),
+        _ => false,
+    }
 }
 
 fn is_string(values: &Values, id: ValueId) -> bool {

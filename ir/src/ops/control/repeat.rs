@@ -105,7 +105,7 @@ impl Operator for Loop {
             (Some(count), _) => Some(cx.size(&count)),
             (None, true) => {
                 let count = cx.host_int(0)?;
-                Some(quote!(#count.max(0) as usize))
+                Some(quote!((#count).max(0) as usize))
             }
             (None, false) => None,
         };

@@ -71,7 +71,9 @@ pub struct Code {
     pub step: TokenStream,
     /// What the block tells before the state.
     pub told: Vec<TokenStream>,
-    /// The node's outputs.
+    /// What comes between the loop and the results.
+    pub after: TokenStream,
+    /// The outputs that somebody reads.
     pub results: Vec<TokenStream>,
 }
 
@@ -98,7 +100,7 @@ impl Code {
         places.extend(inputs.iter().map(|&id| cx.place(id)));
         let collected = block.outputs.len().saturating_sub(places.len());
         places.extend((0..collected).map(|at| cx.output_place(state + at)));
-        let mut before = TokenStream::new();
+        let (mut before, mut after) = (TokenStream::new(), TokenStream::new());
         let mut variables: Vec<Option<Ident>> = Vec::new();
         for (at, &id) in inputs.iter().enumerate() {
             let constant = cx.is_constant(id);
@@ -115,32 +117,27 @@ impl Code {
         let next: Vec<TokenStream> = results.by_ref().take(state).collect();
         let mut outputs = Vec::new();
         for (at, variable) in variables.iter().enumerate() {
-            outputs.push(match variable {
-                Some(variable) if cx.wants(at) => quote!(#variable),
-                None if cx.wants(at) => initial(cx, at, cx.output_place(at))?,
-                _ => quote!(()),
-            });
+            match variable {
+                Some(variable) if cx.wants(at) => outputs.push(quote!(#variable)),
+                None if cx.wants(at) => outputs.push(initial(cx, at, cx.output_place(at))?),
+                _ => {}
+            }
         }
         for (at, (item, &(axis, backward))) in results.zip(together).enumerate() {
             if !cx.wants(state + at) {
-                outputs.push(quote!(()));
                 continue;
             }
             let rows = cx.temporary("rows");
             before.extend(quote!(let mut #rows = Vec::new();));
             round.extend(quote!(#rows.push(#item);));
-            let reversed = backward.then(|| quote!(#rows.reverse();));
+            after.extend(backward.then(|| quote!(#rows.reverse();)));
             let mut whole = cx.output_tensor(state + at)?.clone();
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
             }
-            let stack = stack(cx, &whole, cx.output_place(state + at), axis, &rows);
-            outputs.push(match reversed {
-                Some(reversed) => quote!({ #reversed #stack }),
-                None => stack,
-            });
+            let place = cx.output_place(state + at);
+            outputs.push(stack(cx, &whole, place, axis, &rows));
         }
-        outputs.truncate(cx.outputs());
         let moving = variables.iter().zip(next);
         let (targets, next): (Vec<&Ident>, Vec<TokenStream>) = moving
             .filter_map(|(variable, next)| variable.as_ref().map(|variable| (variable, next)))
@@ -155,18 +152,19 @@ impl Code {
             round,
             step,
             told,
+            after,
             results: outputs,
         })
     }
 
     /// The outputs as one expression, after `rounds` in which the code stands.
     pub fn around(self, rounds: &TokenStream) -> TokenStream {
-        let (before, results) = (self.before, self.results);
+        let (before, after, results) = (self.before, self.after, self.results);
         let result = match results.as_slice() {
             [one] => one.clone(),
             _ => quote!((#(#results),*)),
         };
-        quote!({ #before #rounds #result })
+        quote!({ #before #rounds #after #result })
     }
 }
 

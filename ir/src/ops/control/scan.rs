@@ -235,8 +235,6 @@ impl Scan {
         let (mut parts, mut results) = (Vec::new(), Vec::new());
         for at in 0..cx.outputs() {
             if !cx.wants(at) {
-                parts.push(quote!(_));
-                results.push(quote!(()));
                 continue;
             }
             let (part, rows) = (cx.temporary("part"), cx.temporary("rows"));

@@ -1,0 +1,114 @@
+//! Bindings that a use right behind them makes needless.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::quote;
+
+use super::variables::{occurrences, position};
+
+/// `let x = f(y); z = x;` as `z = f(y);`, and `let x = f(y); rows.push(x);` as `rows.push(f(y));`,
+/// where nothing else uses `x`.
+pub fn shorten(tokens: &TokenStream) -> TokenStream {
+    let mut count = BTreeMap::new();
+    occurrences(tokens, &mut |variable| {
+        *count.entry(variable).or_insert(0usize) += 1
+    });
+    inside(tokens, &count)
+}
+
+fn inside(tokens: &TokenStream, count: &BTreeMap<String, usize>) -> TokenStream {
+    let walk = |token: TokenTree| match token {
+        TokenTree::Group(group) => {
+            let mut inner = Group::new(group.delimiter(), inside(&group.stream(), count));
+            inner.set_span(group.span());
+            TokenTree::Group(inner)
+        }
+        other => other,
+    };
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().map(walk).collect();
+    let mut out = TokenStream::new();
+    let mut rest = tokens.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        match detour(rest, count) {
+            Some((statement, after)) => {
+                out.extend(statement);
+                rest = after;
+            }
+            None => {
+                out.extend([first.clone()]);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+/// The statement that a binding and the statement behind it become, and what follows them.
+fn detour<'t>(
+    tokens: &'t [TokenTree],
+    count: &BTreeMap<String, usize>,
+) -> Option<(TokenStream, &'t [TokenTree])> {
+    let [
+        TokenTree::Ident(word),
+        TokenTree::Ident(name),
+        TokenTree::Punct(equals),
+        rest @ ..,
+    ] = tokens
+    else {
+        return None;
+    };
+    let once = count.get(&name.to_string()) == Some(&1);
+    if word != "let" || equals.as_char() != '=' || !once {
+        return None;
+    }
+    let (value, rest) = rest.split_at(position(rest, ';')?);
+    let value: TokenStream = value.iter().cloned().collect();
+    match rest.get(1..)? {
+        [
+            TokenTree::Ident(target),
+            TokenTree::Punct(equals),
+            TokenTree::Ident(used),
+            TokenTree::Punct(end),
+            rest @ ..,
+        ] if used == name && equals.as_char() == '=' && end.as_char() == ';' && target != "let" => {
+            Some((quote!(#target = #value;), rest))
+        }
+        [
+            TokenTree::Ident(rows),
+            TokenTree::Punct(_),
+            TokenTree::Ident(push),
+            TokenTree::Group(item),
+            rest @ ..,
+        ] if push == "push" && item.stream().to_string() == name.to_string() => {
+            Some((quote!(#rows.push(#value)), rest))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_goes_where_it_is_needed_without_a_name() {
+        let tokens = quote! {
+            let __v1 = f(__v0);
+            __v2 = __v1;
+            let __v3 = g(__v2);
+            rows.push(__v3);
+            let __v4 = h(__v2);
+            __v2 = __v4;
+            k(__v4)
+        };
+        let shorter = quote! {
+            __v2 = f(__v0);
+            rows.push(g(__v2));
+            let __v4 = h(__v2);
+            __v2 = __v4;
+            k(__v4)
+        };
+        assert_eq!(shorten(&tokens).to_string(), shorter.to_string());
+    }
+}
