@@ -98,6 +98,7 @@ impl Emit<'_, '_> {
         Ok(match self.tensor_type(input)?.dtype {
             DType::I64 => quote!(*#value.item()),
             DType::U64 => quote!(*#value.item() as i64),
+            dtype if dtype.kind() == Kind::Float => quote!(f64::from(*#value.item()) as i64),
             _ => quote!(i64::from(*#value.item())),
         })
     }

@@ -246,7 +246,7 @@ pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize
 }
 
 /// The type of the indices, which are integers.
-fn indices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
+pub fn indices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let indices = cx.tensor(1)?;
     match indices.dtype {
         DType::I32 | DType::I64 => Ok(indices),
@@ -272,6 +272,10 @@ mod tests {
             }",
             expect![[r#"
                 g (float32[n, 3, m] x) => (int64[] y, int64[2] z)
+                <
+                    int64[] y = {m},
+                    int64[2] z = {m, n}
+                >
                 {
                 }
             "#]],
