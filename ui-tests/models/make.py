@@ -150,7 +150,7 @@ def models_that_compile():
         """,
     )
     save("rebuild_before", "rebuild (float[n] x) => (float[n] y) { y = Relu (x) }")
-    save("rebuild_after", "rebuild (float[n] x) => (float[n] y) { y = Neg (x) }")
+    save("rebuild_after", "rebuild (float[n] x) => (float[n] z) { z = Neg (x) }")
     model = perceptron([0, 1, 0, -1])
     values = external(model, "weights/perceptron.bin", offset=4, length=48)
     write("weights/perceptron.bin", b"\0\0\0\0" + values)

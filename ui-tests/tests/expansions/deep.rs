@@ -1,0 +1,3 @@
+//! Calls from a folder below.
+
+mod inner;

@@ -1,0 +1,85 @@
+//! Models as Burn modules.
+
+use onnx_embed::burn::module::Module;
+use onnx_embed::burn::store::ModuleRecord;
+use onnx_embed::{Device, onnx_model};
+
+use crate::{rows, values};
+
+onnx_model! { struct Perceptron = "../../models/perceptron.onnx"; }
+
+/// A model as a part of another module.
+#[derive(Module, Debug)]
+struct Doubled {
+    first: Perceptron,
+}
+
+use onnx_embed::burn;
+
+const X: [[f32; 3]; 2] = [[1.0, 2.0, 3.0], [0.0, -1.0, 0.5]];
+
+fn y(model: &Perceptron) -> Vec<f32> {
+    values(model.forward(rows(X)))
+}
+
+#[test]
+fn a_record_carries_the_weights() {
+    let device = Device::flex();
+    let other = include_bytes!("../../models/perceptron_other_weights.onnx");
+    let other = Perceptron::from_bytes(other, &device).unwrap();
+    let model = Perceptron::new(&device);
+    assert_ne!(y(&other), y(&model));
+    let record = model.clone().into_record().into_bytes().unwrap();
+    let record = ModuleRecord::from_bytes(record).unwrap();
+    assert_eq!(y(&other.load_record(record)), y(&model));
+}
+
+#[test]
+fn a_model_moves_and_counts_its_parameters() {
+    let device = Device::flex();
+    let model = Perceptron::new(&device).fork(&device).to_device(&device);
+    assert_eq!(model.num_params(), 12 + 4 + 8 + 2);
+    assert_eq!(model.devices(), [device]);
+    assert_eq!(y(&model), [3.5, 9.5, 1.5, -0.5]);
+}
+
+#[test]
+fn a_model_is_a_part_of_another_module() {
+    let device = Device::flex();
+    let doubled = Doubled {
+        first: Perceptron::new(&device),
+    };
+    assert_eq!(doubled.num_params(), 26);
+    let record = doubled.into_record().into_bytes().unwrap();
+    let name = b"first.hidden.weight";
+    assert!(record.windows(name.len()).any(|found| found == name));
+}
+
+#[test]
+fn a_model_prints_its_layers() {
+    let text = Perceptron::new(&Device::flex()).to_string();
+    assert!(text.contains("hidden"), "{text}");
+}
+
+#[cfg(feature = "autodiff")]
+#[test]
+fn training_lowers_the_loss() {
+    use onnx_embed::burn::optim::{GradientsParams, Optimizer, SgdConfig};
+
+    let mut model = Perceptron::new(&Device::flex()).train();
+    let mut optimizer = SgdConfig::new().init();
+    let mut losses = Vec::new();
+    for _ in 0..5 {
+        let input = onnx_embed::TensorData::from(X);
+        let device = model.devices().remove(0);
+        let output = model.forward(onnx_embed::Tensor::from_data(input, &device));
+        let loss = (output.clone() * output).mean();
+        losses.push(loss.clone().into_scalar::<f32>());
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        model = optimizer.step(0.01, model, gradients);
+    }
+    assert!(
+        losses.is_sorted_by(|earlier, later| earlier > later),
+        "{losses:?}"
+    );
+}
