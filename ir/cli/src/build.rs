@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -10,8 +10,6 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use serde_json::Value as Json;
-
-use crate::scratch::Scratch;
 
 /// What became of the packages.
 #[derive(Debug, Default)]
@@ -33,14 +31,15 @@ struct Log {
     text: String,
 }
 
-/// Builds packages of the workspace, as many as can be built.
+/// Builds packages of the workspace at `root` into a target folder, as many as can be built.
 pub fn build(
-    scratch: &Scratch,
+    root: &Path,
+    target: &Path,
     packages: &[String],
     release: bool,
     bar: &ProgressBar,
 ) -> Result<Built> {
-    let mut cargo = command(scratch);
+    let mut cargo = command(root, target);
     cargo.args(["build", "--keep-going", "--message-format=json"]);
     if release {
         cargo.arg("--release");
@@ -124,8 +123,8 @@ impl Built {
     }
 }
 
-/// Cargo in the scratch workspace, with what it set for this process taken back.
-fn command(scratch: &Scratch) -> Command {
+/// Cargo, with what it set for this process taken back.
+fn command(root: &Path, target: &Path) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     for (name, _) in std::env::vars_os() {
@@ -141,8 +140,8 @@ fn command(scratch: &Scratch) -> Command {
         }
     }
     command
-        .current_dir(scratch.root())
-        .env("CARGO_TARGET_DIR", &scratch.target)
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", target)
         .env("CARGO_TERM_COLOR", "never")
         .env("CARGO_TERM_PROGRESS_WHEN", "never")
         .stdin(Stdio::null())
@@ -191,6 +190,35 @@ fn rendered(message: &Json) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_fails_takes_no_other_down() {
+        let name = format!("onnx-embed-build-{}", std::process::id());
+        let root = std::env::temp_dir().join(name);
+        let sources = [
+            ("good", "pub fn f() {}"),
+            ("odd", "pub fn f() { let x = 1; }"),
+            ("bad", "pub fn f() -> i32 { \"\" }\nmod missing;"),
+        ];
+        for (package, source) in sources {
+            let folder = root.join(package).join("src");
+            let manifest = format!("[package]\nname = \"{package}\"\nedition = \"2024\"\n");
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("lib.rs"), source).unwrap();
+            std::fs::write(root.join(package).join("Cargo.toml"), manifest).unwrap();
+        }
+        let workspace = "[workspace]\nresolver = \"3\"\nmembers = [\"good\", \"odd\", \"bad\"]\n";
+        std::fs::write(root.join("Cargo.toml"), workspace).unwrap();
+        let packages = sources.map(|(package, _)| package.to_owned());
+        let bar = ProgressBar::hidden();
+        let built = build(&root, &root.join("target"), &packages, false, &bar);
+        std::fs::remove_dir_all(&root).unwrap();
+        let built = built.unwrap();
+        assert_eq!(built.seconds.keys().collect::<Vec<_>>(), ["good", "odd"]);
+        assert_eq!(built.warnings, BTreeMap::from([("odd".to_owned(), 1)]));
+        assert_eq!(built.errors.keys().collect::<Vec<_>>(), ["bad"]);
+        assert!(built.errors["bad"].contains("error[E0583]"), "{built:?}");
+    }
 
     #[test]
     fn a_crashed_compiler_is_told_by_cargo() {

@@ -59,7 +59,7 @@ pub fn prepare<'m>(
     scratch.write_libraries(&compiled)?;
     let packages: Vec<String> = compiled.iter().map(|model| model.package()).collect();
     bar.set_length(packages.len() as u64);
-    let mut libraries = build(scratch, &packages, release, bar)?;
+    let mut libraries = build(scratch.root(), &scratch.target, &packages, release, bar)?;
     let mut linked: Vec<&Model> = Vec::new();
     for model in compiled {
         match libraries.errors.remove(&model.package()) {
@@ -79,7 +79,7 @@ pub fn prepare<'m>(
     bar.set_length(packages.len() as u64);
     let mut built = match packages.is_empty() {
         true => Built::default(),
-        false => build(scratch, &packages, release, bar)?,
+        false => build(scratch.root(), &scratch.target, &packages, release, bar)?,
     };
     let mut ready = Vec::new();
     for (package, models) in programs {
