@@ -31,6 +31,11 @@ impl Inside {
 }
 
 impl Emit<'_, '_> {
+    /// How messages call the node.
+    pub fn site(&self) -> String {
+        self.node.site(self.source.cx.values).node
+    }
+
     /// The block under an attribute name.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
         let mut blocks = self.node.blocks.iter();

@@ -47,6 +47,17 @@ pub fn declared(tokens: &TokenStream) -> BTreeSet<String> {
     found
 }
 
+/// The variables that tokens assign, at any depth.
+pub fn all_assigned(tokens: &TokenStream) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    each(tokens, &mut |variable, event| {
+        if event == Event::Assignment {
+            found.insert(variable.clone());
+        }
+    });
+    found
+}
+
 /// What surrounds a token.
 #[derive(Default)]
 struct Place {

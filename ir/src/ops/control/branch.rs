@@ -13,7 +13,7 @@ use crate::emit::Emit;
 use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
-use crate::types::Place;
+use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
 struct If;
@@ -46,6 +46,19 @@ impl Operator for If {
         let (Some(left), Some(right)) = (left, right) else {
             return Ok(());
         };
+        let ranks = |facts: &[Fact]| -> Vec<usize> {
+            let wanted = facts.iter().enumerate().filter(|(at, _)| cx.wants(*at));
+            wanted.map(|(_, fact)| rank(&fact.ty)).collect()
+        };
+        let (few, many) = (ranks(&left), ranks(&right));
+        if few != many {
+            let facts = if few < many { left } else { right };
+            facts
+                .into_iter()
+                .enumerate()
+                .for_each(|(at, fact)| cx.output_fact(at, fact));
+            return Ok(());
+        }
         for (at, (left, right)) in left.iter().zip(&right).enumerate() {
             if cx.wants(at) {
                 let fact = merge::either(cx, &format!("output {at}"), left, right)?;
@@ -58,6 +71,12 @@ impl Operator for If {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let condition = cx.input_at(0, Place::Host)?;
         let places: Vec<Place> = (0..cx.outputs()).map(|at| cx.output_place(at)).collect();
+        if let Some(branch) = expected(cx)? {
+            let (node, code) = (cx.site(), cx.inside(branch, &places)?.code());
+            let truth = if branch == THEN { quote!() } else { quote!(!) };
+            let message = format!("at node `{node}`: inputs of these sizes give other ranks");
+            return Ok(quote!({ assert!(#truth *#condition.item(), #message); #code }));
+        }
         let (then, otherwise) = (cx.inside(THEN, &places)?, cx.inside(ELSE, &places)?);
         let (then, otherwise) = (then.code(), otherwise.code());
         Ok(quote!(if *#condition.item() { #then } else { #otherwise }))
@@ -70,6 +89,24 @@ impl Operator for If {
     fn flow(&self) -> Option<Flow> {
         Some(Flow::Branches)
     }
+}
+
+/// The branch that gives tensors of the ranks for which the model is compiled, where the other gives
+/// others: exporters write `squeeze` as a branch on a size being 1.
+fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
+    for branch in [THEN, ELSE] {
+        let block = cx.block(branch)?;
+        for (at, &id) in block.outputs.iter().enumerate() {
+            if cx.wants(at) && rank(cx.type_of(id)?) != rank(cx.output_type(at)?) {
+                return Ok(Some(if branch == THEN { ELSE } else { THEN }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn rank(ty: &Type) -> usize {
+    ty.as_tensor().map_or(0, TensorType::rank)
 }
 
 fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
