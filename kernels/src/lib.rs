@@ -28,9 +28,11 @@ pub mod scatter;
 pub mod select;
 pub mod shape;
 pub mod slice;
+pub mod small;
 pub mod softmax;
 pub mod stack;
 #[cfg(test)]
 mod testing;
 mod widen;
+pub mod unique;
 pub mod window;

@@ -64,6 +64,20 @@ pub fn pad<const D: usize, K: AnyKind>(
     x
 }
 
+/// The pads of each axis, when those given are for some `axes` alone, of which negative ones count from the end.
+///
+/// # Panics
+/// If there are not two pads for each of the axes.
+pub fn along<const D: usize>(pads: &[i64], axes: &[i64]) -> [(i64, i64); D] {
+    assert_eq!(pads.len(), 2 * axes.len(), "number of pads");
+    let mut pairs = [(0, 0); D];
+    for (at, &axis) in axes.iter().enumerate() {
+        let axis = if axis < 0 { axis + D as i64 } else { axis } as usize;
+        pairs[axis] = (pads[at], pads[at + axes.len()]);
+    }
+    pairs
+}
+
 /// The pads that add so many elements in all, or remove them, the odd one at the end.
 pub fn around(more: i64) -> (i64, i64) {
     (more / 2, more - more / 2)
@@ -188,5 +202,11 @@ mod tests {
         same(y, [1i32, 2, 3, 1, 2, 3, 1, 2]);
         let y = pad(int::<1>([7i32]), [(2, 1)], PadMode::Reflect);
         same(y, [7i32; 4]);
+    }
+
+    #[test]
+    fn pads_may_be_for_some_axes() {
+        assert_eq!(along(&[1, 2, 3, 4], &[-1, 0]), [(2, 4), (0, 0), (1, 3)]);
+        assert_eq!([around(3), around(-3)], [(1, 2), (-1, -2)]);
     }
 }

@@ -84,7 +84,7 @@ impl Operator for Pad {
                 x.dtype
             )));
         }
-        let Some(pads) = pads else {
+        let (Some(pads), Some(axes)) = (pads, &axes) else {
             let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
             let sizes = x
                 .shape
@@ -98,12 +98,8 @@ impl Operator for Pad {
             cx.output(0, x.dtype, shape);
             return Ok(());
         };
-        let axes = axes.ok_or_else(|| {
-            Problem::new("the axes are not known while compiling")
-                .help("export the model with constant axes")
-        })?;
         let mut shape = x.shape.clone();
-        for (axis, (begin, end)) in pairs(&axes, &pads)? {
+        for (axis, (begin, end)) in pairs(axes, &pads)? {
             if let Some(size) = shape.get_mut(axis) {
                 let padded = size.add(&begin).and_then(|size| size.add(&end));
                 *size = cx.dim_or_fresh(padded, "pad");
@@ -119,40 +115,30 @@ impl Operator for Pad {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let axes = self.axes(cx.has(3), cx.numbers(3), held.rank())?;
-        let axes = axes.ok_or_else(|| Problem::new("the axes are not known while compiling"))?;
         let known = match (&self.attributes, cx.known(1)) {
             (Some((pads, _)), _) => Some(pads.iter().map(|&pad| Dim::from(pad)).collect()),
             (None, Some(Known::Ints(pads))) => Some(pads.clone()),
             (None, _) => None,
         };
-        let pads = match known {
-            Some(pads) => {
+        let pads = match (known, axes) {
+            (Some(pads), Some(axes)) => {
                 let pairs = pairs(&axes, &pads)?;
-                if pairs
-                    .iter()
-                    .all(|(_, (begin, end))| begin.is(0) && end.is(0))
-                {
+                let none = |(_, (begin, end)): &Pair| begin.is(0) && end.is(0);
+                if pairs.iter().all(none) {
                     return cx.tensor(0);
                 }
                 around(cx, held.rank(), &pairs)
             }
-            None => {
-                let ints = cx.host_ints(1)?;
-                let pads = (0..held.rank()).map(|axis| {
-                    match axes.iter().position(|&padded| padded == axis) {
-                        None => quote!((0, 0)),
-                        Some(at) => {
-                            let (begin, end) = (
-                                Literal::usize_unsuffixed(at),
-                                Literal::usize_unsuffixed(at + axes.len()),
-                            );
-                            quote!((pads[#begin], pads[#end]))
-                        }
+            (_, axes) => {
+                let pads = cx.host_ints(1)?;
+                let axes = match axes {
+                    Some(axes) => {
+                        let axes = axes.into_iter().map(Literal::usize_unsuffixed);
+                        quote!(&[#(#axes),*])
                     }
-                });
-                let pads: Vec<TokenStream> = pads.collect();
-                let count = Literal::usize_unsuffixed(axes.len() * 2);
-                quote!({ let pads = host::ints::<#count>(#ints); [#(#pads),*] })
+                    None => cx.host_ints(3)?,
+                };
+                quote!(ops::pad::along(#pads, #axes))
             }
         };
         let x = cx.tensor(0)?;
