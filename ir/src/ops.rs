@@ -121,6 +121,7 @@ families! {
     softmax,
     split,
     transpose,
+    unique,
 }
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.
