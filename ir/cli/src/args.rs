@@ -73,6 +73,9 @@ pub struct Verify {
     /// Succeed when this many models match and the others are only unsupported
     #[arg(long, value_name = "N")]
     pub at_least: Option<usize>,
+    /// A file of `model = "reason"` lines: models that are known to differ
+    #[arg(long, value_name = "FILE")]
+    pub expect: Option<PathBuf>,
     /// Models that run at the same time [default: the number of cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,

@@ -15,6 +15,7 @@ use crate::build::{Built, build};
 use crate::models::Model;
 use crate::parallel;
 use crate::scratch::Scratch;
+use crate::style::count;
 
 /// Why there is no program for a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +45,7 @@ pub fn prepare<'m>(
     mut told: impl FnMut(&'m Model, Obstacle),
 ) -> Result<Vec<Ready<'m>>> {
     let mut compiled: Vec<&Model> = Vec::new();
-    bar.set_message("compiling models");
+    say(bar, &format!("compiling {}", count(models.len(), "model")));
     panics_are_kept();
     let cores = parallel::cores();
     parallel::each(models, cores, compile, |model, obstacle| match obstacle {
@@ -59,6 +60,7 @@ pub fn prepare<'m>(
     scratch.write_libraries(&compiled)?;
     let packages: Vec<String> = compiled.iter().map(|model| model.package()).collect();
     bar.set_length(packages.len() as u64);
+    say(bar, &format!("building {}", count(packages.len(), "crate")));
     let mut libraries = build(scratch.root(), &scratch.target, &packages, release, bar)?;
     let mut linked: Vec<&Model> = Vec::new();
     for model in compiled {
@@ -77,6 +79,10 @@ pub fn prepare<'m>(
     let packages: Vec<String> = programs.iter().map(|program| program.0.clone()).collect();
     bar.reset();
     bar.set_length(packages.len() as u64);
+    say(
+        bar,
+        &format!("linking {}", count(packages.len(), "program")),
+    );
     let mut built = match packages.is_empty() {
         true => Built::default(),
         false => build(scratch.root(), &scratch.target, &packages, release, bar)?,
@@ -108,6 +114,14 @@ pub fn prepare<'m>(
         }
     }
     Ok(ready)
+}
+
+/// Shows what is being done, also where there is no terminal for the bar.
+pub fn say(bar: &ProgressBar, text: &str) {
+    match bar.is_hidden() {
+        true => eprintln!("{text}"),
+        false => bar.set_message(text.to_owned()),
+    }
 }
 
 /// The compiler's verdict, without rustc.
@@ -167,7 +181,7 @@ fn refused(errors: &str, file: &Path) -> String {
     format!(
         "rustc: {} ({} in {})",
         first.unwrap_or_default(),
-        crate::style::count(headlines.len(), "error"),
+        count(headlines.len(), "error"),
         file.display()
     )
 }

@@ -1,5 +1,6 @@
 //! `verify`: models through the real macro against recorded outputs.
 
+mod expect;
 mod report;
 
 use std::process::ExitCode;
@@ -13,10 +14,12 @@ use crate::args::Verify;
 use crate::compare::compare;
 use crate::models::{self, Model};
 use crate::npz::Recording;
-use crate::prepare::{Obstacle, Ready, prepare};
+use crate::prepare::{Obstacle, Ready, prepare, say};
 use crate::process::{Outcome, ask};
 use crate::scratch::Scratch;
+use crate::style::count;
 use crate::{parallel, wire};
+use expect::Expectations;
 use report::{Numbers, Report, Verdict};
 
 pub fn verify(arguments: &Verify) -> Result<ExitCode> {
@@ -24,7 +27,11 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     let models = models::collect(&arguments.models, programs.filter.as_deref())?;
     let scratch = Scratch::open(programs)?;
     let bar = bar();
-    let mut report = Report::new(&models, arguments.json, &bar);
+    let expectations = match &arguments.expect {
+        Some(path) => Expectations::open(path)?,
+        None => Expectations::default(),
+    };
+    let mut report = Report::new(&models, arguments.json, &bar, expectations);
     let ready = prepare(
         &scratch,
         &models,
@@ -49,6 +56,7 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     }
     bar.reset();
     bar.set_length(ready.len() as u64);
+    say(&bar, &format!("running {}", count(ready.len(), "model")));
     let jobs = arguments.jobs.unwrap_or_else(parallel::cores);
     let work = |ready: &Ready<'_>| run(arguments, &scratch, ready);
     parallel::each(&ready, jobs, work, |ready, verdict| {

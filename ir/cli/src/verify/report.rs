@@ -3,6 +3,7 @@
 use indicatif::ProgressBar;
 use serde_json::{Value as Json, json};
 
+use super::expect::Expectations;
 use crate::models::Model;
 use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD};
 
@@ -11,6 +12,8 @@ use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD};
 pub enum Verdict {
     Unsupported(String),
     Failed(String),
+    /// It differs, as expected for this reason.
+    Differs(String),
     Ran(Numbers),
 }
 
@@ -38,14 +41,21 @@ pub struct Report {
     total: usize,
     matching: usize,
     unsupported: usize,
+    differing: usize,
     rows: Vec<Json>,
+    expectations: Expectations,
 }
 
 /// Reasons in lines are cut after this many characters.
 const LONGEST: usize = 220;
 
 impl Report {
-    pub fn new(models: &[Model], json: bool, bar: &ProgressBar) -> Self {
+    pub fn new(
+        models: &[Model],
+        json: bool,
+        bar: &ProgressBar,
+        expectations: Expectations,
+    ) -> Self {
         let widths = models.iter().map(|model| model.name.chars().count());
         Report {
             json,
@@ -54,13 +64,17 @@ impl Report {
             total: models.len(),
             matching: 0,
             unsupported: 0,
+            differing: 0,
             rows: Vec::new(),
+            expectations,
         }
     }
 
     pub fn add(&mut self, model: &Model, verdict: Verdict) {
+        let verdict = self.expected(model, verdict);
         match &verdict {
             Verdict::Unsupported(_) => self.unsupported += 1,
+            Verdict::Differs(_) => self.differing += 1,
             Verdict::Ran(Numbers { problem: None, .. }) => self.matching += 1,
             _ => {}
         }
@@ -69,6 +83,22 @@ impl Report {
         } else {
             let line = line(&model.name, self.width, &verdict);
             self.bar.suspend(|| anstream::println!("{line}"));
+        }
+    }
+
+    /// The verdict in the light of what is known of the model.
+    fn expected(&self, model: &Model, verdict: Verdict) -> Verdict {
+        let Some(reason) = self.expectations.reason(&model.name) else {
+            return verdict;
+        };
+        match verdict {
+            Verdict::Ran(Numbers {
+                problem: Some(_), ..
+            }) => Verdict::Differs(reason.to_owned()),
+            Verdict::Ran(_) => {
+                Verdict::Failed("matches, though it is listed as one that differs".to_owned())
+            }
+            other => other,
         }
     }
 
@@ -89,8 +119,12 @@ impl Report {
             println!("{all:#}");
             return;
         }
-        let failed = total - matching - self.unsupported;
-        let parts = [(self.unsupported, "unsupported"), (failed, "failed")];
+        let failed = total - matching - self.unsupported - self.differing;
+        let parts = [
+            (self.unsupported, "unsupported"),
+            (self.differing, "known to differ"),
+            (failed, "failed"),
+        ];
         let parts = parts.iter().filter(|part| part.0 > 0);
         let parts: Vec<String> = parts
             .map(|(count, word)| format!("{count} {word}"))
@@ -102,11 +136,14 @@ impl Report {
         anstream::println!("{matching} of {total} models match{rest}");
     }
 
-    /// Whether all match, or enough of them and the others are only unsupported.
+    /// Whether all match, or enough of them and the others are only unsupported or known to differ.
     pub fn holds(&self, at_least: Option<usize>) -> bool {
         match at_least {
             None => self.matching == self.total,
-            Some(least) => self.matching >= least && self.matching + self.unsupported == self.total,
+            Some(least) => {
+                let accounted = self.matching + self.unsupported + self.differing;
+                self.matching >= least && accounted == self.total
+            }
         }
     }
 }
@@ -120,6 +157,10 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
         Verdict::Unsupported(reason) => {
             let reason = cut(reason);
             return format!("{DOUBTFUL}unsupported{DOUBTFUL:#}  {name:<width$}  {reason}");
+        }
+        Verdict::Differs(reason) => {
+            let reason = cut(reason);
+            return format!("{DOUBTFUL}differs{DOUBTFUL:#}      {name:<width$}  {reason}");
         }
         Verdict::Failed(reason) => return failed(reason),
         Verdict::Ran(numbers) => numbers,
@@ -152,6 +193,7 @@ fn cut(reason: &str) -> String {
 fn describe(model: &Model, verdict: &Verdict) -> Json {
     let mut row = match verdict {
         Verdict::Unsupported(reason) => json!({ "verdict": "unsupported", "reason": reason }),
+        Verdict::Differs(reason) => json!({ "verdict": "differs", "reason": reason }),
         Verdict::Failed(reason) => json!({ "verdict": "failed", "reason": reason }),
         Verdict::Ran(numbers) => json!({
             "verdict": if numbers.problem.is_none() { "ok" } else { "failed" },
@@ -226,7 +268,12 @@ mod tests {
     #[test]
     fn enough_matches_do_only_when_none_fails() {
         let models = [model(), model(), model()];
-        let mut report = Report::new(&models, true, &ProgressBar::hidden());
+        let mut report = Report::new(
+            &models,
+            true,
+            &ProgressBar::hidden(),
+            Expectations::default(),
+        );
         report.add(&models[0], Verdict::Ran(numbers()));
         report.add(&models[1], Verdict::Unsupported(String::new()));
         report.add(&models[2], Verdict::Unsupported(String::new()));
