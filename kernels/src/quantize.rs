@@ -8,6 +8,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
 use crate::{
     cast::{float_to_float, float_to_int},
     dtype::lowered,
+    small::{Small, to_small},
     widen::widened,
 };
 
@@ -47,6 +48,24 @@ pub fn quantize_by<const D: usize>(
         _ => rounded.add_scalar(zero),
     };
     within(shifted, dtype, bits)
+}
+
+/// QuantizeLinear to a float of 8 bits or fewer: `x / scale`.
+pub fn quantize_small<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<D>,
+    small: Small,
+    saturate: bool,
+) -> Tensor<D> {
+    let x = widened(x);
+    let float: FloatDType = x.dtype().into();
+    to_small(x.div(scale.cast(float)), small, saturate)
+}
+
+/// DequantizeLinear of a float of 8 bits or fewer: `x * scale`, in `dtype`.
+pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: DType) -> Tensor<D> {
+    let float: FloatDType = x.dtype().into();
+    float_to_float(x.mul(scale.cast(float)), dtype)
 }
 
 /// The end of QLinearMatMul and QLinearConv: sums of products of integers in the scale and zero point of the result. The scales are
@@ -197,6 +216,15 @@ mod tests {
             dequantize(x, float([0.5f32]), Some(zero), DType::F16),
             [1.5, 1.0].map(f16::from_f32),
         );
+    }
+
+    #[test]
+    fn small_floats_have_no_zero_point() {
+        let (x, scale) = (float::<1>([0f32, 1.0, 1e5, 200.0]), || float::<1>([2f32]));
+        let y = quantize_small(x, scale(), Small::E4M3Fn, true);
+        same(y.clone(), [0f32, 0.5, 448.0, 96.0]);
+        let y = dequantize_small(y, scale(), DType::F16);
+        same(y, [0.0, 1.0, 896.0, 192.0].map(f16::from_f32));
     }
 
     #[test]

@@ -1,36 +1,37 @@
 //! The same values in another element type.
 
+mod known;
+
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::elementwise::rounded;
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, host_element};
 use crate::infer::Infer;
-use crate::types::Known;
+
+pub use known::fits;
 
 pub const ROWS: &[Row] = &[
     row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast),
-    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| {
-        about_float8(a)?;
-        Ok(Rc::new(Cast { to: None }))
-    }),
+    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None)),
 ];
 
 /// A conversion to a type, or to that of input 1.
 #[derive(Debug)]
 struct Cast {
     to: Option<DType>,
+    /// Whether floats of 8 bits end at their largest value.
+    saturate: bool,
+    /// The power of two that becomes of a number between two.
+    toward: &'static str,
 }
 
 fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    about_float8(a)?;
     let missing = || Problem::new("attribute `to` is missing");
     let (to, text) = match a.version() {
         ..6 => {
@@ -44,17 +45,28 @@ fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         }
     };
     match to {
-        Some(to) => Ok(Rc::new(Cast { to: Some(to) })),
+        Some(to) => read(a, Some(to)),
         None => Err(Problem::new(format!(
             "`to` is {text}, which is no element type"
         ))),
     }
 }
 
-/// How values are rounded to floats of 8 bits, which are not made here.
-fn about_float8(a: &Attributes<'_>) -> Result<(), Problem> {
-    a.ignore(&["saturate", "round_mode"]);
-    Ok(())
+fn read(a: &Attributes<'_>, to: Option<DType>) -> Result<Rc<dyn Operator>, Problem> {
+    let toward = match a.string_or("round_mode", "up")?.as_str() {
+        "up" => "Up",
+        "down" => "Down",
+        "nearest" => "Nearest",
+        other => {
+            return Err(Problem::new(format!("`round_mode` is `{other}`"))
+                .help("it may be up, down or nearest"));
+        }
+    };
+    Ok(Rc::new(Cast {
+        to,
+        saturate: a.flag("saturate", true)?,
+        toward,
+    }))
 }
 
 /// The type that version 1 spells as ONNX's enumeration does.
@@ -96,12 +108,11 @@ impl Operator for Cast {
             return Ok(());
         }
         let numbers = [Kind::Float, Kind::Int, Kind::Bool];
-        let packed = to.bits() < 8 || (to.kind() == Kind::Float && !to.is_float());
-        if !numbers.contains(&x.dtype.kind()) || !numbers.contains(&to.kind()) || packed {
+        if !numbers.contains(&x.dtype.kind()) || !numbers.contains(&to.kind()) {
             let problem = format!("a cast from {} to {to} is not supported", x.dtype);
             return Err(Problem::new(problem));
         }
-        let known = cx.known(0).and_then(|known| converted(known, to));
+        let known = cx.known(0).and_then(|known| known::converted(known, to));
         cx.output(0, to, x.shape);
         if let Some(known) = known {
             cx.output_known(0, known);
@@ -114,12 +125,21 @@ impl Operator for Cast {
         if cx.on_host() && from == to {
             return cx.value(0);
         }
+        let packed = to.bits() < 8 || is_small(to);
+        if cx.on_host() && packed {
+            return Err(Problem::new(format!(
+                "a cast to {to} is not supported on the host"
+            )));
+        }
         if cx.on_host() {
             let (x, element) = (cx.host(0)?, host_element(to));
             return Ok(quote!(host::cast::<_, #element>(#x)));
         }
         let x = cx.tensor(0)?;
         let target = format_ident!("{}", carrier(to));
+        if packed {
+            return Ok(self.small(&x, from, to));
+        }
         if carrier(from) == carrier(to) {
             return Ok(x);
         }
@@ -137,6 +157,54 @@ impl Operator for Cast {
     fn runs_on_host(&self) -> bool {
         true
     }
+}
+
+impl Cast {
+    /// To a type of fewer bits than any that Burn has.
+    fn small(&self, x: &TokenStream, from: DType, to: DType) -> TokenStream {
+        if let Some(small) = small_float(to, self.toward) {
+            let saturate = self.saturate;
+            let x = match from.kind() {
+                Kind::Int => quote!(ops::cast::int_to_float(#x, DType::F32)),
+                Kind::Bool => quote!(ops::cast::bool_to_float(#x, DType::F32)),
+                _ => x.clone(),
+            };
+            return quote!(ops::small::to_small(#x, #small, #saturate));
+        }
+        let (target, bits) = (
+            format_ident!("{}", carrier(to)),
+            Literal::u32_unsuffixed(to.bits()),
+        );
+        let x = match from.kind() {
+            Kind::Bool => return quote!(ops::cast::bool_to_int(#x, DType::#target)),
+            Kind::Int => x.clone(),
+            _ => quote!(ops::cast::float_to_int(#x, DType::I32)),
+        };
+        quote!(ops::small::to_bits(#x, DType::#target, #bits))
+    }
+}
+
+/// Whether a float type travels in `f32`.
+pub fn is_small(dtype: DType) -> bool {
+    dtype.kind() == Kind::Float && !dtype.is_float()
+}
+
+/// The kernels' name of a float type that travels in `f32`.
+pub fn small_float(dtype: DType, toward: &str) -> Option<TokenStream> {
+    let name = match dtype {
+        DType::F8E4M3Fn => "E4M3Fn",
+        DType::F8E4M3Fnuz => "E4M3Fnuz",
+        DType::F8E5M2 => "E5M2",
+        DType::F8E5M2Fnuz => "E5M2Fnuz",
+        DType::F4E2M1 => "E2M1",
+        DType::F8E8M0 => {
+            let toward = format_ident!("{toward}");
+            return Some(quote!(ops::small::Small::E8M0(ops::small::Toward::#toward)));
+        }
+        _ => return None,
+    };
+    let name = format_ident!("{name}");
+    Some(quote!(ops::small::Small::#name))
 }
 
 /// The name of Burn's type that carries the values.
@@ -159,80 +227,6 @@ pub fn carrier(dtype: DType) -> &'static str {
     }
 }
 
-/// What is known after the conversion. Floats that no integer of the type is near are left to the
-/// run, which differs by device.
-fn converted(known: &Known, to: DType) -> Option<Known> {
-    match (known, to.kind()) {
-        (Known::Ints(dims), Kind::Int) => {
-            let dims = dims.iter().map(|dim| match dim.number() {
-                Some(number) => wrapped(number, to).map(Dim::from),
-                // Sizes fit into 32 bits.
-                None => (to.bits() >= 32).then(|| dim.clone()),
-            });
-            dims.collect::<Option<_>>().map(Known::Ints)
-        }
-        (Known::Ints(dims), Kind::Float) => {
-            let floats = dims.iter().map(|dim| float(dim.number()?, to));
-            floats.collect::<Option<_>>().map(Known::Floats)
-        }
-        (Known::Ints(dims), Kind::Bool) => {
-            let truths = dims
-                .iter()
-                .map(|dim| dim.number().map(|number| number != 0));
-            truths.collect::<Option<_>>().map(Known::Bools)
-        }
-        (Known::Floats(values), Kind::Int) => {
-            let ints = values.iter().map(|&value| {
-                let whole = value.trunc();
-                let number = (whole.abs() < 9e18).then_some(whole as i64)?;
-                fits(number, to).then(|| Dim::from(number))
-            });
-            ints.collect::<Option<_>>().map(Known::Ints)
-        }
-        (Known::Floats(values), Kind::Float) => Some(Known::Floats(
-            values.iter().map(|&value| rounded(value, to)).collect(),
-        )),
-        (Known::Floats(values), Kind::Bool) => Some(Known::Bools(
-            values.iter().map(|&value| value != 0.0).collect(),
-        )),
-        (Known::Bools(values), Kind::Int) => Some(Known::Ints(
-            values
-                .iter()
-                .map(|&value| i64::from(value).into())
-                .collect(),
-        )),
-        (Known::Bools(values), Kind::Float) => Some(Known::Floats(
-            values.iter().map(|&value| f64::from(value)).collect(),
-        )),
-        _ => None,
-    }
-}
-
-/// Whether an integer of the type can be this number.
-pub fn fits(number: i64, dtype: DType) -> bool {
-    wrapped(number, dtype) == Some(number)
-}
-
-/// The low bits of a number as an integer of the type; `None` beyond what `i64` holds.
-fn wrapped(number: i64, to: DType) -> Option<i64> {
-    let shift = 64u32.saturating_sub(to.bits());
-    let high = number.wrapping_shl(shift);
-    match (to.is_signed(), shift) {
-        (true, _) => Some(high >> shift),
-        (false, 0) => (number >= 0).then_some(number),
-        (false, _) => i64::try_from((high as u64) >> shift).ok(),
-    }
-}
-
-/// An integer rounded once to a float of the type.
-fn float(number: i64, to: DType) -> Option<f64> {
-    match to {
-        DType::F32 => Some(f64::from(number as f32)),
-        DType::F64 => Some(number as f64),
-        _ => (number.unsigned_abs() < 1 << 52).then(|| rounded(number as f64, to)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -245,6 +239,9 @@ mod tests {
             "main (float[N, 3] x) => (int32[2] y) { s = Shape (x) y = Cast <to = 6> (s) }",
             expect![[r#"
                 main (float32[N, 3] x) => (int32[2] y)
+                <
+                    int32[2] y = {N, 3}
+                >
                 {
                 }
             "#]],
@@ -270,7 +267,7 @@ mod tests {
                     int64[2] b = {-1, 0}
                 >
                 {
-                    int32[2] c = Cast <to: Some(I32)> (d)
+                    int32[2] c = Cast <to: I32, saturate: true, toward: "Up"> (d)
                 }
             "#]],
         );

@@ -13,7 +13,7 @@ use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
-use crate::ops::cast::carrier;
+use crate::ops::cast::{carrier, is_small, small_float};
 use crate::types::TensorType;
 
 /// From floats to integers, or back. Inputs 1 and 2 are scale and zero point.
@@ -23,6 +23,8 @@ struct Linear {
     axis: i64,
     block: i64,
     to: Option<DType>,
+    /// Whether floats of 8 bits end at their largest value.
+    saturate: bool,
 }
 
 /// To 8 bits that span the values.
@@ -30,8 +32,8 @@ struct Linear {
 struct Dynamic;
 
 pub fn quantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // Both are about floats as results and in between; 8-bit floats are not made here.
-    a.ignore(&["saturate", "precision"]);
+    // Quotients are of 32 bits or more whatever is asked for.
+    a.ignore(&["precision"]);
     read(a, false)
 }
 
@@ -57,6 +59,7 @@ fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
         axis: a.int_or("axis", 1)?,
         block: a.int_or("block_size", 0)?,
         to,
+        saturate: !back && a.flag("saturate", true)?,
     }))
 }
 
@@ -64,7 +67,7 @@ impl Operator for Linear {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
         let zero = if cx.has(2) { Some(cx.tensor(2)?) } else { None };
-        if !scale.dtype.is_float() {
+        if scale.dtype.kind() != Kind::Float {
             return Err(Problem::new(format!("the scale is {scale}")));
         }
         let layout = Layout::of(&x, &scale, self.axis, self.block)?;
@@ -77,10 +80,12 @@ impl Operator for Linear {
         };
         let held = match self.back {
             true => {
-                let whole = is_quantized(x.dtype) || x.dtype == DType::I32;
-                whole && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
+                let held = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
+                held && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
             }
-            false => is_quantized(to) && (x.dtype.is_float() || x.dtype == DType::I32),
+            false => {
+                (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
+            }
         };
         if !held {
             let problem = format!("quantization from {} to {to} is not supported", x.dtype);
@@ -105,6 +110,14 @@ impl Operator for Linear {
             format_ident!("{}", carrier(to)),
             Literal::u32_unsuffixed(to.bits()),
         );
+        if self.back && is_small(held.dtype) {
+            let scale = layout.emit(cx, 1, &held)?;
+            return Ok(quote!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
+        }
+        if let Some(small) = small_float(to, "Up") {
+            let (scale, saturate) = (layout.emit(cx, 1, &held)?, self.saturate);
+            return Ok(quote!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
+        }
         let target = match self.back {
             true => quote!(DType::#dtype),
             false => quote!(DType::#dtype, #bits),
@@ -185,10 +198,10 @@ mod tests {
             expect![[r#"
                 main (float32[N, 3] x, float32[] s, int8[3] z, float32[3] t) => (uint8[N, 3] a, int16[N, 3] b, int8[N, 3] c, float16[N, 3] d)
                 {
-                    uint8[N, 3] a = QuantizeLinear <axis: 1, block: 0> (x, s)
-                    int16[N, 3] b = QuantizeLinear <axis: 1, block: 0, to: Some(I16)> (x, s)
-                    int8[N, 3] c = QuantizeLinear <axis: 1, block: 0> (x, t, z)
-                    float16[] h = Cast <to: Some(F16)> (s)
+                    uint8[N, 3] a = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, s)
+                    int16[N, 3] b = QuantizeLinear <axis: 1, block: 0, to: I16, saturate: true> (x, s)
+                    int8[N, 3] c = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, t, z)
+                    float16[] h = Cast <to: F16, saturate: true, toward: "Up"> (s)
                     float16[N, 3] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, h)
                 }
             "#]],
