@@ -104,3 +104,61 @@ fn reached(block: &Block, roots: BTreeSet<ValueId>) -> BTreeSet<ValueId> {
     }
     reached
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn blocks_make_nothing_that_nobody_reads() {
+        check(
+            r#"g (float[2] x, bool c) => (float[2] y) {
+                y, z = If (c) <
+                    then_branch = t () => (float[2] p, float[2] q) { p = Neg (x) q = Exp (x) },
+                    else_branch = e () => (float[2] r, float[2] s) { r = Abs (x) s = Sin (x) }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host bool[] c) => (float32[2] y)
+                {
+                    float32[2] y = If (c)
+                        then_branch () => (float32[2] p)
+                        {
+                            float32[2] p = Neg (x)
+                        }
+                        else_branch () => (float32[2] r)
+                        {
+                            float32[2] r = Abs (x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_state_that_only_goes_into_itself_is_dropped() {
+        check(
+            r#"g (float[2] x, int64 m) => (float[2] y) {
+                y, z, s = Loop (m, , x, x) <body = b (int64 i, bool c, float[2] a, float[2] b)
+                    => (bool c2, float[2] p, float[2] q, float[2] r) {
+                    p = Neg (a)
+                    q = Exp (b)
+                    r = Sin (b)
+                    c2 = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host int64[] m) => (float32[2] y)
+                {
+                    float32[2] y = Loop (m, , x)
+                        body (int64[] i, bool[] c, float32[2] a) => (bool[] c, float32[2] p)
+                        {
+                            float32[2] p = Neg (a)
+                        }
+                }
+            "#]],
+        );
+    }
+}

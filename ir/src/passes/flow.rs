@@ -111,3 +111,55 @@ fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {
     }
     id
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn a_known_branch_stands_where_its_node_stood() {
+        check(
+            r#"g (float[2] x) => (float[2] z) {
+                c = Constant <value = bool {1}> ()
+                y = If (c) <
+                    then_branch = t () => (float[2] p) { p = Neg (x) },
+                    else_branch = e () => (float[1, 2] q) { q = Reshape (x, x) }
+                >
+                z = Abs (y)
+            }"#,
+            expect![[r#"
+                g (float32[2] x) => (float32[2] z)
+                {
+                    float32[2] p = Neg (x)
+                    float32[2] z = Abs (p)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_no_round_changes_is_read_from_outside() {
+        check(
+            r#"g (float[2] x, float[2] w, int64 m) => (float[2] y, float[2] v) {
+                y, v = Loop (m, , x, w) <body = b (int64 i, bool c, float[2] a, float[2] u)
+                    => (bool c2, float[2] r, float[2] u2) {
+                    r = Mul (a, u)
+                    c2 = Identity (c)
+                    u2 = Identity (u)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[2] x, float32[2] w, host int64[] m) => (float32[2] y, float32[2] w)
+                {
+                    float32[2] y = Loop (m, , x)
+                        body (int64[] i, bool[] c, float32[2] a) => (bool[] c, float32[2] r)
+                        {
+                            float32[2] r = Mul (a, w)
+                        }
+                }
+            "#]],
+        );
+    }
+}

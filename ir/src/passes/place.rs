@@ -269,3 +269,74 @@ fn is_small(values: &Values, id: ValueId) -> bool {
 fn is_string(values: &Values, id: ValueId) -> bool {
     matches!(&values[id].ty, Some(Type::Tensor(held)) if held.dtype == DType::String)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn a_counter_that_ends_a_loop_is_on_the_host() {
+        check(
+            r#"g (float[2] x, int64 n) => (float[2] y) {
+                zero = Constant <value_int = 0> ()
+                one = Constant <value_int = 1> ()
+                start = Less (zero, n)
+                y, k = Loop (, start, x, zero) <body = b (int64 i, bool c, float[2] a, int64 j)
+                    => (bool d, float[2] r, int64 j2) {
+                    r = Neg (a)
+                    j2 = Add (j, one)
+                    d = Less (j2, n)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host int64[] n) => (float32[2] y)
+                <
+                    int64[] zero = {0},
+                    int64[] one = {1}
+                >
+                {
+                    host bool[] start = Less (zero, n)
+                    float32[2] y, _ = Loop (, start, x, zero)
+                        body (int64[] i, bool[] c, float32[2] a, host int64[] j) => (host bool[] d, float32[2] r, host int64[] j2)
+                        {
+                            float32[2] r = Neg (a)
+                            host int64[] j2 = Add (j, one)
+                            host bool[] d = Less (j2, n)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_shape_that_branches_choose_is_on_the_host() {
+        check(
+            r#"g (float[6] x, bool c) => (float[a, b] y) {
+                s = If (c) <
+                    then_branch = t () => (int64[2] p) { p = Constant <value_ints = [2, 3]> () },
+                    else_branch = e () => (int64[2] q) { q = Constant <value_ints = [3, 2]> () }
+                >
+                y = Reshape (x, s)
+            }"#,
+            expect![[r#"
+                g (float32[6] x, host bool[] c) => (float32[reshape_0, reshape_1] y)
+                <
+                    int64[2] p = {2, 3},
+                    int64[2] q = {3, 2}
+                >
+                {
+                    host int64[2] s = If (c)
+                        then_branch () => (int64[2] p)
+                        {
+                        }
+                        else_branch () => (int64[2] q)
+                        {
+                        }
+                    float32[reshape_0, reshape_1] y = Reshape (x, s)
+                }
+            "#]],
+        );
+    }
+}

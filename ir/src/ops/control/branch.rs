@@ -119,3 +119,89 @@ fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
     let inferred = cx.infer_block(name, &[])?;
     Ok(cx.accept(inferred))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn sizes_that_differ_get_a_name() {
+        check(
+            r#"g (float[n, 2] x, bool c) => (float[a, b] y) {
+                y = If (c) <
+                    then_branch = t () => (float[a, 2] p) { p = Concat <axis = 0> (x, x) },
+                    else_branch = e () => (float[n, b] q) { q = Concat <axis = 1> (x, x) }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[n, 2] x, host bool[] c) => (float32[branch, branch_2] y)
+                {
+                    float32[branch, branch_2] y = If (c)
+                        then_branch () => (float32[2*n, 2] p)
+                        {
+                            float32[2*n, 2] p = Concat <axis: 0> (x, x)
+                        }
+                        else_branch () => (float32[n, 4] q)
+                        {
+                            float32[n, 4] q = Concat <axis: 1> (x, x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn branches_of_one_type_agree() {
+        check(
+            r#"g (float[2] x, bool c) => (float y) {
+                y = If (c) <
+                    then_branch = t () => (float[2] p) { p = Neg (x) },
+                    else_branch = e () => (int64[2] q) { q = Cast <to = 7> (x) }
+                >
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  output 0 is float32[2] in one place and int64[2] in another
+                    at node `y` (If version 21)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn the_branch_of_lower_rank_is_expected() {
+        check(
+            r#"g (float[2, n] x) => (float[k] y) {
+                s = Shape (x)
+                last = Constant <value_ints = [1]> ()
+                size = Gather (s, last)
+                c = Equal (size, last)
+                y = If (c) <
+                    then_branch = t () => (float[2] p) { p = Squeeze (x, last) },
+                    else_branch = e () => (float[2, n] q) { q = Identity (x) }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[2, n] x) => (float32[2] y)
+                <
+                    int64[1] last = {1},
+                    int64[1] size = {n}
+                >
+                {
+                    host bool[1] c = Equal (size, last)
+                    float32[2] y = If (c)
+                        then_branch () => (float32[2] p)
+                        {
+                            float32[2] p = Squeeze (x, last)
+                        }
+                        else_branch () => (float32[2, n] x)
+                        {
+                        }
+                }
+            "#]],
+        );
+    }
+}

@@ -218,3 +218,82 @@ fn count(known: Option<&Known>) -> Option<Dim> {
         _ => Some(count.larger(&Dim::from(0))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn a_state_that_grows_has_any_size() {
+        check(
+            r#"g (float[n, 3] x, int64 m) => (float[k, 3] y) {
+                y = Loop (m, , x) <body = b (int64 i, bool c, float[p, 3] a) => (bool d, float[q, 3] r) {
+                    r = Concat <axis = 0> (a, x)
+                    d = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[n, 3] x, host int64[] m) => (float32[state_2, 3] y)
+                {
+                    float32[state_2, 3] y = Loop (m, , x)
+                        body (int64[] i, bool[] c, float32[state, 3] a) => (bool[] c, float32[state + n, 3] r)
+                        {
+                            float32[state + n, 3] r = Concat <axis: 0> (a, x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rounds_that_are_counted_give_a_size() {
+        check(
+            r#"g (float[n, 3] x) => (float[n, 3] y) {
+                zero = Constant <value_ints = [0]> ()
+                s = Shape (x)
+                d = Gather (s, zero)
+                m = Squeeze (d, zero)
+                y = Loop (m) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
+                    r = Gather <axis = 0> (x, i)
+                    c2 = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[n, 3] x) => (float32[n, 3] y)
+                <
+                    int64[] m = {n}
+                >
+                {
+                    float32[n, 3] y = Loop (m)
+                        body (int64[] i, bool[] c) => (bool[] c, float32[3] r)
+                        {
+                            float32[3] r = Gather <axis: 0> (x, i)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_state_keeps_its_rank() {
+        check(
+            r#"g (float[3] x, int64 m) => (float[k] y) {
+                zero = Constant <value_ints = [0]> ()
+                y = Loop (m, , x) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[1, 3] r) {
+                    r = Unsqueeze (a, zero)
+                    c2 = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  value 0 of the loop's state is float32[3] in one place and float32[1, 3] in another: its rank is decided when the model runs
+                    at node `y` (Loop version 21)
+                    help: fix the sizes that decide it, with `dims(..)` or `inputs(..)`
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}
