@@ -2,12 +2,14 @@
 
 mod body;
 mod detour;
+mod imports;
 mod input;
 mod layer;
 mod model;
 mod name;
 mod nested;
 mod own;
+mod pattern;
 mod signature;
 mod size;
 mod split;

@@ -71,6 +71,19 @@ pub fn full_int<const D: usize>(
     )
 }
 
+/// An integer tensor of `start` and what follows in equal steps.
+pub fn steps<const D: usize>(
+    device: &Device,
+    dtype: ElementType,
+    shape: [usize; D],
+    start: i64,
+    step: i64,
+) -> Tensor<D, Int> {
+    let count = shape.iter().product::<usize>() as i64;
+    let values: Vec<i64> = (0..count).map(|at| start + at * step).collect();
+    int(device, dtype, shape, &values)
+}
+
 /// A boolean tensor with `value` everywhere.
 pub fn full_boolean<const D: usize>(
     device: &Device,
@@ -118,10 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_fills_any_shape() {
+    fn values_and_steps_fill_any_shape() {
         let device = Device::flex();
         let ones = full_int(&device, ElementType::Int32, [2, 1], 1);
         assert_eq!(ones.into_data(), TensorData::from([[1i32], [1]]));
+        let rows = steps(&device, ElementType::Int64, [2, 2], 3, -1);
+        assert_eq!(rows.into_data(), TensorData::from([[3i64, 2], [1, 0]]));
         let none = full(&device, ElementType::Float64, [0, 3], 1.0);
         assert_eq!(none.dims(), [0, 3]);
         let mask = full_boolean(&device, [2], true);

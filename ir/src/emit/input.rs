@@ -3,6 +3,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::pattern::{Pattern, pattern};
 use super::{Emit, Source, element_type, float_literal, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -264,11 +265,24 @@ impl Source<'_, '_> {
             Known::Strings(_) => return quote!(compile_error!("strings are host values")),
         };
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
-        let load = match tensor.dtype.kind() {
-            Kind::Bool => {
-                quote!(constant::boolean::<#rank>(weights.device(), #shape, &[#elements]))
+        let device = quote!(weights.device());
+        let load = match (tensor.dtype.kind(), pattern(known)) {
+            (Kind::Bool, Some(Pattern::Equal(value))) => {
+                quote!(constant::full_boolean(#device, #shape, #value))
             }
-            _ => quote!(constant::#call::<#rank>(weights.device(), #element, #shape, &[#elements])),
+            (Kind::Int, Some(Pattern::Equal(value))) => {
+                quote!(constant::full_int(#device, #element, #shape, #value))
+            }
+            (_, Some(Pattern::Equal(value))) => {
+                quote!(constant::full(#device, #element, #shape, #value))
+            }
+            (_, Some(Pattern::Steps(start, step))) => {
+                quote!(constant::steps(#device, #element, #shape, #start, #step))
+            }
+            (Kind::Bool, None) => {
+                quote!(constant::boolean::<#rank>(#device, #shape, &[#elements]))
+            }
+            _ => quote!(constant::#call::<#rank>(#device, #element, #shape, &[#elements])),
         };
         let field = self.layer.constant(id, || (hint, ty, load));
         quote!(#field.clone())

@@ -1,0 +1,71 @@
+//! Known elements that follow a pattern.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{ToTokens, quote};
+
+use super::float_literal;
+use crate::dtype::DType;
+use crate::types::Known;
+
+/// What says more than a list of the elements.
+pub enum Pattern {
+    Equal(TokenStream),
+    /// The first element and the step to the next one.
+    Steps(Literal, Literal),
+}
+
+/// Lists of this many elements are written out.
+const LISTED: usize = 4;
+
+/// The pattern of many elements, where they have one.
+pub fn pattern(known: &Known) -> Option<Pattern> {
+    if known.len() <= LISTED {
+        return None;
+    }
+    let equal = |first: TokenStream, same: bool| same.then_some(Pattern::Equal(first));
+    match known {
+        Known::Ints(_) => {
+            let numbers = known.numbers()?;
+            let (first, second) = (*numbers.first()?, *numbers.get(1)?);
+            let step = second.checked_sub(first)?;
+            let literal = Literal::i64_unsuffixed;
+            let steps = numbers.is_sorted_by(|a, b| a.checked_add(step) == Some(*b));
+            match step {
+                0 => equal(literal(first).into_token_stream(), steps),
+                _ => steps.then(|| Pattern::Steps(literal(first), literal(step))),
+            }
+        }
+        Known::Floats(values) => {
+            let first = *values.first()?;
+            let same = |value: &f64| value.to_bits() == first.to_bits();
+            equal(float_literal(first, DType::F64), values.iter().all(same))
+        }
+        Known::Bools(values) => {
+            let first = *values.first()?;
+            equal(quote!(#first), values.iter().all(|&value| value == first))
+        }
+        Known::Strings(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(ints: &[i64]) -> Option<Pattern> {
+        pattern(&Known::Ints(ints.iter().map(|&int| int.into()).collect()))
+    }
+
+    #[test]
+    fn equal_elements_and_equal_steps_are_patterns() {
+        assert!(matches!(ints(&[7; 9]), Some(Pattern::Equal(_))));
+        assert!(matches!(ints(&[5, 3, 1, -1, -3]), Some(Pattern::Steps(..))));
+        assert!(ints(&[5, 3, 1, -1, -4]).is_none());
+        assert!(pattern(&Known::Floats(vec![0.0, 0.0, -0.0, 0.0, 0.0])).is_none());
+    }
+
+    #[test]
+    fn few_elements_are_listed() {
+        assert!(ints(&[0, 1, 2, 3]).is_none());
+    }
+}
