@@ -2,7 +2,7 @@
 
 mod nested;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
@@ -25,6 +25,8 @@ pub struct Infer<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     taken: BTreeSet<Symbol>,
+    /// The number that a hint got last.
+    counts: BTreeMap<Symbol, usize>,
 }
 
 /// Known values beyond this many elements are not kept: the files hold them.
@@ -74,9 +76,9 @@ impl Names {
     /// A name of its own, beginning with `hint`.
     pub fn fresh(&mut self, hint: &str) -> Dim {
         let mut name: Symbol = hint.into();
-        let mut count = 1usize;
+        let count = self.counts.entry(name.clone()).or_insert(1);
         while !self.taken.insert(name.clone()) {
-            count += 1;
+            *count += 1;
             name = format!("{hint}_{count}").into();
         }
         Dim::named(name)
@@ -170,10 +172,19 @@ impl Infer<'_> {
         self.output_type(output, Type::tensor(dtype, shape));
     }
 
-    /// Sets an output's type.
+    /// Sets an output's type; a tensor that no memory could hold is reported instead.
     pub fn output_type(&mut self, output: usize, ty: Type) {
-        if let Some(id) = self.node.output(output) {
-            self.values[id].ty = Some(ty);
+        let Some(id) = self.node.output(output) else {
+            return;
+        };
+        match &ty {
+            Type::Tensor(tensor) if !tensor.fits() => {
+                let problem = Problem::new(format!("the result would be {tensor}"));
+                let problem = problem.help("its sizes are negative or fit into no memory");
+                self.diagnostics
+                    .push(problem.at(self.node.site(self.values)));
+            }
+            _ => self.values[id].ty = Some(ty),
         }
     }
 

@@ -43,8 +43,8 @@ pub struct Model {
 
 /// Graphs nest no deeper than this, and functions call each other no deeper.
 const DEEPEST: usize = 24;
-/// Inlined functions may not make a model larger than this.
-const MOST_NODES: usize = 1_000_000;
+/// Functions may not make a model larger than this, which takes seconds to be refused.
+const MOST_NODES: usize = 200_000;
 
 struct Reader<'a> {
     files: &'a Files,
@@ -129,7 +129,9 @@ impl<'a> Reader<'a> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             if self.nodes == MOST_NODES + 1 {
-                let message = "the model's functions expand to more than a million nodes";
+                let message = format!(
+                    "the model has more than {MOST_NODES} nodes, those of functions included"
+                );
                 self.diagnostics.push(Problem::new(message));
             }
             return self.poison(proto, scope);

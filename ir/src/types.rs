@@ -43,6 +43,9 @@ pub enum Place {
     Host,
 }
 
+/// Far beyond any memory.
+const MOST_ELEMENTS: i64 = 1 << 48;
+
 impl TensorType {
     pub fn new(dtype: DType, shape: Shape) -> Self {
         TensorType { dtype, shape }
@@ -62,6 +65,15 @@ impl TensorType {
         self.shape
             .iter()
             .try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))
+    }
+
+    /// Whether a computer could hold it, as far as its sizes are known: none is negative, and
+    /// neither one nor their product is beyond any memory. Arithmetic on sizes that fit is safe.
+    pub fn fits(&self) -> bool {
+        let numbers = self.shape.iter().filter_map(Dim::number);
+        let product = numbers.map(|size| (size >= 0).then_some(size.max(1)));
+        let product = product.fold(Some(1i64), |product, size| product?.checked_mul(size?));
+        product.is_some_and(|product| product <= MOST_ELEMENTS)
     }
 
     /// The number of elements as a size.

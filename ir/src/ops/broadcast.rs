@@ -76,9 +76,13 @@ pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
     Some(positions)
 }
 
-/// The sizes as numbers, when all are known.
+/// The sizes as numbers, when all are known and their product is a number too.
 pub fn fixed(shape: &[Dim]) -> Option<Vec<usize>> {
-    shape.iter().map(Dim::fixed).collect()
+    let sizes: Vec<usize> = shape.iter().map(Dim::fixed).collect::<Option<_>>()?;
+    let product = sizes
+        .iter()
+        .try_fold(1usize, |n, &size| n.checked_mul(size.max(1)));
+    product.map(|_| sizes)
 }
 
 #[cfg(test)]

@@ -90,7 +90,8 @@ impl Operator for ConstantOfShape {
         {
             return Err(Problem::new("a size is negative"));
         }
-        let count = shape.iter().map(Dim::fixed).product::<Option<usize>>();
+        let sizes = broadcast::fixed(&shape);
+        let count = sizes.map(|sizes| sizes.iter().product::<usize>());
         cx.output(0, self.dtype, shape);
         if let Some(count) = count.filter(|&count| count <= broadcast::LARGEST)
             && let Some(known) = self.value.pick(&vec![0; count])

@@ -55,7 +55,13 @@ impl Reader<'_> {
             Problem::new(format!("input `{name}` has no type"))
                 .help("the file is inconsistent; export the model again")
         })?;
-        self.read_type(name, ty, options, 0)
+        match self.read_type(name, ty, options, 0)? {
+            Type::Tensor(tensor) if !tensor.fits() => {
+                let message = format!("input `{name}` is {tensor}, which fits into no memory");
+                Err(Problem::new(message).help("the file is inconsistent; export the model again"))
+            }
+            ty => Ok(ty),
+        }
     }
 
     fn read_type(
