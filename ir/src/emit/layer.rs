@@ -1,11 +1,11 @@
 //! The fields of one struct while its code is made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
-use super::name;
+use super::name::{self, Unique};
 use crate::graph::ValueId;
 
 /// A struct of the expansion: what its `load` makes and its `forward` uses.
@@ -16,7 +16,7 @@ pub struct Layer {
     path: Vec<String>,
     /// Whether fields are called after what they are, so that blocks of equal code are equal.
     plain: bool,
-    taken: BTreeSet<String>,
+    taken: Unique,
     constants: BTreeMap<ValueId, String>,
 }
 
@@ -33,7 +33,7 @@ impl Layer {
     /// The struct that users see, which has fields of its own.
     pub fn root() -> Self {
         let mut layer = Layer::default();
-        layer.taken.insert("anchor".to_owned());
+        layer.taken.name("anchor");
         layer
     }
 
@@ -119,15 +119,7 @@ impl Layer {
             true => name::snake(&kind(&ty)),
             false => name::snake(&self.relative(hint)),
         };
-        let mut name = wanted.clone();
-        let mut count = 1usize;
-        while !self.taken.insert(name.clone()) {
-            count += 1;
-            name = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
-                true => format!("{wanted}_{count}"),
-                false => format!("{wanted}{count}"),
-            };
-        }
+        let name = self.taken.name(&wanted);
         self.fields.push(Field {
             name: name.clone(),
             ty,

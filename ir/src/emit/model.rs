@@ -1,13 +1,11 @@
 //! The module that a macro call becomes.
 
-use std::collections::BTreeSet;
-
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::body::{self, Body, Statement};
 use super::signature::{self, Port};
-use super::{Context, Layer, Source, name, split, tree, weights};
+use super::{Context, Layer, Source, imports, name, split, tree, weights};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::options::{Options, Weights};
 use crate::read::Model;
@@ -26,43 +24,6 @@ pub struct Item {
     pub file: String,
 }
 
-/// Names that expansions import, by where from; only those in use are.
-const IMPORTS: &[(&str, &[&str])] = &[
-    (
-        "",
-        &[
-            "Array",
-            "Bool",
-            "DType",
-            "Device",
-            "ElementType",
-            "Error",
-            "Int",
-            "Kind",
-            "OnnxModel",
-            "Port",
-            "Signature",
-            "Size",
-            "Tensor",
-            "Values",
-        ],
-    ),
-    (
-        "__private",
-        &[
-            "Anchor", "BTreeMap", "bf16", "constant", "entry", "f16", "host", "layers", "ops",
-            "device", "put", "take",
-        ],
-    ),
-    ("__private::ops::window", &["Window"]),
-    (
-        "__private::weights",
-        &["Encoding", "Entry", "File", "Part", "Table", "Weights"],
-    ),
-    ("burn::module", &["Module", "Param"]),
-    ("burn::tensor", &["activation"]),
-];
-
 /// The module and the `use` of its items.
 pub fn module(
     model: &Model,
@@ -77,7 +38,7 @@ pub fn module(
     let mut root = Layer::root();
     let item_name = item.name.to_string();
     let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
-    taken.extend(IMPORTS.iter().flat_map(|(_, names)| names.iter().copied()));
+    taken.extend(imports::names());
     taken.iter().for_each(|name| cx.structs.reserve(name));
     let mut source = Source {
         layer: &mut root,
@@ -166,7 +127,7 @@ pub fn module(
 
         #embedded
     };
-    let imports = imports(&items, runtime);
+    let imports = imports::of(&items, runtime);
     let inner = format_ident!("{}_model", name::snake(&name.to_string()));
     quote! {
         #uses
@@ -178,24 +139,6 @@ pub fn module(
             #items
         }
     }
-}
-
-/// `use` of what the items mention; `burn` is what its derive macros call their crate.
-fn imports(items: &TokenStream, runtime: &TokenStream) -> TokenStream {
-    let mut mentioned = BTreeSet::new();
-    name::identifiers(items, &mut mentioned);
-    let used = |(module, names): &(&str, &[&str])| {
-        let names = names.iter().filter(|used| mentioned.contains(**used));
-        let names: Vec<Ident> = names.map(|used| format_ident!("{used}")).collect();
-        let module = module.parse::<TokenStream>().unwrap_or_default();
-        match (names.as_slice(), module.is_empty()) {
-            ([], _) => TokenStream::new(),
-            ([one], false) => quote!(use #runtime::#module::#one;),
-            (_, false) => quote!(use #runtime::#module::{#(#names),*};),
-            (_, true) => quote!(use #runtime::{burn, #(#names),*};),
-        }
-    };
-    IMPORTS.iter().map(used).collect()
 }
 
 fn documentation(model: &Model, item: &Item) -> Vec<String> {

@@ -116,7 +116,10 @@ pub fn embedded(files: &Files, folder: &Path) -> TokenStream {
 /// from another graph is refused when the weights are opened.
 pub fn watched(files: &Files, folder: &Path) -> TokenStream {
     let files = files.list();
-    let Some((name, _)) = files.first().filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED) else {
+    let Some((name, _)) = files
+        .first()
+        .filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED)
+    else {
         return TokenStream::new();
     };
     let path = folder.join(name).to_string_lossy().into_owned();
