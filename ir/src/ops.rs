@@ -93,6 +93,7 @@ families! {
     concat,
     constant,
     control,
+    conv_transpose,
     convolution,
     create,
     cumulative,

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::window::Window;
@@ -17,8 +17,16 @@ use crate::infer::Infer;
 pub const ROWS: &[Row] = &[
     row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
     row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool),
-    row("GlobalAveragePool", &[1, 22], |_| global("global_average_pool")),
-    row("GlobalMaxPool", &[1, 22], |_| global("global_max_pool")),
+    row("LpPool", &[1, 2, 11, 18, 22], lp_pool),
+    row("GlobalAveragePool", &[1, 22], |_| {
+        global("global_average_pool", None)
+    }),
+    row("GlobalMaxPool", &[1, 22], |_| {
+        global("global_max_pool", None)
+    }),
+    row("GlobalLpPool", &[1, 2, 22], |a| {
+        global("global_lp_pool", Some(power(a)?))
+    }),
 ];
 
 #[derive(Debug)]
@@ -33,10 +41,13 @@ enum Kind {
     Max(bool),
     /// With ONNX's `count_include_pad`.
     Average(bool),
+    /// With the power of the norm.
+    Lp(u32),
 }
 
+/// A function of the kernels, and the power that a norm takes.
 #[derive(Debug)]
-struct Global(&'static str);
+struct Global(&'static str, Option<u32>);
 
 fn max_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Pool {
@@ -52,8 +63,30 @@ fn average_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }))
 }
 
-fn global(function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Global(function)))
+fn lp_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: Kind::Lp(power(a)?),
+    }))
+}
+
+fn global(function: &'static str, power: Option<u32>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Global(function, power)))
+}
+
+/// The power of a norm, which version 1 writes as a float.
+fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
+    let power = match a.version() {
+        1 => {
+            let power = f64::from(a.float_or("p", 2.0)?);
+            (power.fract() == 0.0).then_some(power as i64)
+        }
+        _ => Some(a.int_or("p", 2)?),
+    };
+    let power = power
+        .filter(|&power| power > 0)
+        .and_then(|power| u32::try_from(power).ok());
+    power.ok_or_else(|| Problem::new("`p` is no positive whole number"))
 }
 
 impl Operator for Pool {
@@ -79,8 +112,8 @@ impl Operator for Pool {
         Ok(match self.kind {
             Kind::Max(columns) if cx.wants(1) => {
                 let order = match columns {
-                    true => quote!(ops::pool::StorageOrder::Column),
-                    false => quote!(ops::pool::StorageOrder::Row),
+                    true => quote!(ops::pool::StorageOrder::ColumnMajor),
+                    false => quote!(ops::pool::StorageOrder::RowMajor),
                 };
                 quote!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
             }
@@ -93,6 +126,10 @@ impl Operator for Pool {
             }
             Kind::Average(include) => {
                 quote!(ops::pool::average_pool(#input, #window, #include, #ceil))
+            }
+            Kind::Lp(power) => {
+                let power = Literal::u32_unsuffixed(power);
+                quote!(ops::pool::lp_pool(#input, #window, #power, #ceil))
             }
         })
     }
@@ -112,7 +149,8 @@ impl Operator for Global {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.0));
-        Ok(quote!(ops::pool::#function(#x)))
+        let power = self.1.map(Literal::u32_unsuffixed).into_iter();
+        Ok(quote!(ops::pool::#function(#x #(, #power)*)))
     }
 }
 

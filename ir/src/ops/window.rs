@@ -153,6 +153,21 @@ impl Resolved {
         matches!(self.padding, Padding::SameUpper | Padding::SameLower)
     }
 
+    /// Whether padding that keeps sizes puts its odd element at the end.
+    pub fn is_upper(&self) -> bool {
+        self.padding == Padding::SameUpper
+    }
+
+    /// The window with this padding instead of its own.
+    #[must_use]
+    pub fn with_pads(&self, pads: Vec<(i64, i64)>) -> Self {
+        Resolved {
+            pads,
+            padding: Padding::Explicit,
+            ..self.clone()
+        }
+    }
+
     /// `Window::new([3, 3]).strides([2, 2])`, for an input with these spatial sizes.
     pub fn emit(&self, cx: &mut Emit<'_, '_>, sizes: &[Dim]) -> TokenStream {
         let kernel = list(&self.kernel);

@@ -1,0 +1,55 @@
+//! Transposed convolutions with their weights.
+
+use burn::module::{Module, Param};
+use burn::tensor::Tensor;
+use onnx_embed_kernels::conv_transpose::{conv_transpose1d, conv_transpose2d, conv_transpose3d};
+use onnx_embed_kernels::window::Window;
+
+use crate::weights::Weights;
+
+macro_rules! conv_transpose {
+    ($($name:ident $rank:literal $axes:literal $function:ident;)*) => {$(
+        #[doc = concat!("A transposed convolution over ", $axes, " spatial axes.")]
+        #[derive(Module, Debug)]
+        pub struct $name {
+            pub weight: Param<Tensor<$rank>>,
+            pub bias: Option<Param<Tensor<1>>>,
+            #[module(skip)]
+            window: Window<$axes>,
+            #[module(skip)]
+            output_padding: [usize; $axes],
+            groups: usize,
+        }
+
+        impl $name {
+            pub fn load(
+                weights: &Weights<'_>,
+                weight: &str,
+                bias: Option<&str>,
+                window: Window<$axes>,
+                output_padding: [usize; $axes],
+                groups: usize,
+            ) -> Self {
+                Self {
+                    weight: weights.float(weight),
+                    bias: bias.map(|name| weights.float(name)),
+                    window,
+                    output_padding,
+                    groups,
+                }
+            }
+
+            pub fn forward(&self, x: Tensor<$rank>) -> Tensor<$rank> {
+                let bias = self.bias.as_ref().map(Param::val);
+                let weight = self.weight.val();
+                $function(x, weight, bias, self.window, self.output_padding, self.groups)
+            }
+        }
+    )*};
+}
+
+conv_transpose! {
+    ConvTranspose1d 3 1 conv_transpose1d;
+    ConvTranspose2d 4 2 conv_transpose2d;
+    ConvTranspose3d 5 3 conv_transpose3d;
+}
