@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::axes::axis;
-use super::{Operator, Row, row};
+use super::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -109,8 +109,11 @@ fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shape, P
 fn known(cx: &Infer<'_>, shapes: &[&Shape], axis: usize) -> Option<Known> {
     let known = (0..shapes.len()).map(|at| cx.known(at));
     let known: Vec<&Known> = known.collect::<Option<_>>()?;
-    let size = |dims: &[Dim]| dims.iter().map(Dim::fixed).product::<Option<usize>>();
+    let size = |dims: &[Dim]| Some(broadcast::fixed(dims)?.iter().product::<usize>());
     let rows = size(shapes.first()?.get(..axis)?)?;
+    if rows > broadcast::LARGEST {
+        return None;
+    }
     let mut joined: Option<Known> = None;
     for row in 0..rows {
         for (values, shape) in known.iter().zip(shapes) {
@@ -143,6 +146,9 @@ mod tests {
             }",
             expect![[r#"
                 g (float32[n, m] x) => (int64[3] y, float32[n, 2*m] z)
+                <
+                    int64[3] y = {n, m, 4}
+                >
                 {
                     float32[n, 2*m] z = Concat <axis: -1> (x, x)
                 }

@@ -240,10 +240,11 @@ mod tests {
             expect![[r#"
                 g (float32[n, m] x) => (int64[2, 1] y, float32[n, m] z)
                 <
+                    int64[2] s = {n, m},
                     int64[2, 1] y = {7, 7}
                 >
                 {
-                    float32[n, m] z = ConstantOfShape <dtype: F32, value: Floats([0.0])> (s)
+                    float32[n, m] z = ConstantOfShape <dtype: F32, value: {[0.0]}> (s)
                 }
             "#]],
         );

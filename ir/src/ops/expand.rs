@@ -245,6 +245,7 @@ mod tests {
             expect![[r#"
                 g (float32[n, 1] x, float32[n, m] y) => (float32[n, m] z, int64[1, 4] r)
                 <
+                    int64[2] s = {n, m},
                     int64[1, 4] r = {1, 2, 1, 2}
                 >
                 {

@@ -172,6 +172,9 @@ fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
     let size = *from.get(axis)?;
     let outer = from.iter().take(axis).product::<usize>();
     let inner = from.iter().skip(axis + 1).product::<usize>();
+    if outer > broadcast::LARGEST {
+        return None;
+    }
     let mut places = Vec::new();
     for row in 0..outer {
         for &index in indices {

@@ -118,7 +118,9 @@ mod tests {
             expect![[r#"
                 g (float32[n, 3, m] x) => (int64[3] y, int64[1] z, int64[] c)
                 <
-                    int64[1] z = {3}
+                    int64[3] y = {n, 3, m},
+                    int64[1] z = {3},
+                    int64[] c = {3*m*n}
                 >
                 {
                 }

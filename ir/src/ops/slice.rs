@@ -291,6 +291,9 @@ mod tests {
             }",
             expect![[r#"
                 g (float32[n, 3, m] x, float32[k] y) => (float32[3, m] z)
+                <
+                    int64[2] t = {3, m}
+                >
                 {
                     float32[3, m] z = Reshape (y, t)
                 }

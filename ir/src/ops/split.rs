@@ -1,5 +1,6 @@
 //! Tensors cut into parts.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
@@ -112,10 +113,10 @@ impl Operator for Split {
             cx.output(at, x.dtype, shape);
             let end = start
                 .zip(fixed)
-                .map(|(start, size): (usize, _)| start + size);
+                .and_then(|(start, size): (usize, _)| start.checked_add(size));
             if let (Some(known), Some(from)) = (&known, &from)
                 && let Some(range) = start.zip(end).map(|(start, end)| start..end)
-                && let Some(part) = part(known, from, axis, range.collect())
+                && let Some(part) = part(known, from, axis, range)
             {
                 cx.output_known(at, part);
             }
@@ -207,14 +208,15 @@ fn tuple(parts: &TokenStream, count: usize) -> TokenStream {
     })
 }
 
-fn part(known: &Known, from: &[usize], axis: usize, range: Vec<usize>) -> Option<Known> {
-    let mut places: Vec<Vec<usize>> = Vec::new();
-    for (at, &size) in from.iter().enumerate() {
-        places.push(match at == axis {
-            true => range.clone(),
-            false => (0..size).collect(),
-        });
+fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Option<Known> {
+    if from.iter().any(|&size| size > broadcast::LARGEST) || range.end > *from.get(axis)? {
+        return None;
     }
+    let places = from.iter().enumerate().map(|(at, &size)| match at == axis {
+        true => range.clone().collect(),
+        false => (0..size).collect(),
+    });
+    let places: Vec<Vec<usize>> = places.collect();
     known.pick(&broadcast::grid(from, &places)?)
 }
 
@@ -236,6 +238,10 @@ mod tests {
             }",
             expect![[r#"
                 g (float32[n, 3, m] x, float32[k] f) => (float32[n, 3] y, float32[m] z)
+                <
+                    int64[2] p = {n, 3},
+                    int64[1] q = {m}
+                >
                 {
                     float32[n, 3] y = Reshape (f, p)
                     float32[m] z = Reshape (f, q)

@@ -96,6 +96,9 @@ fn turned(known: &Known, from: &[usize], axes: &[usize]) -> Option<Known> {
     let mut places = vec![0];
     for &axis in axes {
         let (size, stride) = (*from.get(axis)?, stride(axis));
+        if places.len().checked_mul(size)? > broadcast::LARGEST {
+            return None;
+        }
         let within = |place: usize| (0..size).map(move |at| place + at * stride);
         places = places.into_iter().flat_map(within).collect();
     }
