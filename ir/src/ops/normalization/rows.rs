@@ -215,3 +215,45 @@ impl Operator for MeanVariance {
         Ok(quote!(ops::normalize::mean_variance_normalize(#x, &[#(#axes),*])))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn statistics_are_of_size_one_where_they_are_taken() {
+        check(
+            r#"
+            main (float16[N, 2, 3] x, float16[3] s) => (float16[N, 2, 3] y, float[N, 1, 1] mean) {
+                y, mean = LayerNormalization <axis = 1> (x, s)
+            }
+            "#,
+            expect![[r#"
+                main (float16[N, 2, 3] x, float16[3] s) => (float16[N, 2, 3] y, float32[N, 1, 1] mean)
+                {
+                    float16[N, 2, 3] y, float32[N, 1, 1] mean = LayerNormalization <axis: 1, epsilon: 1e-5, statistics: F32> (x, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn scales_must_stretch_to_the_input() {
+        check(
+            r#"
+            main (float[N, 2, 3] x, float[2] s) => (float[N, 2, 3] y) {
+                y = LayerNormalization (x, s)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  input 1 is float32[2], but the input is float32[N, 2, 3]
+                    at node `y` (LayerNormalization version 17)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}
