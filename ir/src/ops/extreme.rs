@@ -169,6 +169,9 @@ mod tests {
             "#,
             expect![[r#"
                 main (float32[N, 5] x, host int64[1] k) => (float32[N, N] a, int64[N, N] i, float32[top, 5] b)
+                <
+                    int64[1] s = {N}
+                >
                 {
                     float32[N, N] a, int64[N, N] i = TopK <axis: -1, largest: true> (x, s)
                     float32[top, 5] b, _ = TopK <axis: 0, largest: true> (x, k)

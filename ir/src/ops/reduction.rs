@@ -207,8 +207,8 @@ mod tests {
             expect![[r#"
                 main (float32[N, 2, 3] x) => (float32[N, 2] a, float32[1, 2, 1] b, float32[] c)
                 {
-                    float32[N, 2] a = ReduceMax <axes: Some([-1])> (x)
-                    float32[1, 2, 1] b = ReduceL2 <axes: Some([2, 0]), keep: true> (x)
+                    float32[N, 2] a = ReduceMax <axes: [-1]> (x)
+                    float32[1, 2, 1] b = ReduceL2 <axes: [2, 0], keep: true> (x)
                     float32[] c = ReduceMean (x)
                 }
             "#]],
