@@ -115,6 +115,7 @@ families! {
     recurrent,
     reduction,
     reshape,
+    resize,
     scatter,
     select,
     shape,

@@ -62,6 +62,8 @@ pub enum Coordinates {
     PytorchHalfPixel,
     AlignCorners,
     Asymmetric,
+    /// Half pixels of the output on whole ones of the input, for [`Mode::Nearest`].
+    TfHalfPixelForNn,
     TfCropAndResize,
 }
 

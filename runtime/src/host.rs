@@ -98,7 +98,7 @@ pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
 
 /// `sizes` as a shape.
 #[track_caller]
-fn shape(sizes: &[i64]) -> Vec<usize> {
+pub fn shape(sizes: &[i64]) -> Vec<usize> {
     let size = |size: &i64| match usize::try_from(*size) {
         Ok(size) => size,
         Err(_) => panic!("a shape cannot have the size {size}: {sizes:?}"),

@@ -120,6 +120,7 @@ fn original(
         Coordinates::AlignCorners if output > 1 => x * last / (width - 1.0),
         Coordinates::AlignCorners => 0.0,
         Coordinates::Asymmetric => x / scale,
+        Coordinates::TfHalfPixelForNn => (x + 0.5) / scale,
         Coordinates::TfCropAndResize if output > 1 => {
             begin * last + x * (end - begin) * last / (width - 1.0)
         }

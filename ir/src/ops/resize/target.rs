@@ -1,0 +1,150 @@
+//! How large the result of resizing is.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::types::{Known, Place, TensorType};
+
+/// What happens to the aspect ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    Stretch,
+    NotLarger,
+    NotSmaller,
+}
+
+/// How large the result is along each axis, as far as it is known.
+#[derive(Clone, Debug)]
+pub enum Target {
+    Scales(Vec<f32>),
+    Sizes(Vec<Dim>),
+    /// Scales and sizes that only the run tells.
+    HostScales(usize),
+    HostSizes(usize),
+}
+
+/// Sizes are exact for scales that are multiples of this fraction.
+const FINEST: f32 = 256.0;
+
+impl Target {
+    /// From scales of attributes, or from the inputs of scales or sizes.
+    pub fn new(
+        fixed: Option<&Vec<f32>>,
+        scales: Option<usize>,
+        sizes: Option<usize>,
+        known: impl Fn(usize) -> Option<Known>,
+    ) -> Result<Self, Problem> {
+        let checked = |scales: Vec<f32>| match scales.iter().all(|&scale| scale > 0.0) {
+            true => Ok(Target::Scales(scales)),
+            false => Err(Problem::new("a scale is not positive")),
+        };
+        match (fixed, scales, sizes) {
+            (Some(scales), ..) => checked(scales.clone()),
+            (None, _, Some(input)) => Ok(match known(input) {
+                Some(Known::Ints(dims)) => Target::Sizes(dims),
+                _ => Target::HostSizes(input),
+            }),
+            (None, Some(input), None) => match known(input) {
+                Some(Known::Floats(scales)) => {
+                    checked(scales.into_iter().map(|scale| scale as f32).collect())
+                }
+                _ => Ok(Target::HostScales(input)),
+            },
+            (None, None, None) => Err(Problem::new("neither scales nor sizes are given")),
+        }
+    }
+
+    /// Leaves the axes alone whose size stays.
+    pub fn keep_changed(&mut self, axes: &mut Vec<usize>, x: &TensorType, y: &TensorType) {
+        let stays: Vec<bool> = axes
+            .iter()
+            .enumerate()
+            .map(|(place, &axis)| match &*self {
+                Target::Scales(scales) => scales.get(place) == Some(&1.0),
+                Target::Sizes(_) => x.shape.get(axis) == y.shape.get(axis),
+                Target::HostScales(_) | Target::HostSizes(_) => false,
+            })
+            .collect();
+        fn retain<T>(list: &mut Vec<T>, stays: &[bool]) {
+            let mut stays = stays.iter();
+            list.retain(|_| stays.next() != Some(&true));
+        }
+        retain(axes, &stays);
+        match self {
+            Target::Scales(scales) => retain(scales, &stays),
+            Target::Sizes(sizes) => retain(sizes, &stays),
+            Target::HostScales(_) | Target::HostSizes(_) => {}
+        }
+    }
+
+    /// Whether the result is smaller.
+    pub fn shrinks(&self) -> bool {
+        match self {
+            Target::Scales(scales) => scales.iter().any(|&scale| scale < 1.0),
+            _ => false,
+        }
+    }
+
+    /// Axes that shrink apart from those that grow.
+    pub fn by_direction(self, axes: &[usize]) -> Vec<(Vec<usize>, Target)> {
+        let Target::Scales(scales) = &self else {
+            return vec![(axes.to_vec(), self)];
+        };
+        let pairs = || axes.iter().copied().zip(scales.iter().copied());
+        let (down, up): (Vec<_>, Vec<_>) = pairs().partition(|&(_, scale)| scale < 1.0);
+        let groups = [down, up].into_iter().filter(|group| !group.is_empty());
+        let apart = groups.map(|group| {
+            let (axes, scales) = group.into_iter().unzip();
+            (axes, Target::Scales(scales))
+        });
+        apart.collect()
+    }
+
+    /// The argument of the kernel.
+    pub fn emit(&self, cx: &mut Emit<'_, '_>, policy: Policy) -> Result<TokenStream, Problem> {
+        let sizes = match policy {
+            Policy::Stretch => quote!(ops::resize::Target::Sizes),
+            Policy::NotLarger => quote!(ops::resize::Target::NotLarger),
+            Policy::NotSmaller => quote!(ops::resize::Target::NotSmaller),
+        };
+        Ok(match self {
+            Target::Scales(scales) => {
+                let scales = scales.iter();
+                let scales = scales.map(|&scale| float_literal(f64::from(scale), DType::F32));
+                quote!(ops::resize::Target::Scales(&[#(#scales),*]))
+            }
+            Target::Sizes(dims) => {
+                let dims: Vec<TokenStream> = dims.iter().map(|dim| cx.size(dim)).collect();
+                quote!(#sizes(&[#(#dims),*]))
+            }
+            Target::HostScales(input) => {
+                let scales = cx.input_at(*input, Place::Host)?;
+                quote!(ops::resize::Target::Scales(#scales.data()))
+            }
+            Target::HostSizes(input) => {
+                let given = cx.host_ints(*input)?;
+                quote!(#sizes(&host::shape(#given)))
+            }
+        })
+    }
+}
+
+/// `floor(size * scale)` as the kernels reckon it, where it can be said exactly.
+pub fn scaled(size: &Dim, scale: f32) -> Option<Dim> {
+    if let Some(size) = size.fixed() {
+        return Some(Dim::from((scale * size as f32) as i64));
+    }
+    let parts = scale * FINEST;
+    if parts.fract() != 0.0 || parts > 1e6 {
+        return None;
+    }
+    let (mut above, mut below) = (parts as i64, FINEST as i64);
+    while above % 2 == 0 && below > 1 {
+        (above, below) = (above / 2, below / 2);
+    }
+    size.mul(&Dim::from(above))?.div(&Dim::from(below))
+}
