@@ -104,6 +104,7 @@ families! {
     expand,
     extreme,
     gather,
+    grid_sample,
     matmul,
     normalization,
     one_hot,
