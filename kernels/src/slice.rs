@@ -96,7 +96,7 @@ fn along(start: i64, end: i64, step: i64, size: usize) -> (Slice, usize) {
         ),
         false => (
             from_start(end).clamp(-1, size - 1) + 1,
-            from_start(start).clamp(-1, size - 1) + 1,
+            from_start(start).max(0).min(size - 1) + 1,
         ),
     };
     let length = (high - low).max(0);
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(line(0, i64::MAX, i64::MAX), [0]);
         assert_eq!(line(5, i64::MIN, i64::MIN), [5]);
         assert_eq!(line(1, 4, -1), [0i64; 0]);
-        assert_eq!(line(-9, -20, -1), [0i64; 0]);
+        assert_eq!(line(-9, -20, -1), [0]);
     }
 
     #[test]

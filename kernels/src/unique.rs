@@ -14,7 +14,7 @@ pub fn unique<const D: usize, K: AnyKind>(
     sorted: bool,
 ) -> (Tensor<D, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
     let count = x.dims()[axis];
-    let groups = groups(x.clone().swap_dims(0, axis), count, sorted);
+    let groups = groups(x.clone().movedim(axis, 0), count, sorted);
     let mut inverse = vec![0; count];
     for (at, group) in groups.iter().enumerate() {
         group.iter().for_each(|&place| inverse[place] = at as i64);
@@ -111,6 +111,14 @@ mod tests {
         same(first, [1i64, 0]);
         same(inverse, [1i64, 0, 1]);
         same(counts, [1i64, 2]);
+    }
+
+    #[test]
+    fn slices_are_compared_in_the_order_of_their_axes() {
+        let x = int::<3>([[[2i32, 1], [0, 3]], [[1, 2], [0, 0]]]);
+        let (values, first, ..) = unique(x, 2, true);
+        same(values, [[[1i32, 2], [3, 0]], [[2, 1], [0, 0]]]);
+        same(first, [1i64, 0]);
     }
 
     #[test]

@@ -28,12 +28,12 @@ struct OneHot {
 impl Operator for OneHot {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (indices, depth, values) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-        if depth.count() != Some(1) {
+        if depth.rank() > 1 || depth.count().is_some_and(|count| count != 1) {
             return Err(Problem::new(format!(
                 "the depth is {depth}, not one number"
             )));
         }
-        if values.count() != Some(2) {
+        if values.rank() != 1 || values.count().is_some_and(|count| count != 2) {
             return Err(Problem::new(format!("the values are {values}, not two")));
         }
         if !indices.dtype.is_int() && !indices.dtype.is_float() {

@@ -68,17 +68,17 @@ impl Bounds {
     /// Start and end within the axis, when all are numbers.
     fn limited(&self, size: &Dim) -> Option<(i64, i64)> {
         let size = size.number().filter(|&size| size >= 0)?;
-        let (low, high) = if self.step > 0 {
-            (0, size)
-        } else {
-            (-1, size - 1)
+        // Backwards, the end may lie before the first element, but not the start.
+        let (first, last) = match self.step > 0 {
+            true => (0, size),
+            false => (-1, size - 1),
         };
-        let limited = |at: &Dim| {
+        let limited = |at: &Dim, low: i64| {
             let at = at.number()?;
             let at = if at < 0 { at.saturating_add(size) } else { at };
-            Some(at.clamp(low, high))
+            Some(at.max(low).min(last))
         };
-        Some((limited(&self.start)?, limited(&self.end)?))
+        Some((limited(&self.start, 0)?, limited(&self.end, first)?))
     }
 
     /// The range as Burn takes it, which cuts off what lies outside as ONNX does; inside `None` for
@@ -198,5 +198,6 @@ mod tests {
         assert_eq!(places(-1, i64::MIN, -2), Some(vec![4, 2, 0]));
         assert_eq!(places(4, 1, -1), Some(vec![4, 3, 2]));
         assert_eq!(places(2, 2, 1), Some(vec![]));
+        assert_eq!(places(-9, i64::MIN, -1), Some(vec![0]));
     }
 }
