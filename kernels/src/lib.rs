@@ -8,6 +8,7 @@ pub mod conv_transpose;
 pub mod cumulative;
 pub mod depth;
 pub mod determinant;
+pub mod dft;
 pub mod dtype;
 pub mod extreme;
 pub mod gather;
@@ -33,6 +34,6 @@ pub mod softmax;
 pub mod stack;
 #[cfg(test)]
 mod testing;
-mod widen;
 pub mod unique;
+mod widen;
 pub mod window;
