@@ -1,11 +1,15 @@
 //! Small tensors that the macro writes out.
 
+mod signal;
+
 use burn::tensor::kind::Basic;
 use burn::tensor::{Bool, DType, Device, ElementConversion, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
 
 use crate::ElementType;
 use crate::convert::convert;
+
+pub use signal::{blackman_window, hamming_window, hann_window, mel_weight_matrix};
 
 /// A float tensor of `values`, in the dtype that carries `dtype`.
 pub fn float<const D: usize>(
