@@ -352,6 +352,10 @@ pub fn float_literal(value: f64, dtype: DType) -> TokenStream {
         DType::F64 => quote!(f64),
         _ => quote!(f32),
     };
+    let value = match dtype {
+        DType::F64 => value,
+        _ => f64::from(value as f32),
+    };
     if value.is_nan() {
         return quote!(#ty::NAN);
     }

@@ -9,8 +9,8 @@ use super::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::Kind;
-use crate::emit::Emit;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
@@ -96,10 +96,7 @@ impl Operator for Gemm {
             false => quote!(None),
         };
         let [left, right] = self.transposed;
-        let number = |value: f32| {
-            let magnitude = Literal::f32_unsuffixed(value.abs());
-            if value < 0.0 { quote!(-#magnitude) } else { quote!(#magnitude) }
-        };
+        let number = |value: f32| float_literal(f64::from(value), DType::F32);
         let (alpha, beta) = (number(self.alpha), number(self.beta));
         Ok(quote!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)))
     }

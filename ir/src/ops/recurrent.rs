@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{Operator, Row, row};
@@ -313,7 +313,7 @@ impl Recurrent {
             fields.push(quote!(activations: [#(#directions),*]));
         }
         if let Some(clip) = self.clip {
-            let clip = Literal::f32_unsuffixed(clip);
+            let clip = float_literal(f64::from(clip), DType::F32);
             fields.push(quote!(clip: Some(#clip)));
         }
         match (self.cell, self.variant) {
