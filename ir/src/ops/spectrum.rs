@@ -114,7 +114,8 @@ impl Operator for Dft {
             );
             let length = Literal::usize_unsuffixed(length);
             let options = self.options(&quote!(#length));
-            let (parts, element) = (parts(&held, 2)?, element_type(held.dtype));
+            let parts = Literal::usize_unsuffixed(parts(&held, 2)?);
+            let element = element_type(held.dtype);
             let load = quote!(layers::Dft::load(weights, #element, [#size, #parts], #options));
             let layer = cx.layer("dft", quote!(layers::Dft), load);
             return Ok(quote!(#layer.forward(#x, #at)));
@@ -239,7 +240,8 @@ impl Operator for Stft {
             false => Some(quote!(None)),
         };
         if let (Some(length), Some(window)) = (length, window) {
-            let (parts, element) = (parts(&held, 3)?, element_type(held.dtype));
+            let parts = Literal::usize_unsuffixed(parts(&held, 3)?);
+            let element = element_type(held.dtype);
             let length = Literal::i64_unsuffixed(length);
             let options = options(&quote!(#length), false, self.onesided);
             let load = quote!(layers::Stft::load(weights, #element, #parts, #window, #options));
