@@ -1,0 +1,121 @@
+//! Which of two sizes is larger.
+
+use std::cmp::Ordering;
+
+use super::{Atom, Dim};
+
+impl Dim {
+    /// The smaller of two sizes.
+    pub fn smaller(&self, other: &Dim) -> Dim {
+        self.choose(other, Ordering::Less, Atom::Min)
+    }
+
+    /// The larger of two sizes.
+    pub fn larger(&self, other: &Dim) -> Dim {
+        self.choose(other, Ordering::Greater, Atom::Max)
+    }
+
+    /// How two sizes compare, where that holds whatever the sizes in them are.
+    pub fn compare(&self, other: &Dim) -> Option<Ordering> {
+        if let (Some(a), Some(b)) = (self.number(), other.number()) {
+            return Some(a.cmp(&b));
+        }
+        let above = |a: &Dim, b: &Dim| a.sub(b)?.sub(&1.into()).filter(Dim::is_size);
+        match () {
+            () if self == other => Some(Ordering::Equal),
+            () if above(self, other).is_some() => Some(Ordering::Greater),
+            () if above(other, self).is_some() => Some(Ordering::Less),
+            () => None,
+        }
+    }
+
+    /// Whether this cannot be negative, as no named size is.
+    pub fn is_size(&self) -> bool {
+        self.stays_positive(3)
+    }
+
+    /// Tries bounds of the atoms in turn, so many levels deep.
+    fn stays_positive(&self, levels: usize) -> bool {
+        let atom = |atom: &Atom| match atom {
+            Atom::Name(_) => true,
+            Atom::Quotient(a, b) | Atom::Min(a, b) => a.is_size() && b.is_size(),
+            Atom::Max(a, b) => a.is_size() || b.is_size(),
+        };
+        let term = |(atoms, factor): (&Vec<Atom>, &i64)| *factor > 0 && atoms.iter().all(atom);
+        if self.terms.iter().all(term) {
+            return true;
+        }
+        let Some(levels) = levels.checked_sub(1) else {
+            return false;
+        };
+        self.terms.iter().any(|(atoms, &factor)| {
+            let [atom] = atoms.as_slice() else {
+                return false;
+            };
+            let with = |bound: &Dim| {
+                let mut rest = self.clone();
+                rest.terms.remove(atoms);
+                let replaced = bound.mul(&factor.into()).and_then(|bound| rest.add(&bound));
+                replaced.is_some_and(|dim| dim.stays_positive(levels))
+            };
+            match (atom, factor < 0) {
+                (Atom::Name(_), _) => false,
+                (Atom::Quotient(a, b), true) => {
+                    a.is_size() && b.number().is_some_and(|by| by > 0) && with(a)
+                }
+                (Atom::Quotient(..), false) => false,
+                (Atom::Min(a, b), true) | (Atom::Max(a, b), false) => with(a) || with(b),
+                (Atom::Min(a, b), false) | (Atom::Max(a, b), true) => with(a) && with(b),
+            }
+        })
+    }
+
+    fn choose(&self, other: &Dim, chosen: Ordering, atom: fn(Box<Dim>, Box<Dim>) -> Atom) -> Dim {
+        let at_least = |a: &Dim, b: &Dim| a.sub(b).is_some_and(|rest| rest.is_size());
+        match (at_least(self, other), at_least(other, self)) {
+            (true, _) if chosen == Ordering::Greater => self.clone(),
+            (true, _) => other.clone(),
+            (_, true) if chosen == Ordering::Greater => other.clone(),
+            (_, true) => self.clone(),
+            _ => {
+                // Numbers stand last.
+                let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
+                let (first, second) = match key(self) < key(other) {
+                    true => (self, other),
+                    false => (other, self),
+                };
+                Dim::of(atom(Box::new(first.clone()), Box::new(second.clone())))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n() -> Dim {
+        Dim::named("n")
+    }
+
+    fn check(dim: Option<Dim>, text: &str) {
+        assert_eq!(dim.map(|dim| dim.to_string()).as_deref(), Some(text));
+    }
+
+    #[test]
+    fn sizes_are_never_negative() {
+        let one_less = n().sub(&1.into()).unwrap();
+        check(Some(one_less.larger(&0.into())), "max(n - 1, 0)");
+        check(Some(one_less.smaller(&n())), "n - 1");
+        check(Some(n().larger(&0.into())), "n");
+        let rest = n().sub(&n().smaller(&5.into()));
+        check(rest.map(|rest| rest.larger(&0.into())), "-min(n, 5) + n");
+        assert_eq!(n().compare(&(-1).into()), Some(Ordering::Greater));
+        assert_eq!(n().compare(&0.into()), None);
+    }
+
+    #[test]
+    fn bounds_are_equal_in_either_order() {
+        assert_eq!(n().smaller(&5.into()), Dim::from(5).smaller(&n()));
+    }
+}
