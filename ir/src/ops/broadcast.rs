@@ -1,7 +1,7 @@
 //! Sizes and elements of operands that are broadcast together.
 
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
+use crate::dim::{Atom, Dim};
 use crate::infer::Infer;
 use crate::types::Shape;
 
@@ -32,10 +32,24 @@ fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Resul
             // A number other than 1 decides; a name beside it is that number, or 1.
             (Some(_), None) => together,
             (None, Some(_)) => dim.clone(),
+            (None, None) if limits(dim, &together) => together,
+            (None, None) if limits(&together, dim) => dim.clone(),
             (None, None) => cx.fresh("broadcast"),
         };
     }
     Ok(together)
+}
+
+/// Whether `dim` is `size` limited to a number. Where the two broadcast, the limit is not reached,
+/// or it is 1, and the result is `size`.
+fn limits(dim: &Dim, size: &Dim) -> bool {
+    let mut terms = dim.terms();
+    match (terms.next(), terms.next()) {
+        (Some(([Atom::Min(a, b)], 1)), None) => {
+            **a == *size && b.number().is_some_and(|limit| limit > 0)
+        }
+        _ => false,
+    }
 }
 
 /// For each element of a tensor of shape `to` the position of the element of `from` that is
@@ -94,5 +108,12 @@ mod tests {
         assert_eq!(positions(&[3], &[2, 3]), [0, 1, 2, 0, 1, 2]);
         assert_eq!(positions(&[2, 1], &[2, 3]), [0, 0, 0, 1, 1, 1]);
         assert_eq!(positions(&[], &[2]), [0, 0]);
+    }
+
+    #[test]
+    fn a_limit_is_not_reached() {
+        let n = Dim::named("n");
+        assert!(limits(&n.smaller(&512.into()), &n));
+        assert!(!limits(&n.smaller(&0.into()), &n) && !limits(&n, &n.smaller(&5.into())));
     }
 }
