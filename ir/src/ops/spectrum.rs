@@ -187,8 +187,8 @@ impl Dft {
 
 impl Operator for Stft {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let x = cx.tensor_of_rank(0, 3)?;
-        parts(&x, 3)?;
+        let x = cx.tensor(0)?;
+        signal(&x)?;
         let size = x.shape.get(1).cloned().unwrap_or_default();
         let frame = self.frame(cx)?;
         let step = cx.ints(1).and_then(|dims| dims.into_iter().next());
@@ -225,7 +225,10 @@ impl Operator for Stft {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let held = cx.tensor_type(0)?.clone();
-        let (x, step) = (cx.tensor(0)?, cx.host_int(1)?);
+        let (mut x, step) = (cx.tensor(0)?, cx.host_int(1)?);
+        if held.rank() == 2 {
+            x = quote!(#x.unsqueeze_dim::<3>(2));
+        }
         let step = match cx.numbers(1).is_some() {
             true => step,
             false => quote!((#step) as usize),
@@ -240,7 +243,7 @@ impl Operator for Stft {
             false => Some(quote!(None)),
         };
         if let (Some(length), Some(window)) = (length, window) {
-            let parts = Literal::usize_unsuffixed(parts(&held, 3)?);
+            let parts = Literal::usize_unsuffixed(signal(&held)?);
             let element = element_type(held.dtype);
             let length = Literal::i64_unsuffixed(length);
             let options = options(&quote!(#length), false, self.onesided);
@@ -308,6 +311,15 @@ fn options(length: &TokenStream, inverse: bool, onesided: bool) -> TokenStream {
     match (&inverse, &onesided) {
         (None, None) => plain,
         _ => quote!(ops::dft::Dft { #inverse #onesided ..#plain }),
+    }
+}
+
+/// How many parts the numbers of a signal have; exporters leave out the axis of real ones.
+fn signal(x: &TensorType) -> Result<usize, Problem> {
+    match x.rank() {
+        2 if x.dtype.is_float() => Ok(1),
+        3 => parts(x, 3),
+        _ => Err(Problem::new(format!("the signal is {x}, not of rank 3"))),
     }
 }
 
