@@ -70,9 +70,11 @@ impl TensorType {
     /// Whether a computer could hold it, as far as its sizes are known: none is negative, and
     /// neither one nor their product is beyond any memory. Arithmetic on sizes that fit is safe.
     pub fn fits(&self) -> bool {
-        let numbers = self.shape.iter().filter_map(Dim::number);
-        let product = numbers.map(|size| (size >= 0).then_some(size.max(1)));
-        let product = product.fold(Some(1i64), |product, size| product?.checked_mul(size?));
+        let mut numbers = self.shape.iter().filter_map(Dim::number);
+        let product = numbers.try_fold(1i64, |product, size| match size {
+            ..0 => None,
+            _ => product.checked_mul(size.max(1)),
+        });
         product.is_some_and(|product| product <= MOST_ELEMENTS)
     }
 

@@ -154,7 +154,7 @@ fn detour<'t>(
             TokenTree::Ident(push),
             TokenTree::Group(item),
             rest @ ..,
-        ] if push == "push" && item.stream().to_string() == name.to_string() => {
+        ] if push == "push" && *name == item.stream().to_string() => {
             Some((quote!(#rows.push(#value)), rest))
         }
         _ => None,

@@ -7,7 +7,7 @@ use quote::quote;
 
 use super::merge;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
+use crate::dim::{Dim, Symbol};
 use crate::dtype::Kind;
 use crate::emit::{Emit, element_type};
 use crate::graph::{Rounds, ValueId};
@@ -17,14 +17,17 @@ use crate::types::{Place, TensorType};
 /// How often sizes are tried before all of them are given up.
 const ATTEMPTS: usize = 32;
 
-/// What holds of the state in every round, and of the block's outputs. `None` where the block
+/// What holds of the state, and of the outputs.
+pub type Settled = (Vec<Fact>, Vec<Fact>);
+
+/// What holds of the state in every round, which `index` numbers, and of the block's outputs. `None` where the block
 /// cannot be compiled, of which the reasons are reported.
 pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
     flow: Rounds,
     [given, initial, behind]: [&[Fact]; 3],
-) -> Result<Option<(Vec<Fact>, Vec<Fact>)>, Problem> {
+) -> Result<Option<Settled>, Problem> {
     let mut state = initial.to_vec();
     let mut free = BTreeSet::new();
     let mut failed = None;
@@ -37,7 +40,7 @@ pub fn settle(
                 let next = outputs.iter().skip(flow.told);
                 for (at, (held, next)) in state.iter_mut().zip(next).enumerate() {
                     let what = format!("value {at} of the loop's state");
-                    changed |= merge::widen(cx, &what, held, next, &mut free)?;
+                    changed |= merge::widen(cx, &what, held, next, (index, &mut free))?;
                 }
             }
             None if attempt > ATTEMPTS || failed.is_some() => {
@@ -103,7 +106,8 @@ impl Code {
         let (mut before, mut after) = (TokenStream::new(), TokenStream::new());
         let mut variables: Vec<Option<Ident>> = Vec::new();
         for (at, &id) in inputs.iter().enumerate() {
-            let constant = cx.is_constant(id);
+            // A counter that is read behind the loop is counted, though no round reads it.
+            let constant = cx.is_constant(id) && !cx.wants(at);
             variables.push((!constant).then(|| cx.variable(id, "state")));
             if let Some(Some(variable)) = variables.last() {
                 let initial = initial(cx, at, cx.place(id))?;
@@ -119,7 +123,6 @@ impl Code {
         for (at, variable) in variables.iter().enumerate() {
             match variable {
                 Some(variable) if cx.wants(at) => outputs.push(quote!(#variable)),
-                None if cx.wants(at) => outputs.push(initial(cx, at, cx.output_place(at))?),
                 _ => {}
             }
         }
