@@ -30,7 +30,8 @@ struct Place {
 pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
     let mut seen = BTreeSet::new();
     let used: Vec<ValueId> = cx.weights.keys().copied().collect();
-    let rest = cx.values.iter().map(|(id, _)| id);
+    let all = cx.values.iter().map(|(id, _)| id);
+    let rest = all.filter(|id| !cx.weights.contains_key(id));
     let all: Vec<ValueId> = used.iter().copied().chain(rest).collect();
     let mut entries: Vec<(String, &Weight)> = Vec::new();
     let values = cx.values;
