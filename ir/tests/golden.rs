@@ -1,0 +1,131 @@
+//! Expansions as they are.
+//!
+//! `BLESS=1 cargo test -p onnx-embed-ir --test golden` writes what is expected anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::options::Options;
+use prost::Message;
+
+#[test]
+fn a_classifier_of_digits() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/mnist");
+    check("mnist", &models.join("mnist.onnx"));
+}
+
+#[test]
+fn a_residual_block() {
+    check_text("residual", &read("residual.onnxtxt"));
+}
+
+#[test]
+fn two_inputs_and_two_outputs() {
+    check_text("two_inputs", &read("two_inputs.onnxtxt"));
+}
+
+#[test]
+fn outputs_of_rank_zero() {
+    check_text("scalars", &read("scalars.onnxtxt"));
+}
+
+#[test]
+fn arithmetic_on_shapes() {
+    check_text("shapes", &read("shapes.onnxtxt"));
+}
+
+#[test]
+fn branches_and_loops() {
+    check_text("branches", &read("branches.onnxtxt"));
+}
+
+#[test]
+fn a_long_graph_in_blocks() {
+    let nodes = (0..120).map(|at| match at % 3 {
+        0 => format!("x{} = Relu (x{at})", at + 1),
+        1 => format!("x{} = Add (x{at}, bias)", at + 1),
+        _ => format!("x{} = MatMul (x{at}, weight)", at + 1),
+    });
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        long (float[n, 2] x0) => (float[n, 2] x120)
+        <float[2] bias = {{1, 2}}, float[2, 2] weight = {{1, 2, 3, 4}}> {{ {} }}",
+        nodes.collect::<Vec<_>>().join("\n")
+    );
+    check_text("long", &text);
+}
+
+/// Compares the expansion of a model in ONNX's text syntax with the one that is expected.
+fn check_text(name: &str, text: &str) {
+    let model = onnx_embed_ir::text::model(text).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("golden");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.onnx"));
+    fs::write(&path, model.encode_to_vec()).unwrap();
+    check(name, &path);
+}
+
+/// Compares an expansion; the table of weights is that of digits alone.
+fn check(name: &str, model: &Path) {
+    let item = Item {
+        attributes: Default::default(),
+        visibility: quote::quote!(pub),
+        name: quote::format_ident!("Model"),
+        runtime: quote::quote!(::onnx_embed),
+        file: onnx_embed_ir::read::display_name(model),
+    };
+    let tokens = onnx_embed_ir::compile(model, &item, &Options::default());
+    let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report(name)));
+    let mut file: syn::File = syn::parse2(tokens).unwrap();
+    if name != "mnist" {
+        leave_table_out(&mut file);
+    }
+    let folder = model.parent().unwrap().display().to_string();
+    let code = prettyplease::unparse(&file).replace(&folder, "$FOLDER");
+    let path = golden(&format!("{name}.rs"));
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &code).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    let (expected, code) = (expected.lines(), code.lines());
+    let line = expected
+        .clone()
+        .zip(code.clone())
+        .position(|(held, made)| held != made);
+    let line = line.or_else(|| (expected.clone().count() != code.clone().count()).then_some(0));
+    if let Some(line) = line {
+        let around = |lines: std::str::Lines<'_>| {
+            let lines: Vec<&str> = lines.skip(line.saturating_sub(3)).take(12).collect();
+            lines.join("\n")
+        };
+        panic!(
+            "{} is stale from line {} on; if the new code is right, write it with `BLESS=1`\n\n\
+             expected:\n{}\n\nfound:\n{}",
+            path.display(),
+            line + 1,
+            around(expected),
+            around(code)
+        );
+    }
+}
+
+fn leave_table_out(file: &mut syn::File) {
+    let modules = file.items.iter_mut().filter_map(|item| match item {
+        syn::Item::Mod(module) => module.content.as_mut(),
+        _ => None,
+    });
+    for (_, items) in modules {
+        items.retain(|item| !matches!(item, syn::Item::Static(_)));
+    }
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(golden(name)).unwrap()
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}

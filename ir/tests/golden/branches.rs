@@ -1,0 +1,159 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Array, Bool, Device, ElementType, Error, Kind, OnnxModel, Port, Signature,
+        Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, device, put, take};
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    use ::onnx_embed::burn::tensor::activation;
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `x`: float32[n, 2]
+        pub x: Tensor<2>,
+        /// `training`: bool[]
+        pub training: bool,
+        /// `rounds`: int64[]
+        pub rounds: i64,
+    }
+    /// What [`Model::forward`] returns.
+    #[derive(Clone, Debug)]
+    pub struct ModelOutput {
+        /// `y`: float32[n, 2]
+        pub y: Tensor<2>,
+        /// `z`: float32[n, 2]
+        pub z: Tensor<2>,
+    }
+    /// Compiled from `branches.onnx`: IR version 10, ai.onnx 21.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> ModelOutput {
+            let ModelInput { x, training, rounds } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let x = entry.float("x", x);
+            let training = Array::scalar(training);
+            let rounds = Array::scalar(rounds);
+            let x = x * 0.5;
+            let y = if *training.item() {
+                activation::relu(x.clone())
+            } else {
+                x.clone().neg()
+            };
+            let x = {
+                let mut z = y.clone();
+                for _ in 0..(*rounds.item()).max(0) as usize {
+                    z = z + x.clone();
+                }
+                z
+            };
+            ModelOutput { y: y, z: x }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "x",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+                Port {
+                    name: "training",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Bool,
+                        sizes: &[],
+                    },
+                },
+                Port {
+                    name: "rounds",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "y",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+                Port {
+                    name: "z",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    training: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                    rounds: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/branches.onnx")]
+    }
+}

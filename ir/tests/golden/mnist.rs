@@ -1,0 +1,340 @@
+#[allow(unused_imports)]
+pub use model_model::Model;
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
+        Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::ops::window::Window;
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    use ::onnx_embed::burn::tensor::activation;
+    /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        conv1: layers::Conv2d,
+        norm1: layers::BatchNorm,
+        conv2: layers::Conv2d,
+        norm2: layers::BatchNorm,
+        linear: layers::Linear,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let image = entry.float("image", image);
+            let [batch, _, _, _] = image.dims();
+            let x = self.conv1.forward(image);
+            let x = self.norm1.forward(x);
+            let x = activation::relu(x);
+            let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
+            let x = self.conv2.forward(x);
+            let x = self.norm2.forward(x);
+            let x = activation::relu(x);
+            let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
+            let x = x.reshape([batch, 784]);
+            let x = self.linear.forward(x);
+            activation::softmax(x, 1)
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                conv1: layers::Conv2d::load(
+                    weights,
+                    "conv1.weight",
+                    None,
+                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                    1,
+                ),
+                norm1: layers::BatchNorm::load(
+                    weights,
+                    [
+                        "norm1.weight",
+                        "norm1.bias",
+                        "norm1.running_mean",
+                        "norm1.running_var",
+                    ],
+                    0.00001,
+                ),
+                conv2: layers::Conv2d::load(
+                    weights,
+                    "conv2.weight",
+                    None,
+                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                    1,
+                ),
+                norm2: layers::BatchNorm::load(
+                    weights,
+                    [
+                        "norm2.weight",
+                        "norm2.bias",
+                        "norm2.running_mean",
+                        "norm2.running_var",
+                    ],
+                    0.00001,
+                ),
+                linear: layers::Linear::load_transposed(
+                    weights,
+                    "linear.weight",
+                    Some("linear.bias"),
+                ),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "image",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(1),
+                            Size::Fixed(28),
+                            Size::Fixed(28),
+                        ],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "probabilities",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("batch"), Size::Fixed(10)],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+            Ok(outputs)
+        }
+    }
+    /// Where the weights lie in the model's files.
+    static WEIGHTS: Table = Table {
+        files: &[
+            File {
+                name: "mnist.onnx",
+                length: 38435,
+                tail: 463992427462430764,
+            },
+        ],
+        entries: &[
+            Entry {
+                name: "conv1.weight",
+                dtype: ElementType::Float32,
+                shape: &[8, 1, 3, 3],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 1398,
+                        length: 288,
+                        gap: 1445735410299552019,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "conv2.weight",
+                dtype: ElementType::Float32,
+                shape: &[16, 8, 3, 3],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 1716,
+                        length: 4608,
+                        gap: 10055878818101539209,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm1.weight",
+                dtype: ElementType::Float32,
+                shape: &[8],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6346,
+                        length: 32,
+                        gap: 13362480323914754681,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm1.bias",
+                dtype: ElementType::Float32,
+                shape: &[8],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6398,
+                        length: 32,
+                        gap: 13226008922693366140,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm1.running_mean",
+                dtype: ElementType::Float32,
+                shape: &[8],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6458,
+                        length: 32,
+                        gap: 3367349858590136724,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm1.running_var",
+                dtype: ElementType::Float32,
+                shape: &[8],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6517,
+                        length: 32,
+                        gap: 5425396372488032398,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm2.weight",
+                dtype: ElementType::Float32,
+                shape: &[16],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6571,
+                        length: 64,
+                        gap: 6443400838727752178,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm2.bias",
+                dtype: ElementType::Float32,
+                shape: &[16],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6655,
+                        length: 64,
+                        gap: 14907418184567063135,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm2.running_mean",
+                dtype: ElementType::Float32,
+                shape: &[16],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6747,
+                        length: 64,
+                        gap: 155005334281352299,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "norm2.running_var",
+                dtype: ElementType::Float32,
+                shape: &[16],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6838,
+                        length: 64,
+                        gap: 8845400654580947223,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "linear.weight",
+                dtype: ElementType::Float32,
+                shape: &[10, 784],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 6932,
+                        length: 31360,
+                        gap: 7681254848884753664,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+            Entry {
+                name: "linear.bias",
+                dtype: ElementType::Float32,
+                shape: &[10],
+                parts: &[
+                    Part {
+                        file: 0,
+                        start: 38313,
+                        length: 40,
+                        gap: 13221274308918500498,
+                    },
+                ],
+                encoding: Encoding::Raw,
+            },
+        ],
+    };
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/mnist.onnx")]
+    }
+}

@@ -1,0 +1,143 @@
+#[allow(unused_imports)]
+pub use model_model::Model;
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
+        Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::ops::window::Window;
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    use ::onnx_embed::burn::tensor::activation;
+    /// Compiled from `residual.onnx`: IR version 10, ai.onnx 21.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        block_conv1: layers::Conv2d,
+        block_norm: layers::BatchNorm,
+        block_conv2: layers::Conv2d,
+        head: layers::Linear,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let image = entry.float("image", image);
+            let [batch, _, _, _] = image.dims();
+            let x = self.block_conv1.forward(image.clone());
+            let x = self.block_norm.forward(x);
+            let x = activation::relu(x);
+            let x = self.block_conv2.forward(x);
+            let x = x + image;
+            let x = ops::pool::global_average_pool(x);
+            let x = x.reshape([batch, 2]);
+            let x = self.head.forward(x);
+            activation::softmax(x, 1)
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                block_conv1: layers::Conv2d::load(
+                    weights,
+                    "block.conv1.weight",
+                    Some("block.conv1.bias"),
+                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                    1,
+                ),
+                block_norm: layers::BatchNorm::load(
+                    weights,
+                    [
+                        "block.norm.weight",
+                        "block.norm.bias",
+                        "block.norm.mean",
+                        "block.norm.variance",
+                    ],
+                    0.00001,
+                ),
+                block_conv2: layers::Conv2d::load(
+                    weights,
+                    "block.conv2.weight",
+                    None,
+                    Window::new([1, 1]),
+                    1,
+                ),
+                head: layers::Linear::load(weights, "head.weight", Some("head.bias")),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "image",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(2),
+                            Size::Named("height"),
+                            Size::Named("width"),
+                        ],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "scores",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("batch"), Size::Fixed(3)],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/residual.onnx")]
+    }
+}

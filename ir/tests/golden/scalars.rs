@@ -1,0 +1,155 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Port, Signature,
+        Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::{Module, Param};
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `prediction`: float32[n]
+        pub prediction: Tensor<1>,
+        /// `target`: float32[n]
+        pub target: Tensor<1>,
+    }
+    /// What [`Model::forward`] returns.
+    #[derive(Clone, Debug)]
+    pub struct ModelOutput {
+        /// `loss`: float32[]; a scalar, as a tensor of one element
+        pub loss: Tensor<1>,
+        /// `worst`: int64[]; a scalar, as a tensor of one element
+        pub worst: Tensor<1, Int>,
+        /// `good`: bool[]; a scalar, as a tensor of one element
+        pub good: Tensor<1, Bool>,
+    }
+    /// Compiled from `scalars.onnx`: IR version 10, ai.onnx 21.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        limit: Param<Tensor<1>>,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> ModelOutput {
+            let ModelInput { prediction, target } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let prediction = entry.float("prediction", prediction);
+            let target = entry.float("target", target);
+            let x = prediction - target;
+            let x = x.clone() * x;
+            let y = ops::reduce::reduce_mean::<_, 1, _>(x.clone(), &[0]);
+            let x = ops::extreme::arg_max::<_, 1, _>(x, 0, false);
+            let z = y.clone().lower(self.limit.val());
+            ModelOutput {
+                loss: y,
+                worst: x,
+                good: z,
+            }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                limit: weights.float::<1>("limit"),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "prediction",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n")],
+                    },
+                },
+                Port {
+                    name: "target",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n")],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "loss",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[],
+                    },
+                },
+                Port {
+                    name: "worst",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[],
+                    },
+                },
+                Port {
+                    name: "good",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Bool,
+                        sizes: &[],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    prediction: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    target: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.loss)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.worst)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.good)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/scalars.onnx")]
+    }
+}

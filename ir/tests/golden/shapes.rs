@@ -1,0 +1,178 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Array, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Port,
+        Signature, Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, host, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `x`: float32[batch, length, 6]
+        pub x: Tensor<3>,
+        /// `count`: int64[]
+        pub count: i64,
+    }
+    /// What [`Model::forward`] returns.
+    #[derive(Clone, Debug)]
+    pub struct ModelOutput {
+        /// `heads`: float32[batch, 2, length, 3]
+        pub heads: Tensor<4>,
+        /// `padded`: float32[pad, pad_2]
+        pub padded: Tensor<2>,
+        /// `steps`: int64[range]
+        pub steps: Tensor<1, Int>,
+    }
+    /// Compiled from `shapes.onnx`: IR version 10, ai.onnx 21.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> ModelOutput {
+            let ModelInput { x, count } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let x = entry.float("x", x);
+            let count = Array::scalar(count);
+            let device = &device(self);
+            let [batch, length, _] = x.dims();
+            let y = x.clone().reshape([batch, length, 2, 3]);
+            let y = y.swap_dims(1, 2);
+            let x = x.reshape([batch * length, 6]);
+            let unsqueeze = host::reshape(&count, &[1], true);
+            let sub = host::sub(
+                &unsqueeze,
+                &Array::<i64>::new([1], vec![(batch as i64) * (length as i64)]),
+            );
+            let concat = host::concat(&[&sub, &Array::<i64>::new([1], vec![0])], 0);
+            let concat = host::concat(
+                &[&Array::<i64>::new([2], vec![0, 0]), &concat],
+                0,
+            );
+            let x = ops::pad::pad_constant(
+                x,
+                ops::pad::along(concat.data(), &[0, 1]),
+                0.0,
+            );
+            let z = ops::select::range_int(0, *count.item(), 1, DType::I64, device);
+            ModelOutput {
+                heads: y,
+                padded: x,
+                steps: z,
+            }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "x",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("length"),
+                            Size::Fixed(6),
+                        ],
+                    },
+                },
+                Port {
+                    name: "count",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "heads",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(2),
+                            Size::Named("length"),
+                            Size::Fixed(3),
+                        ],
+                    },
+                },
+                Port {
+                    name: "padded",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("pad"), Size::Named("pad_2")],
+                    },
+                },
+                Port {
+                    name: "steps",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[Size::Named("range")],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    count: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.heads)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.padded)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/shapes.onnx")]
+    }
+}

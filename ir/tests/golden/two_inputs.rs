@@ -1,0 +1,161 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Port, Signature,
+        Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::{Module, Param};
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `input_ids`: int64[batch, length]
+        pub input_ids: Tensor<2, Int>,
+        /// `attention_mask`: int64[batch, length]
+        pub attention_mask: Tensor<2, Int>,
+    }
+    /// What [`Model::forward`] returns.
+    #[derive(Clone, Debug)]
+    pub struct ModelOutput {
+        /// `sentence`: float32[batch, 2]
+        pub sentence: Tensor<2>,
+        /// `tokens`: float32[batch, length, 2]
+        pub tokens: Tensor<3>,
+    }
+    /// Compiled from `two_inputs.onnx`: IR version 10, ai.onnx 21.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        embeddings_weight: Param<Tensor<2>>,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> ModelOutput {
+            let ModelInput { input_ids, attention_mask } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let input_ids = entry.int("input_ids", input_ids);
+            let attention_mask = entry.int("attention_mask", attention_mask);
+            let [batch, length] = input_ids.dims();
+            let x = ops::gather::gather::<
+                _,
+                _,
+                3,
+                _,
+            >(self.embeddings_weight.val(), 0, input_ids);
+            let y = ops::cast::int_to_float(attention_mask, DType::F32);
+            let y = y.reshape([batch, length, 1]);
+            let x = x * y.clone();
+            let z = ops::reduce::reduce_sum::<_, 2, _>(x.clone(), &[1]);
+            let y = ops::reduce::reduce_sum::<_, 2, _>(y, &[1]);
+            let y = y.clamp_min(0.000000001);
+            let z = z / y;
+            ModelOutput {
+                sentence: z,
+                tokens: x,
+            }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                embeddings_weight: weights.float::<2>("embeddings.weight"),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "input_ids",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[Size::Named("batch"), Size::Named("length")],
+                    },
+                },
+                Port {
+                    name: "attention_mask",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[Size::Named("batch"), Size::Named("length")],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "sentence",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("batch"), Size::Fixed(2)],
+                    },
+                },
+                Port {
+                    name: "tokens",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("length"),
+                            Size::Fixed(2),
+                        ],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    input_ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    attention_mask: take(
+                        &mut inputs,
+                        &Self::SIGNATURE.inputs[1],
+                        &device,
+                    )?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.sentence)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/two_inputs.onnx")]
+    }
+}
