@@ -98,7 +98,7 @@ pub struct Bench {
     #[arg(long, default_value_t = 3.0)]
     pub seconds: f64,
     /// Named sizes of random inputs; others are 1
-    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
+    #[arg(long = "dim", alias = "dims", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
 }
 

@@ -87,13 +87,14 @@ fn measure(
     };
     let times = answer["times_ms"].as_array().into_iter().flatten();
     let times: Vec<f64> = times.filter_map(Json::as_f64).collect();
+    let micro = |time: Option<f64>| time.map(|time| (time * 1e3).round() / 1e3);
     Ok(json!({
         "model": model.name,
         "device": device,
         "threads": threads,
-        "median_ms": median(times.clone()),
-        "first_ms": answer["first_ms"],
-        "load_ms": answer["load_ms"],
+        "median_ms": micro(median(times.clone())),
+        "first_ms": micro(answer["first_ms"].as_f64()),
+        "load_ms": micro(answer["load_ms"].as_f64()),
         "peak_bytes": answer["peak_bytes"],
         "runs": times.len(),
     }))
