@@ -1,6 +1,7 @@
 //! Branches and loops, as Rust has them.
 
 mod branch;
+mod counter;
 mod merge;
 mod repeat;
 mod rounds;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::counter;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::infer::{Fact, Infer, Names};
@@ -23,14 +24,14 @@ pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Resu
     Ok(merged)
 }
 
-/// Has a value that goes from round to round be what it is in `next` too. The sizes in `free` may
-/// be any; whether anything changed.
+/// Has a value that goes from round to round, numbered by `index`, be what it is in `next` too. The
+/// sizes in `free` may be any; whether anything changed.
 pub fn widen(
     cx: &mut Infer<'_>,
     what: &str,
     held: &mut Fact,
     next: &Fact,
-    free: &mut BTreeSet<Symbol>,
+    (index, free): (Option<&Symbol>, &mut BTreeSet<Symbol>),
 ) -> Result<bool, Problem> {
     let mut changed = false;
     held.ty = types(what, &held.ty, &next.ty, &mut |a, b| {
@@ -40,9 +41,10 @@ pub fn widen(
         changed = true;
         freed(cx, free)
     })?;
-    if held.known != next.known || held.weight != next.weight {
+    let known = counter::settled(held.known.as_ref(), next.known.as_ref(), index);
+    if held.weight != next.weight || known != held.known {
         changed |= held.known.is_some() || held.weight.is_some();
-        (held.known, held.weight) = (None, None);
+        (held.known, held.weight) = (known, None);
     }
     Ok(changed)
 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::merge;
 use super::rounds::{Code, settle};
+use super::{counter, merge};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -42,8 +42,9 @@ impl Operator for Loop {
             )));
         }
         let names = cx.names();
+        let number = cx.fresh("i");
         let index = Fact {
-            known: Some(Known::Ints(vec![cx.fresh("i")])),
+            known: Some(Known::Ints(vec![number.clone()])),
             ..Fact::of(Type::tensor(DType::I64, vec![]))
         };
         let goes_on = Fact {
@@ -53,7 +54,7 @@ impl Operator for Loop {
         let initial = (0..state).map(|at| cx.fact(at + 2));
         let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
         let facts = [&[index, goes_on], initial.as_slice(), &[]];
-        let Some((held, told)) = settle(cx, BODY, FLOW, facts)? else {
+        let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), facts)? else {
             return Ok(());
         };
         let ends = told.first().and_then(|fact| fact.known.clone());
@@ -70,6 +71,8 @@ impl Operator for Loop {
         let never = rounds.as_ref().is_some_and(|rounds| rounds.is(0));
         for (at, (mut fact, initial)) in held.into_iter().zip(initial).enumerate() {
             fact.ty = merge::outside(cx, &fact, &names, "state")?;
+            let known = fact.known.zip(number.name());
+            fact.known = known.and_then(|(known, i)| counter::after(&known, i, rounds.as_ref()));
             cx.output_fact(at, if never { initial } else { fact });
         }
         let rounds = cx.dim_or_fresh(rounds, "rounds");

@@ -20,12 +20,12 @@ const ATTEMPTS: usize = 32;
 /// What holds of the state, and of the outputs.
 pub type Settled = (Vec<Fact>, Vec<Fact>);
 
-/// What holds of the state in every round, which `index` numbers, and of the block's outputs. `None` where the block
-/// cannot be compiled, of which the reasons are reported.
+/// What holds of the state in every round, which `index` numbers, and of the block's outputs.
+/// `None` where the block cannot be compiled, of which the reasons are reported.
 pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
-    flow: Rounds,
+    (flow, index): (Rounds, Option<&Symbol>),
     [given, initial, behind]: [&[Fact]; 3],
 ) -> Result<Option<Settled>, Problem> {
     let mut state = initial.to_vec();

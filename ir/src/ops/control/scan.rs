@@ -117,7 +117,7 @@ impl Operator for Scan {
             };
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
-        let Some((held, told)) = settle(cx, BODY, self.flow, facts)? else {
+        let Some((held, told)) = settle(cx, BODY, (self.flow, None), facts)? else {
             return Ok(());
         };
         for (at, mut fact) in held.into_iter().enumerate() {

@@ -1,0 +1,120 @@
+//! Numbers that grow by the same in every round.
+
+use crate::dim::{Atom, Dim, Symbol};
+use crate::types::Known;
+
+/// What is known of a state in round `index`, from what was assumed and what came of it. `None`
+/// where nothing is, `Some(assumed)` where the assumption holds.
+pub fn settled(
+    assumed: Option<&Known>,
+    next: Option<&Known>,
+    index: Option<&Symbol>,
+) -> Option<Known> {
+    let (assumed, next) = (assumed?, next?);
+    if assumed == next {
+        // What does not change names no round.
+        return index
+            .is_none_or(|index| !mentions(assumed, index))
+            .then(|| assumed.clone());
+    }
+    let (Known::Ints(held), Known::Ints(after)) = (assumed, next) else {
+        return None;
+    };
+    let index = index?;
+    let numbers = held.iter().zip(after);
+    let numbers = numbers.map(|(held, after)| {
+        let by = after.sub(held)?.number()?;
+        match factor(held, index)? {
+            // A first guess from one round.
+            0 => held.add(&Dim::named(index.clone()).mul(&Dim::from(by))?),
+            known if known == by => Some(held.clone()),
+            _ => None,
+        }
+    });
+    numbers.collect::<Option<_>>().map(Known::Ints)
+}
+
+/// What is known after so many rounds.
+pub fn after(known: &Known, index: &Symbol, rounds: Option<&Dim>) -> Option<Known> {
+    let Known::Ints(dims) = known else {
+        return Some(known.clone());
+    };
+    let number = |dim: &Dim| match factor(dim, index)? {
+        0 => Some(dim.clone()),
+        by => {
+            let start = dim.sub(&Dim::named(index.clone()).mul(&Dim::from(by))?)?;
+            start.add(&rounds?.mul(&Dim::from(by))?)
+        }
+    };
+    dims.iter()
+        .map(number)
+        .collect::<Option<_>>()
+        .map(Known::Ints)
+}
+
+/// By how much a number grows with the index, when that is always the same.
+fn factor(dim: &Dim, index: &Symbol) -> Option<i64> {
+    let is_index = |atoms: &[Atom]| matches!(atoms, [Atom::Name(name)] if name == index);
+    let by = dim.terms().find(|(atoms, _)| is_index(atoms));
+    let by = by.map_or(0, |(_, factor)| factor);
+    let rest = dim.sub(&Dim::named(index.clone()).mul(&Dim::from(by))?)?;
+    (!rest.symbols().contains(index)).then_some(by)
+}
+
+fn mentions(known: &Known, index: &Symbol) -> bool {
+    match known {
+        Known::Ints(dims) => dims.iter().any(|dim| dim.symbols().contains(index)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(dims: &[Dim]) -> Known {
+        Known::Ints(dims.to_vec())
+    }
+
+    #[test]
+    fn a_counter_is_guessed_from_one_round_and_seen_in_the_next() {
+        let index: Symbol = "i".into();
+        let i = Dim::named(index.clone());
+        let guess = settled(
+            Some(&ints(&[5.into()])),
+            Some(&ints(&[3.into()])),
+            Some(&index),
+        );
+        let held = ints(&[Dim::from(5).sub(&i.mul(&2.into()).unwrap()).unwrap()]);
+        assert_eq!(guess.as_ref(), Some(&held));
+        let next = ints(&[Dim::from(3).sub(&i.mul(&2.into()).unwrap()).unwrap()]);
+        assert_eq!(
+            settled(Some(&held), Some(&next), Some(&index)),
+            Some(held.clone())
+        );
+        let rounds = Dim::named("n");
+        let end = Dim::from(5).sub(&rounds.mul(&2.into()).unwrap()).unwrap();
+        assert_eq!(after(&held, &index, Some(&rounds)), Some(ints(&[end])));
+        assert_eq!(after(&held, &index, None), None);
+    }
+
+    #[test]
+    fn what_grows_otherwise_is_not_known() {
+        let index: Symbol = "i".into();
+        let i = Dim::named(index.clone());
+        let doubled = i.mul(&2.into()).unwrap();
+        assert_eq!(
+            settled(
+                Some(&ints(&[i.clone()])),
+                Some(&ints(&[doubled])),
+                Some(&index)
+            ),
+            None
+        );
+        assert_eq!(
+            settled(Some(&ints(&[i.clone()])), Some(&ints(&[i])), Some(&index)),
+            None
+        );
+        assert_eq!(settled(Some(&ints(&[1.into()])), None, Some(&index)), None);
+    }
+}
