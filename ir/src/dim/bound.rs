@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 use super::{Atom, Dim};
 
 impl Dim {
-    /// The smaller of two sizes.
-    pub fn smaller(&self, other: &Dim) -> Dim {
+    /// The smaller of two sizes, `None` when it grows too large.
+    pub fn smaller(&self, other: &Dim) -> Option<Dim> {
         self.choose(other, Ordering::Less, Atom::Min)
     }
 
-    /// The larger of two sizes.
-    pub fn larger(&self, other: &Dim) -> Dim {
+    /// The larger of two sizes, `None` when it grows too large.
+    pub fn larger(&self, other: &Dim) -> Option<Dim> {
         self.choose(other, Ordering::Greater, Atom::Max)
     }
 
@@ -70,13 +70,18 @@ impl Dim {
         })
     }
 
-    fn choose(&self, other: &Dim, chosen: Ordering, atom: fn(Box<Dim>, Box<Dim>) -> Atom) -> Dim {
+    fn choose(
+        &self,
+        other: &Dim,
+        chosen: Ordering,
+        atom: fn(Box<Dim>, Box<Dim>) -> Atom,
+    ) -> Option<Dim> {
         let at_least = |a: &Dim, b: &Dim| a.sub(b).is_some_and(|rest| rest.is_size());
         match (at_least(self, other), at_least(other, self)) {
-            (true, _) if chosen == Ordering::Greater => self.clone(),
-            (true, _) => other.clone(),
-            (_, true) if chosen == Ordering::Greater => other.clone(),
-            (_, true) => self.clone(),
+            (true, _) if chosen == Ordering::Greater => Some(self.clone()),
+            (true, _) => Some(other.clone()),
+            (_, true) if chosen == Ordering::Greater => Some(other.clone()),
+            (_, true) => Some(self.clone()),
             _ => {
                 // Numbers stand last.
                 let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
@@ -84,7 +89,7 @@ impl Dim {
                     true => (self, other),
                     false => (other, self),
                 };
-                Dim::of(atom(Box::new(first.clone()), Box::new(second.clone())))
+                Dim::of(atom(Box::new(first.clone()), Box::new(second.clone()))).bounded()
             }
         }
     }
@@ -105,13 +110,19 @@ mod tests {
     #[test]
     fn sizes_are_never_negative() {
         let one_less = n().sub(&1.into()).unwrap();
-        check(Some(one_less.larger(&0.into())), "max(n - 1, 0)");
-        check(Some(one_less.smaller(&n())), "n - 1");
-        check(Some(n().larger(&0.into())), "n");
-        let rest = n().sub(&n().smaller(&5.into()));
-        check(rest.map(|rest| rest.larger(&0.into())), "-min(n, 5) + n");
+        check(one_less.larger(&0.into()), "max(n - 1, 0)");
+        check(one_less.smaller(&n()), "n - 1");
+        check(n().larger(&0.into()), "n");
+        let rest = n().smaller(&5.into()).and_then(|five| n().sub(&five));
+        check(rest.unwrap().larger(&0.into()), "-min(n, 5) + n");
         assert_eq!(n().compare(&(-1).into()), Some(Ordering::Greater));
         assert_eq!(n().compare(&0.into()), None);
+    }
+
+    #[test]
+    fn sizes_do_not_nest_without_end() {
+        let next = |dim: Dim| dim.div(&Dim::named("m"))?.larger(&Dim::named("k"));
+        assert_eq!((0..100).try_fold(n(), |dim, _| next(dim)), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Atom, Dim};
 
 impl Dim {
-    /// The quotient rounded down, `None` when the divisor may be 0.
+    /// The quotient rounded down, `None` when the divisor may be 0 or it grows too large.
     pub fn div(&self, other: &Dim) -> Option<Dim> {
         if let (Some(a), Some(b)) = (self.number(), other.number()) {
             return a.checked_div_euclid(b).map(|euclid| {
@@ -19,10 +19,10 @@ impl Dim {
         }
         match other.number() {
             Some(by @ 1..) => self.rounded_down(by),
-            _ => Some(Dim::of(Atom::Quotient(
-                Box::new(self.clone()),
-                Box::new(other.clone()),
-            ))),
+            _ => {
+                let quotient = Atom::Quotient(Box::new(self.clone()), Box::new(other.clone()));
+                Dim::of(quotient).bounded()
+            }
         }
     }
 
@@ -97,7 +97,7 @@ impl Dim {
             }
         }
         let by = Dim::from(by.checked_div(common)?);
-        Some(Dim::of(Atom::Quotient(Box::new(inside), Box::new(by))))
+        Dim::of(Atom::Quotient(Box::new(inside), Box::new(by))).bounded()
     }
 }
 

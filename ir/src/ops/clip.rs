@@ -157,14 +157,19 @@ impl Clip {
                 let bound = |input| cx.ints(input).and_then(|dims| dims.first().cloned());
                 let (lower, upper) = (bound(1), bound(2));
                 let clip = |dim: &Dim| {
-                    let raised = lower
-                        .as_ref()
-                        .map_or(dim.clone(), |lower| dim.larger(lower));
-                    upper
-                        .as_ref()
-                        .map_or(raised.clone(), |upper| raised.smaller(upper))
+                    let raised = match &lower {
+                        Some(lower) => dim.larger(lower)?,
+                        None => dim.clone(),
+                    };
+                    match &upper {
+                        Some(upper) => raised.smaller(upper),
+                        None => Some(raised),
+                    }
                 };
-                Some(Known::Ints(dims.iter().map(clip).collect()))
+                dims.iter()
+                    .map(clip)
+                    .collect::<Option<_>>()
+                    .map(Known::Ints)
             }
             Known::Floats(values) => {
                 let bound = |input, attribute| match self.bound(cx.known(input), attribute) {

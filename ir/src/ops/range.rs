@@ -106,7 +106,7 @@ fn integers(start: &Dim, limit: &Dim, delta: i64) -> Ranged {
             (limit, start)
         };
         let step = Dim::from(delta.checked_abs()?);
-        let length = high.sub(low)?.larger(&0.into());
+        let length = high.sub(low)?.larger(&0.into())?;
         length.add(&step)?.sub(&1.into())?.div(&step)
     };
     let size = size();

@@ -139,7 +139,7 @@ pub const MAX: Binary = number(
     None,
     "max",
     Fold::Number(
-        |a, b| Some(a.larger(b)),
+        Dim::larger,
         |a, b| if a.is_nan() { a } else { a.max(b) },
     ),
 );
@@ -148,7 +148,7 @@ pub const MIN: Binary = number(
     None,
     "min",
     Fold::Number(
-        |a, b| Some(a.smaller(b)),
+        Dim::smaller,
         |a, b| if a.is_nan() { a } else { a.min(b) },
     ),
 );

@@ -218,7 +218,7 @@ fn count(known: Option<&Known>) -> Option<Dim> {
     };
     match count.number() {
         Some(ENDLESS..) => None,
-        _ => Some(count.larger(&Dim::from(0))),
+        _ => count.larger(&Dim::from(0)),
     }
 }
 

@@ -151,12 +151,10 @@ fn mean(ints: &[&Dim]) -> Option<Dim> {
     }
 }
 
-fn extreme(ints: &[&Dim], pick: fn(&Dim, &Dim) -> Dim) -> Option<Dim> {
+fn extreme(ints: &[&Dim], pick: fn(&Dim, &Dim) -> Option<Dim>) -> Option<Dim> {
     let (first, rest) = ints.split_first()?;
-    Some(
-        rest.iter()
-            .fold((*first).clone(), |best, dim| pick(&best, dim)),
-    )
+    rest.iter()
+        .try_fold((*first).clone(), |best, dim| pick(&best, dim))
 }
 
 fn bound(floats: &[f64], pick: fn(f64, f64) -> f64) -> Option<f64> {

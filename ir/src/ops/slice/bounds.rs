@@ -42,10 +42,12 @@ impl Bounds {
             };
         }
         let length = match self.start.number() {
-            Some(start @ ..0) if self.is_open() => size.smaller(&Dim::from(start.checked_neg()?)),
+            Some(start @ ..0) if self.is_open() => {
+                size.smaller(&Dim::from(start.checked_neg()?))?
+            }
             _ => {
-                let end = place(&self.end, size)?.smaller(size);
-                end.sub(&place(&self.start, size)?)?.larger(&zero)
+                let end = place(&self.end, size)?.smaller(size)?;
+                end.sub(&place(&self.start, size)?)?.larger(&zero)?
             }
         };
         length.add(&step)?.sub(&1.into())?.div(&step)
@@ -133,7 +135,7 @@ fn place(at: &Dim, size: &Dim) -> Option<Dim> {
     match at.compare(&zero) {
         _ if at.number().is_some_and(|at| at >= FAR) => Some(size.clone()),
         _ if at.is_size() => Some(at.clone()),
-        Some(std::cmp::Ordering::Less) => Some(size.add(at)?.larger(&zero)),
+        Some(std::cmp::Ordering::Less) => size.add(at)?.larger(&zero),
         _ => None,
     }
 }
