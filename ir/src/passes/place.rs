@@ -12,6 +12,9 @@ use crate::types::{Place, Type};
 pub fn place(graph: &mut Graph) {
     let mut demand = Demand::default();
     demand.device.extend(&graph.body.outputs);
+    let strings = graph.values.iter().map(|(id, _)| id);
+    let strings = strings.filter(|&id| is_string(&graph.values, id));
+    demand.host.extend(strings);
     demand.block(&graph.body);
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
     for &id in &graph.body.inputs {
@@ -187,8 +190,8 @@ fn assign_rounds(node: &mut Node, rounds: Rounds, values: &mut Values, demand: &
             Some(Type::Tensor(held)) => there || held.dtype.kind() != Kind::Float,
             _ => false,
         };
-        let varies = rounds.behind == 0 && values[*id].known.is_none();
-        varies && fits && (made || is_small(values, *id) && demand.host.contains(id))
+        let wanted = is_small(values, *id) && demand.host.contains(id);
+        rounds.behind == 0 && fits && (made || wanted || values[*id].known.is_some())
     };
     let mut host: Vec<bool> = given.iter().enumerate().map(wants).collect();
     loop {
@@ -246,6 +249,10 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
         .iter()
         .all(|&id| values[id].known.is_some() || values[id].weight.is_none());
     let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
+    // Strings are nowhere else, whatever they are computed with.
+    if inputs.iter().chain(&made).any(|&id| is_string(values, id)) {
+        return node.operator.runs_on_host();
+    }
     let wanted = made.iter().any(|id| demand.host.contains(id))
         || made.iter().all(|&id| is_small(values, id));
     node.operator.runs_on_host()
@@ -283,10 +290,10 @@ mod tests {
                 zero = Constant <value_int = 0> ()
                 one = Constant <value_int = 1> ()
                 start = Less (zero, n)
-                y, k = Loop (, start, x, zero) <body = b (int64 i, bool c, float[2] a, int64 j)
+                y, k = Loop (, start, x, one) <body = b (int64 i, bool c, float[2] a, int64 j)
                     => (bool d, float[2] r, int64 j2) {
                     r = Neg (a)
-                    j2 = Add (j, one)
+                    j2 = Add (j, j)
                     d = Less (j2, n)
                 }>
             }"#,
@@ -298,11 +305,11 @@ mod tests {
                 >
                 {
                     host bool[] start = Less (zero, n)
-                    float32[2] y, _ = Loop (, start, x, zero)
+                    float32[2] y, _ = Loop (, start, x, one)
                         body (int64[] i, bool[] c, float32[2] a, host int64[] j) => (host bool[] d, float32[2] r, host int64[] j2)
                         {
                             float32[2] r = Neg (a)
-                            host int64[] j2 = Add (j, one)
+                            host int64[] j2 = Add (j, j)
                             host bool[] d = Less (j2, n)
                         }
                 }
