@@ -71,16 +71,22 @@ impl Operator for Reshape {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let shape = cx.output_tensor(0)?.shape.clone();
+        let open = shape.iter().any(|dim| dim.fixed().is_none());
+        let asked = self.at_run_time() && open && cx.has(1) && !cx.is_known(1);
+        let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
         if cx.on_host() {
             let x = cx.host(0)?;
+            if asked {
+                let sizes = cx.host_ints(1)?;
+                return Ok(quote!(host::reshape(#x, #sizes, #allow_zero)));
+            }
             let sizes = cx.shape_of(&shape);
             return Ok(quote!(host::reshape(#x, &#sizes, true)));
         }
         let rank = cx.tensor_type(0)?.burn_rank();
         let x = cx.tensor(0)?;
-        if self.at_run_time() && shape.iter().any(|dim| dim.fixed().is_none()) && !cx.is_known(1) && cx.has(1) {
+        if asked {
             let sizes = cx.host_ints(1)?;
-            let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
             let to = Literal::usize_unsuffixed(shape.len().max(1));
             return Ok(quote!(ops::shape::reshape_to::<_, #to, _>(#x, #sizes, #allow_zero)));
         }

@@ -9,7 +9,7 @@ use super::axes::axis;
 use super::{Operator, Row, broadcast, row};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::DType;
+use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Known, Shape, TensorType};
@@ -177,6 +177,9 @@ impl Operator for Compress {
 impl Operator for NonZero {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
+        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+            return Err(Problem::new(format!("the input is {x}")));
+        }
         let rank = i64::try_from(x.rank().max(1)).unwrap_or(i64::MAX);
         let found = cx.known(0).and_then(|known| places(known, &x));
         let size = found.as_ref().and_then(|found| found.first());
