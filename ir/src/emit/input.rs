@@ -174,7 +174,9 @@ impl Source<'_, '_> {
             return Ok(quote!(#name));
         };
         if tensor.dtype.kind() == Kind::String {
-            return Err(Problem::new("a tensor of type string cannot be on a device"));
+            return Err(Problem::new(
+                "a tensor of type string cannot be on a device",
+            ));
         }
         if value.weight.is_some() {
             return Ok(self.stored(id, tensor));
