@@ -72,29 +72,25 @@ fn mentions(known: &Known, index: &Symbol) -> bool {
 mod tests {
     use super::*;
 
-    fn ints(dims: &[Dim]) -> Known {
-        Known::Ints(dims.to_vec())
+    fn int(dim: &Dim) -> Known {
+        Known::Ints(vec![dim.clone()])
     }
 
     #[test]
     fn a_counter_is_guessed_from_one_round_and_seen_in_the_next() {
         let index: Symbol = "i".into();
         let i = Dim::named(index.clone());
-        let guess = settled(
-            Some(&ints(&[5.into()])),
-            Some(&ints(&[3.into()])),
-            Some(&index),
-        );
-        let held = ints(&[Dim::from(5).sub(&i.mul(&2.into()).unwrap()).unwrap()]);
+        let guess = settled(Some(&int(&5.into())), Some(&int(&3.into())), Some(&index));
+        let held = int(&Dim::from(5).sub(&i.mul(&2.into()).unwrap()).unwrap());
         assert_eq!(guess.as_ref(), Some(&held));
-        let next = ints(&[Dim::from(3).sub(&i.mul(&2.into()).unwrap()).unwrap()]);
+        let next = int(&Dim::from(3).sub(&i.mul(&2.into()).unwrap()).unwrap());
         assert_eq!(
             settled(Some(&held), Some(&next), Some(&index)),
             Some(held.clone())
         );
         let rounds = Dim::named("n");
         let end = Dim::from(5).sub(&rounds.mul(&2.into()).unwrap()).unwrap();
-        assert_eq!(after(&held, &index, Some(&rounds)), Some(ints(&[end])));
+        assert_eq!(after(&held, &index, Some(&rounds)), Some(int(&end)));
         assert_eq!(after(&held, &index, None), None);
     }
 
@@ -104,17 +100,10 @@ mod tests {
         let i = Dim::named(index.clone());
         let doubled = i.mul(&2.into()).unwrap();
         assert_eq!(
-            settled(
-                Some(&ints(&[i.clone()])),
-                Some(&ints(&[doubled])),
-                Some(&index)
-            ),
+            settled(Some(&int(&i)), Some(&int(&doubled)), Some(&index)),
             None
         );
-        assert_eq!(
-            settled(Some(&ints(&[i.clone()])), Some(&ints(&[i])), Some(&index)),
-            None
-        );
-        assert_eq!(settled(Some(&ints(&[1.into()])), None, Some(&index)), None);
+        assert_eq!(settled(Some(&int(&i)), Some(&int(&i)), Some(&index)), None);
+        assert_eq!(settled(Some(&int(&1.into())), None, Some(&index)), None);
     }
 }
