@@ -11,6 +11,8 @@ use crate::types::{Place, Type};
 /// results are small or needed there.
 pub fn place(graph: &mut Graph) {
     let mut demand = Demand::default();
+    demand.possible.extend(&graph.body.inputs);
+    demand.reach(&graph.body, &graph.values);
     demand.device.extend(&graph.body.outputs);
     let strings = graph.values.iter().map(|(id, _)| id);
     let strings = strings.filter(|&id| is_string(&graph.values, id));
@@ -35,9 +37,33 @@ const SMALL: usize = 64;
 struct Demand {
     host: BTreeSet<ValueId>,
     device: BTreeSet<ValueId>,
+    /// What can be made on the host, if the model's inputs are there.
+    possible: BTreeSet<ValueId>,
 }
 
 impl Demand {
+    fn reach(&mut self, block: &Block, values: &Values) {
+        for node in &block.nodes {
+            for (_, inner) in &node.blocks {
+                self.possible.extend(&inner.inputs);
+                self.reach(inner, values);
+            }
+            let known = |id: &ValueId| values[*id].known.is_some() || is_string(values, *id);
+            let inputs = node.inputs.iter().flatten();
+            let constants = inputs.filter(|id| known(id)).copied();
+            self.possible.extend(constants);
+            let flows = node.operator.flow().is_some();
+            if flows || node.operator.makes_host() || self.could_run_on_host(node) {
+                self.possible.extend(node.outputs.iter().flatten());
+            }
+        }
+    }
+
+    fn could_run_on_host(&self, node: &Node) -> bool {
+        let mut inputs = node.inputs.iter().flatten();
+        node.operator.runs_on_host() && inputs.all(|id| self.possible.contains(id))
+    }
+
     fn block(&mut self, block: &Block) {
         for node in block.nodes.iter().rev() {
             match node.operator.flow() {
@@ -60,7 +86,7 @@ impl Demand {
         let mut made = node.outputs.iter().flatten();
         // What both need is made on the host: to move it to the device is no wait.
         let host = node.operator.makes_host()
-            || (node.operator.runs_on_host() && made.any(|id| self.host.contains(id)));
+            || (self.could_run_on_host(node) && made.any(|id| self.host.contains(id)));
         self.inputs(node, host);
     }
 
