@@ -144,14 +144,13 @@ impl<'a> Reader<'a> {
             return self.call(function, proto, scope, block);
         }
         if let Err(problem) = self.operator(&domain, proto, scope, block) {
-            let version = scope.opset(&domain).unwrap_or(1);
-            let node = match (proto.name.is_empty(), proto.output.first()) {
-                (true, Some(first)) => first.clone(),
-                _ => proto.name.clone(),
-            };
+            let kind = kind(&domain, &proto.op_type);
             self.diagnostics.push(problem.at(Site {
-                operator: format!("{} opset {version}", kind(&domain, &proto.op_type)),
-                node,
+                operator: match scope.opset(&domain) {
+                    Some(version) => format!("{kind} opset {version}"),
+                    None => kind,
+                },
+                node: scope.value_name(called(proto)),
             }));
             self.poison(proto, scope);
         }
@@ -317,6 +316,14 @@ impl<'a> Reader<'a> {
         });
         scope.define(name, id);
         id
+    }
+}
+
+/// The node's name, else that of its first output.
+fn called(node: &NodeProto) -> &str {
+    match (node.name.is_empty(), node.output.first()) {
+        (true, Some(first)) => first,
+        _ => &node.name,
     }
 }
 

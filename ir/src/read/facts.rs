@@ -121,3 +121,99 @@ impl fmt::Display for Facts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn the_first_models_name_no_opset() {
+        check(
+            "<ir_version: 2> g (float[2, 3] x, float[2] b) => (float[2, 3] y) { y = Add <axis = 0, broadcast = 1> (x, b) }",
+            expect![[r#"
+                g (float32[2, 3] x, float32[2] b) => (float32[2, 3] y)
+                {
+                    float32[2, 3] y = Add <axis: 0, old: true> (x, b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn later_models_must_name_one() {
+        check(
+            "<ir_version: 3> g (float[n] x) => (float[n] y) { y = Relu (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the file does not say which opset it uses
+                    help: it may be cut after its graph; export or download it again
+
+                  model: IR version 3"#]],
+        );
+    }
+
+    #[test]
+    fn ai_onnx_is_the_empty_domain() {
+        check(
+            r#"<ir_version: 8, opset_import: ["ai.onnx": 17]> g (float[n] x) => (float[n] z) { y = ai.onnx.Relu (x) z = Neg (y) }"#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] z)
+                {
+                    float32[n] y = Relu (x)
+                    float32[n] z = Neg (y)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_operator_younger_than_the_model_is_refused() {
+        check(
+            r#"<ir_version: 8, opset_import: ["": 12]> g (float[n] x) => (float[n] y) { y = Gelu (x) }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  operator `Gelu` exists since opset 20, the model imports an older one
+                    at node `y` (Gelu opset 12)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 8, ai.onnx 12"#]],
+        );
+    }
+
+    #[test]
+    fn a_domain_without_a_version_is_refused() {
+        check(
+            r#"<ir_version: 8, opset_import: ["com.acme": 1]> g (float[n] x) => (float[n] z) { y = Relu (x) z = com.other.Blend (y) }"#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  the file does not say which version of the domain `ai.onnx` it uses
+                    at node `y` (Relu)
+                    help: the file is inconsistent; export the model again
+
+                  operator `com.other.Blend` is not supported
+                    at node `z` (com.other.Blend)
+                    help: `com.other` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+
+                  model: IR version 8, com.acme 1"#]],
+        );
+    }
+
+    #[test]
+    fn versions_of_the_future_are_refused() {
+        check(
+            r#"<ir_version: 99, opset_import: ["": 99]> g (float[n] x) => (float[n] y) { y = Relu (x) }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the model is of IR version 99; this version of onnx-embed knows up to 14
+                    help: update onnx-embed, or export the model for an older version
+
+                  model: IR version 99, ai.onnx 99"#]],
+        );
+    }
+}

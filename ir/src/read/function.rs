@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::scope::Scope;
-use super::{DEEPEST, Reader, domain};
+use super::{DEEPEST, Reader, called, domain, kind};
 use crate::diagnostics::{Problem, Site};
 use crate::graph::Block;
 use crate::proto::{FunctionProto, NodeProto};
@@ -51,9 +51,10 @@ impl Reader<'_> {
         };
         self.depth -= 1;
         if let Err(problem) = inlined {
+            let function = kind(&domain(&function.domain), &function.name);
             self.diagnostics.push(problem.at(Site {
-                operator: format!("function {}", function.name),
-                node: node.name.clone(),
+                operator: format!("function {function}"),
+                node: scope.value_name(called(node)),
             }));
             self.poison(node, scope);
         }
@@ -118,7 +119,7 @@ fn check(function: &FunctionProto, node: &NodeProto) -> Result<(), Problem> {
         ("outputs", node.output.len(), function.output.len()),
     ];
     if let Some((what, given, formal)) = counts.iter().find(|(_, given, formal)| given > formal) {
-        let message = format!("the function has {formal} {what}, the node names {given}");
+        let message = format!("the node names {given} {what}, the function has {formal}");
         return Err(Problem::new(message).help(INCONSISTENT));
     }
     let with_default = function.attribute_proto.iter().map(|held| &held.name);
@@ -133,5 +134,186 @@ fn check(function: &FunctionProto, node: &NodeProto) -> Result<(), Problem> {
             Err(Problem::new(message).help(INCONSISTENT))
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn attributes_are_those_of_the_call_or_the_default() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y, float[n] z) { y = f.Leak (x) z = f.Leak <slope = 0.5> (x) }
+            <domain: "f", opset_import: ["": 21]>
+            Leak <slope: float = 0.25> (v) => (w) { w = LeakyRelu <alpha: float = @slope> (v) }
+            "#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] Leak/w%1, float32[n] Leak/w%2)
+                {
+                    float32[n] Leak/w%1 = LeakyRelu <function: "leaky_relu", parameters: [0.25]> (x)
+                    float32[n] Leak/w%2 = LeakyRelu <function: "leaky_relu", parameters: [0.5]> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_attribute_left_out_has_the_default_of_the_operator() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y) { y = f.Leak (x) }
+            <domain: "f", opset_import: ["": 21]>
+            Leak <slope> (v) => (w) { w = LeakyRelu <alpha: float = @slope> (v) }
+            "#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] Leak/w)
+                {
+                    float32[n] Leak/w = LeakyRelu <function: "leaky_relu", parameters: [0.01]> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn attributes_pass_through_functions() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y) { [outer] y = f.Twice <slope = 0.5> (x) }
+            <domain: "f", opset_import: ["": 21, "f": 1]>
+            Twice <slope: float = 0.25> (v) => (w) { [first] u = f.Leak <slope: float = @slope> (v) w = f.Leak (u) }
+            <domain: "f", opset_import: ["": 21]>
+            Leak <slope: float = 0.125> (v) => (w) { [leak] w = LeakyRelu <alpha: float = @slope> (v) }
+            "#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] outer/Leak/w)
+                {
+                    float32[n] outer/first/w = LeakyRelu <function: "leaky_relu", parameters: [0.5]> (x)
+                    float32[n] outer/Leak/w = LeakyRelu <function: "leaky_relu", parameters: [0.125]> (outer/first/w)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_left_out_is_left_out_inside() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[2, 2] x) => (float[2, 2] y, float[2, 2] z) { y = f.Dense (x, x) z = f.Dense (x, x, x) }
+            <domain: "f", opset_import: ["": 21]>
+            Dense (a, b, c) => (d) { d = Gemm (a, b, c) }
+            "#,
+            expect![[r#"
+                g (float32[2, 2] x) => (float32[2, 2] Dense/d%1, float32[2, 2] Dense/d%2)
+                {
+                    float32[2, 2] Dense/d%1 = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (x, x, )
+                    float32[2, 2] Dense/d%2 = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (x, x, x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn functions_are_told_apart_by_overload() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y, float[n] z) { y = f.Act:a (x) z = f.Act:b (x) }
+            <domain: "f", overload: "a", opset_import: ["": 21]> Act (v) => (w) { w = Relu (v) }
+            <domain: "f", overload: "b", opset_import: ["": 21]> Act (v) => (w) { w = Neg (v) }
+            "#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] Act/w%1, float32[n] Act/w%2)
+                {
+                    float32[n] Act/w%1 = Relu (x)
+                    float32[n] Act/w%2 = Neg (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_function_may_stand_for_an_operator() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21]>
+            g (float[n] x) => (float[n] y) { y = Relu (x) }
+            <domain: "", opset_import: ["": 21]> Relu (v) => (w) { w = Neg (v) }
+            "#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] Relu/w)
+                {
+                    float32[n] Relu/w = Neg (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_function_uses_the_versions_of_its_own() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n, 1] x) => (float[n] y, float[n] z) { y = f.Flat (x) z = f.Same (y) }
+            <domain: "f", opset_import: ["": 11]> Flat (v) => (w) { w = Squeeze <axes = [1]> (v) }
+            <domain: "f"> Same (v) => (w) { w = Abs (v) }
+            "#,
+            expect![[r#"
+                g (float32[n, 1] x) => (float32[n] Flat/w, float32[n] Same/w)
+                {
+                    float32[n] Flat/w = Squeeze <[1]> (x)
+                    float32[n] Same/w = Abs (Flat/w)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn names_inside_are_not_those_outside() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x, float[n] v) => (float[n] y) { y = f.Act (x) }
+            <domain: "f", opset_import: ["": 21]> Act (w) => (x) { y = Neg (w) x = Add (y, v) }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  no node makes the input `v`
+                    at node `Act/x` (Add opset 21)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21, f 1"#]],
+        );
+    }
+
+    #[test]
+    fn a_call_gives_no_more_than_the_function_takes() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y, float[n] z) { y = f.Act (x, x) z = f.Act <k = 1> (x) }
+            <domain: "f", opset_import: ["": 21]> Act (v) => (w) { w = Relu (v) }
+            "#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  the node names 2 inputs, the function has 1
+                    at node `y` (function f.Act)
+                    help: the file is inconsistent; export the model again
+
+                  the function has no attribute `k`
+                    at node `z` (function f.Act)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21, f 1"#]],
+        );
     }
 }

@@ -147,3 +147,163 @@ fn own(graph: &GraphProto) -> BTreeSet<&str> {
         .map(String::as_str);
     inputs.chain(constants).chain(sparse).chain(made).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn nodes_may_stand_in_any_order() {
+        check(
+            "g (float[n] x) => (float[n] y) { y = Neg (b) b = Abs (a) a = Relu (x) }",
+            expect![[r#"
+                g (float32[n] x) => (float32[n] y)
+                {
+                    float32[n] a = Relu (x)
+                    float32[n] b = Abs (a)
+                    float32[n] y = Neg (b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn nodes_may_share_a_name() {
+        check(
+            "g (float[n] x) => (float[n] y) { [n] a = Relu (x) [n] y = Neg (a) }",
+            expect![[r#"
+                g (float32[n] x) => (float32[n] y)
+                {
+                    float32[n] a = Relu (x)
+                    float32[n] y = Neg (a)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_body_takes_from_outside_is_made_before() {
+        check(
+            "
+            g (float[n] x, bool c) => (float[n] y) {
+                y = If (c) <then_branch = t () => (float[n] a) { a = Neg (late) }, else_branch = e () => (float[n] b) { b = Neg (x) }>
+                late = Relu (x)
+            }
+            ",
+            expect![[r#"
+                g (float32[n] x, host bool[] c) => (float32[n] y)
+                {
+                    float32[n] late = Relu (x)
+                    float32[n] y = If (c)
+                        then_branch () => (float32[n] a)
+                        {
+                            float32[n] a = Neg (late)
+                        }
+                        else_branch () => (float32[n] b)
+                        {
+                            float32[n] b = Neg (x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_name_of_a_body_is_not_the_one_outside() {
+        check(
+            "
+            g (float[n] x, bool c) => (float[n] y) {
+                y = If (c) <
+                    then_branch = t () => (float[n] a) { late = Abs (x) a = Neg (late) },
+                    else_branch = e () => (float[n] b) { b = Neg (x) }
+                >
+                late = Relu (y)
+            }
+            ",
+            expect![[r#"
+                g (float32[n] x, host bool[] c) => (float32[n] y)
+                {
+                    float32[n] y = If (c)
+                        then_branch () => (float32[n] a)
+                        {
+                            float32[n] late%2 = Abs (x)
+                            float32[n] a = Neg (late%2)
+                        }
+                        else_branch () => (float32[n] b)
+                        {
+                            float32[n] b = Neg (x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn both_branches_may_use_the_same_names() {
+        check(
+            "
+            g (float[n] x, bool c) => (float[n] y) {
+                y = If (c) <then_branch = t () => (float[n] a) { a = Neg (x) }, else_branch = e () => (float[n] a) { a = Abs (x) }>
+            }
+            ",
+            expect![[r#"
+                g (float32[n] x, host bool[] c) => (float32[n] y)
+                {
+                    float32[n] y = If (c)
+                        then_branch () => (float32[n] a%2)
+                        {
+                            float32[n] a%2 = Neg (x)
+                        }
+                        else_branch () => (float32[n] a%3)
+                        {
+                            float32[n] a%3 = Abs (x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_cycle_is_shown_with_its_values() {
+        check(
+            "g (float[n] x) => (float[n] y) { a = Add (x, c) b = Relu (a) c = Neg (b) y = Abs (c) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the graph has a cycle: `c` needs `b`, `b` needs `a`, `a` needs `c`
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn a_node_may_not_use_its_own_output() {
+        check(
+            "g (float[n] x) => (float[n] y) { y = Add (x, y) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the graph has a cycle: `y` is made from itself
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn two_nodes_may_not_make_one_value() {
+        check(
+            "g (float[n] x) => (float[n] y) { y = Relu (x) y = Neg (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  two nodes make the value `y`
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

@@ -10,6 +10,9 @@ use crate::options::{Options, Size};
 use crate::proto::{DimensionValue, GraphProto, TensorType, TypeProto, TypeValue, ValueInfoProto};
 use crate::types::{Shape, Type};
 
+/// Types nest no deeper than this.
+const DEEPEST: usize = 8;
+
 impl Reader<'_> {
     /// The graph that the model computes, its inputs typed.
     pub(super) fn main(
@@ -21,6 +24,9 @@ impl Reader<'_> {
         let mut block = Block::default();
         self.check(graph, options);
         self.initializers(graph, scope);
+        for ty in graph.input.iter().filter_map(|input| input.r#type.as_ref()) {
+            self.reserve_names(ty, 0);
+        }
         for input in &graph.input {
             // An input with an initializer is a constant that the exporter also listed.
             if scope.value(&input.name).is_some() {
@@ -49,6 +55,30 @@ impl Reader<'_> {
             .collect();
     }
 
+    /// Reserves the names of sizes, before sizes without a name are given others.
+    fn reserve_names(&mut self, ty: &TypeProto, depth: usize) {
+        let inner = match &ty.value {
+            _ if depth > DEEPEST => None,
+            Some(TypeValue::Sequence(held)) => held.elem_type.as_deref(),
+            Some(TypeValue::Optional(held)) => held.elem_type.as_deref(),
+            Some(TypeValue::Map(held)) => held.value_type.as_deref(),
+            Some(TypeValue::Tensor(tensor)) => {
+                for dim in tensor.shape.iter().flat_map(|shape| &shape.dim) {
+                    if let Some(DimensionValue::Name(name)) = &dim.value
+                        && is_name(name)
+                    {
+                        self.names.reserve(&Symbol::from(name.as_str()));
+                    }
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some(inner) = inner {
+            self.reserve_names(inner, depth + 1);
+        }
+    }
+
     fn input_type(&mut self, input: &ValueInfoProto, options: &Options) -> Result<Type, Problem> {
         let name = &input.name;
         let ty = input.r#type.as_ref().ok_or_else(|| {
@@ -73,7 +103,7 @@ impl Reader<'_> {
     ) -> Result<Type, Problem> {
         let unknown = || Problem::new(format!("input `{name}` has a type that is not known"));
         let inner = |ty: &Option<Box<TypeProto>>| ty.clone().ok_or_else(unknown);
-        if depth > 8 {
+        if depth > DEEPEST {
             return Err(unknown());
         }
         match ty.value.as_ref().ok_or_else(unknown)? {
@@ -160,4 +190,166 @@ fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> 
 /// Whether the file means a name; `?` and the empty name mean any size.
 pub(super) fn is_name(name: &str) -> bool {
     !matches!(name.trim(), "" | "?" | "-1" | "None")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn sizes_without_a_name_get_that_of_the_axis() {
+        check(
+            r#"g (float[?, "?", "", -1, 3, "None"] x) => (float[a, b, c, d, e, f] y) { y = Relu (x) }"#,
+            expect![[r#"
+                g (float32[x_0, x_1, x_2, x_3, 3, x_5] x) => (float32[x_0, x_1, x_2, x_3, 3, x_5] y)
+                {
+                    float32[x_0, x_1, x_2, x_3, 3, x_5] y = Relu (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_name_given_in_the_file_is_not_taken_again() {
+        check(
+            "g (float[?] x, float[x_0] z) => (float[a] y, float[b] w) { y = Relu (x) w = Relu (z) }",
+            expect![[r#"
+                g (float32[x_0_2] x, float32[x_0] z) => (float32[x_0_2] y, float32[x_0] w)
+                {
+                    float32[x_0_2] y = Relu (x)
+                    float32[x_0] w = Relu (z)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sizes_of_one_name_are_equal() {
+        check(
+            "g (float[n, 2] a, float[n, 2] b) => (float[n, 2] c) { c = Add (a, b) }",
+            expect![[r#"
+                g (float32[n, 2] a, float32[n, 2] b) => (float32[n, 2] c)
+                {
+                    float32[n, 2] c = Add (a, b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_with_an_initializer_is_a_constant() {
+        check(
+            "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
+            expect![[r#"
+                g (float32[2] x) => (float32[2] y)
+                <
+                    float32[2] w = {1, 2}
+                >
+                {
+                    float32[2] y = Add (x, w)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn outputs_may_be_inputs_and_constants() {
+        check(
+            "g (float[2] x) => (float[2] x, float[2] w) <float[2] w = {1, 2}> { }",
+            expect![[r#"
+                g (float32[2] x) => (float32[2] x, float32[2] w)
+                <
+                    float32[2] w = {1, 2}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_outputs_declare_is_not_believed() {
+        check(
+            "g (float[2] x) => (float[7, 7] y) { y = Relu (x) }",
+            expect![[r#"
+                g (float32[2] x) => (float32[2] y)
+                {
+                    float32[2] y = Relu (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_of_no_rank_asks_for_one() {
+        check(
+            "g (float[] x) => (float[] y) { y = Relu (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  input `x` has no rank in the file
+                    help: give its shape with `#[onnx(inputs(x: [batch, 3]))]`, names for sizes that vary
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn inputs_that_no_rust_type_carries_are_refused() {
+        check(
+            "g (sparse_tensor(float[2]) x, opaque(a.b) z) => (float[2] y) { y = Relu (x) }",
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  input `x` is sparse or opaque, which no Rust type carries
+                    help: make the input a dense tensor
+
+                  input `z` is sparse or opaque, which no Rust type carries
+                    help: make the input a dense tensor
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn inputs_beyond_any_memory_are_refused() {
+        check(
+            "g (float[9223372036854775807, n] x) => (float[n] y) { y = Relu (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  input `x` is float32[9223372036854775807, n], which fits into no memory
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn sequences_optionals_and_maps_are_types() {
+        check(
+            "g (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) => (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) { }",
+            expect![[r#"
+                g (seq(float32[n]) s, optional(seq(int64[2])) o, map(int64, float32[]) m) => (seq(float32[n]) s, optional(seq(int64[2])) o, map(int64, float32[]) m)
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_output_that_nobody_makes_is_named() {
+        check(
+            "g (float[2] x) => (float[2] y) { z = Relu (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  no node makes the output `y`
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
 }

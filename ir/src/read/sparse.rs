@@ -91,3 +91,64 @@ fn spread<T: Clone>(positions: &[usize], values: Vec<T>, count: usize, zero: T) 
     }
     Some(dense)
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::proto::TensorProto;
+
+    /// Values 5 and 7 at these positions or rows, as the compiler knows them.
+    fn check(indices: &[i64], rank: i64, dims: &[i64], expected: Result<&[f64], &str>) {
+        let mut file: Vec<u8> = [5f32, 7.0].iter().flat_map(|n| n.to_le_bytes()).collect();
+        file.extend(indices.iter().flat_map(|n| n.to_le_bytes()));
+        let file = Bytes::from(file);
+        let tensor = |data_type, dims, bytes| TensorProto {
+            data_type,
+            dims,
+            raw_data: Some(bytes),
+            ..TensorProto::default()
+        };
+        let sizes = match rank {
+            1 => vec![indices.len() as i64],
+            rank => vec![indices.len() as i64 / rank, rank],
+        };
+        let sparse = SparseTensorProto {
+            values: Some(tensor(1, vec![2], file.slice(..8))),
+            indices: Some(tensor(7, sizes, file.slice(8..))),
+            dims: dims.to_vec(),
+        };
+        let made = Files::memory(file).sparse(&sparse).map(|made| made.2);
+        match expected {
+            Ok(floats) => assert_eq!(made, Ok(Known::Floats(floats.to_vec()))),
+            Err(part) => assert!(made.unwrap_err().to_string().contains(part)),
+        }
+    }
+
+    #[test]
+    fn positions_are_flat_or_coordinates() {
+        check(&[0, 3], 1, &[2, 2], Ok(&[5.0, 0.0, 0.0, 7.0]));
+        check(&[0, 1, 1, 0], 2, &[2, 2], Ok(&[0.0, 5.0, 7.0, 0.0]));
+    }
+
+    #[test]
+    fn positions_outside_are_refused() {
+        check(&[0, 4], 1, &[2, 2], Err("do not fit together"));
+        check(&[0, -1], 1, &[2, 2], Err("do not fit together"));
+        check(&[0, 2, 1, 0], 2, &[2, 2], Err("do not fit together"));
+        check(&[0], 1, &[2, 2], Err("do not fit together"));
+        check(&[0, 1, 1, 0], 2, &[4], Err("do not fit together"));
+    }
+
+    #[test]
+    fn large_ones_are_refused() {
+        check(
+            &[0, 1],
+            1,
+            &[1 << 40, 1 << 40],
+            Err("more than 65536 elements"),
+        );
+        check(&[0, 1], 1, &[-1], Err("do not fit together"));
+    }
+}
