@@ -8,3 +8,35 @@
 //! let model = Model::new(&onnx_embed::Device::flex());
 //! assert_eq!(model.forward().into_data().try_to_vec::<f32>().unwrap(), [3.0, 8.0]);
 //! ```
+
+#![deny(
+    future_incompatible,
+    let_underscore,
+    missing_debug_implementations,
+    missing_docs,
+    nonstandard_style,
+    rust_2018_idioms,
+    rustdoc::all,
+    unreachable_pub,
+    unsafe_code,
+    unused,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic
+)]
+
+/// A crate that denies all it can has nothing to say about expansions.
+pub mod strict {
+    onnx_embed::onnx_model! {
+        /// Two inputs, two outputs.
+        pub struct Pair = "../models/pair.onnx";
+    }
+
+    onnx_embed::onnx_model! {
+        /// Names that are none in Rust.
+        #[onnx(weights = "file")]
+        pub(crate) struct Names = "../models/names.onnx";
+    }
+
+    onnx_embed::onnx_model!("../models/encodings.onnx");
+}

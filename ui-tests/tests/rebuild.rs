@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const MAIN: &str = r#"
-use onnx_embed::{Device, OnnxModel, Tensor, onnx_model};
+use onnx_embed::burn::module::Module;
+use onnx_embed::{Device, OnnxModel, Tensor, burn, onnx_model};
 
 onnx_model!("../embedded.onnx");
 
@@ -14,10 +15,21 @@ onnx_model! {
     pub struct Stored = "../stored.onnx";
 }
 
+#[derive(Module, Debug)]
+struct Whole {
+    model: Model,
+}
+
+fn signature<M: OnnxModel>(_: &M) -> String {
+    M::SIGNATURE.to_string()
+}
+
 fn main() {
     let device = Device::flex();
     let x = Tensor::<1>::from_floats([-1.0, 2.0], &device);
-    let y = Model::new(&device).forward(x).into_data();
+    let whole = Whole { model: Model::new(&device) }.to_device(&device);
+    let y = whole.model.forward(x).into_data();
+    let _ = signature(&whole.model);
     println!("{:?} {}", y.try_to_vec::<f32>().unwrap(), Stored::SIGNATURE);
 }
 "#;
