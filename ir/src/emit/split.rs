@@ -10,10 +10,10 @@ use super::signature::Port;
 use super::tree::{Group, Item};
 use super::{Context, Layer, Source, rust_type, variable};
 use crate::diagnostics::{Diagnostics, Problem};
-use crate::dim::Symbol;
+use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
-use crate::types::{Place, Type};
+use crate::types::{Known, Place, Type};
 
 /// One part on its way to a struct of its own.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub fn split(
     }
     let (layer, cx) = (&mut *source.layer, &mut *source.cx);
     let mut lines = draft(items, layer, &uses, outputs, cx, diagnostics);
-    return_sizes(&mut lines, inputs, cx);
+    return_sizes(&mut lines, inputs, outputs, cx);
     lines
         .into_iter()
         .map(|line| statement(line, layer, cx))
@@ -212,8 +212,21 @@ fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol
     free
 }
 
-fn return_sizes(lines: &mut [Line], inputs: &[ValueId], cx: &Context<'_>) {
-    for symbol in free(lines, inputs, cx) {
+/// Has parts return the sizes that lines behind them, or the outputs, are made of.
+fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx: &Context<'_>) {
+    let mut wanted = free(lines, inputs, cx);
+    for &id in outputs {
+        let Some(Known::Ints(dims)) = &cx.values[id].known else {
+            continue;
+        };
+        let told = |symbol: &Symbol| {
+            let tells = |id: &ValueId| body::axis_of(*id, symbol, cx).is_some();
+            inputs.iter().any(tells) || lines.iter().any(|line| line.tells(symbol, cx))
+        };
+        let symbols = dims.iter().flat_map(Dim::symbols);
+        wanted.extend(symbols.filter(|symbol| !told(symbol)));
+    }
+    for symbol in wanted {
         lines.iter_mut().any(|line| line.return_size(&symbol, cx));
     }
 }

@@ -1,39 +1,153 @@
 //! Removes nodes that nobody needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+use crate::types::{Known, Type};
 
 /// Removes nodes whose results are all known or unused, and forgets outputs that nobody reads.
+/// What tells a size stays while somebody reckons with the size.
 pub fn remove(graph: &mut Graph) {
-    let mut needed = BTreeSet::new();
-    sweep(&mut graph.body, &graph.values, &mut needed);
+    let mut cx = Context {
+        values: &graph.values,
+        origins: BTreeMap::new(),
+    };
+    cx.note(&graph.body);
+    cx.sweep(&mut graph.body, &mut BTreeSet::new());
 }
 
-fn sweep(block: &mut Block, values: &Values, needed: &mut BTreeSet<ValueId>) {
-    let unknown = |id: &ValueId| values[*id].known.is_none() && values[*id].weight.is_none();
-    needed.extend(block.outputs.iter().copied().filter(unknown));
-    let mut kept = Vec::new();
-    for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
-        for output in &mut node.outputs {
-            *output = output.filter(|id| needed.contains(id));
+struct Context<'g> {
+    values: &'g Values,
+    /// The first value that has a size as one of its own.
+    origins: BTreeMap<Symbol, ValueId>,
+}
+
+impl Context<'_> {
+    fn note(&mut self, block: &Block) {
+        block.inputs.iter().for_each(|&id| self.note_value(id));
+        for node in &block.nodes {
+            node.blocks.iter().for_each(|(_, inner)| self.note(inner));
+            let outputs = node.outputs.iter().flatten();
+            outputs.for_each(|&id| self.note_value(id));
         }
-        if node.outputs.iter().all(Option::is_none) {
-            continue;
-        }
-        match node.operator.flow() {
-            Some(Flow::Branches) => trim_branches(&mut node),
-            Some(Flow::Rounds(rounds)) => trim_rounds(&mut node, rounds, &unknown),
-            None => {}
-        }
-        for (_, inner) in &mut node.blocks {
-            sweep(inner, values, needed);
-        }
-        needed.extend(node.reads().into_iter().filter(unknown));
-        kept.push(node);
     }
-    kept.reverse();
-    block.nodes = kept;
+
+    fn note_value(&mut self, id: ValueId) {
+        if let Some(Type::Tensor(tensor)) = &self.values[id].ty {
+            for symbol in tensor.shape.iter().filter_map(Dim::name) {
+                self.origins.entry(symbol.clone()).or_insert(id);
+            }
+        }
+    }
+
+    /// The value itself, or those that tell the sizes of which it is known to be made.
+    fn needs(&self, id: ValueId) -> Vec<ValueId> {
+        let value = &self.values[id];
+        match &value.known {
+            Some(Known::Ints(dims)) if value.weight.is_none() => self.tellers(dims),
+            Some(_) => Vec::new(),
+            None if value.weight.is_some() => Vec::new(),
+            None => vec![id],
+        }
+    }
+
+    /// What a node reads, and what tells the sizes that it reckons with.
+    fn reads(&self, node: &Node) -> Vec<ValueId> {
+        let mut reads: Vec<ValueId> = node.reads();
+        reads = reads.into_iter().flat_map(|id| self.needs(id)).collect();
+        for &id in node.outputs.iter().flatten() {
+            if let Some(Type::Tensor(tensor)) = &self.values[id].ty {
+                let sums = tensor.shape.iter().filter(|dim| dim.name().is_none());
+                reads.extend(self.tellers(&sums.cloned().collect::<Vec<_>>()));
+            }
+        }
+        reads
+    }
+
+    fn tellers(&self, dims: &[Dim]) -> Vec<ValueId> {
+        let symbols = dims.iter().flat_map(Dim::symbols);
+        let origins = symbols.filter_map(|symbol| self.origins.get(&symbol));
+        origins.copied().collect()
+    }
+
+    fn sweep(&self, block: &mut Block, needed: &mut BTreeSet<ValueId>) {
+        needed.extend(block.outputs.iter().flat_map(|&id| self.needs(id)));
+        let mut kept = Vec::new();
+        for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
+            for output in &mut node.outputs {
+                *output = output.filter(|id| needed.contains(id));
+            }
+            if node.outputs.iter().all(Option::is_none) {
+                continue;
+            }
+            match node.operator.flow() {
+                Some(Flow::Branches) => trim_branches(&mut node),
+                Some(Flow::Rounds(rounds)) => self.trim_rounds(&mut node, rounds),
+                None => {}
+            }
+            for (_, inner) in &mut node.blocks {
+                self.sweep(inner, needed);
+            }
+            needed.extend(self.reads(&node));
+            kept.push(node);
+        }
+        kept.reverse();
+        block.nodes = kept;
+    }
+
+    /// Loops carry no state that nobody reads, and collect nothing of the kind.
+    fn trim_rounds(&self, node: &mut Node, rounds: Rounds) {
+        let state = rounds.state(node);
+        let Some((_, inner)) = node.blocks.first_mut() else {
+            return;
+        };
+        let results = inner.outputs.len().saturating_sub(rounds.told);
+        node.outputs.resize(results, None);
+        // The axes of a scan's outputs are counted with those that nobody reads.
+        let counted = |at: usize| at >= state && rounds.behind > 0;
+        let outputs = node.outputs.iter().enumerate();
+        let live = outputs.map(|(at, output)| output.is_some() || counted(at));
+        let mut live: Vec<bool> = live.collect();
+        loop {
+            let roots = inner.outputs.iter().enumerate().filter(|(at, _)| {
+                at.checked_sub(rounds.told)
+                    .is_none_or(|at| live.get(at).copied().unwrap_or(true))
+            });
+            let roots = roots.flat_map(|(_, &id)| self.needs(id)).collect();
+            let reached = self.reached(inner, roots);
+            let mut changed = false;
+            for (at, live) in live.iter_mut().enumerate().take(state) {
+                let given = inner.inputs.get(rounds.given + at);
+                if !*live && given.is_some_and(|id| reached.contains(id)) {
+                    (*live, changed) = (true, true);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let dead = (0..results).rev();
+        for at in dead.filter(|&at| live.get(at) == Some(&false)) {
+            inner.outputs.remove(rounds.told + at);
+            node.outputs.remove(at);
+            if at < state {
+                inner.inputs.remove(rounds.given + at);
+                node.inputs.remove(rounds.before + at);
+            }
+        }
+    }
+
+    /// Every value that the roots are made from.
+    fn reached(&self, block: &Block, roots: BTreeSet<ValueId>) -> BTreeSet<ValueId> {
+        let mut reached = roots;
+        for node in block.nodes.iter().rev() {
+            if node.outputs.iter().flatten().any(|id| reached.contains(id)) {
+                reached.extend(self.reads(node));
+            }
+        }
+        reached
+    }
 }
 
 /// Branches give no results that nobody reads.
@@ -45,64 +159,6 @@ fn trim_branches(node: &mut Node) {
         inner.outputs = kept.map(|(id, _)| *id).collect();
     }
     node.outputs = outputs.into_iter().filter(Option::is_some).collect();
-}
-
-/// Loops carry no state that nobody reads, and collect nothing of the kind.
-fn trim_rounds(node: &mut Node, rounds: Rounds, unknown: &impl Fn(&ValueId) -> bool) {
-    let state = rounds.state(node);
-    let Some((_, inner)) = node.blocks.first_mut() else {
-        return;
-    };
-    let results = inner.outputs.len().saturating_sub(rounds.told);
-    node.outputs.resize(results, None);
-    // The axes of a scan's outputs are counted with those that nobody reads.
-    let collects = |at: usize, wanted: bool| at >= state && (wanted || rounds.behind > 0);
-    let mut live: Vec<bool> = node
-        .outputs
-        .iter()
-        .enumerate()
-        .map(|(at, output)| output.is_some() || collects(at, false))
-        .collect();
-    loop {
-        let roots = inner.outputs.iter().enumerate().filter(|(at, _)| {
-            at.checked_sub(rounds.told)
-                .is_none_or(|at| live.get(at).copied().unwrap_or(true))
-        });
-        let roots = roots.map(|(_, id)| *id).filter(unknown).collect();
-        let reached = reached(inner, roots);
-        let mut changed = false;
-        for (at, live) in live.iter_mut().enumerate().take(state) {
-            let given = inner.inputs.get(rounds.given + at);
-            if !*live && given.is_some_and(|id| reached.contains(id)) {
-                (*live, changed) = (true, true);
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
-    for at in (0..results)
-        .rev()
-        .filter(|&at| live.get(at) == Some(&false))
-    {
-        inner.outputs.remove(rounds.told + at);
-        node.outputs.remove(at);
-        if at < state {
-            inner.inputs.remove(rounds.given + at);
-            node.inputs.remove(rounds.before + at);
-        }
-    }
-}
-
-/// Every value that the roots are made from.
-fn reached(block: &Block, roots: BTreeSet<ValueId>) -> BTreeSet<ValueId> {
-    let mut reached = roots;
-    for node in block.nodes.iter().rev() {
-        if node.outputs.iter().flatten().any(|id| reached.contains(id)) {
-            reached.extend(node.reads());
-        }
-    }
-    reached
 }
 
 #[cfg(test)]
@@ -156,6 +212,57 @@ mod tests {
                         body (int64[] i, bool[] c, float32[2] a) => (bool[] c, float32[2] p)
                         {
                             float32[2] p = Neg (a)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_tells_a_size_stays() {
+        check(
+            r#"g (float[2] x) => (float[k] y) {
+                z = NonZero (x)
+                s = Shape (z)
+                last = Constant <value_ints = [1]> ()
+                k = Gather (s, last)
+                y = Expand (x, k)
+                unused = NonZero (y)
+            }"#,
+            expect![[r#"
+                g (float32[2] x) => (float32[2] y)
+                <
+                    int64[1] k = {nonzero}
+                >
+                {
+                    int64[1, nonzero] z = NonZero (x)
+                    float32[2] y = Expand (x, k)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_state_of_which_only_the_size_counts_stays() {
+        check(
+            r#"g (float[n] x, int64 m) => (int64[r, 1] y) {
+                z, y = Loop (m, , x) <body = b (int64 i, bool c, float[p] a)
+                    => (bool c2, float[q] b, int64[1] s) {
+                    b = Concat <axis = 0> (a, x)
+                    s = Shape (a)
+                    c2 = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[n] x, host int64[] m) => (int64[rounds, 1] y)
+                <
+                    int64[1] s = {state}
+                >
+                {
+                    _, int64[rounds, 1] y = Loop (m, , x)
+                        body (int64[] i, bool[] c, float32[state] a) => (bool[] c, float32[state + n] b, int64[1] s)
+                        {
+                            float32[state + n] b = Concat <axis: 0> (a, x)
                         }
                 }
             "#]],
