@@ -347,9 +347,9 @@ fn unsupported(domain: &str, name: &str) -> Problem {
     let same = |known: &&str| known.eq_ignore_ascii_case(name);
     match (ops::names(domain).find(same), domain) {
         (Some(known), _) => problem.help(format!("its name is written `{known}`")),
-        (_, "" | "ai.onnx.ml" | "com.microsoft") => {
-            problem.help("export the model without it: with another opset, exporter or setting")
-        }
+        (_, "" | "ai.onnx.ml" | "com.microsoft") => problem.help(
+            "OPERATORS.md lists what is; export the model with another opset, exporter or setting",
+        ),
         _ => problem.help(format!(
             "`{domain}` is a custom domain: rewrite the node with standard operators, \
              or add a function that defines it to the model"

@@ -239,13 +239,22 @@ impl Files {
             )),
         };
         let real = path.canonicalize().map_err(missing)?;
+        // Where the model is a link, as in caches of downloads, its data may lie beside what it
+        // leads to.
+        let model = self.open.borrow().first().map(|held| folder.join(&held.0));
+        let model = model.and_then(|model| model.canonicalize().ok());
         let base = if folder.as_os_str().is_empty() {
             Path::new(".")
         } else {
             folder
         };
-        if !real.starts_with(base.canonicalize().map_err(missing)?) {
-            return Err(outside());
+        let beside = [
+            base.canonicalize().ok(),
+            model.as_deref().and_then(Path::parent).map(Path::to_owned),
+        ];
+        if !beside.iter().flatten().any(|base| real.starts_with(base)) {
+            let message = format!("external data `{location}` is a link out of the model's folder");
+            return Err(Problem::new(message).help("put the file itself in the place of the link"));
         }
         let bytes = map(&real).map_err(missing)?;
         let mut open = self.open.borrow_mut();
@@ -316,6 +325,32 @@ mod tests {
             let problem = files.weight(&external(location)).unwrap_err();
             assert!(problem.to_string().contains("outside"), "{location}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_out_of_the_folder_only_together_with_the_model() {
+        let folder = std::env::temp_dir().join(format!("onnx-embed-links-{}", std::process::id()));
+        let link = |at: &str, to: &str| std::os::unix::fs::symlink(to, folder.join(at)).unwrap();
+        std::fs::create_dir_all(folder.join("snapshot")).unwrap();
+        std::fs::create_dir_all(folder.join("blobs")).unwrap();
+        std::fs::write(folder.join("blobs/1"), [0; 4]).unwrap();
+        std::fs::write(folder.join("secret"), [0; 4]).unwrap();
+        link("snapshot/model.onnx", "../blobs/1");
+        link("snapshot/model.data", "../blobs/1");
+        link("snapshot/secret.data", "../secret");
+        let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
+        let (held, refused) = (
+            files.weight(&external("model.data")),
+            files.weight(&external("secret.data")),
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(held.is_ok());
+        let refused = refused.unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "external data `secret.data` is a link out of the model's folder"
+        );
     }
 
     #[test]
