@@ -179,11 +179,11 @@ impl From<i64> for Dim {
 mod tests {
     use super::*;
 
-    fn n() -> Dim {
+    pub fn n() -> Dim {
         Dim::named("n")
     }
 
-    fn check(dim: Option<Dim>, text: &str) {
+    pub fn check(dim: Option<Dim>, text: &str) {
         assert_eq!(dim.map(|dim| dim.to_string()).as_deref(), Some(text));
     }
 

@@ -188,9 +188,9 @@ impl Infer<'_> {
         }
     }
 
-    /// Sets what is known of an output, when its length is that of its type.
-    pub fn output_known(&mut self, output: usize, known: Known) {
-        let Some(id) = self.node.output(output) else {
+    /// Sets what is known of an output, when anything is and its length is that of its type.
+    pub fn output_known(&mut self, output: usize, known: impl Into<Option<Known>>) {
+        let (Some(id), Some(known)) = (self.node.output(output), known.into()) else {
             return;
         };
         let tensor = self.values[id].ty.as_ref().and_then(Type::as_tensor);

@@ -98,14 +98,7 @@ impl Dim {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn n() -> Dim {
-        Dim::named("n")
-    }
-
-    fn check(dim: Option<Dim>, text: &str) {
-        assert_eq!(dim.map(|dim| dim.to_string()).as_deref(), Some(text));
-    }
+    use crate::dim::tests::{check, n};
 
     #[test]
     fn sizes_are_never_negative() {

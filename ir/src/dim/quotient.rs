@@ -113,14 +113,7 @@ fn divisor(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn n() -> Dim {
-        Dim::named("n")
-    }
-
-    fn check(dim: Option<Dim>, text: &str) {
-        assert_eq!(dim.map(|dim| dim.to_string()).as_deref(), Some(text));
-    }
+    use crate::dim::tests::{check, n};
 
     #[test]
     fn a_product_divides_by_its_factors() {

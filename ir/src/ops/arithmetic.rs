@@ -142,9 +142,7 @@ impl Operator for Pair {
         };
         let known = self.known(cx, &types, &shape);
         cx.output(0, dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

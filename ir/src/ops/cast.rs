@@ -114,9 +114,7 @@ impl Operator for Cast {
         }
         let known = cx.known(0).and_then(|known| known::converted(known, to));
         cx.output(0, to, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -53,9 +53,7 @@ impl Operator for Clip {
         }
         let known = self.known(cx);
         cx.output(0, x.dtype, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

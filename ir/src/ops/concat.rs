@@ -49,9 +49,7 @@ impl Operator for Concat {
         let shape = shape(cx, &shapes, axis)?;
         let known = known(cx, &shapes, axis);
         cx.output(0, first.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

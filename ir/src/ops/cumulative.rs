@@ -56,9 +56,7 @@ impl Operator for Cumulative {
         };
         let known = along.and_then(|along| self.known(cx.known(0)?, &x, along));
         cx.output(0, x.dtype, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -250,9 +250,7 @@ impl Operator for Plain {
         };
         let known = cx.known(0).and_then(|known| fold(self.0, known, x.dtype));
         cx.output(0, dtype, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -56,9 +56,7 @@ impl Operator for Expand {
             (count <= broadcast::LARGEST).then(|| known.pick(&broadcast::positions(&from, &to)))?
         });
         cx.output(0, x.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 
@@ -143,9 +141,7 @@ impl Operator for Tile {
         }
         let known = cx.known(0).and_then(|known| tiled(known, &x.shape, &shape));
         cx.output(0, x.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

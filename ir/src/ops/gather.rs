@@ -76,9 +76,7 @@ impl Operator for Gather {
             _ => None,
         };
         cx.output(0, x.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -57,9 +57,7 @@ impl Operator for Power {
         let shape = broadcast::shape(cx, &[base.shape.clone(), exponent.shape.clone()])?;
         let known = known(cx, &base, &exponent, &shape);
         cx.output(0, base.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -61,9 +61,7 @@ impl Operator for Range {
         };
         let size = cx.dim_or_fresh(size, "range");
         cx.output(0, dtype, vec![size]);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

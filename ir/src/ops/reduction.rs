@@ -84,9 +84,7 @@ impl Operator for Reduction {
             .known(0)
             .and_then(|known| self.fold.known(known, &x, &axes));
         cx.output(0, x.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -63,9 +63,7 @@ impl Operator for Reshape {
         };
         let known = cx.known(0).cloned();
         cx.output(0, x.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -105,9 +105,7 @@ impl Operator for ScatterElements {
             Some(places)
         });
         cx.output(0, x.dtype, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 
@@ -147,9 +145,7 @@ impl Operator for ScatterTuples {
             Some(places)
         });
         cx.output(0, x.dtype, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -61,9 +61,7 @@ impl Operator for Where {
         let shape = broadcast::shape(cx, &shapes)?;
         let known = chosen(cx, &shapes, &shape);
         cx.output(0, a.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 
@@ -250,9 +248,7 @@ impl Operator for Trilu {
             .known(0)
             .and_then(|known| self.triangle(known, rows.fixed()?, columns.fixed()?, k?));
         cx.output(0, x.dtype, x.shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 

@@ -35,9 +35,7 @@ impl Operator for Transpose {
             turned(known, &from, &axes)
         });
         cx.output(0, x.dtype, shape);
-        if let Some(known) = known {
-            cx.output_known(0, known);
-        }
+        cx.output_known(0, known);
         Ok(())
     }
 
