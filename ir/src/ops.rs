@@ -69,14 +69,29 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
     }
 }
 
-/// Declares the family files and the list that `find` searches.
+/// The domains beside `ai.onnx`, which is the empty one.
+pub const ML: &str = "ai.onnx.ml";
+pub const MICROSOFT: &str = "com.microsoft";
+pub const PREVIEW: &str = "ai.onnx.preview";
+pub const TRAINING: &str = "ai.onnx.preview.training";
+
+impl Row {
+    /// The same operator in another domain.
+    pub const fn of(self, domain: &'static str) -> Row {
+        Row { domain, ..self }
+    }
+}
+
+/// Declares the family files, those of some domains in folders of their own, and the list that
+/// `find` searches. A family may hold operators of several domains.
 macro_rules! families {
-    ($($family:ident),* $(,)?) => {
+    ($($family:ident,)*; $($folder:ident { $($inner:ident,)* })*) => {
         $(mod $family;)*
+        $(mod $folder { $(pub mod $inner;)* })*
 
         /// Every operator, family by family.
         pub fn all() -> impl Iterator<Item = &'static Row> {
-            [$($family::ROWS),*].into_iter().flatten()
+            [$($family::ROWS,)* $($($folder::$inner::ROWS,)*)*].into_iter().flatten()
         }
     };
 }
@@ -127,6 +142,9 @@ families! {
     split,
     transpose,
     unique,
+    ;
+    ml {}
+    microsoft {}
 }
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.
