@@ -1,0 +1,113 @@
+//! Conformance cases as Rust modules, for build scripts.
+
+mod unpack;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::options::Options;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use unpack::unpack;
+
+/// The crates that share the cases, so that rustc works on several at a time.
+const PARTS: usize = 4;
+
+/// Every archive, with the script that writes it.
+const ARCHIVES: [&str; 2] = ["upstream.tar.xz", "own.tar.xz"];
+
+/// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and what the
+/// compiler says of the others. `CASES=name|name` leaves out cases whose names hold none of these.
+///
+/// # Panics
+///
+/// If an archive cannot be read, which stops the build.
+pub fn write_part(part: usize) {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let manifest = variable("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let out = variable("OUT_DIR").expect("cargo sets it");
+    let home = manifest.parent().expect("a part has a folder around it");
+    println!("cargo::rerun-if-env-changed=CASES");
+    let wanted = std::env::var("CASES").unwrap_or_default().to_lowercase();
+    let wanted: Vec<&str> = wanted.split('|').collect();
+    let folder = out.join("cases");
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut cases = Vec::new();
+    for archive in ARCHIVES {
+        let path = home.join(archive);
+        println!("cargo::rerun-if-changed={}", path.display());
+        cases.extend(unpack(&path, &folder, &|name| {
+            turn(name) == part - 1 && wanted.iter().any(|part| name.to_lowercase().contains(part))
+        }));
+    }
+    let code = code(&folder, &cases);
+    std::fs::write(out.join("cases.rs"), code).expect("cargo's folder can be written");
+}
+
+/// Which part a case is in, whatever other cases there are.
+fn turn(name: &str) -> usize {
+    let sum = name.bytes().fold(5381usize, |sum, byte| {
+        sum.wrapping_mul(33).wrapping_add(byte.into())
+    });
+    (sum >> 4) % PARTS
+}
+
+/// Two tables, `CASES` and `REFUSED`, and the modules of the first.
+fn code(folder: &Path, cases: &[String]) -> String {
+    let (mut modules, mut compiled, mut refused) = (String::new(), String::new(), String::new());
+    for name in cases {
+        let folder = folder.join(name);
+        let path = folder.join("model.onnx");
+        match compile(&path) {
+            Ok(()) => {
+                writeln!(
+                    modules,
+                    "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}"
+                )
+                .unwrap();
+                writeln!(compiled, "case!({name}, {folder:?}),").unwrap();
+            }
+            Err(problem) => writeln!(refused, "({name:?}, {problem:?}),").unwrap(),
+        }
+    }
+    format!(
+        "{HEAD}\n{modules}\npub const CASES: &[Case] = &[\n{compiled}];\n\npub const REFUSED: &[(&str, &str)] = &[\n{refused}];\n"
+    )
+}
+
+const HEAD: &str = "
+#[allow(unused_imports)]
+use onnx_embed::{Device, Error, OnnxModel, Signature, Values};
+
+/// Name, folder, signature, and one call of the model.
+pub type Case = (&'static str, &'static str, Signature, fn(&Device, Values) -> Result<Values, Error>);
+
+#[allow(unused_macros)]
+macro_rules! case {
+    ($name:ident, $folder:literal) => {
+        (
+            stringify!($name),
+            $folder,
+            <$name::Model as OnnxModel>::SIGNATURE,
+            |device, values| $name::Model::new(device).run(values),
+        )
+    };
+}
+";
+
+/// What the macro would say of the model.
+fn compile(path: &Path) -> Result<(), String> {
+    let item = Item {
+        attributes: TokenStream::new(),
+        visibility: quote!(pub),
+        name: format_ident!("Model"),
+        runtime: quote!(::onnx_embed),
+        file: "model.onnx".to_owned(),
+    };
+    match onnx_embed_ir::compile(path, &item, &Options::default()) {
+        Ok(_) => Ok(()),
+        Err(diagnostics) => Err(diagnostics.report("model.onnx")),
+    }
+}

@@ -1,0 +1,123 @@
+"""One operator as a test case: a model of one node, inputs, and what a reference makes of them."""
+
+import re
+import zlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, defs, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from pack import Case
+
+onnxruntime.set_default_logger_severity(4)
+
+
+def numbers(name):
+    """A generator that gives the same numbers each time; a name for each use."""
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", what="", by=None,
+         constant=(), dims=None, given=None, rtol=1e-3, atol=1e-7):
+    """A case called `own_<op>_v<version>_<what>`.
+
+    `inputs` are arrays by name, lists for sequences, and None for an input left out; those named in
+    `constant` become initializers. `outputs` are names, "" for an output left out. `dims` gives the
+    declared sizes of an input, names for those that vary. `given` declares the type of an input
+    that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
+    else of the reference evaluator, else `by(*inputs)`.
+    """
+    attributes = {key: value for key, value in (attributes or {}).items() if value is not None}
+    names = [name if value is not None or name in (given or {}) else "" for name, value in inputs.items()]
+    while names and not names[-1]:
+        names.pop()
+    one = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
+    return model(f"own_{op}_v{version}{'_' if what else ''}{what}", [one], version, inputs,
+                 outputs=[name for name in outputs if name], domain=domain, by=by,
+                 constant=constant, dims=dims, given=given, rtol=rtol, atol=atol)
+
+
+def model(name, nodes, version, inputs, *, outputs, domain="", by=None, constant=(), dims=None,
+          given=None, opset=None, rtol=1e-3, atol=1e-7):
+    """A case of several nodes; `version` is that of `domain`, `opset` that of `ai.onnx` beside it."""
+    given, dims = given or {}, dims or {}
+    inputs = {key: np.asarray(value) if isinstance(value, np.generic) else value
+              for key, value in inputs.items()}
+    fed = {key: value for key, value in inputs.items()
+           if key not in constant and (value is not None or key in given)}
+    held = [tensor(inputs[key], key) for key in constant]
+    infos = [given.get(key) or info(key, value, dims.get(key)) for key, value in fed.items()]
+    imports = [helper.make_opsetid(domain, version)]
+    if domain:
+        imports.append(helper.make_opsetid("", opset or 21))
+    def build(results):
+        graph = helper.make_graph(nodes, "own", infos, results, held)
+        return helper.make_model(graph, ir_version=10, opset_imports=imports, producer_name="own.py")
+    open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs])
+    expected = evaluate(name, open_ended, fed, inputs, by, outputs)
+    results = [info(output, value) for output, value in zip(outputs, expected)]
+    clean = re.sub(r"\W", "_", name)
+    return Case(clean, build(results),
+                [message(value, key) for key, value in fed.items()],
+                [message(value, key) for value, key in zip(expected, outputs)], rtol, atol)
+
+
+def evaluate(name, graph, fed, inputs, by, outputs):
+    if by is not None:
+        values = by(*[value for value in inputs.values()])
+        return list(values) if isinstance(values, (tuple, list)) and len(outputs) > 1 else [values]
+    try:
+        session = onnxruntime.InferenceSession(graph.SerializeToString())
+        return session.run(None, fed)
+    except Exception as error:
+        problem = error
+    if any(value.domain not in ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
+           for value in graph.graph.node):
+        raise RuntimeError(f"{name}: {problem}")
+    try:
+        return ReferenceEvaluator(graph).run(None, fed)
+    except Exception as error:
+        raise RuntimeError(f"{name}: neither ONNX Runtime ({problem}) nor the reference evaluator "
+                           f"({type(error).__name__}: {error}) runs it") from error
+
+
+def kind(value, sizes=None):
+    if isinstance(value, list):
+        return helper.make_sequence_type_proto(kind(value[0]))
+    if isinstance(value, dict):
+        key, held = next(iter(value.items()))
+        key = TensorProto.STRING if isinstance(key, str) else TensorProto.INT64
+        return helper.make_map_type_proto(key, kind(np.asarray(held)))
+    value = np.asarray(value)
+    dtype = tensor(value, "").data_type
+    return helper.make_tensor_type_proto(dtype, sizes if sizes is not None else value.shape)
+
+
+def info(name, value, sizes=None):
+    return helper.make_value_info(name, kind(value, sizes))
+
+
+def tensor(value, name):
+    if isinstance(value, TensorProto):
+        value.name = name
+        return value
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
+def message(value, name):
+    if isinstance(value, list):
+        return numpy_helper.from_list([np.asarray(item) if not isinstance(item, dict) else item
+                                       for item in value], name)
+    if isinstance(value, dict):
+        return numpy_helper.from_dict(value, name)
+    if value is None:
+        return numpy_helper.from_optional(None, name)
+    return tensor(value, name)
+
+
+def versions(op, domain=""):
+    """Every version that changed the operator."""
+    every = defs.get_all_schemas_with_history()
+    return sorted(s.since_version for s in every if s.name == op and s.domain == domain and not s.deprecated)

@@ -1,0 +1,3 @@
+//! Conformance cases, one module each.
+
+include!(concat!(env!("OUT_DIR"), "/cases.rs"));

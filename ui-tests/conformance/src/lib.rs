@@ -1,0 +1,1 @@
+//! The ONNX node test cases, and our own, through the real macro.

@@ -1,0 +1,118 @@
+//! One case: its files, one call, and the comparison.
+
+use std::path::{Path, PathBuf};
+
+use onnx_embed::{Device, Error, Kind, Port, Signature, Values};
+use onnx_embed_conformance_part1 as part1;
+use onnx_embed_conformance_part2 as part2;
+use onnx_embed_conformance_part3 as part3;
+use onnx_embed_conformance_part4 as part4;
+
+use crate::bounds;
+use crate::compare::{Tolerance, agree};
+use crate::coverage::{Used, used};
+use crate::message;
+
+/// A case of one of the parts.
+pub enum Case {
+    Compiled {
+        name: &'static str,
+        folder: &'static Path,
+        signature: Signature,
+        run: fn(&Device, Values) -> Result<Values, Error>,
+    },
+    Refused {
+        name: &'static str,
+        problem: &'static str,
+    },
+}
+
+/// What came of a case.
+pub struct Outcome {
+    pub name: String,
+    /// Whether it is one of ours and not of the `onnx` package.
+    pub own: bool,
+    /// Operators and versions in the model.
+    pub operators: Vec<Used>,
+    pub result: Result<(), String>,
+}
+
+/// Every case that was built.
+pub fn all() -> Vec<Case> {
+    macro_rules! cases {
+        ($($part:ident)*) => {{
+            let mut all = Vec::new();
+            $(
+                for &(name, folder, signature, run) in $part::CASES {
+                    all.push(Case::Compiled { name, folder: Path::new(folder), signature, run });
+                }
+                for &(name, problem) in $part::REFUSED {
+                    all.push(Case::Refused { name, problem });
+                }
+            )*
+            all
+        }};
+    }
+    cases!(part1 part2 part3 part4)
+}
+
+impl Case {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Case::Compiled { name, .. } | Case::Refused { name, .. } => name,
+        }
+    }
+
+    pub fn own(&self) -> bool {
+        self.name().starts_with("own_")
+    }
+
+    /// The operators of the model that a case of ours stands for.
+    pub fn operators(&self) -> Vec<Used> {
+        match self {
+            Case::Compiled { folder, .. } if self.own() => used(&folder.join("model.onnx")),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Calls the model and compares; what is wrong otherwise.
+    pub fn run(&self) -> Result<(), String> {
+        match *self {
+            Case::Refused { problem, .. } => Err(problem.to_owned()),
+            Case::Compiled {
+                name,
+                folder,
+                signature,
+                run,
+            } => {
+                let inputs = read(folder, "input", signature.inputs)?;
+                let found = run(&Device::flex(), inputs.clone());
+                let found = found.map_err(|error| format!("refuses its inputs: {error}"))?;
+                let expected = read(folder, "output", signature.outputs)?;
+                if let Some(law) = bounds::law(name) {
+                    return law(&inputs, &found, &expected);
+                }
+                let tolerance = Tolerance::of(folder);
+                for port in signature.outputs {
+                    agree(&found[port.name], &expected[port.name], tolerance)
+                        .map_err(|problem| format!("output `{}`: {problem}", port.name))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The recorded values of the ports.
+fn read(folder: &Path, what: &str, ports: &[Port]) -> Result<Values, String> {
+    let mut values = Values::new();
+    for (at, port) in ports.iter().enumerate() {
+        let path: PathBuf = folder.join(format!("{what}_{at}.pb"));
+        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let kind: &Kind = &port.kind;
+        let value = message::value(&bytes, kind)
+            .map_err(|problem| format!("{what} `{}`: {problem}", port.name))?;
+        values.insert(port.name, value);
+    }
+    Ok(values)
+}

@@ -1,0 +1,133 @@
+//! Whether two values are the same within the case's tolerance.
+
+use std::path::Path;
+
+use half::{bf16, f16};
+use onnx_embed::{DType, TensorData, Value};
+
+/// How far a float may be off: `absolute + relative * |expected|`.
+#[derive(Clone, Copy)]
+pub struct Tolerance {
+    relative: f64,
+    absolute: f64,
+}
+
+impl Tolerance {
+    /// What the case in a folder asks for, else what upstream does.
+    pub fn of(folder: &Path) -> Self {
+        let held = std::fs::read_to_string(folder.join("tolerance.txt"));
+        let text = held.unwrap_or("1e-3 1e-7".to_owned());
+        let mut numbers = text
+            .split_whitespace()
+            .map(|number| number.parse().unwrap());
+        let mut next = || numbers.next().expect("a tolerance is two numbers");
+        Tolerance {
+            relative: next(),
+            absolute: next(),
+        }
+    }
+}
+
+/// What differs: kind, dtype, shape, or elements. Integers, booleans and strings must be equal.
+pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<(), String> {
+    match (found, expected) {
+        (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
+        (Value::Strings(found), Value::Strings(expected)) => match found == expected {
+            true => Ok(()),
+            false => Err(format!("{found:?}, not {expected:?}")),
+        },
+        (Value::Sequence(found), Value::Sequence(expected)) => {
+            if found.len() != expected.len() {
+                return Err(format!("{} items, not {}", found.len(), expected.len()));
+            }
+            let pairs = found.iter().zip(expected).enumerate();
+            pairs.into_iter().try_for_each(|(at, (found, expected))| {
+                agree(found, expected, tolerance).map_err(|problem| format!("item {at}: {problem}"))
+            })
+        }
+        (Value::Optional(None), Value::Optional(None)) => Ok(()),
+        (Value::Optional(Some(found)), Value::Optional(Some(expected))) => {
+            agree(found, expected, tolerance)
+        }
+        (Value::Map(found), Value::Map(expected)) => {
+            if !found.keys().eq(expected.keys()) {
+                return Err(format!("{found:?}, not {expected:?}"));
+            }
+            let mut pairs = found.iter().zip(expected.values());
+            pairs.try_for_each(|((key, found), expected)| {
+                agree(found, expected, tolerance).map_err(|problem| format!("{key:?}: {problem}"))
+            })
+        }
+        _ => Err(format!("{found:?}, not {expected:?}")),
+    }
+}
+
+fn tensors(found: &TensorData, expected: &TensorData, tolerance: Tolerance) -> Result<(), String> {
+    if found.dtype() != expected.dtype() || found.shape() != expected.shape() {
+        return Err(format!(
+            "{:?} {:?}, not {:?} {:?}",
+            found.dtype(),
+            found.shape(),
+            expected.dtype(),
+            expected.shape()
+        ));
+    }
+    let (Some(left), Some(right)) = (floats(found), floats(expected)) else {
+        let mut places = found.as_bytes().iter().zip(expected.as_bytes());
+        return match places.position(|(found, expected)| found != expected) {
+            None => Ok(()),
+            Some(_) => Err(format!("{found}, not {expected}")),
+        };
+    };
+    let wrong: Vec<usize> = (0..left.len())
+        .filter(|&at| !close(left[at], right[at], tolerance))
+        .collect();
+    match wrong.first() {
+        None => Ok(()),
+        Some(&at) => Err(format!(
+            "{} of {} differ, first at {at}: {:?}, not {:?}",
+            wrong.len(),
+            left.len(),
+            left[at],
+            right[at]
+        )),
+    }
+}
+
+fn close(found: f64, expected: f64, tolerance: Tolerance) -> bool {
+    if found.is_nan() || expected.is_nan() {
+        return found.is_nan() && expected.is_nan();
+    }
+    let allowed = tolerance.absolute + tolerance.relative * expected.abs();
+    found == expected || (expected.is_finite() && (found - expected).abs() <= allowed)
+}
+
+/// The elements of a float tensor.
+fn floats(data: &TensorData) -> Option<Vec<f64>> {
+    let bytes = data.as_bytes();
+    Some(match data.dtype() {
+        DType::F64 => {
+            let chunks = bytes.as_chunks::<8>().0.iter();
+            chunks.map(|&bytes| f64::from_le_bytes(bytes)).collect()
+        }
+        DType::F32 => {
+            let chunks = bytes.as_chunks::<4>().0.iter();
+            chunks
+                .map(|&bytes| f32::from_le_bytes(bytes).into())
+                .collect()
+        }
+        DType::F16 => {
+            let chunks = bytes.as_chunks::<2>().0.iter();
+            chunks
+                .map(|&bytes| f16::from_le_bytes(bytes).into())
+                .collect()
+        }
+        DType::BF16 => {
+            let chunks = bytes.as_chunks::<2>().0.iter();
+            chunks
+                .map(|&bytes| bf16::from_le_bytes(bytes).into())
+                .collect()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,40 @@
+//! Cases that are known not to pass, each with the reason.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reasons by the cases' names.
+#[derive(Debug)]
+pub struct Expectations {
+    reasons: BTreeMap<String, String>,
+}
+
+impl Expectations {
+    /// Reads `name = "reason"` lines, a subset of TOML.
+    pub fn open() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("expectations.toml");
+        let text = std::fs::read_to_string(path).expect("expectations.toml is there");
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let reasons = lines.map(|line| {
+            let parts = line.split_once(" = ");
+            let reason = parts.and_then(|(name, reason)| {
+                let reason = reason.strip_prefix('"')?.strip_suffix('"')?;
+                (reason.len() > 20).then(|| (name.to_owned(), reason.to_owned()))
+            });
+            reason.unwrap_or_else(|| panic!("`{line}` is not `case = \"reason\"`"))
+        });
+        Expectations {
+            reasons: reasons.collect(),
+        }
+    }
+
+    /// Why the case is known not to pass.
+    pub fn reason(&self, case: &str) -> Option<&str> {
+        self.reasons.get(case).map(String::as_str)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.reasons.keys().map(String::as_str)
+    }
+}

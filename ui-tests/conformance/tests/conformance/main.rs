@@ -1,0 +1,80 @@
+//! Runs every case and compares with what the reference made of it.
+//!
+//! `CASES='name|name' cargo test -p onnx-embed-conformance` builds and runs only those.
+
+mod bounds;
+mod case;
+mod compare;
+mod coverage;
+mod expectations;
+mod message;
+mod workers;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use case::Outcome;
+use expectations::Expectations;
+
+fn main() -> ExitCode {
+    // What the libtest harness would be asked for; there is one test here.
+    if std::env::args().any(|argument| argument == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    let start = Instant::now();
+    let expectations = Expectations::open();
+    let outcomes = workers::run(case::all());
+    let mut wrong = 0;
+    for outcome in &outcomes {
+        let name = &outcome.name;
+        match (&outcome.result, expectations.reason(name)) {
+            (Err(problem), None) => {
+                wrong += 1;
+                println!("{name}: {problem}");
+            }
+            (Ok(()), Some(reason)) => {
+                wrong += 1;
+                println!("{name}: passes, but is listed as failing: {reason}");
+            }
+            (Ok(()), None) | (Err(_), Some(_)) => {}
+        }
+    }
+    let whole = std::env::var_os("CASES").is_none();
+    if whole {
+        for name in expectations.names() {
+            if !outcomes.iter().any(|outcome| outcome.name == name) {
+                wrong += 1;
+                println!("{name}: is listed, but there is no such case");
+            }
+        }
+    }
+    let missing = coverage::missing(&outcomes);
+    if whole {
+        for operator in &missing.operators {
+            wrong += 1;
+            println!("{operator}: no case of our own");
+        }
+    }
+    let count = |own: bool| {
+        let mut all = outcomes.iter().filter(|outcome| outcome.own == own);
+        let passed = all.clone().filter(|outcome| outcome.result.is_ok()).count();
+        (passed, all.by_ref().count())
+    };
+    let seconds = start.elapsed().as_secs_f32();
+    let ((passed, all), (upstream, of)) = (count(true), count(false));
+    let (covered, versions) = (missing.versions - missing.operators.len(), missing.versions);
+    println!(
+        "own fixtures: {passed} of {all} pass; {covered} of {versions} operator versions have one"
+    );
+    println!("conformance: {upstream} of {of} pass");
+    println!("{seconds:.1} s, {} threads", workers::count());
+    let failed = wrong.min(outcomes.len().max(1));
+    println!(
+        "{} passed, {wrong} failed",
+        outcomes.len().saturating_sub(failed)
+    );
+    match wrong {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}

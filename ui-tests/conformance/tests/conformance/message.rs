@@ -1,0 +1,127 @@
+//! Recorded values, as the files of ONNX test data hold them.
+
+mod small;
+
+use std::collections::BTreeMap;
+
+use onnx_embed::{Array, ElementType, Key, Kind, TensorData, Value};
+use prost::Message;
+
+#[derive(Clone, PartialEq, Message)]
+struct Tensor {
+    #[prost(int64, repeated, tag = "1")]
+    dims: Vec<i64>,
+    #[prost(int32, tag = "2")]
+    data_type: i32,
+    #[prost(bytes = "vec", repeated, tag = "6")]
+    string_data: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", tag = "9")]
+    raw_data: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Sequence {
+    #[prost(message, repeated, tag = "3")]
+    tensors: Vec<Tensor>,
+    #[prost(message, repeated, tag = "5")]
+    sequences: Vec<Sequence>,
+    #[prost(message, repeated, tag = "6")]
+    maps: Vec<Map>,
+    #[prost(message, repeated, tag = "7")]
+    optionals: Vec<Optional>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Map {
+    #[prost(int64, repeated, tag = "3")]
+    keys: Vec<i64>,
+    #[prost(string, repeated, tag = "4")]
+    string_keys: Vec<String>,
+    #[prost(message, optional, tag = "5")]
+    values: Option<Sequence>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Optional {
+    #[prost(message, optional, tag = "3")]
+    tensor: Option<Tensor>,
+    #[prost(message, optional, tag = "5")]
+    sequence: Option<Sequence>,
+}
+
+/// The value in a file, which must be of the kind.
+pub fn value(bytes: &[u8], kind: &Kind) -> Result<Value, String> {
+    let broken = |error: prost::DecodeError| error.to_string();
+    match kind {
+        Kind::Tensor { dtype, .. } => tensor(Tensor::decode(bytes).map_err(broken)?, *dtype),
+        Kind::Sequence(item) => sequence(Sequence::decode(bytes).map_err(broken)?, item),
+        Kind::Optional(item) => optional(Optional::decode(bytes).map_err(broken)?, item),
+        Kind::Map { key, value } => map(Map::decode(bytes).map_err(broken)?, *key, value),
+    }
+}
+
+fn sequence(held: Sequence, item: &Kind) -> Result<Value, String> {
+    let values: Result<Vec<Value>, String> = match item {
+        Kind::Tensor { dtype, .. } => {
+            let items = held.tensors.into_iter();
+            items.map(|held| tensor(held, *dtype)).collect()
+        }
+        Kind::Sequence(item) => {
+            let items = held.sequences.into_iter();
+            items.map(|held| sequence(held, item)).collect()
+        }
+        Kind::Optional(item) => {
+            let items = held.optionals.into_iter();
+            items.map(|held| optional(held, item)).collect()
+        }
+        Kind::Map { key, value } => {
+            let items = held.maps.into_iter();
+            items.map(|held| map(held, *key, value)).collect()
+        }
+    };
+    Ok(Value::Sequence(values?))
+}
+
+fn optional(held: Optional, item: &Kind) -> Result<Value, String> {
+    let value = match (held.tensor, held.sequence, item) {
+        (Some(held), _, Kind::Tensor { dtype, .. }) => Some(tensor(held, *dtype)?),
+        (_, Some(held), Kind::Sequence(item)) => Some(sequence(held, item)?),
+        (None, None, _) => None,
+        _ => return Err(format!("the file does not hold an optional {item}")),
+    };
+    Ok(Value::Optional(value.map(Box::new)))
+}
+
+fn map(held: Map, key: ElementType, value: &Kind) -> Result<Value, String> {
+    let keys: Vec<Key> = match key {
+        ElementType::String => held.string_keys.into_iter().map(Key::Text).collect(),
+        _ => held.keys.into_iter().map(Key::Int).collect(),
+    };
+    let Value::Sequence(values) = sequence(held.values.unwrap_or_default(), value)? else {
+        return Err("a map has values".to_owned());
+    };
+    Ok(Value::Map(
+        keys.into_iter().zip(values).collect::<BTreeMap<_, _>>(),
+    ))
+}
+
+fn tensor(held: Tensor, dtype: ElementType) -> Result<Value, String> {
+    let recorded = small::element_type(held.data_type);
+    if recorded != Some(dtype) {
+        let recorded = recorded.map_or("no known type".to_owned(), |recorded| recorded.to_string());
+        return Err(format!("recorded as {recorded}, the model says {dtype}"));
+    }
+    let shape: Vec<usize> = held.dims.iter().map(|&size| size as usize).collect();
+    let count = shape.iter().product();
+    if dtype == ElementType::String {
+        let texts = held.string_data.into_iter();
+        let texts: Vec<String> = texts
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .collect();
+        return Ok(Value::Strings(Array::new(shape, texts)));
+    }
+    let carrier = dtype.carrier().ok_or("complex numbers")?;
+    let bytes = small::carried(dtype, &held.raw_data, count);
+    let bytes = onnx_embed::burn::tensor::Bytes::from_bytes_vec(bytes);
+    Ok(Value::Tensor(TensorData::from_bytes(bytes, shape, carrier)))
+}
