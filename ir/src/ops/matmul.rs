@@ -60,10 +60,14 @@ impl Operator for MatMul {
             let layer = cx.layer(&hint, quote!(layers::Linear), load);
             return Ok(quote!(#layer.forward(#x)));
         }
-        if a.rank() < 2 || b.rank() < 2 {
+        let integers = a.dtype.kind() == Kind::Int;
+        if integers || a.rank() < 2 || b.rank() < 2 {
             let (left, right) = (cx.tensor(0)?, cx.tensor(1)?);
             let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
-            return Ok(quote!(ops::matmul::matmul::<_, _, #rank, _>(#left, #right)));
+            return Ok(match integers {
+                true => quote!(ops::matmul::matmul_int::<_, _, #rank>(#left, #right)),
+                false => quote!(ops::matmul::matmul::<_, _, #rank>(#left, #right)),
+            });
         }
         let rank = a.rank().max(b.rank());
         let (left, right) = (cx.tensor_of_rank(0, rank)?, cx.tensor_of_rank(1, rank)?);
@@ -98,7 +102,10 @@ impl Operator for Gemm {
         let [left, right] = self.transposed;
         let number = |value: f32| float_literal(f64::from(value), DType::F32);
         let (alpha, beta) = (number(self.alpha), number(self.beta));
-        Ok(quote!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)))
+        Ok(match cx.tensor_type(0)?.dtype.kind() {
+            Kind::Int => quote!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
+            _ => quote!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
+        })
     }
 }
 
