@@ -47,6 +47,93 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     reshape(x, shape)
 }
 
+/// Squeeze with axes that the run tells, `D - D2` different ones.
+///
+/// # Panics
+/// If an axis is outside, its size is not 1, or there are more or fewer.
+pub fn squeeze_axes<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axes: &[i64],
+) -> Tensor<D2, K> {
+    let sizes = squeezed(&x.dims(), axes);
+    reshape(x, of_rank(sizes))
+}
+
+/// Unsqueeze with axes that the run tells; a scalar has no axes and is carried with one.
+///
+/// # Panics
+/// If an axis is outside or given twice, or there are more or fewer than `D2` needs.
+pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axes: &[i64],
+) -> Tensor<D2, K> {
+    let dims = x.dims();
+    let sizes = unsqueezed(&dims[D.saturating_sub(D2 - axes.len().min(D2))..], axes);
+    reshape(x, of_rank(sizes))
+}
+
+/// The sizes without those at `axes`, which are 1.
+///
+/// # Panics
+/// If an axis is outside, or its size is not 1.
+pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
+    let dropped: Vec<usize> = axes.iter().map(|&at| axis(at, sizes.len())).collect();
+    for &at in &dropped {
+        assert_eq!(
+            sizes[at], 1,
+            "Squeeze drops axes of size 1: axis {at} of {sizes:?}"
+        );
+    }
+    let kept = sizes.iter().enumerate();
+    let kept = kept.filter(|(at, _)| !dropped.contains(at));
+    kept.map(|(_, &size)| size).collect()
+}
+
+/// The sizes with ones that are at `axes` of the result.
+///
+/// # Panics
+/// If an axis is outside or given twice.
+pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
+    let rank = sizes.len() + axes.len();
+    let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();
+    new.sort_unstable();
+    new.dedup();
+    assert_eq!(
+        new.len(),
+        axes.len(),
+        "Unsqueeze adds an axis twice: {axes:?}"
+    );
+    let mut sizes = sizes.iter().copied();
+    (0..rank)
+        .map(|at| match new.contains(&at) {
+            true => 1,
+            false => sizes
+                .next()
+                .expect("as many are left as there are other axes"),
+        })
+        .collect()
+}
+
+fn axis(axis: i64, rank: usize) -> usize {
+    let at = if axis < 0 { axis + rank as i64 } else { axis };
+    assert!(
+        (0..rank as i64).contains(&at),
+        "axis {axis} is outside of a tensor of rank {rank}"
+    );
+    at as usize
+}
+
+/// The sizes of a Burn tensor, which for a scalar are those of one element.
+fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
+    if sizes.is_empty() {
+        sizes.push(1);
+    }
+    let found = sizes.len();
+    sizes
+        .try_into()
+        .unwrap_or_else(|_| panic!("a result of rank {D} has {found} sizes"))
+}
+
 /// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
 ///
 /// # Panics
@@ -93,6 +180,20 @@ mod tests {
         let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
         let expected = TensorData::new(Vec::<i64>::new(), [3, 0]);
         same(reshape_to::<_, 2, _>(none, &[3, 0], true), expected);
+    }
+
+    #[test]
+    fn axes_may_be_told_by_the_run() {
+        let x = || int::<3>([[[1i8], [2]]]);
+        same(squeeze_axes::<_, 1, _>(x(), &[0, -1]), [1i8, 2]);
+        same(unsqueeze_axes::<_, 4, _>(x(), &[-1]), [[[[1i8]], [[2]]]]);
+        let scalar = || int::<1>([3i8]);
+        same(squeeze_axes::<_, 1, _>(scalar(), &[0]), [3i8]);
+        same(unsqueeze_axes::<_, 1, _>(scalar(), &[0]), [3i8]);
+        same(unsqueeze_axes::<_, 2, _>(scalar(), &[1]), [[3i8]]);
+        assert_eq!(unsqueezed(&[4, 0], &[2, 0]), [1, 4, 1, 0]);
+        assert_eq!(unsqueezed(&[], &[1, 0]), [1, 1]);
+        assert_eq!(squeezed(&[1, 0, 1], &[-3, 2]), [0]);
     }
 
     #[test]

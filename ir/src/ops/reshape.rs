@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 
 use super::axes::axis;
 use super::{Operator, Row, row};
@@ -72,6 +72,21 @@ impl Operator for Reshape {
         let open = shape.iter().any(|dim| dim.fixed().is_none());
         let asked = self.at_run_time() && open && cx.has(1) && !cx.is_known(1);
         let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
+        let axes = match self {
+            Reshape::Squeeze(None) if cx.has(1) && !cx.is_known(1) => Some("squeeze"),
+            Reshape::Unsqueeze(None) if !cx.is_known(1) => Some("unsqueeze"),
+            _ => None,
+        };
+        if let Some(name) = axes {
+            let at = cx.host_ints(1)?;
+            if cx.on_host() {
+                let (x, name) = (cx.host(0)?, format_ident!("{name}"));
+                return Ok(quote!(host::#name(#x, #at)));
+            }
+            let (x, name) = (cx.tensor(0)?, format_ident!("{name}_axes"));
+            let rank = Literal::usize_unsuffixed(shape.len().max(1));
+            return Ok(quote!(ops::shape::#name::<_, #rank, _>(#x, #at)));
+        }
         if cx.on_host() {
             let x = cx.host(0)?;
             if asked {
@@ -193,10 +208,17 @@ fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem
 
 fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<Shape, Problem> {
     let rank = x.rank();
-    let given = match axes {
-        Some(axes) => Some(axes.to_vec()),
-        None if cx.has(1) => Some(known_axes(cx)?),
-        None => None,
+    let given = match (axes, cx.has(1)) {
+        (Some(axes), _) => Some(axes.to_vec()),
+        (None, true) => match cx.numbers(1) {
+            Some(axes) => Some(axes),
+            None => {
+                let left = rank.checked_sub(told_axes(cx)?);
+                let left = left.ok_or_else(|| Problem::new("there are more axes than x has"))?;
+                return Ok((0..left).map(|at| cx.fresh(&format!("squeeze_{at}"))).collect());
+            }
+        },
+        (None, false) => None,
     };
     let axes: Vec<usize> = match given {
         Some(axes) => axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?,
@@ -215,9 +237,13 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
 }
 
 fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<Shape, Problem> {
-    let axes = match axes {
-        Some(axes) => axes.to_vec(),
-        None => known_axes(cx)?,
+    let axes = match (axes, cx.numbers(1)) {
+        (Some(axes), _) => axes.to_vec(),
+        (None, Some(axes)) => axes,
+        (None, None) => {
+            let rank = x.rank().saturating_add(told_axes(cx)?);
+            return Ok((0..rank).map(|at| cx.fresh(&format!("unsqueeze_{at}"))).collect());
+        }
     };
     let rank = x.rank().saturating_add(axes.len());
     let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?;
@@ -232,9 +258,10 @@ fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result
     Ok(shape)
 }
 
-fn known_axes(cx: &Infer<'_>) -> Result<Vec<i64>, Problem> {
-    cx.numbers(1).ok_or_else(|| {
-        Problem::new("the axes are not known while compiling, so the result has no rank")
+/// How many axes the run tells.
+fn told_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
+    cx.tensor(1)?.count().ok_or_else(|| {
+        Problem::new("the number of axes is not known while compiling, so the result has no rank")
             .help("export the model with constant axes")
     })
 }

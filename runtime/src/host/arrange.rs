@@ -1,6 +1,8 @@
 //! Moving elements about.
 
 use super::{broadcast, place, shape, stretched};
+use onnx_embed_kernels::shape::{squeezed, unsqueezed};
+
 use crate::Array;
 
 /// The arrays one after the other along `axis`.
@@ -48,22 +50,13 @@ pub fn reshape<T: Clone>(array: &Array<T>, sizes: &[i64], allow_zero: bool) -> A
 }
 
 /// The array without `axes`, whose sizes are 1.
-pub fn squeeze<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
-    let sizes = array.shape().iter().enumerate();
-    let kept = sizes
-        .filter(|(axis, _)| !axes.contains(axis))
-        .map(|(_, size)| *size);
-    Array::new(kept.collect::<Vec<_>>(), array.data().to_vec())
+pub fn squeeze<T: Clone>(array: &Array<T>, axes: &[i64]) -> Array<T> {
+    Array::new(squeezed(array.shape(), axes), array.data().to_vec())
 }
 
 /// The array with a new axis of size 1 at each of `axes` of the result.
-pub fn unsqueeze<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
-    let mut sizes = array.shape().iter();
-    let shape = (0..array.rank() + axes.len()).map(|axis| match axes.contains(&axis) {
-        true => 1,
-        false => sizes.next().copied().unwrap_or(1),
-    });
-    Array::new(shape.collect::<Vec<_>>(), array.data().to_vec())
+pub fn unsqueeze<T: Clone>(array: &Array<T>, axes: &[i64]) -> Array<T> {
+    Array::new(unsqueezed(array.shape(), axes), array.data().to_vec())
 }
 
 /// The array whose axis `i` is axis `axes[i]` of this one.

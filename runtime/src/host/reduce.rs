@@ -98,7 +98,10 @@ fn reduce<T: Number>(
     });
     match keep {
         true => reduced,
-        false => super::squeeze(&reduced, axes),
+        false => {
+            let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+            super::squeeze(&reduced, &axes)
+        }
     }
 }
 
