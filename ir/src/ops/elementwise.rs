@@ -270,7 +270,10 @@ impl Operator for Plain {
             }
             Activation(name) => {
                 let name = format_ident!("{name}");
-                quote!(activation::#name(#x))
+                match is_half(cx.tensor_type(0)?.dtype) {
+                    true => quote!(ops::activation::in_single(#x, activation::#name)),
+                    false => quote!(activation::#name(#x)),
+                }
             }
             Kernel(family, name) => {
                 let (family, name) = (format_ident!("{family}"), format_ident!("{name}"));
@@ -299,8 +302,13 @@ impl Operator for Shaped {
         let parameters = self.parameters.iter();
         let parameters =
             parameters.map(|&value| crate::emit::float_literal(f64::from(value), DType::F32));
-        Ok(match BURN.contains(&self.function) {
-            true => quote!(activation::#function(#x, #(#parameters),*)),
+        let burn = BURN.contains(&self.function);
+        Ok(match burn && is_half(cx.tensor_type(0)?.dtype) {
+            true => {
+                let function = quote!(|x| activation::#function(x, #(#parameters),*));
+                quote!(ops::activation::in_single(#x, #function))
+            }
+            false if burn => quote!(activation::#function(#x, #(#parameters),*)),
             false => quote!(ops::activation::#function(#x, #(#parameters),*)),
         })
     }
@@ -324,6 +332,11 @@ impl Operator for Infinite {
             false => quote!(ops::arith::is_inf(#x, #negative, #positive)),
         })
     }
+}
+
+/// Whether Burn's activations, which round after each step, lose digits of the result.
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::Bf16)
 }
 
 fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {
