@@ -98,6 +98,7 @@ macro_rules! families {
 
 mod axes;
 mod broadcast;
+mod fused;
 mod window;
 
 families! {
@@ -144,7 +145,11 @@ families! {
     unique,
     ;
     ml {}
-    microsoft {}
+    microsoft {
+        embed,
+        gelu,
+        skip,
+    }
 }
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.

@@ -2,7 +2,7 @@
 
 use burn::tensor::{
     FloatDType, Int, Tensor,
-    activation::{relu, sigmoid},
+    activation::{gelu, relu, sigmoid},
 };
 
 use crate::{
@@ -85,6 +85,16 @@ pub fn shrink<const D: usize>(x: Tensor<D>, lambda: f64, bias: f64) -> Tensor<D>
 /// Swish, `x * sigmoid(alpha * x)`.
 pub fn swish<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     in_single(x, |x| x.clone().mul(sigmoid(x.mul_scalar(alpha))))
+}
+
+/// BiasGelu: Gelu of `x + bias`.
+pub fn bias_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    in_single(x, |x| gelu(x.add(widened(bias).unsqueeze())))
+}
+
+/// FastGelu: [`gelu_tanh`] of `x + bias`.
+pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    in_single(x, |x| gelu_tanh(x.add(widened(bias).unsqueeze())))
 }
 
 /// Computes halves in single precision, so that they are rounded once.

@@ -8,14 +8,18 @@ mod batch;
 mod group;
 mod layer;
 mod lrn;
+mod skip;
 mod vector;
 
 pub use batch::{
     BatchNormTrained, batch_norm, batch_norm_factors, batch_norm_train, scale_channels,
 };
 pub use group::{group_norm, instance_norm};
-pub use layer::{LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm};
+pub use layer::{
+    LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm, rms_norm_with_statistics,
+};
 pub use lrn::lrn;
+pub use skip::{skip_layer_norm, skip_rms_norm};
 pub use vector::{lp_normalize, mean_variance_normalize};
 
 /// Each row minus its mean, divided by its standard deviation.

@@ -5,46 +5,127 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::fused::Fused;
 use super::window::{Resolved, Window};
-use super::{Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::types::TensorType;
+use crate::types::{Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("Conv", &[1, 11, 22], conv)];
+pub const ROWS: &[Row] = &[
+    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?))),
+    row("FusedConv", &[1], |a| {
+        Ok(Rc::new(Conv {
+            activation: Fused::of_conv(a)?,
+            ..conv(a)?
+        }))
+    })
+    .of(MICROSOFT),
+    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?)))).of(MICROSOFT),
+    row("NhwcFusedConv", &[1], |a| {
+        Ok(Rc::new(ChannelsLast(Conv {
+            activation: Fused::of_conv(a)?,
+            ..conv(a)?
+        })))
+    })
+    .of(MICROSOFT),
+];
 
+/// A convolution, to which input 3 may be added before the activation.
 #[derive(Debug)]
 struct Conv {
     window: Window,
     groups: i64,
+    activation: Option<Fused>,
 }
 
-fn conv(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Conv {
+/// A convolution of `[N, H, W, C]`.
+#[derive(Debug)]
+struct ChannelsLast(Conv);
+
+fn conv(a: &Attributes<'_>) -> Result<Conv, Problem> {
+    Ok(Conv {
         window: Window::read(a)?,
         groups: a.int_or("group", 1)?,
-    }))
+        activation: None,
+    })
 }
 
 impl Operator for Conv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
-        let window = self.resolve(&x, &weight)?;
-        let channels = weight.shape.first().cloned().unwrap_or_default();
-        let positions = window.positions(x.shape.get(2..).unwrap_or_default());
-        let mut shape = vec![x.shape.first().cloned().unwrap_or_default(), channels];
-        match positions {
-            Some(positions) => shape.extend(positions),
-            None => shape.extend((2..x.rank()).map(|_| cx.fresh("conv"))),
+        let shape = self.shape(cx, &x, &weight)?;
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let mut result = self.convolved(cx)?;
+        if cx.has(3) {
+            let more = cx.tensor(3)?;
+            result = quote!(#result.add(#more));
+        }
+        let dtype = cx.tensor_type(0)?.dtype;
+        Ok(Fused::after(self.activation.as_ref(), result, dtype))
+    }
+}
+
+impl Operator for ChannelsLast {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, weight) = (channels_second(cx.tensor(0)?), cx.tensor(1)?);
+        let weight = match self.0.keeps_channels_last(&x, &weight) {
+            true => channels_second(weight),
+            false => weight,
+        };
+        let mut shape = self.0.shape(cx, &x, &weight)?;
+        if let Some(inner) = shape.get_mut(1..) {
+            inner.rotate_left(1);
         }
         cx.output(0, x.dtype, shape);
         Ok(())
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, weight) = (channels_second(cx.tensor_type(0)?.clone()), cx.tensor_type(1)?.clone());
+        let turned = self.0.keeps_channels_last(&x, &weight);
+        let weight = if turned { channels_second(weight) } else { weight };
+        let window = self.0.resolve(&x, &weight)?;
+        let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
+        let window = window.emit(cx, &spatial);
+        let groups = Literal::i64_unsuffixed(self.0.groups);
+        let function = quote::format_ident!("conv{}d", spatial.len());
+        let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
+        let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
+        let weight = match turned {
+            true => quote!(#weight.movedim(#last, 1)),
+            false => weight,
+        };
+        let input = quote!(#input.movedim(#last, 1));
+        let mut result = quote! {
+            ops::conv::#function(#input, #weight, #bias, #window, #groups).movedim(1, #last)
+        };
+        if cx.has(3) {
+            let more = cx.tensor(3)?;
+            result = quote!(#result.add(#more));
+        }
+        Ok(Fused::after(self.0.activation.as_ref(), result, x.dtype))
+    }
+}
+
+/// The last axis moved behind the first.
+fn channels_second(x: TensorType) -> TensorType {
+    let mut shape = x.shape;
+    if let Some(inner) = shape.get_mut(1..) {
+        inner.rotate_right(1);
+    }
+    TensorType { shape, ..x }
+}
+
+impl Conv {
+    fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
@@ -72,9 +153,30 @@ impl Operator for Conv {
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
         Ok(quote!(ops::conv::#function(#input, #weight, #bias, #window, #groups)))
     }
-}
 
-impl Conv {
+    /// Whether the weight is `[M, kH, kW, C]`, as files have it, and not the `[M, C, kH, kW]` of the
+    /// operator's description; the channels of `x`, `[N, C, H, W]`, tell.
+    fn keeps_channels_last(&self, x: &TensorType, weight: &TensorType) -> bool {
+        let channels = x.shape.get(1).and_then(Dim::number);
+        let fits = |channels_of: Option<&Dim>| {
+            let held = channels_of.and_then(Dim::number);
+            held.and_then(|held| held.checked_mul(self.groups)) == channels
+        };
+        channels.is_none() || fits(weight.shape.last()) || !fits(weight.shape.get(1))
+    }
+
+    fn shape(&self, cx: &mut Infer<'_>, x: &TensorType, weight: &TensorType) -> Result<Shape, Problem> {
+        let window = self.resolve(x, weight)?;
+        let channels = weight.shape.first().cloned().unwrap_or_default();
+        let positions = window.positions(x.shape.get(2..).unwrap_or_default());
+        let mut shape = vec![x.shape.first().cloned().unwrap_or_default(), channels];
+        match positions {
+            Some(positions) => shape.extend(positions),
+            None => shape.extend((2..x.rank()).map(|_| cx.fresh("conv"))),
+        }
+        Ok(shape)
+    }
+
     fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
         if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
             return Err(Problem::new(format!(

@@ -1,35 +1,30 @@
-//! Determinants.
+//! Determinants and inverses.
 
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("Det", &[11, 22], |_| Ok(Rc::new(Determinant)))];
+pub const ROWS: &[Row] = &[
+    row("Det", &[11, 22], |_| Ok(Rc::new(Determinant))),
+    row("Inverse", &[1], |_| Ok(Rc::new(Inverse))).of(MICROSOFT),
+];
 
 #[derive(Debug)]
 struct Determinant;
 
+#[derive(Debug)]
+struct Inverse;
+
 impl Operator for Determinant {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let x = cx.tensor(0)?;
-        let square = match x.shape.as_slice() {
-            [.., rows, columns] => {
-                let sizes = rows.number().zip(columns.number());
-                sizes.is_none_or(|(rows, columns)| rows == columns)
-            }
-            _ => false,
-        };
-        if !square || !x.dtype.is_float() {
-            return Err(Problem::new(format!(
-                "the input is {x}, not square matrices of floats"
-            )));
-        }
+        let x = matrices(cx)?;
         let outer = x.rank().saturating_sub(2);
         cx.output(0, x.dtype, x.shape.into_iter().take(outer).collect());
         Ok(())
@@ -39,5 +34,36 @@ impl Operator for Determinant {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let x = cx.tensor(0)?;
         Ok(quote!(ops::determinant::det::<_, #rank>(#x)))
+    }
+}
+
+impl Operator for Inverse {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = matrices(cx)?;
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        Ok(quote!(ops::inverse::inverse(#x)))
+    }
+}
+
+/// Input 0, when it is square matrices.
+fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
+    let x = cx.tensor(0)?;
+    let square = match x.shape.as_slice() {
+        [.., rows, columns] => {
+            let sizes = rows.number().zip(columns.number());
+            sizes.is_none_or(|(rows, columns)| rows == columns)
+        }
+        _ => false,
+    };
+    match square && x.dtype.is_float() {
+        true => Ok(x),
+        false => Err(Problem::new(format!(
+            "the input is {x}, not square matrices of floats"
+        ))),
     }
 }

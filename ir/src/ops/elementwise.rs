@@ -5,11 +5,11 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
-use crate::emit::Emit;
+use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::types::Known;
 
@@ -33,6 +33,8 @@ macro_rules! plain {
             row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])),
             row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])),
             row("Gelu", &[20], gelu),
+            row("Gelu", &[1], |attributes| read(attributes, &GELU)).of(MICROSOFT),
+            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).of(MICROSOFT),
             row("IsInf", &[10, 20], infinite),
         ];
     };
@@ -298,19 +300,29 @@ impl Operator for Shaped {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.function));
-        let parameters = self.parameters.iter();
-        let parameters =
-            parameters.map(|&value| crate::emit::float_literal(f64::from(value), DType::F32));
-        let burn = BURN.contains(&self.function);
-        Ok(match burn && is_half(cx.tensor_type(0)?.dtype) {
-            true => {
-                let function = quote!(|x| activation::#function(x, #(#parameters),*));
-                quote!(ops::activation::in_single(#x, #function))
-            }
-            false if burn => quote!(activation::#function(#x, #(#parameters),*)),
-            false => quote!(ops::activation::#function(#x, #(#parameters),*)),
-        })
+        let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
+        Ok(shaped_call(self.function, &x, dtype, &self.parameters))
+    }
+}
+
+/// An activation of `x` with float parameters.
+pub fn shaped_call(
+    function: &str,
+    x: &TokenStream,
+    dtype: DType,
+    parameters: &[f32],
+) -> TokenStream {
+    let name = format_ident!("{function}");
+    let parameters = parameters.iter();
+    let parameters = parameters.map(|&value| float_literal(f64::from(value), DType::F32));
+    let burn = BURN.contains(&function);
+    match burn && is_half(dtype) {
+        true => {
+            let function = quote!(|x| activation::#name(x, #(#parameters),*));
+            quote!(ops::activation::in_single(#x, #function))
+        }
+        false if burn => quote!(activation::#name(#x, #(#parameters),*)),
+        false => quote!(ops::activation::#name(#x, #(#parameters),*)),
     }
 }
 

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Operator, Row, broadcast, row};
+use super::fused::Fused;
+use super::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -15,12 +16,28 @@ use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul))),
+    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default()))),
+    row("FusedMatMul", &[1], matmul).of(MICROSOFT),
+    row("TransposeMatMul", &[1], matmul).of(MICROSOFT),
     row("Gemm", &[1, 6, 7, 9, 11, 13], gemm),
+    row("FusedGemm", &[1], gemm).of(MICROSOFT),
 ];
 
-#[derive(Debug)]
-struct MatMul;
+/// `alpha * a * b`, the axes of either exchanged first.
+#[derive(Debug, Default)]
+struct MatMul {
+    turned: [Turn; 2],
+    alpha: Option<f32>,
+}
+
+/// How the axes of an operand are exchanged; those of a vector never are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    /// The first axis goes behind those of the batch, and becomes the rows.
+    batch: bool,
+    /// Rows become columns.
+    matrix: bool,
+}
 
 /// `alpha * a * b + beta * c`, either matrix transposed first.
 #[derive(Debug)]
@@ -28,6 +45,20 @@ struct Gemm {
     alpha: f32,
     beta: f32,
     transposed: [bool; 2],
+    activation: Option<Fused>,
+}
+
+fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let turn = |batch: &str, matrix: &str| -> Result<Turn, Problem> {
+        Ok(Turn {
+            batch: a.flag(batch, false)?,
+            matrix: a.flag(matrix, false)?,
+        })
+    };
+    Ok(Rc::new(MatMul {
+        turned: [turn("transBatchA", "transA")?, turn("transBatchB", "transB")?],
+        alpha: a.float("alpha")?.filter(|&alpha| alpha != 1.0),
+    }))
 }
 
 fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -38,40 +69,113 @@ fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         alpha: a.float_or("alpha", 1.0)?,
         beta: a.float_or("beta", 1.0)?,
         transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
+        activation: Fused::of_gemm(a)?,
     }))
 }
 
 impl Operator for MatMul {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+        let [left, right] = self.turned;
+        let (a, b) = (left.of(cx.tensor(0)?), right.of(cx.tensor(1)?));
         let shape = product(cx, &a, &b)?;
         cx.output(0, a.dtype, shape);
         Ok(())
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let product = self.product(cx)?;
+        Ok(match self.alpha {
+            Some(alpha) => {
+                let alpha = float_literal(f64::from(alpha), DType::F32);
+                quote!(#product.mul_scalar(#alpha))
+            }
+            None => product,
+        })
+    }
+}
+
+impl MatMul {
+    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let [left, right] = self.turned;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
-        if let (Some(weight), 2, 2.., Kind::Float) =
-            (cx.weight(1), b.rank(), a.rank(), b.dtype.kind())
+        if let (Some(weight), 2, 2.., Kind::Float, false) =
+            (cx.weight(1), b.rank(), a.rank(), b.dtype.kind(), right.batch)
         {
             let hint = cx.layer_hint(1);
-            let x = cx.tensor(0)?;
-            let load = quote!(layers::Linear::load(weights, #weight, None));
+            let x = left.written(cx.tensor(0)?, a.rank());
+            let load = match right.matrix {
+                true => quote!(layers::Linear::load_transposed(weights, #weight, None)),
+                false => quote!(layers::Linear::load(weights, #weight, None)),
+            };
             let layer = cx.layer(&hint, quote!(layers::Linear), load);
             return Ok(quote!(#layer.forward(#x)));
         }
         let integers = a.dtype.kind() == Kind::Int;
         if integers || a.rank() < 2 || b.rank() < 2 {
-            let (left, right) = (cx.tensor(0)?, cx.tensor(1)?);
+            let a = left.written(cx.tensor(0)?, a.rank());
+            let b = right.written(cx.tensor(1)?, b.rank());
             let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
             return Ok(match integers {
-                true => quote!(ops::matmul::matmul_int::<_, _, #rank>(#left, #right)),
-                false => quote!(ops::matmul::matmul::<_, _, #rank>(#left, #right)),
+                true => quote!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b)),
+                false => quote!(ops::matmul::matmul::<_, _, #rank>(#a, #b)),
             });
         }
         let rank = a.rank().max(b.rank());
-        let (left, right) = (cx.tensor_of_rank(0, rank)?, cx.tensor_of_rank(1, rank)?);
-        Ok(quote!(#left.matmul(#right)))
+        let (a, b) = (left.operand(cx, 0, rank)?, right.operand(cx, 1, rank)?);
+        Ok(quote!(#a.matmul(#b)))
+    }
+}
+
+impl Turn {
+    /// Which axis stands at each place, or `None` when each keeps its own.
+    fn axes(self, rank: usize) -> Option<Vec<usize>> {
+        let (true, Some(rows), Some(last)) =
+            (self.batch || self.matrix, rank.checked_sub(2), rank.checked_sub(1))
+        else {
+            return None;
+        };
+        let mut axes: Vec<usize> = (0..rank).collect();
+        if let (true, Some(outer)) = (self.batch, axes.get_mut(..last)) {
+            outer.rotate_left(1);
+        }
+        if self.matrix {
+            axes.swap(rows, last);
+        }
+        Some(axes)
+    }
+
+    /// The input with leading axes of size 1 up to `rank`.
+    fn operand(self, cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(input)?.rank();
+        if self.axes(held).is_none() {
+            return cx.tensor_of_rank(input, rank);
+        }
+        let x = self.written(cx.tensor(input)?, held);
+        let to = Literal::usize_unsuffixed(rank);
+        Ok(match held == rank {
+            true => x,
+            false => quote!(#x.unsqueeze::<#to>()),
+        })
+    }
+
+    fn of(self, x: TensorType) -> TensorType {
+        match self.axes(x.rank()) {
+            Some(axes) => TensorType {
+                shape: axes.iter().filter_map(|&at| x.shape.get(at).cloned()).collect(),
+                ..x
+            },
+            None => x,
+        }
+    }
+
+    fn written(self, x: TokenStream, rank: usize) -> TokenStream {
+        match self.axes(rank) {
+            Some(axes) => {
+                let axes = axes.into_iter().map(Literal::usize_unsuffixed);
+                quote!(#x.permute([#(#axes),*]))
+            }
+            None => x,
+        }
     }
 }
 
@@ -88,6 +192,14 @@ impl Operator for Gemm {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let product = self.product(cx)?;
+        let dtype = cx.tensor_type(0)?.dtype;
+        Ok(Fused::after(self.activation.as_ref(), product, dtype))
+    }
+}
+
+impl Gemm {
+    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         if let Some(layer) = self.linear(cx)? {
             return Ok(layer);
         }
@@ -107,9 +219,7 @@ impl Operator for Gemm {
             _ => quote!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
         })
     }
-}
 
-impl Gemm {
     /// A fully connected layer, when the matrix is a weight and the bias one of rank 1.
     fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<TokenStream>, Problem> {
         let float = cx.tensor_type(1)?.dtype.kind() == Kind::Float;

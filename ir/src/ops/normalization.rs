@@ -18,6 +18,7 @@ pub const ROWS: &[Row] = &[
     row("BatchNormalization", &[1, 6, 7, 9, 14, 15], batch::read),
     row("LayerNormalization", &[17], rows::layer),
     row("RMSNormalization", &[23], rows::root_mean_square),
+    row("SimplifiedLayerNormalization", &[1], rows::root_mean_square),
     row("InstanceNormalization", &[1, 6, 22], channels::instance),
     row("GroupNormalization", &[18, 21], channels::group),
     row("LRN", &[1, 13], channels::neighbours),

@@ -6,7 +6,8 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::axes::axis;
-use super::{Operator, Row, broadcast, row};
+use super::{MICROSOFT, Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -21,13 +22,16 @@ pub const ROWS: &[Row] = &[
         }))
     }),
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
-    row("Trilu", &[14], |a| {
-        Ok(Rc::new(Trilu {
-            upper: a.flag("upper", true)?,
-        }))
-    }),
+    row("Trilu", &[14], trilu),
+    row("Trilu", &[1], trilu).of(MICROSOFT),
     row("Where", &[9, 16], |_| Ok(Rc::new(Where))),
 ];
+
+fn trilu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Trilu {
+        upper: a.flag("upper", true)?,
+    }))
+}
 
 /// Slices along an axis, or elements, whose condition holds.
 #[derive(Debug)]

@@ -6,18 +6,21 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::axes::axis;
-use super::{Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 
-pub const ROWS: &[Row] = &[row("Unique", &[11, 28], |a| {
-    Ok(Rc::new(Unique {
-        axis: a.int("axis")?,
-        sorted: a.flag("sorted", true)?,
-    }))
-})];
+pub const ROWS: &[Row] = &[
+    row("Unique", &[11, 28], |a| {
+        Ok(Rc::new(Unique {
+            axis: a.int("axis")?,
+            sorted: a.flag("sorted", true)?,
+        }))
+    }),
+    row("Unique", &[1], |_| Ok(Rc::new(Distinct))).of(MICROSOFT),
+];
 
 /// Slices along an axis, or elements, that differ; their first places, the one at each place, and
 /// their counts.
@@ -26,6 +29,11 @@ struct Unique {
     axis: Option<i64>,
     sorted: bool,
 }
+
+/// Elements of a vector that differ, in the order of their first places; the one at each place, and
+/// their counts.
+#[derive(Debug)]
+struct Distinct;
 
 impl Operator for Unique {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
@@ -68,6 +76,35 @@ impl Operator for Unique {
             3 => quote!({ let (values, first, inverse, _) = #unique; (values, first, inverse) }),
             _ => unique,
         })
+    }
+}
+
+impl Operator for Distinct {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor_of_rank(0, 1)?;
+        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+            return Err(Problem::new(format!("the input is {x}")));
+        }
+        let size = cx.fresh("unique");
+        cx.output(0, x.dtype, vec![size.clone()]);
+        cx.output(1, DType::I64, x.shape);
+        cx.output(2, DType::I64, vec![size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        let (values, places, counts) = (quote!(values), quote!(places), quote!(counts));
+        let wanted = match cx.outputs() {
+            1 => return Ok(quote!(ops::unique::unique_flat(#x, false).0)),
+            2 => quote!((#values, #places)),
+            _ => quote!((#values, #places, #counts)),
+        };
+        let counts = if cx.outputs() > 2 { counts } else { quote!(_) };
+        Ok(quote!({
+            let (#values, _, #places, #counts) = ops::unique::unique_flat(#x, false);
+            #wanted
+        }))
     }
 }
 

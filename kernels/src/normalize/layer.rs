@@ -62,19 +62,33 @@ pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     }
 }
 
-/// Divides by the root of the mean square over the axes from `axis` on, then applies `scale`, which broadcasts to `x`.
+/// Divides by the root of the mean square over the axes from `axis` on, then applies `scale`, which broadcasts to `x` and whose dtype the result has.
 pub fn rms_norm<const D: usize, const S: usize>(
     x: Tensor<D>,
     scale: Tensor<S>,
     axis: usize,
     epsilon: f32,
 ) -> Tensor<D> {
-    let (dtype, dims) = (x.dtype(), x.dims());
+    rms_norm_with_statistics(x, scale, axis, epsilon).0
+}
+
+/// [`rms_norm`], and the reciprocal root of the mean square: f32, and 1 wide along the normalized axes.
+pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    scale: Tensor<S>,
+    axis: usize,
+    epsilon: f32,
+) -> (Tensor<D>, Tensor<D>) {
+    let (dtype, dims) = (scale.dtype(), x.dims());
     let rows = rows(x, axis);
     let wide = rows.dtype();
-    let mean_square = rows.clone().square().mean_dim(1);
-    let normalized = rows / mean_square.add_scalar(epsilon).sqrt();
-    scaled(normalized.reshape(dims), widened(scale).cast(wide), None).cast(dtype)
+    let root = rows.clone().square().mean_dim(1).add_scalar(epsilon).sqrt();
+    let normalized = (rows / root.clone()).reshape(dims);
+    let statistics: [usize; D] = core::array::from_fn(|dim| if dim < axis { dims[dim] } else { 1 });
+    (
+        scaled(normalized, widened(scale).cast(wide), None).cast(dtype),
+        root.recip().reshape(statistics).cast(DType::F32),
+    )
 }
 
 fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {

@@ -95,7 +95,11 @@ impl Operator for Layer {
         }
         let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
         statistics.resize(x.rank(), Dim::from(1));
-        cx.output(0, x.dtype, x.shape);
+        let result = match self.root_mean_square {
+            true => cx.tensor(1)?.dtype,
+            false => x.dtype,
+        };
+        cx.output(0, result, x.shape);
         cx.output(1, DType::F32, statistics.clone());
         cx.output(2, DType::F32, statistics);
         Ok(())
@@ -137,7 +141,11 @@ impl Operator for Layer {
                 let rank = rank.max(bias_rank);
                 let (x, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?);
                 if self.root_mean_square {
-                    return Ok(quote!(ops::normalize::rms_norm(#x, #scale, #at, #epsilon)));
+                    let function = match statistics {
+                        true => quote!(rms_norm_with_statistics),
+                        false => quote!(rms_norm),
+                    };
+                    return Ok(quote!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
                 }
                 let bias = match cx.has(2) {
                     true => {

@@ -1,0 +1,48 @@
+//! Gelu of a sum with a bias.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::diagnostics::Problem;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+
+pub const ROWS: &[Row] = &[
+    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu")))).of(MICROSOFT),
+    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu")))).of(MICROSOFT),
+];
+
+/// The function of the kernels.
+#[derive(Debug)]
+struct Gelu(&'static str);
+
+impl Operator for Gelu {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if !x.dtype.is_float() {
+            return Err(Problem::new(format!("the input is {x}, not floats")));
+        }
+        if cx.has(1) || self.0 == "bias_gelu" {
+            let bias = cx.tensor_of_rank(1, 1)?;
+            let sizes = bias.shape.last().zip(x.shape.last());
+            let sizes = sizes.map(|(bias, size)| (bias.number(), size.number()));
+            if sizes.is_none_or(|(bias, size)| bias.zip(size).is_some_and(|(a, b)| a != b)) {
+                return Err(Problem::new(format!("the bias is {bias}, but the input is {x}")));
+            }
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        if !cx.has(1) {
+            return Ok(quote!(ops::activation::gelu_tanh(#x)));
+        }
+        let (bias, function) = (cx.tensor(1)?, format_ident!("{}", self.0));
+        Ok(quote!(ops::activation::#function(#x, #bias)))
+    }
+}
