@@ -20,14 +20,15 @@ def numbers(name):
 
 
 def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", what="", by=None,
-         constant=(), dims=None, given=None, rtol=1e-3, atol=1e-7):
+         like=None, constant=(), dims=None, given=None, rtol=1e-3, atol=1e-7):
     """A case called `own_<op>_v<version>_<what>`.
 
     `inputs` are arrays by name, lists for sequences, and None for an input left out; those named in
     `constant` become initializers. `outputs` are names, "" for an output left out. `dims` gives the
     declared sizes of an input, names for those that vary. `given` declares the type of an input
     that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
-    else of the reference evaluator, else `by(*inputs)`.
+    else of the reference evaluator; `by(*inputs)` computes them where neither is right, and `like` is a
+    version that both run and that means the same for this node.
     """
     attributes = {key: value for key, value in (attributes or {}).items() if value is not None}
     names = [name if value is not None or name in (given or {}) else "" for name, value in inputs.items()]
@@ -35,11 +36,11 @@ def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", wha
         names.pop()
     one = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
     return model(f"own_{op}_v{version}{'_' if what else ''}{what}", [one], version, inputs,
-                 outputs=[name for name in outputs if name], domain=domain, by=by,
+                 outputs=[name for name in outputs if name], domain=domain, by=by, like=like,
                  constant=constant, dims=dims, given=given, rtol=rtol, atol=atol)
 
 
-def model(name, nodes, version, inputs, *, outputs, domain="", by=None, constant=(), dims=None,
+def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=None, constant=(), dims=None,
           given=None, opset=None, rtol=1e-3, atol=1e-7):
     """A case of several nodes; `version` is that of `domain`, `opset` that of `ai.onnx` beside it."""
     given, dims = given or {}, dims or {}
@@ -49,17 +50,18 @@ def model(name, nodes, version, inputs, *, outputs, domain="", by=None, constant
            if key not in constant and (value is not None or key in given)}
     held = [tensor(inputs[key], key) for key in constant]
     infos = [given.get(key) or info(key, value, dims.get(key)) for key, value in fed.items()]
-    imports = [helper.make_opsetid(domain, version)]
-    if domain:
-        imports.append(helper.make_opsetid("", opset or 21))
-    def build(results):
+    def build(results, version):
+        imports = [helper.make_opsetid(domain, version)]
+        if domain:
+            imports.append(helper.make_opsetid("", opset or 21))
         graph = helper.make_graph(nodes, "own", infos, results, held)
         return helper.make_model(graph, ir_version=10, opset_imports=imports, producer_name="own.py")
-    open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs])
+    open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs],
+                       like or version)
     expected = evaluate(name, open_ended, fed, inputs, by, outputs)
     results = [info(output, value) for output, value in zip(outputs, expected)]
     clean = re.sub(r"\W", "_", name)
-    return Case(clean, build(results),
+    return Case(clean, build(results, version),
                 [message(value, key) for key, value in fed.items()],
                 [message(value, key) for value, key in zip(expected, outputs)], rtol, atol)
 

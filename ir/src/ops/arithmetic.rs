@@ -129,7 +129,7 @@ impl Operator for Pair {
                 first.dtype
             )));
         }
-        if let (Some(second), Some(trailing)) = (types.get_mut(1), self.trailing(&first)) {
+        if let (Some(second), Some(trailing)) = (types.get_mut(1), broadcast::trailing(self.axis(), &first)) {
             let missing = trailing.saturating_sub(second.rank());
             second.shape.extend(vec![Dim::from(1); missing]);
         }
@@ -165,13 +165,16 @@ impl Operator for Pair {
             (Kind::Int, Some(device)) => device,
             _ => self.table.device,
         };
-        let mut result = self.operand(cx, 0, rank)?;
+        let mut result = cx.tensor_of_rank(0, rank)?;
         for at in 1..cx.inputs() {
             if let Some(shorter) = self.with_scalar(cx, at, device, &result)? {
                 result = shorter;
                 continue;
             }
-            let other = self.operand(cx, at, rank)?;
+            let other = match at {
+                1 => broadcast::second(cx, self.axis(), rank)?,
+                _ => cx.tensor_of_rank(at, rank)?,
+            };
             result = match device {
                 Symbol(symbol) => {
                     let symbol: TokenStream = symbol.parse().unwrap_or_default();
@@ -203,36 +206,8 @@ impl Operator for Pair {
 }
 
 impl Pair {
-    /// The rank that the second operand has with trailing axes of size 1, by the rule of old versions.
-    fn trailing(&self, first: &TensorType) -> Option<usize> {
-        let axis = self.axis.filter(|_| self.old)?;
-        let rank = i64::try_from(first.rank()).ok()?;
-        let axis = if axis < 0 { axis + rank } else { axis };
-        usize::try_from(rank - axis).ok()
-    }
-
-    fn operand(
-        &self,
-        cx: &mut Emit<'_, '_>,
-        at: usize,
-        rank: usize,
-    ) -> Result<TokenStream, Problem> {
-        let held = cx.tensor_type(at)?.clone();
-        let trailing = match at {
-            1 => self.trailing(cx.tensor_type(0)?),
-            _ => None,
-        };
-        match trailing.filter(|&trailing| trailing > held.rank()) {
-            Some(trailing) => {
-                let tensor = cx.tensor(at)?;
-                let mut shape = vec![Dim::from(1); rank.saturating_sub(trailing)];
-                shape.extend(held.shape.clone());
-                shape.resize(rank, Dim::from(1));
-                let shape = cx.shape(&shape);
-                Ok(quote!(#tensor.reshape(#shape)))
-            }
-            None => cx.tensor_of_rank(at, rank),
-        }
+    fn axis(&self) -> Option<i64> {
+        self.axis.filter(|_| self.old)
     }
 
     /// The operator with a number instead of a tensor, which Burn has for the four symbols.

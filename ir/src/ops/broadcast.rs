@@ -1,9 +1,13 @@
 //! Sizes and elements of operands that are broadcast together.
 
+use proc_macro2::TokenStream;
+use quote::quote;
+
 use crate::diagnostics::Problem;
 use crate::dim::{Atom, Dim};
+use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::types::Shape;
+use crate::types::{Shape, TensorType};
 
 /// Known values of more elements are not computed.
 pub const LARGEST: usize = 4096;
@@ -12,6 +16,38 @@ pub const LARGEST: usize = 4096;
 pub fn shape(cx: &mut Infer<'_>, shapes: &[Shape]) -> Result<Shape, Problem> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     (0..rank).map(|axis| size(cx, shapes, rank, axis)).collect()
+}
+
+/// The rank that a second operand whose first axis stands at `axis` of the first has with trailing
+/// axes of size 1, as before version 7.
+pub fn trailing(axis: Option<i64>, first: &TensorType) -> Option<usize> {
+    let rank = i64::try_from(first.rank()).ok()?;
+    let axis = match axis? {
+        axis @ ..0 => axis.checked_add(rank)?,
+        axis => axis,
+    };
+    usize::try_from(rank.checked_sub(axis)?)
+        .ok()
+        .filter(|&trailing| trailing <= first.rank())
+}
+
+/// The second operand with `rank` axes, the first of its own at `axis` of the first operand.
+pub fn second(
+    cx: &mut Emit<'_, '_>,
+    axis: Option<i64>,
+    rank: usize,
+) -> Result<TokenStream, Problem> {
+    let held = cx.tensor_type(1)?.shape.clone();
+    let trailing = trailing(axis, cx.tensor_type(0)?);
+    let Some(trailing) = trailing.filter(|&trailing| trailing > held.len()) else {
+        return cx.tensor_of_rank(1, rank);
+    };
+    let tensor = cx.tensor(1)?;
+    let mut shape = vec![Dim::from(1); rank.saturating_sub(trailing)];
+    shape.extend(held);
+    shape.resize(rank, Dim::from(1));
+    let shape = cx.shape(&shape);
+    Ok(quote!(#tensor.reshape(#shape)))
 }
 
 fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Result<Dim, Problem> {

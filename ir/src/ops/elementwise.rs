@@ -131,7 +131,7 @@ const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()
 const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x));
 const NEG: Unary = unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x));
 const ABS: Unary = unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs()));
-const SIGN: Unary = unary(NUMBER, Method("sign"), Some("sign"), |x| {
+const SIGN: Unary = unary(NUMBER, Kernel("arith", "sign"), Some("sign"), |x| {
     Some(if x == 0.0 || x.is_nan() {
         x
     } else {
@@ -264,7 +264,8 @@ impl Operator for Plain {
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let x = cx.tensor(0)?;
         Ok(match self.0.device {
-            // Burn's function takes floats alone.
+            // An integer is never NaN, and Burn's relu takes floats alone.
+            Kernel(_, "sign") if integers => quote!(#x.sign()),
             Activation("relu") if integers => quote!(#x.clamp_min(0)),
             Method(name) => {
                 let name = format_ident!("{name}");

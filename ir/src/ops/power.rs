@@ -5,7 +5,6 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::axes::axis;
 use super::cast::fits;
 use super::elementwise::rounded;
 use super::{Operator, Row, broadcast, row};
@@ -37,7 +36,7 @@ fn power(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl Operator for Power {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (base, exponent) = (cx.tensor(0)?, cx.tensor(1)?);
+        let (base, mut exponent) = (cx.tensor(0)?, cx.tensor(1)?);
         let number = |held: &TensorType| held.dtype.is_float() || held.dtype.is_int();
         if !number(&base) || !number(&exponent) {
             let problem = format!(
@@ -46,13 +45,9 @@ impl Operator for Power {
             );
             return Err(Problem::new(problem));
         }
-        if let Some(at) = self.axis
-            && axis(at, base.rank())? + exponent.rank() != base.rank()
-        {
-            return Err(Problem::new(
-                "the exponent is broadcast to axes that are not the last ones",
-            )
-            .help("export the model for opset 7 or newer"));
+        if let Some(trailing) = broadcast::trailing(self.axis, &base) {
+            let missing = trailing.saturating_sub(exponent.rank());
+            exponent.shape.extend(vec![Dim::from(1); missing]);
         }
         let shape = broadcast::shape(cx, &[base.shape.clone(), exponent.shape.clone()])?;
         let known = known(cx, &base, &exponent, &shape);
@@ -88,7 +83,7 @@ impl Operator for Power {
             }
         }
         let rank = shape.len().max(1);
-        let (x, y) = (cx.tensor_of_rank(0, rank)?, cx.tensor_of_rank(1, rank)?);
+        let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
         Ok(match (base.dtype.kind(), exponent.dtype.kind()) {
             (Kind::Int, Kind::Int) => quote!(ops::arith::pow_int_int(#x, #y)),
             (Kind::Int, _) => quote!(ops::arith::pow_int_float(#x, #y)),
