@@ -21,9 +21,11 @@ pub mod movement;
 #[cfg(test)]
 mod native;
 pub mod normalize;
+pub mod optimize;
 pub mod pad;
 pub mod pool;
 pub mod quantize;
+pub mod random;
 pub mod recurrent;
 pub mod reduce;
 pub mod resize;

@@ -143,8 +143,7 @@ impl Operator for Cast {
         }
         Ok(match (from.kind(), to.kind()) {
             (_, Kind::Bool) => quote!(ops::cast::to_bool(#x)),
-            (Kind::Bool, Kind::Int) => quote!(ops::cast::bool_to_int(#x, DType::#target)),
-            (Kind::Bool, _) => quote!(ops::cast::bool_to_float(#x, DType::#target)),
+            (Kind::Bool, _) => from_bool(&x, to),
             (Kind::Int, Kind::Int) => quote!(ops::cast::int_to_int(#x, DType::#target)),
             (Kind::Int, _) => quote!(ops::cast::int_to_float(#x, DType::#target)),
             (_, Kind::Int) => quote!(ops::cast::float_to_int(#x, DType::#target)),
@@ -179,6 +178,16 @@ impl Cast {
             _ => quote!(ops::cast::float_to_int(#x, DType::I32)),
         };
         quote!(ops::small::to_bits(#x, DType::#target, #bits))
+    }
+}
+
+/// 1 where a boolean tensor is true, 0 where it is false; itself when that is what is asked for.
+pub fn from_bool(x: &TokenStream, to: DType) -> TokenStream {
+    let target = format_ident!("{}", carrier(to));
+    match to.kind() {
+        Kind::Int => quote!(ops::cast::bool_to_int(#x, DType::#target)),
+        Kind::Float => quote!(ops::cast::bool_to_float(#x, DType::#target)),
+        _ => x.clone(),
     }
 }
 

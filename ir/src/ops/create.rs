@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
-use super::cast::carrier;
+use super::cast::from_bool;
 use super::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -194,13 +194,9 @@ impl Operator for EyeLike {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let (shape, k) = (cx.shape(&output.shape), Literal::i64_unsuffixed(self.k));
-        let (device, dtype) = (cx.device(), format_ident!("{}", carrier(output.dtype)));
+        let device = cx.device();
         let ones = quote!(ops::select::eye_like(#shape, #k, #device));
-        Ok(match output.dtype.kind() {
-            Kind::Bool => ones,
-            Kind::Int => quote!(ops::cast::bool_to_int(#ones, DType::#dtype)),
-            _ => quote!(ops::cast::bool_to_float(#ones, DType::#dtype)),
-        })
+        Ok(from_bool(&ones, output.dtype))
     }
 }
 

@@ -1,0 +1,293 @@
+//! Random numbers.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::cast::{carrier, from_bool};
+use super::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::Shape;
+
+pub const ROWS: &[Row] = &[
+    row("Bernoulli", &[15, 22], bernoulli),
+    row("Multinomial", &[7, 22], multinomial),
+    row("RandomNormal", &[1, 22], |a| floats(a, NORMAL, true)),
+    row("RandomNormalLike", &[1, 22], |a| floats(a, NORMAL, false)),
+    row("RandomUniform", &[1, 22], |a| floats(a, UNIFORM, true)),
+    row("RandomUniformLike", &[1, 22], |a| floats(a, UNIFORM, false)),
+];
+
+/// The function of `ops::random`, and its two numbers with their defaults.
+type Distribution = (&'static str, [(&'static str, f32); 2]);
+
+const NORMAL: Distribution = ("normal", [("mean", 0.0), ("scale", 1.0)]);
+const UNIFORM: Distribution = ("uniform", [("low", 0.0), ("high", 1.0)]);
+
+/// What the generator starts from, the same at each call. Without one the system gives another at
+/// each.
+#[derive(Clone, Copy, Debug)]
+pub struct Seed(Option<u64>);
+
+/// Floats of a distribution.
+#[derive(Debug)]
+struct Floats {
+    function: &'static str,
+    numbers: [f32; 2],
+    /// Without it that of input 0.
+    dtype: Option<DType>,
+    /// Without it that of input 0.
+    shape: Option<Shape>,
+    seed: Seed,
+}
+
+/// 1 with the probability that stands in the place, else 0.
+#[derive(Debug)]
+struct Bernoulli {
+    dtype: Option<DType>,
+    seed: Seed,
+}
+
+/// Places of each row, drawn by the logarithms of their probabilities.
+#[derive(Debug)]
+struct Multinomial {
+    dtype: DType,
+    count: i64,
+    seed: Seed,
+}
+
+fn floats(
+    a: &Attributes<'_>,
+    (function, [first, second]): Distribution,
+    shaped: bool,
+) -> Result<Rc<dyn Operator>, Problem> {
+    let dtype = match (dtype(a)?, shaped) {
+        (None, true) => Some(DType::F32),
+        (dtype, _) => dtype,
+    };
+    let shape = match shaped {
+        true => {
+            let sizes = a.ints("shape")?;
+            let sizes = sizes.ok_or_else(|| Problem::new("attribute `shape` is missing"))?;
+            Some(sizes.into_iter().map(Dim::from).collect())
+        }
+        false => None,
+    };
+    Ok(Rc::new(Floats {
+        function,
+        numbers: [
+            a.float_or(first.0, first.1)?,
+            a.float_or(second.0, second.1)?,
+        ],
+        dtype,
+        shape,
+        seed: Seed::float(a)?,
+    }))
+}
+
+fn bernoulli(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Bernoulli {
+        dtype: dtype(a)?,
+        seed: Seed::float(a)?,
+    }))
+}
+
+fn multinomial(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let count = a.int_or("sample_size", 1)?;
+    if count < 0 {
+        return Err(Problem::new(format!("`sample_size` is {count}")));
+    }
+    Ok(Rc::new(Multinomial {
+        dtype: dtype(a)?.unwrap_or(DType::I32),
+        count,
+        seed: Seed::float(a)?,
+    }))
+}
+
+fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
+    let Some(number) = a.int("dtype")? else {
+        return Ok(None);
+    };
+    let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+    match dtype {
+        Some(_) => Ok(dtype),
+        None => Err(Problem::new(format!(
+            "`dtype` is {number}, which is no element type"
+        ))),
+    }
+}
+
+/// `dtype`, when floats of it can be drawn.
+fn drawn(dtype: DType) -> Result<DType, Problem> {
+    match dtype.is_float() {
+        true => Ok(dtype),
+        false => Err(
+            Problem::new(format!("numbers of type {dtype} cannot be drawn"))
+                .help("set the attribute `dtype` to a float type and cast the result"),
+        ),
+    }
+}
+
+impl Seed {
+    pub fn new(seed: Option<u64>) -> Self {
+        Self(seed)
+    }
+
+    /// The attribute `seed`, a float.
+    fn float(a: &Attributes<'_>) -> Result<Self, Problem> {
+        let whole = |seed: f32| match seed.fract() == 0.0 && seed.abs() < 1e18 {
+            true => seed as i64 as u64,
+            false => u64::from(seed.to_bits()),
+        };
+        let seed = a.float("seed")?.filter(|seed| !seed.is_nan());
+        Ok(Self(seed.map(whole)))
+    }
+
+    /// `Some(seed)` or `None`.
+    pub fn emit(self) -> TokenStream {
+        match self.0.map(Literal::u64_unsuffixed) {
+            Some(seed) => quote!(Some(#seed)),
+            None => quote!(None),
+        }
+    }
+
+    pub fn is_set(self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl Operator for Floats {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let dtype = match self.dtype {
+            Some(dtype) => dtype,
+            None => cx.tensor(0)?.dtype,
+        };
+        let shape = match &self.shape {
+            Some(shape) => shape.clone(),
+            None => cx.tensor(0)?.shape,
+        };
+        cx.output(0, drawn(dtype)?, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let output = cx.output_tensor(0)?.clone();
+        let (shape, device) = (cx.shape(&output.shape), cx.device());
+        let function = format_ident!("{}", self.function);
+        let dtype = format_ident!("{}", carrier(output.dtype));
+        let numbers = self.numbers.map(|number| float_literal(f64::from(number), DType::F64));
+        let seed = self.seed.emit();
+        Ok(quote! {
+            ops::random::#function(#shape, [#(#numbers),*], #seed, DType::#dtype, #device)
+        })
+    }
+
+    fn is_pure(&self) -> bool {
+        self.seed.is_set()
+    }
+}
+
+impl Operator for Bernoulli {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        drawn(x.dtype)?;
+        let dtype = self.dtype.unwrap_or(x.dtype);
+        let kinds = [Kind::Float, Kind::Int, Kind::Bool];
+        if !kinds.contains(&dtype.kind()) {
+            return Err(Problem::new(format!("0 and 1 are not of type {dtype}")));
+        }
+        cx.output(0, dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, seed) = (cx.tensor(0)?, self.seed.emit());
+        let drawn = quote!(ops::random::bernoulli(#x, #seed));
+        Ok(from_bool(&drawn, cx.output_tensor(0)?.dtype))
+    }
+
+    fn is_pure(&self) -> bool {
+        self.seed.is_set()
+    }
+}
+
+impl Operator for Multinomial {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor_of_rank(0, 2)?;
+        drawn(x.dtype)?;
+        if !self.dtype.is_int() {
+            let problem = format!("places are not of type {}", self.dtype);
+            return Err(Problem::new(problem));
+        }
+        if x.shape.get(1).and_then(Dim::number) == Some(0) {
+            return Err(Problem::new("there are no classes to draw from"));
+        }
+        let rows = x.shape.into_iter().take(1);
+        let shape = rows.chain([Dim::from(self.count)]).collect();
+        cx.output(0, self.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, count) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.count));
+        let (seed, dtype) = (self.seed.emit(), format_ident!("{}", carrier(self.dtype)));
+        Ok(quote!(ops::random::multinomial(#x, #count, #seed, DType::#dtype)))
+    }
+
+    fn is_pure(&self) -> bool {
+        self.seed.is_set()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn types_are_named_or_those_of_the_input() {
+        check(
+            r#"
+            main (double[N, 3] x) => (float[2] a, double[N, 3] b, float16[N, 3] c, bool[N, 3] d, int64[N, 5] e) {
+                a = RandomNormal <shape = [2], seed = 3.0> ()
+                b = RandomUniformLike <high = 2.0> (x)
+                c = RandomNormalLike <dtype = 10> (x)
+                d = Bernoulli <dtype = 9> (x)
+                e = Multinomial <sample_size = 5, dtype = 7> (x)
+            }
+            "#,
+            expect![[r#"
+                main (float64[N, 3] x) => (float32[2] a, float64[N, 3] b, float16[N, 3] c, bool[N, 3] d, int64[N, 5] e)
+                {
+                    float32[2] a = RandomNormal <function: "normal", numbers: [0.0, 1.0], dtype: F32, shape: [2], seed: {3}> ()
+                    float64[N, 3] b = RandomUniformLike <function: "uniform", numbers: [0.0, 2.0]> (x)
+                    float16[N, 3] c = RandomNormalLike <function: "normal", numbers: [0.0, 1.0], dtype: F16> (x)
+                    bool[N, 3] d = Bernoulli <dtype: Bool> (x)
+                    int64[N, 5] e = Multinomial <dtype: I64, count: 5> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn whole_numbers_cannot_be_drawn() {
+        check(
+            "main (int64[N] x) => (float[N] y) { y = RandomNormalLike (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  numbers of type int64 cannot be drawn
+                    at node `y` (RandomNormalLike version 1)
+                    help: set the attribute `dtype` to a float type and cast the result
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

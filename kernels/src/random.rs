@@ -1,0 +1,270 @@
+//! Random numbers: uniform, normal, Bernoulli, multinomial.
+//!
+//! A seed gives the same numbers at every call and on every device, because the host draws them.
+//! Without one they differ from call to call.
+
+mod philox;
+
+use std::collections::hash_map::RandomState;
+use std::f64::consts::TAU;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+
+use crate::dtype::lowered;
+use crate::widen::widened;
+use philox::Philox;
+
+/// Floats from `low` to `high`, each as likely as the others.
+#[inline(never)]
+pub fn uniform<const D: usize>(
+    shape: [usize; D],
+    [low, high]: [f64; 2],
+    seed: Option<u64>,
+    dtype: DType,
+    device: &Device,
+) -> Tensor<D> {
+    let dtype = lowered(device, dtype);
+    let mut random = generator(seed);
+    let bits = digits(dtype);
+    let value = |_| low + (high - low) * random.fraction(bits);
+    let values: Vec<f64> = (0..shape.iter().product()).map(value).collect();
+    let data = TensorData::new(values, shape).convert_dtype(dtype);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// Floats of the normal distribution of this mean and standard deviation.
+#[inline(never)]
+pub fn normal<const D: usize>(
+    shape: [usize; D],
+    [mean, scale]: [f64; 2],
+    seed: Option<u64>,
+    dtype: DType,
+    device: &Device,
+) -> Tensor<D> {
+    let dtype = lowered(device, dtype);
+    let mut random = generator(seed);
+    let count = shape.iter().product::<usize>();
+    let pairs = (0..count.div_ceil(2)).flat_map(|_| pair(&mut random));
+    let values: Vec<f64> = pairs.take(count).map(|z| mean + scale * z).collect();
+    let data = TensorData::new(values, shape).convert_dtype(dtype);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// True with the probability that stands in its place.
+#[inline(never)]
+pub fn bernoulli<const D: usize>(probability: Tensor<D>, seed: Option<u64>) -> Tensor<D, Bool> {
+    let probability = widened(probability);
+    let (device, dtype) = (probability.device(), probability.dtype());
+    let drawn = uniform(probability.dims(), [0.0, 1.0], seed, dtype, &device);
+    drawn.lower(probability)
+}
+
+/// For each row of logarithms of probabilities, which need not sum to 1, `count` of its places,
+/// each drawn as often as its probability says. The host reads the rows.
+#[inline(never)]
+pub fn multinomial(
+    logarithms: Tensor<2>,
+    count: usize,
+    seed: Option<u64>,
+    dtype: DType,
+) -> Tensor<2, Int> {
+    let (device, [rows, classes]) = (logarithms.device(), logarithms.dims());
+    assert!(
+        classes > 0 || rows * count == 0,
+        "Multinomial of no classes"
+    );
+    let values: Vec<f64> = logarithms.into_data().iter::<f64>().collect();
+    let mut random = generator(seed);
+    let mut places = Vec::with_capacity(rows * count);
+    for row in values.chunks_exact(classes.max(1)) {
+        let sums = running_sums(row);
+        places.extend((0..count).map(|_| place(&sums, random.fraction(53))));
+    }
+    let dtype = lowered(&device, dtype);
+    let data = TensorData::new(places, [rows, count]).convert_dtype(dtype);
+    Tensor::from_data(data, (&device, dtype))
+}
+
+/// Each element times `1 / (1 - ratio)`, or 0 with the probability `ratio`, and which were kept.
+/// Outside of `training` all are kept as they are.
+#[inline(never)]
+pub fn dropout<const D: usize>(
+    x: Tensor<D>,
+    ratio: f64,
+    training: bool,
+    seed: Option<u64>,
+) -> (Tensor<D>, Tensor<D, Bool>) {
+    assert!((0.0..1.0).contains(&ratio), "Dropout of a ratio of {ratio}");
+    let (shape, device, dtype) = (x.dims(), x.device(), x.dtype());
+    if !training || ratio == 0.0 {
+        return (x, Tensor::ones(shape, &device));
+    }
+    let drawn = uniform(shape, [0.0, 1.0], seed, DType::F32, &device);
+    let kept = drawn.greater_equal_scalar(ratio);
+    let x = widened(x).mul_scalar(1.0 / (1.0 - ratio));
+    let mask = kept.clone().cast(burn::tensor::FloatDType::from(x.dtype()));
+    ((x * mask).cast(dtype), kept)
+}
+
+/// How many digits a fraction has in this type, so that none rounds to 1.
+fn digits(dtype: DType) -> u32 {
+    match dtype {
+        DType::F64 => 53,
+        DType::F16 => 11,
+        DType::BF16 => 8,
+        _ => 24,
+    }
+}
+
+/// Box and Muller's transform: two normal numbers from two fractions.
+fn pair(random: &mut Philox) -> [f64; 2] {
+    let length = (-2.0 * (1.0 - random.fraction(53)).ln()).sqrt();
+    let (sine, cosine) = (TAU * random.fraction(53)).sin_cos();
+    [length * cosine, length * sine]
+}
+
+/// The probabilities up to each place, on any scale.
+fn running_sums(logarithms: &[f64]) -> Vec<f64> {
+    let most = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    let add = |value: &f64| {
+        sum += (value - most).exp();
+        sum
+    };
+    logarithms.iter().map(add).collect()
+}
+
+/// The place of `fraction` of the whole. Places of probability 0 are never met.
+fn place(sums: &[f64], fraction: f64) -> i64 {
+    let whole = sums.last().copied().unwrap_or_default();
+    let at = sums.partition_point(|&sum| sum <= fraction * whole);
+    let last = sums.partition_point(|&sum| sum < whole);
+    at.min(last) as i64
+}
+
+fn generator(seed: Option<u64>) -> Philox {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    Philox::new(seed.unwrap_or_else(|| {
+        // The hasher's keys are the system's random numbers where it has any.
+        RandomState::new().hash_one(CALLS.fetch_add(1, Ordering::Relaxed))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, same};
+
+    fn mean_and_deviation(values: &[f64]) -> [f64; 2] {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares = values.iter().map(|value| (value - mean).powi(2));
+        [mean, (squares.sum::<f64>() / count).sqrt()]
+    }
+
+    const COUNT: usize = 20_000;
+
+    #[test]
+    fn uniform_numbers_fill_their_range() {
+        let device = Device::flex();
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16] {
+            let x = uniform([COUNT], [-2.0, 4.0], Some(1), dtype, &device);
+            assert_eq!(x.dtype(), dtype);
+            let values: Vec<f64> = x.into_data().iter::<f64>().collect();
+            assert!(values.iter().all(|value| (-2.0..=4.0).contains(value)));
+            let [mean, deviation] = mean_and_deviation(&values);
+            let expected = 6.0 / 12f64.sqrt();
+            let error = expected / (COUNT as f64).sqrt();
+            assert!((mean - 1.0).abs() < 5.0 * error + 0.02, "{dtype:?} {mean}");
+            assert!((deviation - expected).abs() < 0.05, "{dtype:?} {deviation}");
+        }
+    }
+
+    #[test]
+    fn normal_numbers_have_their_moments() {
+        let x = normal([COUNT], [3.0, 0.5], Some(1), DType::F64, &Device::flex());
+        let values: Vec<f64> = x.into_data().iter::<f64>().collect();
+        let [mean, deviation] = mean_and_deviation(&values);
+        let error = 0.5 / (COUNT as f64).sqrt();
+        assert!((mean - 3.0).abs() < 5.0 * error, "{mean}");
+        assert!((deviation - 0.5).abs() < 5.0 * error, "{deviation}");
+        let within = values.iter().filter(|value| (*value - 3.0).abs() < 0.5);
+        let share = within.count() as f64 / COUNT as f64;
+        assert!((share - 0.6827).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_and_none_gives_others() {
+        let device = Device::flex();
+        let draw = |seed| normal([4], [0.0, 1.0], seed, DType::F32, &device).into_data();
+        assert_eq!(draw(Some(5)), draw(Some(5)));
+        assert_ne!(draw(Some(5)), draw(Some(6)));
+        assert_ne!(draw(None), draw(None));
+        let four = uniform([4], [0.0, 1.0], Some(0), DType::F32, &device);
+        let first = 0xe169_c58d_u32 >> 8;
+        let first = first as f32 / (1 << 24) as f32;
+        same(four.narrow(0, 0, 1), [first]);
+    }
+
+    #[test]
+    fn no_numbers_are_drawn_of_no_size() {
+        let device = Device::flex();
+        assert_eq!(
+            uniform([2, 0], [0.0, 1.0], None, DType::F32, &device).dims(),
+            [2, 0]
+        );
+        let x = normal([0], [0.0, 1.0], None, DType::F16, &device);
+        assert_eq!(x.clone().dims(), [0]);
+        assert_eq!(bernoulli(x.clone(), None).dims(), [0]);
+        let (y, mask) = dropout(x, 0.5, true, None);
+        assert_eq!((y.dims(), mask.dims()), ([0], [0]));
+    }
+
+    #[test]
+    fn certain_outcomes_are_certain() {
+        let p = float::<1>([0.0f32, 1.0]).repeat_dim(0, 500);
+        let drawn = bernoulli(p.clone(), None);
+        same(
+            drawn,
+            TensorData::from([false, true].repeat(500).as_slice()),
+        );
+        let half = float::<1>([0.25f64]).repeat_dim(0, COUNT);
+        let hits = bernoulli(half, Some(3)).int().sum().into_scalar::<i64>();
+        let error = (0.25 * 0.75 * COUNT as f64).sqrt();
+        assert!((hits as f64 - 0.25 * COUNT as f64).abs() < 5.0 * error);
+    }
+
+    #[test]
+    fn places_are_drawn_by_their_probability() {
+        let never = f32::NEG_INFINITY;
+        let rows = [[1f32.ln(), 3f32.ln(), never], [never, never, 800.0]];
+        let drawn = multinomial(float(rows), COUNT, Some(2), DType::I32).into_data();
+        assert_eq!(drawn.shape().as_slice(), [2, COUNT]);
+        let places: Vec<i64> = drawn.iter::<i64>().collect();
+        let (first, second) = places.split_at(COUNT);
+        assert!(second.iter().all(|&place| place == 2));
+        assert!(first.iter().all(|&place| place < 2));
+        let ones = first.iter().filter(|&&place| place == 1).count() as f64;
+        let error = (0.25 * 0.75 * COUNT as f64).sqrt();
+        assert!((ones - 0.75 * COUNT as f64).abs() < 5.0 * error, "{ones}");
+    }
+
+    #[test]
+    fn what_is_kept_is_scaled() {
+        let x = float::<1>([f16::from_f32(3.0)]).repeat_dim(0, COUNT);
+        let (y, mask) = dropout(x.clone(), 0.75, true, Some(1));
+        let kept = mask.clone().int().sum().into_scalar::<i64>() as f64;
+        let error = (0.25 * 0.75 * COUNT as f64).sqrt();
+        assert!((kept - 0.25 * COUNT as f64).abs() < 5.0 * error, "{kept}");
+        same(y.clone().equal_elem(12.0), mask.clone().into_data());
+        same(y.equal_elem(0.0), mask.bool_not().into_data());
+        let (y, mask) = dropout(x.clone(), 0.75, false, None);
+        same(y, x.clone().into_data());
+        assert!(mask.all().into_scalar::<bool>());
+        same(dropout(x.clone(), 0.0, true, None).0, x.into_data());
+    }
+}
