@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::cast::{from_bool, small_float};
 use super::random::Seed;
@@ -133,7 +133,7 @@ impl Operator for Dropout {
         if cx.outputs() == 1 && small.is_none() {
             return Ok(quote!(#dropped.0));
         }
-        let (y, mask) = (format_ident!("kept"), format_ident!("mask"));
+        let (y, mask) = (cx.temporary("kept"), cx.temporary("mask"));
         let held_y = match small {
             Some(small) => quote!(ops::small::to_small(#y, #small, true)),
             None => quote!(#y),

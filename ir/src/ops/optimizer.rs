@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
 
 use super::{Operator, Row, TRAINING, row};
 use crate::attributes::Attributes;
@@ -198,19 +198,18 @@ impl Operator for Optimizer {
         if let [arguments] = arguments.as_slice() {
             return Ok(quote!(#settings.step(#(#arguments),*)));
         }
-        let name = |list: usize, at: usize| {
-            let list = ["x", "a", "b"].get(list).copied().unwrap_or_default();
-            format_ident!("{list}{}", at + 1)
-        };
-        let steps = arguments.iter().enumerate().map(|(at, arguments)| {
-            let names = (0..lists - 1).map(|list| name(list, at));
-            quote!(let (#(#names),*) = step.step(#(#arguments),*);)
+        let step = cx.temporary("step");
+        let results = (0..count).map(|_| {
+            let names = ["x", "state", "squares"].iter().take(lists - 1);
+            names.map(|name| cx.temporary(name)).collect()
         });
-        let results = (0..lists - 1).flat_map(|list| (0..count).map(move |at| name(list, at)));
+        let results: Vec<Vec<Ident>> = results.collect();
+        let lists = (0..lists - 1).map(|list| results.iter().filter_map(move |of| of.get(list)));
+        let outputs = lists.flatten();
         Ok(quote!({
-            let step = #settings;
-            #(#steps)*
-            (#(#results),*)
+            let #step = #settings;
+            #(let (#(#results),*) = #step.step(#(#arguments),*);)*
+            (#(#outputs),*)
         }))
     }
 

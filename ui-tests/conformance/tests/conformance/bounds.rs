@@ -1,11 +1,214 @@
 //! What must hold of results that are random.
+//!
+//! A limit is five standard errors, which a draw exceeds about once in two million times.
 
-use onnx_embed::Values;
+use onnx_embed::{DType, TensorData, Value, Values};
 
 /// A law that takes the inputs, the outputs, and the recorded outputs of another draw.
 pub type Law = fn(&Values, &Values, &Values) -> Result<(), String>;
 
+/// The laws by how the names of their cases begin, the first that fits.
+const LAWS: [(&str, Option<Law>); 11] = [
+    // Nothing is random where nothing is dropped.
+    ("test_training_dropout_zero_ratio", None),
+    ("test_training_dropout", Some(dropout)),
+    // Upstream's function compares the wrong way round: `random > p` holds with probability 1 - p.
+    ("test_bernoulli_expanded", Some(bernoulli_reversed)),
+    ("test_bernoulli_double_expanded", Some(bernoulli_reversed)),
+    ("test_bernoulli_seed_expanded", Some(bernoulli_reversed)),
+    ("test_bernoulli", Some(bernoulli)),
+    ("own_bernoulli_random", Some(bernoulli)),
+    ("own_multinomial_random", Some(multinomial)),
+    ("own_dropout_random", Some(dropout)),
+    ("own_randomnormal", Some(same_distribution)),
+    ("own_randomuniform", Some(same_distribution)),
+];
+
+const ERRORS: f64 = 5.0;
+
 /// The law of a random case; the others are compared with their recorded outputs.
-pub fn law(_name: &str) -> Option<Law> {
-    None
+pub fn law(name: &str) -> Option<Law> {
+    // `own_Op_v1_what` is looked up as `own_op_what`.
+    let name = name.to_lowercase();
+    let parts = name.split('_').filter(|part| {
+        let number = part.strip_prefix('v').filter(|number| !number.is_empty());
+        !number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    let name = parts.collect::<Vec<_>>().join("_");
+    // Our own cases know what a seed gives.
+    if name.starts_with("own_") && name.contains("_seed") {
+        return None;
+    }
+    let mut laws = LAWS.iter();
+    laws.find(|(start, _)| name.starts_with(start))?.1
+}
+
+/// Each output is 1 as often as its probability, input `x`, says, else 0.
+fn bernoulli(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
+    zeros_and_ones(inputs, found, expected, |p| p)
+}
+
+fn bernoulli_reversed(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
+    zeros_and_ones(inputs, found, expected, |p| 1.0 - p)
+}
+
+fn zeros_and_ones(
+    inputs: &Values,
+    found: &Values,
+    expected: &Values,
+    probability: fn(f64) -> f64,
+) -> Result<(), String> {
+    let drawn = alike(&found["y"], &expected["y"])?;
+    let probabilities = floats(&inputs["x"])?.into_iter().map(probability);
+    let probabilities: Vec<f64> = probabilities.collect();
+    for (drawn, probability) in drawn.iter().zip(&probabilities) {
+        let possible = match *drawn {
+            0.0 => *probability < 1.0,
+            1.0 => *probability > 0.0,
+            _ => false,
+        };
+        if !possible {
+            return Err(format!("{drawn} was drawn with probability {probability}"));
+        }
+    }
+    counted("ones", drawn.iter().sum(), &probabilities)
+}
+
+/// Output `y` is input `x` over `1 - r`, or 0 with probability `r`; output `z` says which.
+fn dropout(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
+    let y = alike(&found["y"], &expected["y"])?;
+    let ratio = match inputs.get("r") {
+        Some(ratio) => floats(ratio)?[0],
+        None => 0.5,
+    };
+    let x = floats(&inputs["x"])?;
+    let mask = match found.get("z") {
+        Some(mask) => alike(mask, &expected["z"])?,
+        None => y.iter().map(|y| f64::from(*y != 0.0)).collect(),
+    };
+    // Half a place of bfloat16 is more than the tolerance of other types.
+    let relative = match found["y"].tensor().map(TensorData::dtype) {
+        Some(DType::BF16) => 1.0 / 256.0,
+        _ => 1e-3,
+    };
+    for ((x, y), mask) in x.iter().zip(&y).zip(&mask) {
+        let kept = mask * x / (1.0 - ratio);
+        if (mask * (1.0 - mask)) != 0.0 || (kept - y).abs() > 1e-7 + relative * kept.abs() {
+            return Err(format!("{y} came of {x} where the mask is {mask}"));
+        }
+    }
+    let kept = vec![1.0 - ratio; mask.len()];
+    counted("kept elements", mask.iter().sum(), &kept)
+}
+
+/// The places of each row are drawn by the logarithms of probabilities, input `x`.
+fn multinomial(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
+    let drawn = alike(&found["y"], &expected["y"])?;
+    let logarithms = floats(&inputs["x"])?;
+    let rows = shape(&inputs["x"])[0];
+    let (classes, count) = (logarithms.len() / rows, drawn.len() / rows);
+    for (row, drawn) in logarithms.chunks(classes).zip(drawn.chunks(count)) {
+        let weights: Vec<f64> = row.iter().map(|value| value.exp()).collect();
+        let whole: f64 = weights.iter().sum();
+        for (class, weight) in weights.iter().enumerate() {
+            let hits = drawn.iter().filter(|&&place| place == class as f64).count();
+            let probabilities = vec![weight / whole; count];
+            counted(&format!("draws of {class}"), hits as f64, &probabilities)?;
+        }
+        if drawn
+            .iter()
+            .any(|place| !(0.0..classes as f64).contains(place))
+        {
+            return Err(format!("a place is outside of {classes} classes"));
+        }
+    }
+    Ok(())
+}
+
+/// The outputs are like the recorded draw in mean, variance, range and distribution.
+fn same_distribution(_: &Values, found: &Values, expected: &Values) -> Result<(), String> {
+    let found = alike(&found["y"], &expected["y"])?;
+    let expected = floats(&expected["y"])?;
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let ([mean, variance], errors) = moments(&found);
+    let ([recorded_mean, recorded_variance], recorded_errors) = moments(&expected);
+    let limit = |at: usize| ERRORS * errors[at].hypot(recorded_errors[at]);
+    if (mean - recorded_mean).abs() > limit(0) {
+        return Err(format!("the mean is {mean}, not {recorded_mean}"));
+    }
+    if (variance - recorded_variance).abs() > limit(1) {
+        return Err(format!(
+            "the variance is {variance}, not {recorded_variance}"
+        ));
+    }
+    // Kolmogorov and Smirnov's limit for the same chance as that of five standard errors.
+    let distance = distance(&found, &expected);
+    let sizes = [found.len() as f64, expected.len() as f64];
+    let limit = 2.74 * (1.0 / sizes[0] + 1.0 / sizes[1]).sqrt();
+    match distance > limit {
+        true => Err(format!("the distributions are {distance} apart")),
+        false => Ok(()),
+    }
+}
+
+/// `count` of trials with these probabilities is within the limit.
+fn counted(what: &str, count: f64, probabilities: &[f64]) -> Result<(), String> {
+    let expected: f64 = probabilities.iter().sum();
+    let variance: f64 = probabilities.iter().map(|p| p * (1.0 - p)).sum();
+    match (count - expected).abs() <= ERRORS * variance.sqrt() {
+        true => Ok(()),
+        false => Err(format!("{count} {what} where {expected} are likely")),
+    }
+}
+
+/// Mean and variance, and their standard errors.
+fn moments(values: &[f64]) -> ([f64; 2], [f64; 2]) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let central = |power: i32| {
+        let powers = values.iter().map(|value| (value - mean).powi(power));
+        powers.sum::<f64>() / count
+    };
+    let (second, fourth) = (central(2), central(4));
+    let errors = [second, fourth - second * second].map(|variance| (variance / count).sqrt());
+    ([mean, second], errors)
+}
+
+/// The greatest difference between the shares of both that are at most a value.
+fn distance(left: &[f64], right: &[f64]) -> f64 {
+    let [left, right] = [left, right].map(|values| {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted
+    });
+    let share = |values: &[f64], most: f64| {
+        values.partition_point(|&value| value <= most) as f64 / values.len() as f64
+    };
+    let apart = |&value: &f64| (share(&left, value) - share(&right, value)).abs();
+    left.iter().chain(&right).map(apart).fold(0.0, f64::max)
+}
+
+/// The elements of a value whose dtype and shape are those of the recorded one.
+fn alike(found: &Value, expected: &Value) -> Result<Vec<f64>, String> {
+    let (Some(left), Some(right)) = (found.tensor(), expected.tensor()) else {
+        return Err("the output is no tensor".to_owned());
+    };
+    let of = |data: &TensorData| (data.dtype(), data.shape().to_vec());
+    match of(left) == of(right) {
+        true => floats(found),
+        false => Err(format!("{:?}, not {:?}", of(left), of(right))),
+    }
+}
+
+fn floats(value: &Value) -> Result<Vec<f64>, String> {
+    let data = value.tensor().ok_or("a value is no tensor")?;
+    Ok(data.iter::<f64>().collect())
+}
+
+fn shape(value: &Value) -> Vec<usize> {
+    value
+        .tensor()
+        .map_or_else(Vec::new, |data| data.shape().to_vec())
 }
