@@ -11,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
     row("Adagrad", &[1], adagrad).of(TRAINING),
@@ -105,7 +106,7 @@ impl Optimizer {
         let lists = self.lists();
         let listed = inputs.saturating_sub(2);
         let count = listed / lists;
-        if count == 0 || listed % lists != 0 || outputs != count * (lists - 1) {
+        if count == 0 || !listed.is_multiple_of(lists) || outputs != count * (lists - 1) {
             return Err(Problem::new(format!(
                 "{inputs} inputs and {outputs} outputs are not a rate, a count and {lists} lists, \
                  of which all but the gradients come out again"
@@ -157,12 +158,11 @@ impl Optimizer {
 impl Operator for Optimizer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let count = self.tensors(cx.inputs(), cx.outputs())?;
-        let scalars = [cx.tensor(0)?, cx.tensor(1)?];
-        let single = |at: usize| scalars[at].count().is_none_or(|count| count == 1);
-        if !(single(0) && scalars[0].dtype.is_float() && single(1) && scalars[1].dtype.is_int()) {
+        let (rate, steps) = (cx.tensor(0)?, cx.tensor(1)?);
+        let single = |of: &TensorType| of.count().is_none_or(|count| count == 1);
+        if !(single(&rate) && rate.dtype.is_float() && single(&steps) && steps.dtype.is_int()) {
             return Err(Problem::new(format!(
-                "the rate is {}, the count is {}, where one float and one integer belong",
-                scalars[0], scalars[1]
+                "the rate is {rate}, the count is {steps}, where one float and one integer belong"
             )));
         }
         for at in 0..count {
