@@ -149,7 +149,11 @@ families! {
     ml {}
     microsoft {
         embed,
+        gather_block_quantized,
         gelu,
+        matmul_nbits,
+        qlinear,
+        qlinear_pool,
         skip,
     }
 }

@@ -12,9 +12,20 @@ use crate::{
     widen::widened,
 };
 
+mod affine;
+mod bits;
+mod gather;
 mod integer;
 
-pub use integer::{conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer};
+pub use affine::{
+    Affine, Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
+    reduce_mean, sigmoid, softmax, softmax_flat,
+};
+pub use bits::{Blocks, Zeros, matmul_wide, unpacked};
+pub use gather::{Gather, gather_float, gather_int};
+pub use integer::{
+    conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic, matmul_integer, scaled,
+};
 
 /// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
 pub fn quantize<const D: usize>(

@@ -10,7 +10,7 @@ mod packed;
 use std::collections::HashMap;
 
 use burn::module::Param;
-use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
 
 use crate::convert::{convert, elements, with_shape};
@@ -124,6 +124,23 @@ impl<'a> Weights<'a> {
         })
     }
 
+    /// The elements of a float weight along one axis.
+    pub fn flat(&self, name: &str) -> Tensor<1> {
+        let (data, dtype) = self.flattened(name);
+        Tensor::from_data(data, (&self.device, dtype))
+    }
+
+    /// The elements of an integer weight along one axis.
+    pub fn flat_int(&self, name: &str) -> Tensor<1, Int> {
+        let (data, dtype) = self.flattened(name);
+        Tensor::from_data(data, (&self.device, dtype))
+    }
+
+    /// The dtype that carries the type of a weight.
+    pub fn dtype(&self, name: &str) -> DType {
+        self.entry(name).dtype.carrier().unwrap_or(DType::F32)
+    }
+
     /// A weight that stays on the host.
     pub fn array<T: Scalar>(&self, name: &str) -> Array<T> {
         let shape = self.entry(name).shape;
@@ -146,6 +163,15 @@ impl<'a> Weights<'a> {
             Some(entry) => entry,
             None => panic!("the model has no weight `{name}`"),
         }
+    }
+
+    fn flattened(&self, name: &str) -> (TensorData, DType) {
+        let data = self.tensor_data(name);
+        let dtype = lowered(&self.device, data.dtype());
+        let count = data.num_elements();
+        let (bytes, _, held) = data.into_parts();
+        let data = TensorData::from_bytes(bytes, Shape::from([count]), held);
+        (convert(data, dtype), dtype)
     }
 
     fn lowered(&self, name: &str, rank: usize) -> (TensorData, DType) {

@@ -75,7 +75,7 @@ impl Operator for Concat {
 }
 
 /// Sizes along `axis` add up; of the others, which are equal, those that are numbers say most.
-fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shape, Problem> {
+pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shape, Problem> {
     let rank = shapes.first().map_or(0, |shape| shape.len());
     let mut joined = Vec::new();
     for axis in 0..rank {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::window::Window;
+use super::window::{Window, spatial_axes};
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -92,7 +92,7 @@ fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
 impl Operator for Pool {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        let axes = spatial(x.rank())?;
+        let axes = spatial_axes(x.rank())?;
         let window = self.window.resolve(axes, None)?;
         let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
         match window.positions(x.shape.get(2..).unwrap_or_default()) {
@@ -106,7 +106,7 @@ impl Operator for Pool {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let x = cx.tensor_type(0)?.clone();
-        let window = self.window.resolve(spatial(x.rank())?, None)?;
+        let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
         let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
         let (input, ceil) = (cx.tensor(0)?, self.window.ceil);
         Ok(match self.kind {
@@ -138,7 +138,7 @@ impl Operator for Pool {
 impl Operator for Global {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        spatial(x.rank())?;
+        spatial_axes(x.rank())?;
         let size = |(axis, dim): (usize, &Dim)| match axis {
             0 | 1 => dim.clone(),
             _ => Dim::from(1),
@@ -151,15 +151,5 @@ impl Operator for Global {
         let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.0));
         let power = self.1.map(Literal::u32_unsuffixed).into_iter();
         Ok(quote!(ops::pool::#function(#x #(, #power)*)))
-    }
-}
-
-/// How many axes a pool of a tensor of this rank slides over.
-fn spatial(rank: usize) -> Result<usize, Problem> {
-    match rank {
-        3..=5 => Ok(rank - 2),
-        _ => Err(Problem::new(format!(
-            "the input is of rank {rank}; pooling has 1 to 3 spatial axes"
-        ))),
     }
 }

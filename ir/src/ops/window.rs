@@ -1,5 +1,7 @@
 //! Sliding windows: their attributes, sizes and code.
 
+pub mod channels;
+
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -194,6 +196,16 @@ impl Resolved {
             window.extend(quote!(.pads([#(#pads),*])));
         }
         window
+    }
+}
+
+/// How many axes a window slides over in a tensor of this rank.
+pub fn spatial_axes(rank: usize) -> Result<usize, Problem> {
+    match rank {
+        3..=5 => Ok(rank - 2),
+        _ => Err(Problem::new(format!(
+            "the input is of rank {rank}; pooling has 1 to 3 spatial axes"
+        ))),
     }
 }
 

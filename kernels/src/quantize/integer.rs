@@ -1,10 +1,11 @@
-//! MatMulInteger and ConvInteger.
+//! MatMulInteger and ConvInteger, and products whose sums become floats.
 //!
 //! Differences of 8-bit integers have 9 bits, so that floats hold their products and sums exactly up to a length, and there
 //! devices multiply floats faster than integers.
 
 use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor};
 
+use super::quantize_dynamic;
 use crate::{
     cast::float_to_int,
     conv::{conv1d, conv2d, conv3d},
@@ -29,6 +30,36 @@ pub fn matmul_integer<const A: usize, const B: usize, const O: usize>(
         }
         None => matmul_int(a, b),
     }
+}
+
+/// The floats that sums of products stand for, by the scales of both operands, and a bias added.
+pub fn scaled<const D: usize>(
+    sums: Tensor<D, Int>,
+    [left, right]: [Tensor<D>; 2],
+    bias: Option<Tensor<D>>,
+) -> Tensor<D> {
+    let dtype: FloatDType = left.dtype().into();
+    let single: FloatDType = DType::F32.into();
+    let factor = left.cast(single).mul(right.cast(single));
+    let y = sums.cast(single).mul(factor);
+    match bias {
+        Some(bias) => y.add(bias.cast(single)).cast(dtype),
+        None => y.cast(dtype),
+    }
+}
+
+/// DynamicQuantizeMatMul: the product with `a` brought to 8 bits that span its values; scale, zero point and bias come shaped so
+/// that they broadcast.
+pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A>,
+    b: Tensor<B, Int>,
+    scale: Tensor<O>,
+    zero: Option<Tensor<B, Int>>,
+    bias: Option<Tensor<O>>,
+) -> Tensor<O> {
+    let (a, a_scale, a_zero) = quantize_dynamic(a);
+    let sums = matmul_integer::<A, B, O>(a, b, Some(a_zero.reshape([1; A])), zero);
+    scaled(sums, [a_scale.reshape([1; O]), scale], bias)
 }
 
 macro_rules! conv_integer {
@@ -89,7 +120,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::testing::{int, same};
+    use crate::testing::{float, int, same};
 
     #[test]
     fn zero_points_are_of_rows_and_columns() {
@@ -112,6 +143,16 @@ mod tests {
         let ones = |shape| int::<2>(TensorData::new(vec![255u8; 1001], shape));
         let y: Tensor<2, Int> = matmul_integer(ones([1, 1001]), ones([1001, 1]), None, None);
         same(y, [[65_090_025i32]]);
+    }
+
+    #[test]
+    fn sums_become_floats_column_by_column() {
+        let a = float::<2>([[0f32, 255.0], [127.0, -0.0]]);
+        let b = int::<2>([[2u8, 1], [3, 1]]);
+        let (scale, zero) = (float([[1f32, 0.5]]), int([[1u8, 0]]));
+        let bias = Some(float([[0f32, 1.0]]));
+        let y: Tensor<2> = matmul_dynamic(a, b, scale, Some(zero), bias);
+        same(y, [[510f32, 128.5], [127.0, 64.5]]);
     }
 
     #[test]

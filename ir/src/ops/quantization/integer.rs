@@ -1,67 +1,60 @@
 //! Products and convolutions of quantized integers.
 
-use std::rc::Rc;
+mod conv;
+mod matmul;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::is_quantized;
-use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::emit::Emit;
+use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::Operator;
 use crate::ops::cast::carrier;
-use crate::ops::matmul::product;
-use crate::ops::window::{Resolved, Window};
-use crate::types::{Shape, TensorType};
+use crate::types::TensorType;
 
-/// A product whose sums are the result, or are brought to the scale of the result.
-#[derive(Debug)]
-struct MatMul {
-    places: &'static Places,
-}
+pub use conv::{conv, quantized_conv, quantized_conv_of_microsoft};
+pub use matmul::{dynamic, gemm, matmul, quantized_matmul, to_float};
 
-/// The same for a convolution.
-#[derive(Debug)]
-struct Conv {
-    places: &'static Places,
-    window: Window,
-    groups: i64,
-}
-
-/// The inputs at which things stand: operands and their zero points, and scales.
-#[derive(Debug)]
+/// The inputs at which things stand: operands and their zero points, and what is added to the sums.
+#[derive(Clone, Debug)]
 struct Places {
     operands: [usize; 2],
     zeros: [usize; 2],
-    result: Option<Scaled>,
+    bias: Option<usize>,
+    end: End,
 }
 
-/// The scales of both operands and of the result, the result's zero point and a bias.
-#[derive(Debug)]
-struct Scaled {
-    scales: [usize; 3],
-    zero: usize,
-    bias: usize,
+/// What becomes of the sums.
+#[derive(Clone, Debug)]
+enum End {
+    Sums,
+    /// By the scales of both operands and of the result, and the result's zero point.
+    Quantized { scales: [usize; 3], zero: usize },
+    /// By the scales of both operands, and a bias.
+    Float {
+        scales: [usize; 2],
+        bias: Option<usize>,
+    },
 }
 
 const INTEGER: Places = Places {
     operands: [0, 1],
     zeros: [2, 3],
-    result: None,
+    bias: None,
+    end: End::Sums,
 };
 
 const QUANTIZED: Places = Places {
     operands: [0, 3],
     zeros: [2, 5],
-    result: Some(Scaled {
+    bias: None,
+    end: End::Quantized {
         scales: [1, 4, 6],
         zero: 7,
-        bias: 8,
-    }),
+    },
 };
 
 /// Where a scale or zero point has an element for each place along an axis of its operand.
@@ -73,163 +66,83 @@ enum Side {
     Last,
 }
 
-pub fn matmul() -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(MatMul { places: &INTEGER }))
-}
-
-pub fn quantized_matmul() -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(MatMul { places: &QUANTIZED }))
-}
-
-pub fn conv(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    read(a, &INTEGER)
-}
-
-pub fn quantized_conv(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    read(a, &QUANTIZED)
-}
-
-fn read(a: &Attributes<'_>, places: &'static Places) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Conv {
-        places,
-        window: Window::read(a)?,
-        groups: a.int_or("group", 1)?,
-    }))
-}
-
 impl Places {
     /// The types of both operands and of the result.
     fn types(&self, cx: &Infer<'_>) -> Result<(TensorType, TensorType, DType), Problem> {
         let [left, right] = self.operands;
         let (left, right) = (cx.tensor(left)?, cx.tensor(right)?);
-        let result = match &self.result {
-            Some(result) => cx.tensor(result.zero)?.dtype,
-            None => DType::I32,
-        };
         let quantized = is_quantized(left.dtype) && is_quantized(right.dtype);
         let bytes = left.dtype.bits() <= 8 && right.dtype.bits() <= 8;
-        if !quantized || !bytes || !(is_quantized(result) || result == DType::I32) {
+        let (result, scales, fits): (DType, &[usize], bool) = match &self.end {
+            End::Sums => (DType::I32, &[], true),
+            End::Quantized { scales, zero } => {
+                let dtype = cx.tensor(*zero)?.dtype;
+                (dtype, scales, is_quantized(dtype) || dtype == DType::I32)
+            }
+            End::Float { scales, .. } => {
+                let dtype = cx.tensor(scales[0])?.dtype;
+                (dtype, scales, dtype.is_float())
+            }
+        };
+        if !quantized || !bytes || !fits {
             return Err(Problem::new(format!(
                 "the operands are {left} and {right}, and the result is of type {result}"
             )));
         }
-        let scales = self.result.iter().flat_map(|result| result.scales);
-        for input in scales.chain(self.zeros.into_iter().filter(|&input| cx.has(input))) {
+        let zeros = self.zeros.into_iter().filter(|&input| cx.has(input));
+        for input in scales.iter().copied().chain(zeros) {
             cx.tensor(input)?;
         }
         Ok((left, right, result))
     }
 
-    /// The sums in the scale of the result, if that has one; `sides` are those of the operands and
-    /// of the result.
-    fn scaled(
+    /// The result of these sums; `sides` are those of the operands and of the result, and `alpha`
+    /// multiplies the scales.
+    fn ended(
         &self,
         cx: &mut Emit<'_, '_>,
-        sums: TokenStream,
+        mut sums: TokenStream,
         sides: [Side; 3],
+        alpha: f32,
     ) -> Result<TokenStream, Problem> {
-        let Some(result) = &self.result else {
-            return Ok(sums);
-        };
         let output = cx.output_tensor(0)?.clone();
         let rank = output.burn_rank();
-        let pairs = result.scales.into_iter().zip(sides);
-        let scales = pairs.map(|(input, side)| spread(cx, input, rank, side));
-        let scales = scales.collect::<Result<Vec<_>, Problem>>()?;
-        let zero = spread(cx, result.zero, rank, sides[2])?;
-        let (dtype, bits) = (
-            format_ident!("{}", carrier(output.dtype)),
-            Literal::u32_unsuffixed(output.dtype.bits()),
-        );
-        Ok(quote! {
-            ops::quantize::requantize(#sums, [#(#scales),*], #zero, DType::#dtype, #bits)
-        })
-    }
-}
-
-impl Operator for MatMul {
-    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (left, mut right, result) = self.places.types(cx)?;
-        right.dtype = left.dtype;
-        let shape = product(cx, &left, &right)?;
-        cx.output(0, result, shape);
-        Ok(())
-    }
-
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let [left, right] = self.places.operands;
-        let ranks = [
-            cx.tensor_type(left)?.burn_rank(),
-            cx.tensor_type(right)?.burn_rank(),
-        ];
-        let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
-        let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
-        let (a, b) = (cx.tensor(left)?, cx.tensor(right)?);
-        let rank = cx.output_tensor(0)?.burn_rank();
-        let dimension = Literal::usize_unsuffixed(rank);
-        let sums = quote! {
-            ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #(#zeros),*)
+        if let Some(bias) = self.bias.filter(|&bias| cx.has(bias)) {
+            let bias = spread(cx, bias, rank, sides[2])?;
+            sums = quote!(#sums.add(#bias));
+        }
+        let scaled = |cx: &mut Emit<'_, '_>, scales: &[usize]| {
+            let pairs = scales.iter().zip(sides);
+            let scales = pairs.map(|(&input, side)| spread(cx, input, rank, side));
+            let mut scales = scales.collect::<Result<Vec<_>, Problem>>()?;
+            if let (Some(first), true) = (scales.first_mut(), alpha != 1.0) {
+                let alpha = float_literal(f64::from(alpha), DType::F32);
+                *first = quote!(#first.mul_scalar(#alpha));
+            }
+            Ok(scales)
         };
-        let rows = Side::Before(rank.saturating_sub(2));
-        self.places.scaled(cx, sums, [rows, Side::Last, rows])
-    }
-}
-
-impl Operator for Conv {
-    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (x, weight, result) = self.places.types(cx)?;
-        let window = self.resolve(&x, &weight)?;
-        let mut shape: Shape = x.shape.iter().take(1).cloned().collect();
-        shape.extend(weight.shape.first().cloned());
-        match window.positions(x.shape.get(2..).unwrap_or_default()) {
-            Some(positions) => shape.extend(positions),
-            None => shape.extend((2..x.rank()).map(|_| cx.fresh("conv"))),
+        match &self.end {
+            End::Sums => Ok(sums),
+            End::Quantized { scales, zero } => {
+                let scales = scaled(cx, scales)?;
+                let zero = spread(cx, *zero, rank, sides[2])?;
+                let (dtype, bits) = (
+                    format_ident!("{}", carrier(output.dtype)),
+                    Literal::u32_unsuffixed(output.dtype.bits()),
+                );
+                Ok(quote! {
+                    ops::quantize::requantize(#sums, [#(#scales),*], #zero, DType::#dtype, #bits)
+                })
+            }
+            End::Float { scales, bias } => {
+                let scales = scaled(cx, scales)?;
+                let bias = match bias {
+                    Some(bias) => optional(cx, *bias, rank, Side::Last)?,
+                    None => quote!(None),
+                };
+                Ok(quote!(ops::quantize::scaled(#sums, [#(#scales),*], #bias)))
+            }
         }
-        cx.output(0, result, shape);
-        Ok(())
-    }
-
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let [input, filter] = self.places.operands;
-        let (x, weight) = (
-            cx.tensor_type(input)?.clone(),
-            cx.tensor_type(filter)?.clone(),
-        );
-        let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
-        let window = self.resolve(&x, &weight)?.emit(cx, &spatial);
-        let zeros = self.places.zeros.map(|zero| match is_zero(cx, zero) {
-            true => Ok(quote!(None)),
-            false => cx.optional(zero),
-        });
-        let [x_zero, weight_zero] = zeros;
-        let (x_zero, weight_zero) = (x_zero?, weight_zero?);
-        let (x, weight) = (cx.tensor(input)?, cx.tensor(filter)?);
-        let groups = Literal::i64_unsuffixed(self.groups);
-        let function = format_ident!("conv_integer{}d", spatial.len());
-        let mut sums = quote! {
-            ops::quantize::#function(#x, #weight, #x_zero, #weight_zero, #window, #groups)
-        };
-        let rank = cx.output_tensor(0)?.burn_rank();
-        let channels = Side::Before(1);
-        if let Some(result) = &self.places.result
-            && cx.has(result.bias)
-        {
-            let bias = spread(cx, result.bias, rank, channels)?;
-            sums = quote!(#sums + #bias);
-        }
-        self.places.scaled(cx, sums, [channels, channels, channels])
-    }
-}
-
-impl Conv {
-    fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
-        if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
-            return Err(Problem::new(format!(
-                "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
-            )));
-        }
-        let kernel: Option<Vec<i64>> = weight.shape.iter().skip(2).map(Dim::number).collect();
-        self.window.resolve(x.rank() - 2, kernel)
     }
 }
 
@@ -245,8 +158,7 @@ fn zeros(
         if is_zero(cx, input) {
             return Ok(quote!(None));
         }
-        let zero = spread(cx, input, rank, side)?;
-        Ok(quote!(Some(#zero)))
+        optional(cx, input, rank, side)
     });
     zeros.collect()
 }
@@ -254,6 +166,22 @@ fn zeros(
 fn is_zero(cx: &Emit<'_, '_>, input: usize) -> bool {
     let none = |zeros: Vec<i64>| zeros.iter().all(|&zero| zero == 0);
     !cx.has(input) || cx.numbers(input).is_some_and(none)
+}
+
+/// `Some` of the input in `rank` axes, `None` if it is left out.
+fn optional(
+    cx: &mut Emit<'_, '_>,
+    input: usize,
+    rank: usize,
+    side: Side,
+) -> Result<TokenStream, Problem> {
+    match cx.has(input) {
+        true => {
+            let held = spread(cx, input, rank, side)?;
+            Ok(quote!(Some(#held)))
+        }
+        false => Ok(quote!(None)),
+    }
 }
 
 /// The input in `rank` axes, its elements along that of `side`.

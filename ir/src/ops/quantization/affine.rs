@@ -1,0 +1,78 @@
+//! Scales and zero points that are for a whole tensor and known to the host.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::{Known, TensorType};
+
+/// The type of a quantized input that its scale and its zero point, if any, follow.
+pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
+    let x = cx.tensor(input)?;
+    let held = check(cx, input.saturating_add(1), input.saturating_add(2))?;
+    match held.is_some_and(|held| held != x.dtype) || !is_byte(x.dtype) {
+        true => Err(Problem::new(format!(
+            "input {input} is {x}, and its zero point of type {}",
+            held.unwrap_or(x.dtype)
+        ))),
+        false => Ok(x),
+    }
+}
+
+/// Whether these inputs are one scale and one zero point, and the type of the latter.
+pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>, Problem> {
+    let one = |tensor: &TensorType| tensor.count().is_none_or(|count| count == 1);
+    let scale = cx.tensor(scale)?;
+    if scale.dtype.kind() != Kind::Float || !one(&scale) {
+        return Err(Problem::new(format!("a scale is {scale}")));
+    }
+    if !cx.has(zero) {
+        return Ok(None);
+    }
+    let zero = cx.tensor(zero)?;
+    match one(&zero) && is_byte(zero.dtype) {
+        true => Ok(Some(zero.dtype)),
+        false => Err(Problem::new(format!("a zero point is {zero}"))),
+    }
+}
+
+/// `ops::quantize::Affine::u8(0.1, 3)`, of a scale and a zero point on the host.
+pub fn emit(
+    cx: &mut Emit<'_, '_>,
+    scale: usize,
+    zero: usize,
+    dtype: DType,
+) -> Result<TokenStream, Problem> {
+    let known = match cx.known(scale) {
+        Some(Known::Floats(values)) => values.first().copied(),
+        _ => None,
+    };
+    let scale = match known {
+        Some(value) => float_literal(value, DType::F32),
+        None => {
+            let value = cx.host_float(scale)?;
+            quote!(#value as f32)
+        }
+    };
+    let zero = match cx.has(zero) {
+        true => cx.host_int(zero)?,
+        false => quote!(0),
+    };
+    let of = format_ident!("{}", if dtype.is_signed() { "i8" } else { "u8" });
+    Ok(quote!(ops::quantize::Affine::#of(#scale, #zero)))
+}
+
+/// `(x, ops::quantize::Affine::u8(0.1, 3))`, the tensor in `rank` axes.
+pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<TokenStream, Problem> {
+    let dtype = cx.tensor_type(input)?.dtype;
+    let x = cx.tensor_of_rank(input, rank)?;
+    let affine = emit(cx, input.saturating_add(1), input.saturating_add(2), dtype)?;
+    Ok(quote!((#x, #affine)))
+}
+
+fn is_byte(dtype: DType) -> bool {
+    matches!(dtype, DType::U8 | DType::I8)
+}

@@ -1,0 +1,73 @@
+//! Channels as the second axis, or as the last one.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::types::Shape;
+
+/// A shape whose channels, which may be last, are second.
+pub fn first(shape: &Shape, last: bool) -> Shape {
+    turned(shape, last, order(shape.len()))
+}
+
+/// The reverse of `first`.
+pub fn back(shape: &Shape, last: bool) -> Shape {
+    turned(shape, last, order_back(shape.len()))
+}
+
+/// A tensor whose channels, which may be last, are second.
+pub fn turned_first(x: TokenStream, rank: usize, last: bool) -> TokenStream {
+    permuted(x, last, order(rank))
+}
+
+/// The reverse of `turned_first`.
+pub fn turned_back(x: TokenStream, rank: usize, last: bool) -> TokenStream {
+    permuted(x, last, order_back(rank))
+}
+
+/// `[0, 3, 1, 2]`.
+fn order(rank: usize) -> Vec<usize> {
+    let last = rank.saturating_sub(1);
+    [0, last].into_iter().chain(1..last).take(rank).collect()
+}
+
+/// `[0, 2, 3, 1]`.
+fn order_back(rank: usize) -> Vec<usize> {
+    let spatial = 2..rank;
+    [0].into_iter()
+        .chain(spatial)
+        .chain([1])
+        .take(rank)
+        .collect()
+}
+
+fn turned(shape: &Shape, last: bool, order: Vec<usize>) -> Shape {
+    match last {
+        true => order
+            .iter()
+            .filter_map(|&at| shape.get(at).cloned())
+            .collect(),
+        false => shape.clone(),
+    }
+}
+
+fn permuted(x: TokenStream, last: bool, order: Vec<usize>) -> TokenStream {
+    let order = order.into_iter().map(Literal::usize_unsuffixed);
+    match last {
+        true => quote!(#x.permute([#(#order),*])),
+        false => x,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back_is_where_it_began() {
+        assert_eq!(order(4), [0, 3, 1, 2]);
+        assert_eq!(order_back(4), [0, 2, 3, 1]);
+        assert_eq!(order(5), [0, 4, 1, 2, 3]);
+        assert_eq!(order_back(3), [0, 2, 1]);
+    }
+}

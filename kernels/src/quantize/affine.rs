@@ -1,0 +1,251 @@
+//! QLinearAdd and its kin: tensors that stand for floats by one scale and zero point.
+//!
+//! Where the order of roundings decides between two integers, it is ONNX Runtime's on x86.
+
+use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, activation};
+
+use super::{dequantize_by, quantize_by, within};
+use crate::{dtype::lowered, pool, reduce, select::where_, window::Window};
+
+/// What 8-bit integers stand for: `(integer - zero) * scale`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Affine {
+    scale: f32,
+    zero: i64,
+    dtype: DType,
+}
+
+/// Integers and what they stand for.
+pub type Quantized<const D: usize> = (Tensor<D, Int>, Affine);
+
+impl Affine {
+    pub const fn u8(scale: f32, zero: i64) -> Self {
+        Self {
+            scale,
+            zero,
+            dtype: DType::U8,
+        }
+    }
+
+    pub const fn i8(scale: f32, zero: i64) -> Self {
+        Self {
+            scale,
+            zero,
+            dtype: DType::I8,
+        }
+    }
+
+    /// The floats that the integers stand for.
+    fn floats<const D: usize>(self, x: Tensor<D, Int>) -> Tensor<D> {
+        dequantize_by(x, self.scale, self.zero, DType::F32)
+    }
+
+    /// The integers that stand for floats, the zero point added after rounding.
+    fn integers<const D: usize>(self, x: Tensor<D>) -> Tensor<D, Int> {
+        quantize_by(x, self.scale, self.zero, self.dtype, 8)
+    }
+
+    /// The nearest integers to floats that count in the scale from zero.
+    fn nearest<const D: usize>(self, x: Tensor<D>) -> Tensor<D, Int> {
+        within(x.round(), self.dtype, 8)
+    }
+
+    /// The same floats by other integers.
+    fn convert<const D: usize>(self, (x, of): Quantized<D>) -> Tensor<D, Int> {
+        match of == self {
+            true => x,
+            false => self.integers(of.floats(x)),
+        }
+    }
+}
+
+/// QLinearAdd: the sum of floats, broadcast.
+#[inline(never)]
+pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    let ratio = |of: Affine| of.scale / y.scale;
+    let shift = |of: Affine| ratio(of) * of.zero as f32;
+    let offset = y.zero as f32 - (shift(a.1) + shift(b.1));
+    let device = a.0.device();
+    let (wide, single): (FloatDType, FloatDType) =
+        (lowered(&device, DType::F64).into(), DType::F32.into());
+    // Products and sums are rounded together, as by a fused instruction.
+    let product = |(x, of): Quantized<D>| x.cast(wide).mul_scalar(f64::from(ratio(of)));
+    let inner = product(b).add_scalar(f64::from(offset)).cast(single);
+    let sum = product(a).add(inner.cast(wide)).cast(single);
+    y.nearest(sum)
+}
+
+/// QLinearMul: the product of floats, broadcast.
+#[inline(never)]
+pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    let ratio = a.1.scale * b.1.scale / y.scale;
+    let single: FloatDType = DType::F32.into();
+    let difference = |(x, of): Quantized<D>| x.cast(single).sub_scalar(of.zero);
+    let product = difference(a).mul(difference(b));
+    y.nearest(product.mul_scalar(ratio).add_scalar(y.zero))
+}
+
+/// QLinearSigmoid.
+pub fn sigmoid<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    y.integers(activation::sigmoid(of.floats(x)))
+}
+
+/// QLinearLeakyRelu: what is negative is multiplied by `alpha`.
+pub fn leaky_relu<const D: usize>((x, of): Quantized<D>, y: Affine, alpha: f64) -> Tensor<D, Int> {
+    y.integers(activation::leaky_relu(of.floats(x), alpha))
+}
+
+/// QLinearWhere: `a` where the condition holds, else `b`, broadcast.
+pub fn choose<const D: usize>(
+    condition: Tensor<D, Bool>,
+    a: Quantized<D>,
+    b: Quantized<D>,
+    y: Affine,
+) -> Tensor<D, Int> {
+    where_(condition, y.convert(a), y.convert(b))
+}
+
+/// QLinearConcat: tensors one after the other along an axis.
+pub fn concat<const D: usize>(parts: Vec<Quantized<D>>, y: Affine, axis: usize) -> Tensor<D, Int> {
+    let parts = parts.into_iter().map(|part| y.convert(part));
+    Tensor::cat(parts.collect(), axis)
+}
+
+/// QLinearSoftmax along one axis.
+#[inline(never)]
+pub fn softmax<const D: usize>((x, of): Quantized<D>, y: Affine, axis: usize) -> Tensor<D, Int> {
+    if x.dims().contains(&0) {
+        return x;
+    }
+    let x = of.floats(x);
+    let powers = x.clone().sub(x.max_dim(axis)).exp();
+    let sum = powers.clone().sum_dim(axis);
+    let levels = (1.0 / y.scale).floor();
+    let parts = powers.mul_scalar(levels).div(sum).round();
+    within(parts.add_scalar(y.zero), y.dtype, 8)
+}
+
+/// [`softmax`] over all axes from one on together, as before version 13.
+pub fn softmax_flat<const D: usize>(x: Quantized<D>, y: Affine, axis: usize) -> Tensor<D, Int> {
+    let dims = x.0.dims();
+    if dims.contains(&0) {
+        return x.0;
+    }
+    let rows: usize = dims[..axis].iter().product();
+    let columns: usize = dims[axis..].iter().product();
+    let flat = x.0.reshape([rows, columns]);
+    softmax((flat, x.1), y, 1).reshape(dims)
+}
+
+/// QLinearAveragePool: the mean of each window.
+pub fn average_pool<const D: usize, const S: usize>(
+    (x, of): Quantized<D>,
+    y: Affine,
+    window: Window<S>,
+    include_padding: bool,
+    ceil: bool,
+) -> Tensor<D, Int> {
+    let mean = pool::average_pool(of.floats(x), window, include_padding, ceil);
+    y.nearest(mean.div_scalar(y.scale).add_scalar(y.zero))
+}
+
+/// QLinearGlobalAveragePool: the mean of each channel; every spatial size becomes 1.
+pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    let dims = x.dims();
+    let count: usize = dims[2..].iter().product();
+    let wide: IntDType = lowered(&x.device(), DType::I32).into();
+    let axes: Vec<usize> = (2..D).collect();
+    let difference = x.cast(wide).sub_scalar(of.zero);
+    let sum: Tensor<D, Int> = reduce::reduce_sum(difference, &axes);
+    let single: FloatDType = DType::F32.into();
+    let ratio = of.scale / (y.scale * count as f32);
+    let rounded = sum.cast(single).mul_scalar(ratio).round();
+    within(rounded.add_scalar(y.zero), y.dtype, 8)
+}
+
+/// QLinearReduceMean. `O` is `D` where the axes stay with size 1, else `D` less their number, at least 1.
+pub fn reduce_mean<const D: usize, const O: usize>(
+    (x, of): Quantized<D>,
+    y: Affine,
+    axes: &[usize],
+) -> Tensor<O, Int> {
+    y.integers(reduce::reduce_mean(of.floats(x), axes))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::testing::{bool, int, same};
+
+    const X: Affine = Affine::u8(0.5, 10);
+    const Y: Affine = Affine::u8(1.0, 3);
+
+    #[test]
+    fn sums_and_products_broadcast_and_end_at_the_bounds() {
+        let (a, b) = (int::<2>([[10u8, 13, 255]]), int::<2>([[11u8], [250]]));
+        let sum = add((a.clone(), X), (b.clone(), X), Y);
+        // 0.5 and 2.0 more than a; halves go to the even one, the zero point included.
+        same(sum, [[4u8, 5, 126], [123, 124, 246]]);
+        let product = mul((a, X), (b, X), Y);
+        same(product, [[3u8, 4, 64], [3, 183, 255]]);
+    }
+
+    #[test]
+    fn sums_are_rounded_once() {
+        // Expected values are ONNX Runtime's.
+        let (a, b, y) = (
+            Affine::i8(0.1, -7),
+            Affine::i8(0.05, 22),
+            Affine::i8(0.025, 1),
+        );
+        let x = int::<1>([-128i8, -8, -7, -6, 0, 127]);
+        let sum = add((x.clone(), a), (x, b), y);
+        same(sum, [-128i8, -63, -57, -51, -15, 127]);
+    }
+
+    #[test]
+    fn functions_go_through_floats() {
+        let x = || int::<1>([0u8, 8, 10, 12, 255]);
+        let y = Affine::u8(1.0 / 256.0, 0);
+        same(sigmoid((x(), X), y), [2u8, 69, 128, 187, 255]);
+        let y = Affine::u8(0.25, 100);
+        same(leaky_relu((x(), X), y, 0.5), [90u8, 98, 100, 104, 255]);
+    }
+
+    #[test]
+    fn equal_scales_copy() {
+        let condition = bool::<2>([[true], [false]]);
+        let (a, b) = (int::<2>([[1u8, 2]]), int::<2>([[20u8, 30]]));
+        let y = choose(condition, (a.clone(), Y), (b.clone(), X), Y);
+        same(y, [[1u8, 2], [8, 13]]);
+        let y = concat(vec![(a, X), (b, Y)], X, 1);
+        same(y, [[1u8, 2, 44, 64]]);
+    }
+
+    #[test]
+    fn probabilities_are_parts_of_whole_levels() {
+        let x = int::<2>([[10u8, 11, 12], [255, 0, 255]]);
+        let y = Affine::u8(1.0 / 256.0, 0);
+        same(
+            softmax((x.clone(), X), y, 1),
+            [[48u8, 79, 130], [128, 0, 128]],
+        );
+        let signed = Affine::i8(1.0 / 256.0, -128);
+        let flat = softmax_flat((x.clone().reshape([2, 1, 3]), X), signed, 1);
+        same(flat, [[[-80i8, -49, 2]], [[0, -128, 0]]]);
+        let none = int::<2>(TensorData::new(Vec::<u8>::new(), [2, 0]));
+        same(softmax((none.clone(), X), y, 1), none.into_data());
+    }
+
+    #[test]
+    fn means_are_of_windows_channels_and_axes() {
+        let x = || int::<4>([[[[10u8, 12], [14, 17]], [[0, 0], [0, 0]]]]);
+        let y = average_pool((x(), X), Y, Window::new([1, 2]), false, false);
+        same(y, [[[[4u8], [6]], [[0], [0]]]]);
+        same(global_average_pool((x(), X), Y), [[[[5u8]], [[0]]]]);
+        let mean: Tensor<2, Int> = reduce_mean((x(), X), Y, &[2, 3]);
+        same(mean, [[5u8, 0]]);
+    }
+}

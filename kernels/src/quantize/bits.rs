@@ -1,0 +1,153 @@
+//! MatMulNBits: weights of few bits, in blocks with scales.
+
+use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor, module};
+
+use crate::{dtype::lowered, shape::reshape, widen::widened};
+
+/// How a matrix lies in bytes: output by output, each in blocks of `size` inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    pub inputs: usize,
+    pub outputs: usize,
+    pub bits: usize,
+    pub size: usize,
+}
+
+/// Zero points of blocks, the middle of the range where there are none.
+#[derive(Clone, Debug)]
+pub enum Zeros {
+    Middle,
+    /// In as many bits as the weights, each row beginning with a byte.
+    Packed(Tensor<1, Int>),
+    Plain(Tensor<1>),
+}
+
+impl Blocks {
+    /// The matrix in f32, `[inputs, outputs]`, of its bytes and scales; `groups` names the block of each input.
+    #[inline(never)]
+    pub fn matrix(
+        &self,
+        bytes: Tensor<1, Int>,
+        scales: Tensor<1>,
+        zeros: Zeros,
+        groups: Option<Tensor<1, Int>>,
+    ) -> Tensor<2> {
+        let single: FloatDType = DType::F32.into();
+        let count = self.inputs.div_ceil(self.size);
+        let per_block = |x: Tensor<1>| x.cast(single).reshape([self.outputs, count]);
+        let scales = per_block(scales);
+        let zeros = match zeros {
+            Zeros::Middle => None,
+            Zeros::Plain(zeros) => Some(per_block(zeros)),
+            Zeros::Packed(bytes) => {
+                let bytes = bytes.reshape([self.outputs, (count * self.bits).div_ceil(8)]);
+                let zeros = unpacked(bytes, self.bits).narrow(1, 0, count);
+                Some(zeros.cast(single))
+            }
+        };
+        let codes = unpacked(
+            bytes.reshape([self.outputs, count * self.size * self.bits / 8]),
+            self.bits,
+        );
+        let codes = codes.narrow(1, 0, self.inputs).cast(single);
+        let groups = groups.unwrap_or_else(|| {
+            let of_input = (0..self.inputs).map(|at| (at / self.size) as i64);
+            let groups: Vec<i64> = of_input.collect();
+            let dtype = lowered(&codes.device(), DType::I64);
+            Tensor::from_data(groups.as_slice(), (&codes.device(), dtype))
+        });
+        let spread = |x: Tensor<2>| x.select(1, groups.narrow(0, 0, self.inputs));
+        let codes = match zeros {
+            None => codes.sub_scalar(1u32 << (self.bits - 1)),
+            Some(zeros) => codes.sub(spread.clone()(zeros)),
+        };
+        codes.mul(spread(scales)).transpose()
+    }
+}
+
+/// `x * matrix + bias`, summed in f32.
+pub fn matmul_wide<const D: usize>(
+    x: Tensor<D>,
+    matrix: Tensor<2>,
+    bias: Option<Tensor<1>>,
+) -> Tensor<D> {
+    let dtype: FloatDType = x.dtype().into();
+    module::linear(widened(x), matrix, bias.map(widened)).cast(dtype)
+}
+
+/// The numbers of `bits` bits that the last axis holds, those in the low ends of bytes first.
+pub fn unpacked<const D: usize>(bytes: Tensor<D, Int>, bits: usize) -> Tensor<D, Int> {
+    if bits == 8 {
+        return bytes;
+    }
+    let per_byte = 8 / bits;
+    let mut shape = bytes.dims();
+    shape[D - 1] *= per_byte;
+    let count: usize = bytes.dims().iter().product();
+    let column = reshape(bytes, [count, 1]);
+    let dtype: IntDType = column.dtype().into();
+    let part = |at: usize| {
+        let shifted = column
+            .clone()
+            .bitwise_right_shift_scalar((at * bits) as i64);
+        shifted.bitwise_and_scalar((1i64 << bits) - 1).cast(dtype)
+    };
+    let parts = (0..per_byte).map(part).collect();
+    reshape(Tensor::cat(parts, 1), shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn low_bits_come_first() {
+        let bytes = || int::<2>([[0x21u8, 0xf3]]);
+        same(unpacked(bytes(), 4), [[1u8, 2, 3, 15]]);
+        same(unpacked(bytes(), 2), [[1u8, 0, 2, 0, 3, 0, 3, 3]]);
+        same(unpacked(bytes(), 8), [[0x21u8, 0xf3]]);
+    }
+
+    /// Two outputs of three inputs each, in blocks of two.
+    const BLOCKS: Blocks = Blocks {
+        inputs: 3,
+        outputs: 2,
+        bits: 4,
+        size: 2,
+    };
+
+    fn bytes() -> Tensor<1, Int> {
+        int([0x98u8, 0x0a, 0x70, 0x0f])
+    }
+
+    #[test]
+    fn blocks_have_scales_and_zero_points() {
+        let scales = || float::<1>([1f32, 2.0, 0.5, 4.0]);
+        let matrix = BLOCKS.matrix(bytes(), scales(), Zeros::Middle, None);
+        same(matrix, [[0f32, -4.0], [1.0, -0.5], [4.0, 28.0]]);
+        let packed = Zeros::Packed(int([0xa8u8, 0x07]));
+        let matrix = BLOCKS.matrix(bytes(), scales(), packed, None);
+        same(matrix, [[0f32, -3.5], [1.0, 0.0], [0.0, 60.0]]);
+        let plain = Zeros::Plain(float([7.5f32, 10.0, 0.0, 15.0]));
+        let matrix = BLOCKS.matrix(bytes(), scales(), plain, None);
+        same(matrix, [[0.5f32, 0.0], [1.5, 3.5], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn groups_may_be_in_any_order() {
+        let scales = float::<1>([1f32, 2.0, 0.5, 4.0]);
+        let groups = Some(int([1i32, 0, 1]));
+        let matrix = BLOCKS.matrix(bytes(), scales, Zeros::Middle, groups);
+        same(matrix, [[0f32, -32.0], [1.0, -0.5], [4.0, 28.0]]);
+    }
+
+    #[test]
+    fn halves_are_summed_in_single_precision() {
+        let x = float::<2>([[1.0, 2.0].map(f16::from_f32)]);
+        let (matrix, bias) = (float([[0.1f32], [0.2]]), float([f16::from_f32(1.0)]));
+        same(matmul_wide(x, matrix, Some(bias)), [[f16::from_f32(1.5)]]);
+    }
+}
