@@ -52,6 +52,8 @@ pub struct Node {
 pub enum Flow {
     /// One of its blocks; the outputs of each are those of the node.
     Branches,
+    /// Each of its blocks once.
+    Once,
     /// One block, again and again.
     Rounds(Rounds),
 }

@@ -104,7 +104,10 @@ mod window;
 families! {
     arithmetic,
     arrange,
+    attention,
+    bit_cast,
     cast,
+    causal_conv,
     clip,
     concat,
     constant,
@@ -143,6 +146,8 @@ families! {
     softmax,
     spectrum,
     split,
+    swiglu,
+    tensor_scatter,
     transpose,
     unique,
     ;

@@ -97,6 +97,12 @@ pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
     in_single(x, |x| gelu_tanh(x.add(widened(bias).unsqueeze())))
 }
 
+/// SwiGLU, the product of `swish(a)` and `b`.
+pub fn swiglu<const D: usize>(a: Tensor<D>, b: Tensor<D>, alpha: f64) -> Tensor<D> {
+    let dtype: FloatDType = a.dtype().into();
+    swish(widened(a), alpha).mul(widened(b)).cast(dtype)
+}
+
 /// Computes halves in single precision, so that they are rounded once.
 pub fn in_single<const D: usize>(
     x: Tensor<D>,
@@ -184,6 +190,18 @@ mod tests {
         same(in_single(x(), celu), once((-0.5859375f32).exp() - 1.0));
         same(elu(x(), 2.0), once(2.0 * ((-0.5859375f32).exp() - 1.0)));
         same(softplus(x()), once((-0.5859375f32).exp().ln_1p()));
+    }
+
+    #[test]
+    fn gates_multiply_in_single_precision() {
+        let x = || float::<1>([-5.0f32, 0.0, 1.0]);
+        let y = float::<1>([2f32, 3.0, -1.0]);
+        let expected = [-4.539787e-4f32, 0.0, -0.880797];
+        near(swiglu(x(), y.clone(), 2.0), expected, 1e-6);
+        let half = |x: Tensor<1>| x.cast(burn::tensor::DType::F16);
+        let once = swiglu(x(), y.clone(), 2.0).into_data();
+        let once = once.convert_dtype(burn::tensor::DType::F16);
+        same(swiglu(half(x()), half(y), 2.0), once);
     }
 
     #[test]

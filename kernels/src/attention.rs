@@ -7,6 +7,7 @@ use burn::tensor::{
 use crate::{
     broadcast::to_shape,
     dtype::lowered,
+    shape::reshape,
     widen::{is_flex, widened},
 };
 
@@ -66,15 +67,16 @@ pub fn attention(
     valid: Option<Tensor<1, Int>>,
     options: &AttentionOptions,
 ) -> Tensor<4> {
-    if options
-        .softmax_dtype
-        .is_some_and(|dtype| dtype != query.dtype())
-    {
+    let [batch, heads, queries, _] = query.dims();
+    let [_, _, keys, size] = value.dims();
+    let other = |dtype: DType| dtype != query.dtype();
+    if options.softmax_dtype.is_some_and(other) || other(value.dtype()) {
         let shown = AttentionScores::Products;
         return attention_with_scores(query, key, value, mask, valid, options, shown).0;
     }
-    let [batch, heads, queries, _] = query.dims();
-    let keys = key.dims()[2];
+    if batch * heads * queries * keys * size == 0 {
+        return nothing(&query, [batch, heads, queries, size]);
+    }
     let seen = Seen::new(&query, keys, mask, valid, options);
     let blind = seen.blind();
     // Flex reads masks that lack batches and heads as they are.
@@ -124,7 +126,12 @@ pub fn attention_with_scores(
     options: &AttentionOptions,
     shown: AttentionScores,
 ) -> (Tensor<4>, Tensor<4>) {
-    let [_, heads, _, size] = query.dims();
+    let [batch, heads, queries, _] = query.dims();
+    let [_, _, keys, size] = value.dims();
+    if batch * heads * queries * keys * size == 0 {
+        let result = nothing(&query, [batch, heads, queries, size]);
+        return (result, nothing(&query, [batch, heads, queries, keys]));
+    }
     let narrow: FloatDType = query.dtype().into();
     let [query, key, value] = [query, key, value].map(widened);
     let mask = mask.map(|mask| match mask {
@@ -133,9 +140,7 @@ pub fn attention_with_scores(
     });
     let seen = Seen::new(&query, key.dims()[2], mask, valid, options);
     let blind = seen.blind();
-    let root = options.scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
-    let key = shared(key, heads).mul_scalar(root);
-    let products = query.mul_scalar(root).matmul(key.swap_dims(2, 3));
+    let products = scaled_products(query, key, options.scale);
     let capped = match options.softcap > 0.0 {
         true => {
             let relative = products.clone().div_scalar(options.softcap);
@@ -154,8 +159,9 @@ pub fn attention_with_scores(
         }
         None => chances,
     };
-    let chances = chances.cast(FloatDType::from(masked.dtype()));
-    let result = chances.clone().matmul(shared(value, heads));
+    let wide = FloatDType::from(masked.dtype());
+    let chances = chances.cast(wide);
+    let result = chances.clone().matmul(shared(value.cast(wide), heads));
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
@@ -165,19 +171,65 @@ pub fn attention_with_scores(
     (result.cast(narrow), scores.cast(narrow))
 }
 
+/// The products of queries and keys in `precision`, where keys are few as of [`attention`].
+#[inline(never)]
+pub fn attention_products(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    scale: Option<f64>,
+    precision: DType,
+) -> Tensor<4> {
+    let [batch, heads, queries, _] = query.dims();
+    let keys = key.dims()[2];
+    let precision: FloatDType = lowered(&query.device(), precision).into();
+    let narrow: FloatDType = query.dtype().into();
+    let products = match batch * heads * queries * keys {
+        0 => nothing(&query, [batch, heads, queries, keys]),
+        _ => scaled_products(widened(query), widened(key), scale),
+    };
+    products.cast(narrow).cast(precision)
+}
+
+/// The sums of values, each times its chance, computed as precisely as the chances are.
+#[inline(never)]
+pub fn attention_values(chances: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
+    let [batch, heads, queries, _] = chances.dims();
+    let [_, _, keys, size] = value.dims();
+    if batch * heads * queries * keys * size == 0 {
+        return nothing(&value, [batch, heads, queries, size]);
+    }
+    let (narrow, precision): (FloatDType, FloatDType) =
+        (value.dtype().into(), chances.dtype().into());
+    let value = widened(shared(value, heads).cast(precision));
+    let result = widened(chances).matmul(value);
+    result.cast(precision).cast(narrow)
+}
+
 /// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
 #[inline(never)]
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     let [batch, length, hidden] = x.dims();
-    x.reshape([batch, length, heads, hidden / heads])
-        .swap_dims(1, 2)
+    reshape(x, [batch, length, heads, hidden / heads]).swap_dims(1, 2)
 }
 
 /// The reverse of [`split_heads`].
 #[inline(never)]
 pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
     let [batch, heads, length, size] = x.dims();
-    x.swap_dims(1, 2).reshape([batch, length, heads * size])
+    reshape(x.swap_dims(1, 2), [batch, length, heads * size])
+}
+
+/// Queries times keys, both scaled before they are multiplied.
+fn scaled_products(query: Tensor<4>, key: Tensor<4>, scale: Option<f64>) -> Tensor<4> {
+    let [_, heads, _, size] = query.dims();
+    let root = scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
+    let key = shared(key, heads).mul_scalar(root);
+    query.mul_scalar(root).matmul(key.swap_dims(2, 3))
+}
+
+/// What there is where nothing can be seen.
+fn nothing(like: &Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
+    Tensor::zeros(shape, (&like.device(), like.dtype()))
 }
 
 /// Each head repeated for all queries that it serves.

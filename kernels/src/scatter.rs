@@ -1,11 +1,13 @@
-//! ScatterElements and ScatterND.
+//! ScatterElements, ScatterND and TensorScatter.
 
 use burn::tensor::{
-    IndexingUpdateOp, Int, Slice, Tensor,
+    DType, IndexingUpdateOp, Int, Slice, Tensor,
     kind::{Kind, TensorKind},
 };
 
 use crate::{
+    broadcast::to_shape,
+    dtype::lowered,
     gather::{corner, flat_places, from_start},
     kind::AnyKind,
 };
@@ -66,6 +68,35 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
         _ => x.select_assign(0, places, updates, reduction),
     };
     K::from_number(x.reshape(dims))
+}
+
+/// TensorScatter: a cache with `update` written along `axis`. Each element of the batch, the first axis, has a place of its own where the writing begins, 0 by default; if `circular`, it goes on at the begin of the axis when it comes to the end.
+pub fn write_cache<const D: usize, K: AnyKind>(
+    cache: Tensor<D, K>,
+    axis: usize,
+    update: Tensor<D, K>,
+    starts: Option<Tensor<1, Int>>,
+    circular: bool,
+) -> Tensor<D, K> {
+    let shape = update.dims();
+    if shape.contains(&0) {
+        return cache;
+    }
+    let device = cache.device();
+    let dtype = starts.as_ref().map(Tensor::dtype);
+    let dtype = dtype.unwrap_or_else(|| lowered(&device, DType::I64));
+    let along =
+        |at: usize, size: usize| std::array::from_fn(|axis| if axis == at { size } else { 1 });
+    let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
+    let mut places: Tensor<D, Int> = steps.reshape(along(axis, shape[axis]));
+    if let Some(starts) = starts {
+        places = places.add(starts.reshape(along(0, shape[0])));
+    }
+    if circular {
+        places = places.remainder_scalar(cache.dims()[axis] as i64);
+    }
+    let places = to_shape(places, shape);
+    scatter_elements(cache, axis, places, update, IndexingUpdateOp::Assign)
 }
 
 /// The reduction that does for the carrier of `K` what the given one means for `K`.
@@ -153,5 +184,31 @@ mod tests {
             scatter_elements(x, 0, int(none()), updates, Assign),
             [[1i32, 2]],
         );
+    }
+
+    #[test]
+    fn caches_are_written_from_places_of_their_own() {
+        let cache = || int::<3>([[[0i32, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]);
+        let update = || int::<3>([[[10i32, 11], [12, 13]], [[14, 15], [16, 17]]]);
+        let starts = Some(int::<1>([1i64, 0]));
+        let expected = [
+            [[0i32, 0], [10, 11], [12, 13]],
+            [[14, 15], [16, 17], [5, 5]],
+        ];
+        same(write_cache(cache(), 1, update(), starts, false), expected);
+        let expected = [
+            [[10i32, 11], [12, 13], [2, 2]],
+            [[14, 15], [16, 17], [5, 5]],
+        ];
+        same(write_cache(cache(), 1, update(), None, false), expected);
+        let starts = Some(int::<1>([2i64, 4]));
+        let expected = [
+            [[12i32, 13], [1, 1], [10, 11]],
+            [[3, 3], [14, 15], [16, 17]],
+        ];
+        same(write_cache(cache(), 1, update(), starts, true), expected);
+        let bools = bool::<2>([[false, false, true]]);
+        let y = write_cache(bools, 1, bool([[true]]), Some(int([1i64])), false);
+        same(y, [[false, true, true]]);
     }
 }

@@ -16,7 +16,9 @@ pub use arithmetic::{
     abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign,
     sqrt, sub,
 };
-pub use arrange::{concat, expand, gather, reshape, squeeze, tile, transpose, unsqueeze};
+pub use arrange::{
+    concat, expand, gather, reshape, squeeze, tile, transpose, unsqueeze, write_cache,
+};
 pub use compare::{
     and, equal, greater, greater_or_equal, less, less_or_equal, nonzero, not, or, select, xor,
 };

@@ -3,7 +3,6 @@
 mod check;
 mod decode;
 mod fingerprint;
-mod float8;
 mod open;
 mod packed;
 

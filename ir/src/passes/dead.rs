@@ -84,7 +84,7 @@ impl Context<'_> {
             match node.operator.flow() {
                 Some(Flow::Branches) => trim_branches(&mut node),
                 Some(Flow::Rounds(rounds)) => self.trim_rounds(&mut node, rounds),
-                None => {}
+                Some(Flow::Once) | None => {}
             }
             for (_, inner) in &mut node.blocks {
                 self.sweep(inner, needed);

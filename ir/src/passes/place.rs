@@ -77,6 +77,13 @@ impl Demand {
                     }
                     self.inputs(node, false);
                 }
+                Some(Flow::Once) => {
+                    for (_, inner) in &node.blocks {
+                        self.device.extend(&inner.outputs);
+                        self.block(inner);
+                    }
+                    self.inputs(node, false);
+                }
                 Some(Flow::Rounds(rounds)) => self.rounds(node, rounds),
             }
         }
@@ -164,6 +171,11 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
                         .filter_map(|(_, inner)| inner.outputs.get(at));
                     let results: Vec<ValueId> = results.copied().collect();
                     place_result(*output, &results, values, demand);
+                }
+            }
+            Some(Flow::Once) => {
+                for (_, inner) in &mut node.blocks {
+                    assign(inner, values, demand);
                 }
             }
             Some(Flow::Rounds(rounds)) => assign_rounds(node, rounds, values, demand),

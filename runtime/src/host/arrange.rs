@@ -90,6 +90,38 @@ pub fn tile<T: Clone>(array: &Array<T>, repeats: &[i64]) -> Array<T> {
     )
 }
 
+/// TensorScatter: `cache` with `update` written along `axis` from `starts` on, one for each element of the batch, none being 0; past the end from the begin on if `circular`.
+#[track_caller]
+pub fn write_cache<T: Clone>(
+    cache: &Array<T>,
+    axis: usize,
+    update: &Array<T>,
+    starts: &[i64],
+    circular: bool,
+) -> Array<T> {
+    let size = cache.shape()[axis];
+    let mut data = cache.data().to_vec();
+    let mut values = update.data().iter();
+    Array::<()>::from_fn(update.shape(), |index| {
+        let start = starts.get(index[0]).copied().unwrap_or_default();
+        let at = start + index[axis] as i64;
+        let at = if circular {
+            at.rem_euclid(size as i64)
+        } else {
+            at
+        };
+        let at = place(at, size);
+        let places = index.iter().enumerate().zip(cache.shape());
+        let to = places.fold(0, |to, ((along, &index), size)| {
+            to * size + if along == axis { at } else { index }
+        });
+        if let Some(value) = values.next() {
+            data[to] = value.clone();
+        }
+    });
+    Array::new(cache.shape(), data)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +177,17 @@ mod tests {
     fn tile_repeats_each_axis() {
         let tiled = tile(&Array::new([1, 2], vec![1, 2]), &[2, 2]);
         assert_eq!(tiled, Array::new([2, 4], vec![1, 2, 1, 2, 1, 2, 1, 2]));
+    }
+
+    #[test]
+    fn caches_are_written_from_places_of_their_own() {
+        let cache = Array::new([2, 3], vec![0, 1, 2, 3, 4, 5]);
+        let update = Array::new([2, 2], vec![10, 11, 12, 13]);
+        let y = write_cache(&cache, 1, &update, &[1, 0], false);
+        assert_eq!(y.data(), [0, 10, 11, 12, 13, 5]);
+        let y = write_cache(&cache, 1, &update, &[2, 4], true);
+        assert_eq!(y.data(), [11, 1, 10, 3, 12, 13]);
+        let y = write_cache(&cache, 1, &update, &[], false);
+        assert_eq!(y.data(), [10, 11, 2, 12, 13, 5]);
     }
 }

@@ -6,7 +6,9 @@ use burn::tensor::{Element, Shape, TensorData};
 use bytemuck::{AnyBitPattern, NoUninit, pod_collect_to_vec};
 use half::{bf16, f16};
 
-use super::{Encoding, Entry, float8, packed};
+use onnx_embed_kernels::float8;
+
+use super::{Encoding, Entry, packed};
 use crate::ElementType;
 
 const _: () = assert!(

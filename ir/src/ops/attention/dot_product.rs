@@ -1,0 +1,421 @@
+//! Attention: values weighted by how queries match keys.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::heads::{self, Sizes, agree, count, floats, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::ops::cast::carrier;
+
+const MASK: usize = 3;
+const PAST: [usize; 2] = [4, 5];
+const VALID: usize = 6;
+
+#[derive(Debug)]
+struct Attention {
+    query_heads: Option<usize>,
+    key_heads: Option<usize>,
+    causal: bool,
+    scale: Option<f32>,
+    softcap: f32,
+    /// The dtype of the softmax.
+    precision: Option<DType>,
+    /// What the last output shows: a variant of the kernels' `AttentionScores`.
+    shown: &'static str,
+    /// How far queries see to both sides.
+    windows: [Option<usize>; 2],
+    /// Since version 24 a mask may end before the keys do, and hides the others.
+    short_masks: bool,
+}
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let shown = match a.int_or("qk_matmul_output_mode", 0)? {
+        0 => "Products",
+        1 => "Capped",
+        2 => "Masked",
+        3 => "Probabilities",
+        other => {
+            let problem = format!("`qk_matmul_output_mode` is {other}");
+            return Err(Problem::new(problem).help("it may be 0 to 3"));
+        }
+    };
+    let window = |name: &str| match a.version() >= 25 {
+        true => bound(name, a.int_or(name, -1)?),
+        false => Ok(None),
+    };
+    Ok(Rc::new(Attention {
+        query_heads: count(a, "q_num_heads")?,
+        key_heads: count(a, "kv_num_heads")?,
+        causal: a.flag("is_causal", false)?,
+        scale: a.float("scale")?,
+        softcap: a.float_or("softcap", 0.0)?,
+        precision: precision(a)?,
+        shown,
+        windows: [window("left_window_size")?, window("right_window_size")?],
+        short_masks: a.version() >= 24,
+    }))
+}
+
+/// The attribute `softmax_precision`.
+pub fn precision(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
+    let Some(number) = a.int("softmax_precision")? else {
+        return Ok(None);
+    };
+    let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+    match dtype.filter(|dtype| dtype.is_float()) {
+        Some(dtype) => Ok(Some(dtype)),
+        None => Err(Problem::new(format!("`softmax_precision` is {number}"))
+            .help("it may be 1, 10, 11 or 16, which are floats")),
+    }
+}
+
+fn bound(name: &str, size: i64) -> Result<Option<usize>, Problem> {
+    match usize::try_from(size) {
+        Ok(size) => Ok(Some(size)),
+        Err(_) if size == -1 => Ok(None),
+        Err(_) => Err(Problem::new(format!("`{name}` is {size}"))
+            .help("it may be -1, which is no bound, or from 0 on")),
+    }
+}
+
+impl Operator for Attention {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let [query, key, value] = self.operands(cx)?;
+        let (held, kept) = (floats(cx, 0)?, floats(cx, 2)?.dtype);
+        let ranks = [held.rank(), cx.tensor(1)?.rank(), cx.tensor(2)?.rank()];
+        if ranks != [ranks[0]; 3] || cx.tensor(1)?.dtype != held.dtype {
+            return Err(Problem::new(format!(
+                "the query is {held}, the key {} and the value {}",
+                cx.tensor(1)?,
+                cx.tensor(2)?
+            ))
+            .help("they must have the same number of axes, and query and key the same type"));
+        }
+        let past = self.past(cx, [&key, &value])?;
+        let total = match &past {
+            None => key[2].clone(),
+            Some(past) => {
+                let total = past.add(&key[2]);
+                cx.dim_or_fresh(total, "total")
+            }
+        };
+        let scores = [&query[0], &query[1], &query[2], &total].map(Clone::clone);
+        self.check_mask(cx, &scores)?;
+        if cx.has(VALID) {
+            let valid = cx.tensor_of_rank(VALID, 1)?;
+            if valid.dtype != DType::I64 || past.is_some() {
+                return Err(Problem::new(format!("`nonpad_kv_seqlen` is {valid}"))
+                    .help("it may be int64[batch], without a cache as another input"));
+            }
+        }
+        let result = match held.rank() {
+            4 => vec![query[0].clone(), query[1].clone(), query[2].clone(), value[3].clone()],
+            _ => {
+                let hidden = match query[1] == value[1] {
+                    true => cx.tensor(2)?.shape.last().cloned(),
+                    false => query[1].mul(&value[3]),
+                };
+                let hidden = cx.dim_or_fresh(hidden, "hidden");
+                vec![query[0].clone(), query[2].clone(), hidden]
+            }
+        };
+        let present = |held: &Sizes| [&held[0], &held[1], &total, &held[3]].map(Clone::clone);
+        cx.output(0, held.dtype, result);
+        cx.output(1, held.dtype, present(&key).to_vec());
+        cx.output(2, kept, present(&value).to_vec());
+        cx.output(3, held.dtype, scores.to_vec());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let query = self.split(cx, 0, self.query_heads)?;
+        let mut key = self.joined(cx, 1, PAST[0])?;
+        let mut value = self.joined(cx, 2, PAST[1])?;
+        let mut before = TokenStream::new();
+        let mut shared = |cx: &mut Emit<'_, '_>, at, name, held: &mut TokenStream| {
+            if !cx.wants(at) {
+                return quote!(());
+            }
+            let name = cx.temporary(name);
+            before.extend(quote!(let #name = #held;));
+            *held = quote!(#name);
+            held.clone()
+        };
+        let present = [
+            shared(cx, 1, "key", &mut key),
+            shared(cx, 2, "value", &mut value),
+        ];
+        let (mask, options) = (self.mask(cx)?, self.options(cx)?);
+        let valid = cx.optional(VALID)?;
+        let (mut y, mut scores) = (quote!(()), quote!(()));
+        if cx.wants(3) {
+            let names = [cx.temporary("y"), cx.temporary("scores")];
+            let shown = format_ident!("{}", self.shown);
+            before.extend(quote! {
+                let (#(#names),*) = ops::attention::attention_with_scores(
+                    #query, #key, #value, #mask, #valid, #options,
+                    ops::attention::AttentionScores::#shown,
+                );
+            });
+            [y, scores] = names.map(|name| quote!(#name));
+        } else if cx.wants(0) {
+            y = quote!(ops::attention::attention(#query, #key, #value, #mask, #valid, #options));
+        }
+        if cx.wants(0) && cx.tensor_type(0)?.rank() == 3 {
+            y = quote!(ops::attention::merge_heads(#y));
+        }
+        let [key, value] = present;
+        let mut results = vec![y, key, value, scores];
+        results.truncate(cx.outputs());
+        let results = match results.as_slice() {
+            [one] => one.clone(),
+            _ => quote!((#(#results),*)),
+        };
+        Ok(match before.is_empty() {
+            true => results,
+            false => quote!({ #before #results }),
+        })
+    }
+}
+
+impl Attention {
+    fn operands(&self, cx: &mut Infer<'_>) -> Result<[Sizes; 3], Problem> {
+        let keys = ("kv_num_heads", self.key_heads);
+        let query = sizes(cx, 0, ("q_num_heads", self.query_heads))?;
+        let (key, value) = (sizes(cx, 1, keys)?, sizes(cx, 2, keys)?);
+        for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
+            agree(what, &query[at], &key[at])?;
+        }
+        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+            agree(what, &key[at], &value[at])?;
+        }
+        heads::shared(&query[1], &key[1])?;
+        Ok([query, key, value])
+    }
+
+    /// The length of the cache.
+    fn past(&self, cx: &Infer<'_>, held: [&Sizes; 2]) -> Result<Option<Dim>, Problem> {
+        if PAST.map(|input| cx.has(input)) == [false; 2] {
+            return Ok(None);
+        }
+        let [key, value] = PAST.map(|input| cx.tensor_of_rank(input, 4));
+        for (past, (input, held)) in [&key, &value].into_iter().zip([(1, held[0]), (2, held[1])]) {
+            let past = past.as_ref().map_err(Clone::clone)?;
+            if past.dtype != cx.tensor(input)?.dtype {
+                return Err(Problem::new(format!("the cache is {past}, of another type")));
+            }
+            for (axis, size) in past.shape.iter().enumerate().filter(|(axis, _)| *axis != 2) {
+                if let Some(other) = held.get(axis) {
+                    agree("a size of the cache", size, other)?;
+                }
+            }
+        }
+        Ok(key?.shape.get(2).cloned())
+    }
+
+    fn check_mask(&self, cx: &Infer<'_>, scores: &Sizes) -> Result<(), Problem> {
+        if !cx.has(MASK) {
+            return Ok(());
+        }
+        let mask = cx.tensor(MASK)?;
+        let kinds = [Kind::Bool, Kind::Float, Kind::Int];
+        let stretches = |(axis, (size, whole)): (usize, (&Dim, &Dim))| {
+            match (size.number(), whole.number()) {
+                (Some(1), _) => true,
+                (Some(size), Some(whole)) if axis == 0 && self.short_masks => size <= whole,
+                (Some(size), Some(whole)) => size == whole,
+                _ => true,
+            }
+        };
+        let pairs = mask.shape.iter().rev().zip(scores.iter().rev());
+        let fits = mask.rank() <= 4 && pairs.enumerate().all(stretches);
+        if fits && kinds.contains(&mask.dtype.kind()) && mask.dtype.bits() >= 8 {
+            return Ok(());
+        }
+        let [batch, heads, queries, keys] = scores;
+        Err(Problem::new(format!(
+            "the mask is {mask}, which does not stretch to [{batch}, {heads}, {queries}, {keys}]"
+        )))
+    }
+
+    fn split(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        input: usize,
+        heads: Option<usize>,
+    ) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(input)?.rank();
+        let x = cx.tensor(input)?;
+        Ok(match (rank, heads) {
+            (3, Some(heads)) => {
+                let heads = Literal::usize_unsuffixed(heads);
+                quote!(ops::attention::split_heads(#x, #heads))
+            }
+            _ => x,
+        })
+    }
+
+    /// Keys or values behind those of the cache.
+    fn joined(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        input: usize,
+        past: usize,
+    ) -> Result<TokenStream, Problem> {
+        let past = match cx.has(past) {
+            true => Some(cx.tensor(past)?),
+            false => None,
+        };
+        let x = self.split(cx, input, self.key_heads)?;
+        Ok(match past {
+            Some(past) => quote!(Tensor::cat(vec![#past, #x], 2)),
+            None => x,
+        })
+    }
+
+    fn mask(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        if !cx.has(MASK) {
+            return Ok(quote!(None));
+        }
+        let (held, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
+        let mut mask = cx.tensor_of_rank(MASK, 4)?;
+        if !self.short_masks && held.shape.last().is_none_or(|size| size.is(1)) {
+            let keys = self.keys(cx)?;
+            mask = quote!(#mask.repeat_dim(3, #keys));
+        }
+        let target = format_ident!("{}", carrier(wanted));
+        Ok(match held.dtype.kind() {
+            Kind::Bool => quote!(Some(ops::attention::AttentionMask::Allowed(#mask))),
+            Kind::Int => quote! {
+                Some(ops::attention::AttentionMask::Bias(
+                    ops::cast::int_to_float(#mask, DType::#target)
+                ))
+            },
+            _ if held.dtype != wanted => quote! {
+                Some(ops::attention::AttentionMask::Bias(
+                    ops::cast::float_to_float(#mask, DType::#target)
+                ))
+            },
+            _ => quote!(Some(ops::attention::AttentionMask::Bias(#mask))),
+        })
+    }
+
+    /// How many keys there are, those of the cache included.
+    fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let key = cx.tensor_type(1)?;
+        let axis = if key.rank() == 4 { 2 } else { 1 };
+        let mut keys = key.shape.get(axis).cloned().unwrap_or_default();
+        if cx.has(PAST[0]) {
+            let past = cx.tensor_type(PAST[0])?.shape.get(2).cloned();
+            let total = past.and_then(|past| past.add(&keys));
+            keys = total.ok_or_else(|| Problem::new("the number of keys is unknown"))?;
+        }
+        Ok(cx.size(&keys))
+    }
+
+    fn options(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let mut options = Vec::new();
+        if self.causal {
+            options.push(quote!(causal: true));
+        }
+        let bounded = self.windows.iter().any(Option::is_some);
+        if cx.has(PAST[0]) && (self.causal || bounded) {
+            let past = cx.tensor_type(PAST[0])?.shape.get(2).cloned();
+            let past = cx.size(&past.unwrap_or_default());
+            options.push(quote!(past: #past));
+        }
+        for (name, window) in ["left_window", "right_window"].iter().zip(self.windows) {
+            if let Some(window) = window {
+                let (name, window) = (format_ident!("{name}"), Literal::usize_unsuffixed(window));
+                options.push(quote!(#name: Some(#window)));
+            }
+        }
+        if let Some(scale) = self.scale {
+            let scale = float_literal(f64::from(scale), DType::F32);
+            options.push(quote!(scale: Some(#scale)));
+        }
+        if self.softcap > 0.0 {
+            let softcap = float_literal(f64::from(self.softcap), DType::F32);
+            options.push(quote!(softcap: #softcap));
+        }
+        if let Some(precision) = self.precision {
+            let precision = format_ident!("{}", carrier(precision));
+            options.push(quote!(softmax_dtype: Some(DType::#precision)));
+        }
+        Ok(match options.is_empty() {
+            true => quote!(&Default::default()),
+            false => quote! {
+                &ops::attention::AttentionOptions { #(#options,)* ..Default::default() }
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn a_cache_grows_by_the_new_keys() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 25]>
+            g (float[b, t, 64] q, float[b, t, 32] k, float[b, t, 32] v,
+               float[b, 2, p, 16] pk, float[b, 2, p, 16] pv)
+            => (float[b, t, 64] y, float[b, 2, s, 16] nk, float[b, 2, s, 16] nv) {
+                y, nk, nv = Attention <q_num_heads = 4, kv_num_heads = 2, is_causal = 1> (q, k, v, , pk, pv)
+            }"#,
+            expect![[r#"
+                g (float32[b, t, 64] q, float32[b, t, 32] k, float32[b, t, 32] v, float32[b, 2, p, 16] pk, float32[b, 2, p, 16] pv) => (float32[b, t, 64] y, float32[b, 2, t + p, 16] nk, float32[b, 2, t + p, 16] nv)
+                {
+                    float32[b, t, 64] y, float32[b, 2, t + p, 16] nk, float32[b, 2, t + p, 16] nv = Attention <query_heads: 4, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [false, false], short_masks: true> (q, k, v, , pk, pv)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn masks_stretch_to_the_scores() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 23]>
+            g (float[2, 3, 4, 8] q, float[2, 3, 6, 8] k, float[2, 3, 6, 8] v, bool[4, 5] m)
+            => (float[2, 3, 4, 8] y) {
+                y = Attention (q, k, v, m)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the mask is bool[4, 5], which does not stretch to [2, 3, 4, 6]
+                    at node `y` (Attention version 23)
+
+                  model: IR version 13, ai.onnx 23"#]],
+        );
+    }
+
+    #[test]
+    fn packed_heads_must_be_counted() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 23]>
+            g (float[2, 4, 64] q, float[2, 6, 64] k, float[2, 6, 64] v) => (float[2, 4, 64] y) {
+                y = Attention (q, k, v)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  input 0 is float32[2, 4, 64], but attribute `q_num_heads` is missing
+                    at node `y` (Attention version 23)
+                    help: an input of rank 3 packs heads into its last axis; export how many they are
+
+                  model: IR version 13, ai.onnx 23"#]],
+        );
+    }
+}

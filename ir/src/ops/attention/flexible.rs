@@ -1,0 +1,209 @@
+//! FlexAttention: attention with blocks that change scores and chances.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::dot_product::precision;
+use super::heads::{self, Sizes, agree, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::graph::Flow;
+use crate::infer::{Fact, Infer};
+use crate::ops::Operator;
+use crate::ops::cast::carrier;
+use crate::types::{Place, Type};
+
+const SCORES: &str = "score_mod";
+const CHANCES: &str = "prob_mod";
+
+#[derive(Debug)]
+struct FlexAttention {
+    scale: Option<f32>,
+    /// The dtype of scores and chances.
+    precision: Option<DType>,
+}
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(FlexAttention {
+        scale: a.float("scale")?,
+        precision: precision(a)?,
+    }))
+}
+
+impl Operator for FlexAttention {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        for input in 0..3 {
+            cx.tensor_of_rank(input, 4)?;
+        }
+        let [query, key, value]: [Sizes; 3] =
+            [sizes(cx, 0, ("", None))?, sizes(cx, 1, ("", None))?, sizes(cx, 2, ("", None))?];
+        for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
+            agree(what, &query[at], &key[at])?;
+        }
+        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+            agree(what, &key[at], &value[at])?;
+        }
+        heads::shared(&query[1], &key[1])?;
+        let dtype = cx.tensor(0)?.dtype;
+        for input in [1, 2] {
+            if cx.tensor(input)?.dtype != dtype {
+                let problem = format!("the inputs are of types {dtype} and {}", cx.tensor(input)?);
+                return Err(Problem::new(problem));
+            }
+        }
+        let [batch, count, length, _] = query;
+        let scores = vec![batch.clone(), count.clone(), length.clone(), key[2].clone()];
+        let held = Type::tensor(self.precision(dtype), scores);
+        for name in [SCORES, CHANCES] {
+            if cx.block(name).is_ok() {
+                check(cx, name, &held)?;
+            }
+        }
+        let [_, _, _, size] = value;
+        cx.output(0, dtype, vec![batch, count, length, size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let precision = self.precision(cx.tensor_type(0)?.dtype);
+        let precision = format_ident!("{}", carrier(precision));
+        let scale = match self.scale {
+            Some(scale) => {
+                let scale = float_literal(f64::from(scale), DType::F32);
+                quote!(Some(#scale))
+            }
+            None => quote!(None),
+        };
+        let scores = quote! {
+            ops::attention::attention_products(#query, #key, #scale, DType::#precision)
+        };
+        let (before, scores) = changed(cx, SCORES, scores)?;
+        let chances = quote!(activation::softmax(#scores, 3));
+        let (between, chances) = changed(cx, CHANCES, chances)?;
+        let result = quote!(ops::attention::attention_values(#chances, #value));
+        Ok(match before.is_empty() && between.is_empty() {
+            true => result,
+            false => quote!({ #before #between #result }),
+        })
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        Some(Flow::Once)
+    }
+}
+
+impl FlexAttention {
+    fn precision(&self, dtype: DType) -> DType {
+        let default = if dtype == DType::F64 { dtype } else { DType::F32 };
+        self.precision.unwrap_or(default)
+    }
+}
+
+/// A block gives what it is given, changed.
+fn check(cx: &mut Infer<'_>, name: &str, held: &Type) -> Result<(), Problem> {
+    let block = cx.block(name)?;
+    if (block.inputs.len(), block.outputs.len()) != (1, 1) {
+        return Err(Problem::new(format!(
+            "`{name}` has {} inputs and {} outputs, not one of each",
+            block.inputs.len(),
+            block.outputs.len()
+        )));
+    }
+    let inferred = cx.infer_block(name, &[Fact::of(held.clone())])?;
+    let Some(outputs) = cx.accept(inferred) else {
+        return Ok(());
+    };
+    let same = |fact: &Fact| match (fact.ty.as_tensor(), held.as_tensor()) {
+        (Some(a), Some(b)) => {
+            let mut pairs = a.shape.iter().zip(&b.shape);
+            a.dtype == b.dtype
+                && a.rank() == b.rank()
+                && pairs.all(|(a, b)| a.number().is_none() || b.number().is_none() || a == b)
+        }
+        _ => false,
+    };
+    match outputs.iter().find(|fact| !same(fact)) {
+        None => Ok(()),
+        Some(fact) => Err(Problem::new(format!(
+            "`{name}` makes {} of {held}, whose type must stay",
+            fact.ty
+        ))),
+    }
+}
+
+/// What a block, if there is one, makes of a value: statements and the result.
+fn changed(
+    cx: &mut Emit<'_, '_>,
+    name: &str,
+    value: TokenStream,
+) -> Result<(TokenStream, TokenStream), Problem> {
+    let Ok(block) = cx.block(name) else {
+        return Ok((TokenStream::new(), value));
+    };
+    let given = block.inputs.first().copied();
+    let given = given.ok_or_else(|| Problem::new(format!("`{name}` has no input")))?;
+    let given = cx.variable(given, "scores");
+    let inside = cx.inside(name, &[Place::Device])?;
+    let (statements, results) = (inside.statements, inside.results);
+    Ok((quote!(let #given = #value; #statements), quote!(#(#results)*)))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn blocks_change_scores_and_chances() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview": 1]>
+            g (float[b, 4, t, 8] q, float[b, 2, s, 8] k, float[b, 2, s, 6] v, float[t, s] bias)
+            => (float[b, 4, t, 6] y) {
+                y = ai.onnx.preview.FlexAttention (q, k, v) <
+                    score_mod = m (float[B, H, L, S] x) => (float[B, H, L, S] z) {
+                        n = Neg (x)
+                        z = Add (n, bias)
+                    }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[b, 4, t, 8] q, float32[b, 2, s, 8] k, float32[b, 2, s, 6] v, float32[t, s] bias) => (float32[b, 4, t, 6] y)
+                {
+                    float32[b, 4, t, 6] y = ai.onnx.preview.FlexAttention (q, k, v)
+                        score_mod (float32[b, 4, t, s] x) => (float32[b, 4, t, s] z)
+                        {
+                            float32[b, 4, t, s] n = Neg (x)
+                            float32[b, 4, t, s] z = Add (n, bias)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_block_must_keep_the_type() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview": 1]>
+            g (float[b, 4, t, 8] q, float[b, 4, s, 8] k, float[b, 4, s, 6] v) => (float[b, 4, t, 6] y) {
+                y = ai.onnx.preview.FlexAttention (q, k, v) <
+                    prob_mod = m (float[B, H, L, S] x) => (float16[B, H, L, S] z) {
+                        z = Cast <to = 10> (x)
+                    }
+                >
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  `prob_mod` makes float16[b, 4, t, s] of float32[b, 4, t, s], whose type must stay
+                    at node `y` (ai.onnx.preview.FlexAttention version 1)
+
+                  model: IR version 13, ai.onnx 26, ai.onnx.preview 1"#]],
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Features that are packed into heads.
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+/// Batch, heads, length and the size of a head.
+pub type Sizes = [Dim; 4];
+
+/// An attribute that counts heads.
+pub fn count(a: &Attributes<'_>, name: &str) -> Result<Option<usize>, Problem> {
+    match a.int(name)? {
+        None => Ok(None),
+        Some(count) => match usize::try_from(count) {
+            Ok(count) if count > 0 => Ok(Some(count)),
+            _ => Err(Problem::new(format!("`{name}` is {count}, not a number of heads"))),
+        },
+    }
+}
+
+/// How an input is made of heads: rank 4 has an axis of them, rank 3 packs `heads` into its last.
+pub fn sizes(
+    cx: &mut Infer<'_>,
+    input: usize,
+    heads: (&str, Option<usize>),
+) -> Result<Sizes, Problem> {
+    let held = floats(cx, input)?;
+    match (held.shape.as_slice(), heads) {
+        ([batch, heads, length, size], _) => {
+            Ok([batch, heads, length, size].map(Clone::clone))
+        }
+        ([batch, length, hidden], (_, Some(heads))) => {
+            let size = unpacked(cx, hidden, heads, &held)?;
+            Ok([batch.clone(), dim(heads), length.clone(), size])
+        }
+        ([_, _, _], (name, None)) => Err(Problem::new(format!(
+            "input {input} is {held}, but attribute `{name}` is missing"
+        ))
+        .help("an input of rank 3 packs heads into its last axis; export how many they are")),
+        _ => Err(Problem::new(format!("input {input} is {held}, not of rank 3 or 4"))),
+    }
+}
+
+/// A size that is that of so many heads together, for each of them.
+pub fn unpacked(
+    cx: &mut Infer<'_>,
+    hidden: &Dim,
+    heads: usize,
+    held: &TensorType,
+) -> Result<Dim, Problem> {
+    let heads = dim(heads);
+    if let (Some(hidden), Some(heads)) = (hidden.number(), heads.number())
+        && hidden.checked_rem(heads) != Some(0)
+    {
+        return Err(Problem::new(format!(
+            "{heads} heads do not divide the last size of {held}"
+        )));
+    }
+    let size = hidden.div(&heads);
+    Ok(cx.dim_or_fresh(size, "head_size"))
+}
+
+/// A tensor of floats that are no narrower than 16 bits.
+pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
+    let held = cx.tensor(input)?;
+    match held.dtype.is_float() {
+        true => Ok(held),
+        false => Err(Problem::new(format!("input {input} is {held}, not of floats"))),
+    }
+}
+
+/// Reports two sizes that are known to differ.
+pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
+    match (one.number(), other.number()) {
+        (Some(a), Some(b)) if a != b => Err(Problem::new(format!(
+            "{what} is {a} in one input and {b} in another"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Reports heads of keys that do not serve equally many heads of queries.
+pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
+    match (queries.number(), keys.number()) {
+        (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => {
+            Err(Problem::new(format!(
+                "{queries} heads of queries cannot share {keys} heads of keys"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A number as a size.
+pub fn dim(number: usize) -> Dim {
+    Dim::from(i64::try_from(number).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,205 @@
+//! LinearAttention: a state that every token changes.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::heads::{agree, count, dim, floats, shared, unpacked};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::types::TensorType;
+
+const STATE: usize = 3;
+const DECAY: usize = 4;
+const BETA: usize = 5;
+
+#[derive(Debug)]
+struct LinearAttention {
+    query_heads: usize,
+    key_heads: usize,
+    scale: Option<f32>,
+    /// Whether the state decays.
+    gated: bool,
+    /// Whether a token replaces what its key recalls.
+    delta: bool,
+}
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    // How many tokens are taken together says nothing about the result.
+    a.ignore(&["chunk_size"]);
+    let heads = |name: &str| {
+        let missing = || Problem::new(format!("attribute `{name}` is missing"));
+        count(a, name)?.ok_or_else(missing)
+    };
+    let (gated, delta) = match a.string_or("update_rule", "gated_delta")?.as_str() {
+        "linear" => (false, false),
+        "gated" => (true, false),
+        "delta" => (false, true),
+        "gated_delta" => (true, true),
+        other => {
+            return Err(Problem::new(format!("`update_rule` is `{other}`"))
+                .help("it may be linear, gated, delta or gated_delta"));
+        }
+    };
+    Ok(Rc::new(LinearAttention {
+        query_heads: heads("q_num_heads")?,
+        key_heads: heads("kv_num_heads")?,
+        scale: a.float("scale")?.filter(|&scale| scale != 0.0),
+        gated,
+        delta,
+    }))
+}
+
+impl Operator for LinearAttention {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (query, key_size) = operand(cx, 0, self.query_heads)?;
+        let (key, own_size) = operand(cx, 1, self.key_heads)?;
+        let (value, value_size) = operand(cx, 2, self.key_heads)?;
+        shared(&dim(self.query_heads), &dim(self.key_heads))?;
+        agree("the size of a head", &key_size, &own_size)?;
+        self.check(cx, DECAY, ("decay", self.gated), [&query, &key])?;
+        self.check(cx, BETA, ("beta", self.delta), [&query, &key])?;
+        for other in [&key, &value] {
+            if other.dtype != query.dtype {
+                return Err(Problem::new(format!("the query is {query}, but another input {other}")));
+            }
+        }
+        let [batch, length] = [0, 1].map(|at| query.shape.get(at).cloned().unwrap_or_default());
+        let state = vec![batch.clone(), dim(self.key_heads), key_size, value_size.clone()];
+        let mut held = query.dtype;
+        if cx.has(STATE) {
+            let past = cx.tensor_of_rank(STATE, 4)?;
+            held = floats(cx, STATE)?.dtype;
+            for (one, other) in past.shape.iter().zip(&state) {
+                agree("a size of the state", one, other)?;
+            }
+        }
+        let hidden = match self.query_heads == self.key_heads {
+            true => value.shape.last().cloned(),
+            false => value_size.mul(&dim(self.query_heads)),
+        };
+        let hidden = cx.dim_or_fresh(hidden, "hidden");
+        cx.output(0, query.dtype, vec![batch, length, hidden]);
+        cx.output(1, held, state);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let [state, decay, beta] = [cx.optional(STATE)?, cx.optional(DECAY)?, cx.optional(BETA)?];
+        let heads = [self.query_heads, self.key_heads].map(Literal::usize_unsuffixed);
+        let [query_heads, key_heads] = heads;
+        let scale = match self.scale {
+            Some(scale) => {
+                let scale = float_literal(f64::from(scale), DType::F32);
+                quote!(Some(#scale))
+            }
+            None => quote!(None),
+        };
+        let result = quote! {
+            ops::linear_attention::linear_attention(
+                #query, #key, #value, #state, #decay, #beta,
+                ops::linear_attention::LinearAttention {
+                    query_heads: #query_heads,
+                    key_heads: #key_heads,
+                    scale: #scale,
+                },
+            )
+        };
+        Ok(match cx.outputs() {
+            1 => quote!(#result.0),
+            _ => result,
+        })
+    }
+}
+
+impl LinearAttention {
+    /// An input that some rules need and the others have not.
+    fn check(
+        &self,
+        cx: &Infer<'_>,
+        input: usize,
+        (name, needed): (&str, bool),
+        [query, key]: [&TensorType; 2],
+    ) -> Result<(), Problem> {
+        if cx.has(input) != needed {
+            let verb = if needed { "needs" } else { "has no" };
+            return Err(Problem::new(format!("this update rule {verb} input `{name}`"))
+                .help("`gated` rules need decay, `delta` rules need beta"));
+        }
+        if !needed {
+            return Ok(());
+        }
+        let held = cx.tensor_of_rank(input, 3)?;
+        let last = held.shape.last().and_then(Dim::number);
+        let hidden = key.shape.last().cloned().unwrap_or_default();
+        let fits = last.is_none_or(|last| {
+            let other = match input {
+                BETA => Dim::from(1),
+                _ => hidden,
+            };
+            dim(self.key_heads).is(last) || other.number().is_none_or(|other| other == last)
+        });
+        if !fits || held.dtype != query.dtype {
+            return Err(Problem::new(format!("`{name}` is {held}, but the query {query}")));
+        }
+        Ok(())
+    }
+}
+
+/// An input with heads packed into its last axis, and the size of a head.
+fn operand(cx: &mut Infer<'_>, input: usize, heads: usize) -> Result<(TensorType, Dim), Problem> {
+    floats(cx, input)?;
+    let held = cx.tensor_of_rank(input, 3)?;
+    let hidden = held.shape.last().cloned().unwrap_or_default();
+    let size = unpacked(cx, &hidden, heads, &held)?;
+    Ok((held, size))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn the_state_is_of_the_type_of_the_past() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 27]>
+            g (float16[b, t, 32] q, float16[b, t, 16] k, float16[b, t, 8] v, float[b, 2, 8, 4] s)
+            => (float16[b, t, 16] y, float[b, 2, 8, 4] n) {
+                y, n = LinearAttention <update_rule = "linear", q_num_heads = 4, kv_num_heads = 2> (q, k, v, s)
+            }"#,
+            expect![[r#"
+                g (float16[b, t, 32] q, float16[b, t, 16] k, float16[b, t, 8] v, float32[b, 2, 8, 4] s) => (float16[b, t, 16] y, float32[b, 2, 8, 4] n)
+                {
+                    float16[b, t, 16] y, float32[b, 2, 8, 4] n = LinearAttention <query_heads: 4, key_heads: 2> (q, k, v, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rules_have_the_inputs_they_need() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 27]>
+            g (float[b, t, 16] q, float[b, t, 16] k, float[b, t, 8] v) => (float[b, t, 8] y) {
+                y = LinearAttention <update_rule = "delta", q_num_heads = 2, kv_num_heads = 2> (q, k, v)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  this update rule needs input `beta`
+                    at node `y` (LinearAttention version 27)
+                    help: `gated` rules need decay, `delta` rules need beta
+
+                  model: IR version 13, ai.onnx 27"#]],
+        );
+    }
+}

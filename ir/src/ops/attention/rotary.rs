@@ -1,0 +1,127 @@
+//! RotaryEmbedding: features turned by angles that tell positions.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::heads::{agree, count, dim, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::Operator;
+
+const POSITIONS: usize = 3;
+
+#[derive(Debug)]
+struct RotaryEmbedding {
+    heads: Option<usize>,
+    /// How many features are turned, when not all are.
+    features: Option<usize>,
+    interleaved: bool,
+}
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let features = a.int_or("rotary_embedding_dim", 0)?;
+    let Ok(features) = usize::try_from(features) else {
+        return Err(Problem::new(format!("`rotary_embedding_dim` is {features}")));
+    };
+    // Exporters write 0 heads where the input has an axis of them.
+    let heads = match a.int("num_heads")? {
+        Some(0) => None,
+        _ => count(a, "num_heads")?,
+    };
+    Ok(Rc::new(RotaryEmbedding {
+        heads,
+        features: (features > 0).then_some(features),
+        interleaved: a.flag("interleaved", false)?,
+    }))
+}
+
+impl Operator for RotaryEmbedding {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let [_, _, _, size] = sizes(cx, 0, ("num_heads", self.heads))?;
+        let x = cx.tensor(0)?;
+        let turned = self.features.map_or(size.clone(), dim);
+        let odd = turned.number().is_some_and(|turned| turned.rem_euclid(2) != 0);
+        let beyond = match (turned.number(), size.number()) {
+            (Some(turned), Some(size)) => turned > size,
+            _ => false,
+        };
+        if odd || beyond {
+            return Err(Problem::new(format!(
+                "{turned} features of {size} are turned, which must be an even number of them"
+            )));
+        }
+        let pairs = turned.div(&Dim::from(2)).unwrap_or_default();
+        let rank = if cx.has(POSITIONS) { 2 } else { 3 };
+        for input in [1, 2] {
+            let cache = cx.tensor_of_rank(input, rank)?;
+            if cache.dtype != x.dtype {
+                return Err(Problem::new(format!("input {input} is {cache}, the input {x}")));
+            }
+            if let Some(last) = cache.shape.last() {
+                agree("the number of angles", last, &pairs)?;
+            }
+        }
+        if cx.has(POSITIONS) {
+            let positions = cx.tensor_of_rank(POSITIONS, 2)?;
+            if !positions.dtype.is_int() {
+                return Err(Problem::new(format!("the positions are {positions}")));
+            }
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(0)?.rank();
+        let x = cx.tensor(0)?;
+        let x = match (rank, self.heads) {
+            (3, Some(heads)) => {
+                let heads = Literal::usize_unsuffixed(heads);
+                quote!(ops::attention::split_heads(#x, #heads))
+            }
+            _ => x,
+        };
+        let mut angles = [cx.tensor(1)?, cx.tensor(2)?];
+        if cx.has(POSITIONS) {
+            for cache in &mut angles {
+                let positions = cx.tensor(POSITIONS)?;
+                *cache = quote!(ops::gather::gather(#cache, 0, #positions));
+            }
+        }
+        let ([cosine, sine], interleaved) = (angles, self.interleaved);
+        let y = quote!(ops::rotary::rotate(#x, #cosine, #sine, #interleaved));
+        Ok(match rank {
+            3 => quote!(ops::attention::merge_heads(#y)),
+            _ => y,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn there_is_an_angle_for_each_pair() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 23]>
+            g (float[b, t, 32] x, float[50, 8] c, float[50, 8] s, int64[b, t] p) => (float[b, t, 32] y) {
+                y = RotaryEmbedding <num_heads = 4> (x, c, s, p)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the number of angles is 8 in one input and 4 in another
+                    at node `y` (RotaryEmbedding version 23)
+
+                  model: IR version 13, ai.onnx 23"#]],
+        );
+    }
+}
