@@ -29,9 +29,23 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
     quotient.mul(ones.mask_where(unit, factor))
 }
 
-/// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0. For floats Burn's `remainder` is right.
+/// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
 pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     a.remainder(nonzero(b))
+}
+
+/// Float Mod: the result has the divisor's sign, a zero also. What an infinite divisor divides is left, or becomes the divisor where it has the other sign.
+pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    let (a, b) = together(a, b);
+    let rest = fmod(a, b.clone());
+    let below = b.clone().lower_scalar(0.0);
+    let differs = rest.clone().lower_scalar(0.0).not_equal(below.clone());
+    let zero = rest.clone().equal_scalar(0.0);
+    let adjusted = rest
+        .clone()
+        .add(b)
+        .mask_where(zero.clone(), rest.zeros_like().mask_fill(below, -0.0));
+    rest.mask_where(differs.bool_or(zero), adjusted)
 }
 
 /// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 where the divisor is 0.
@@ -236,6 +250,21 @@ mod tests {
         same(modulo(a, b), [2i32, 1, -1, -2, 0, 0]);
         let a = int::<1>([u64::MAX, 7]);
         same(modulo(a, int([10u64, 0])), [5u64, 0]);
+    }
+
+    #[test]
+    fn float_mod_has_the_sign_of_the_divisor() {
+        let a = float::<1>([-4.3f32, 7.2, 5.0, 4.3, 6.0, -6.0, 0.0, -0.0]);
+        let b = float::<1>([2.1f32, -3.4, 8.0, INF, -3.0, 3.0, -1.0, INF]);
+        let y = modulo_float(a, b).into_data();
+        let expected = [2.0, -3.0, 5.0, 4.3, -0.0, 0.0, -0.0, 0.0f32];
+        for (y, expected) in y.iter::<f32>().zip(expected) {
+            assert!((y - expected).abs() < 1e-5, "{y} {expected}");
+            assert_eq!(y.is_sign_negative(), expected.is_sign_negative());
+        }
+        let a = float::<1>([-4.3f32, 1.0, INF, NAN]);
+        let b = float::<1>([INF, 0.0, 2.0, 2.0]);
+        same(modulo_float(a, b), [INF, NAN, NAN, NAN]);
     }
 
     #[test]

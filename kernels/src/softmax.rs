@@ -5,7 +5,10 @@ use burn::tensor::{
     activation::{log_softmax, softmax},
 };
 
-use crate::broadcast::together;
+use crate::{
+    broadcast::together,
+    widen::{is_flex, widened},
+};
 
 /// Hardmax: 1 at the first greatest element along the axis, else 0.
 pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
@@ -18,6 +21,21 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     let places: Tensor<D, Int> = places.reshape(along);
     let (greatest, places) = together(greatest, places);
     greatest.equal(places).cast(dtype)
+}
+
+/// Softmax of halves as ONNX composes it: every step is rounded, the sum once.
+///
+/// Burn computes all of it in single precision on the CPU, which is off by more than a rounding.
+pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    if !is_flex(&x.device()) || x.dims().contains(&0) {
+        return softmax(x, axis);
+    }
+    let dtype: FloatDType = x.dtype().into();
+    let (x, greatest) = together(x.clone(), x.max_dim(axis));
+    let powers = x.sub(greatest).exp();
+    let sum = widened(powers.clone()).sum_dim(axis).cast(dtype);
+    let (powers, sum) = together(powers, sum);
+    powers.div(sum)
 }
 
 /// Softmax of opsets before 13: over `axis` and all after it at once.
@@ -83,5 +101,17 @@ mod tests {
         same(log_softmax(x(), 1), [[0f32, -1000.0], [-INF, 0.0]]);
         let x = float::<1>([-INF, -INF]);
         same(softmax(x, 0), [f32::NAN, f32::NAN]);
+    }
+
+    #[test]
+    fn halves_are_rounded_at_every_step() {
+        let half = half::f16::from_f32;
+        let row = [0.3f32, 1.7, -0.9, 1.1];
+        let x = float::<2>([row.map(half)]);
+        let powers = row.map(|x| half((half(x) - half(1.7)).to_f32().exp()));
+        let sum = half(powers.iter().map(|x| x.to_f32()).sum());
+        let expected = powers.map(|x| half(x.to_f32() / sum.to_f32()));
+        same(softmax_of_halves(x.clone(), 1), [expected]);
+        same(softmax_of_halves(x.transpose(), 0).transpose(), [expected]);
     }
 }

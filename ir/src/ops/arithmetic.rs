@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
     row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)),
     row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)),
     row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)),
-    row("Mod", &[10, 13], |a| match a.flag("fmod", false)? {
+    row("Mod", &[10, 13, 28], |a| match a.flag("fmod", false)? {
         true => pair(a, &FMOD),
         false => pair(a, &MODULO),
     }),

@@ -22,7 +22,7 @@ macro_rules! plain {
             row("Selu", &[1, 6, 22], |a| {
                 shaped(a, "selu", &[("alpha", 1.673_263_2), ("gamma", 1.050_701)])
             }),
-            row("Celu", &[12], |a| shaped(a, "celu", &[("alpha", 1.0)])),
+            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])),
             row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])),
             row("HardSigmoid", &[1, 6, 22], |a| {
                 shaped(a, "hard_sigmoid", &[("alpha", 0.2), ("beta", 0.5)])
@@ -348,7 +348,7 @@ impl Operator for Infinite {
 }
 
 /// Whether Burn's activations, which round after each step, lose digits of the result.
-fn is_half(dtype: DType) -> bool {
+pub fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::Bf16)
 }
 

@@ -6,6 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::axes::axis;
+use super::elementwise::is_half;
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -56,6 +57,7 @@ impl Operator for Softmax {
             held.shape.iter().skip(at.saturating_add(1)).map(|dim| dim.fixed()).collect();
         let together = self.flat && inner.is_none_or(|sizes| sizes.iter().any(|&size| size != 1));
         let axis = Literal::usize_unsuffixed(at);
+        let half = is_half(held.dtype);
         if together {
             let function = format_ident!("{}_flat", self.function);
             return Ok(quote!(ops::softmax::#function(#x, #axis)));
@@ -63,6 +65,7 @@ impl Operator for Softmax {
         let function = format_ident!("{}", self.function);
         Ok(match self.function {
             "hardmax" => quote!(ops::softmax::#function(#x, #axis)),
+            "softmax" if half => quote!(ops::softmax::softmax_of_halves(#x, #axis)),
             _ => quote!(activation::#function(#x, #axis)),
         })
     }

@@ -123,7 +123,7 @@ pub const DIV: Binary = number(
     Fold::Number(quotient, |a, b| a / b),
 );
 pub const MODULO: Binary = number(
-    Method("remainder"),
+    Kernel("arith", "modulo_float"),
     Some(Kernel("arith", "modulo")),
     "modulo",
     Fold::Number(remainder, float_remainder),
@@ -237,6 +237,7 @@ fn float_remainder(a: f64, b: f64) -> f64 {
     let rest = a % b;
     match rest != 0.0 && (rest < 0.0) != (b < 0.0) {
         true => rest + b,
+        false if rest == 0.0 => rest.copysign(b),
         false => rest,
     }
 }
