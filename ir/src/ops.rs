@@ -102,6 +102,7 @@ mod fused;
 mod window;
 
 families! {
+    affine_grid,
     arithmetic,
     arrange,
     attention,
@@ -109,6 +110,7 @@ families! {
     cast,
     causal_conv,
     clip,
+    col2im,
     concat,
     constant,
     control,
@@ -116,6 +118,7 @@ families! {
     convolution,
     create,
     cumulative,
+    deform_conv,
     determinant,
     dropout,
     einsum,
@@ -124,7 +127,10 @@ families! {
     extreme,
     gather,
     grid_sample,
+    loss,
     matmul,
+    max_unpool,
+    non_max_suppression,
     normalization,
     one_hot,
     optimizer,
@@ -138,6 +144,7 @@ families! {
     reduction,
     reshape,
     resize,
+    roi,
     scatter,
     select,
     shape,

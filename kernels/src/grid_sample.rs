@@ -1,8 +1,11 @@
 //! GridSample: the input read at given points.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::Tensor;
 
-use crate::widen::widened;
+use crate::{
+    sample::{Place, outside, read, together},
+    widen::widened,
+};
 
 /// How [`grid_sample`] reads between and beyond elements.
 #[derive(Clone, Copy, Debug)]
@@ -46,63 +49,12 @@ pub fn grid_sample<const D: usize>(
     shape.copy_within(1..D - 1, 2);
     shape[1] = dims[1];
 
-    let mut places = vec![Place::origin()];
-    for axis in 0..axes {
+    let axes = (0..axes).map(|axis| {
         let column = grid.clone().narrow(2, axes - 1 - axis, 1).squeeze_dim(2);
-        let taps = options.taps(column, dims[2 + axis]);
-        let joined = |place: &Place| -> Vec<Place> {
-            taps.iter()
-                .map(|tap| place.inside(tap, dims[2 + axis]))
-                .collect()
-        };
-        places = places.iter().flat_map(joined).collect();
-    }
-    let read = |place: Place| {
-        let indices = place.index.expect("a grid has axes").unsqueeze_dim::<3>(1);
-        let near = x
-            .clone()
-            .gather(2, indices.expand([dims[0], dims[1], points]));
-        match place.weight {
-            Some(weight) => near * weight.unsqueeze_dim(1),
-            None => near,
-        }
-    };
-    places
-        .into_iter()
-        .map(read)
-        .reduce(|sum, part| sum + part)
-        .expect("interpolation has neighbours")
-        .reshape(shape)
-        .cast(dtype)
-}
-
-/// An element near each point, `[batch, points]`, and what it counts; `None` stands for 0 and for 1.
-#[derive(Clone)]
-struct Place {
-    index: Option<Tensor<2, Int>>,
-    weight: Option<Tensor<2>>,
-}
-
-impl Place {
-    fn origin() -> Self {
-        Self {
-            index: None,
-            weight: None,
-        }
-    }
-
-    /// The place of `tap` along an axis of `size` within this place along the axes before.
-    fn inside(&self, tap: &Place, size: usize) -> Self {
-        let index = match (self.index.clone(), tap.index.clone()) {
-            (Some(outer), Some(inner)) => Some(outer.mul_scalar(size as i32) + inner),
-            (outer, inner) => outer.or(inner),
-        };
-        let weight = match (self.weight.clone(), tap.weight.clone()) {
-            (Some(outer), Some(inner)) => Some(outer * inner),
-            (outer, inner) => outer.or(inner),
-        };
-        Self { index, weight }
-    }
+        let size = dims[2 + axis];
+        (options.taps(column, size), size)
+    });
+    read(x, together(axes)).reshape(shape).cast(dtype)
 }
 
 impl GridSample {
@@ -167,12 +119,8 @@ impl GridSample {
     fn place(&self, x: Tensor<2>, weight: Option<Tensor<2>>, size: usize) -> Place {
         let last = size as f32 - 1.0;
         let weight = if self.padding == Padding::Zeros {
-            let outside = x
-                .clone()
-                .lower_scalar(0.0)
-                .bool_or(x.clone().greater_scalar(last));
             let weight = weight.unwrap_or_else(|| x.ones_like());
-            Some(weight.mask_fill(outside, 0.0))
+            Some(weight.mask_fill(outside(&x, size), 0.0))
         } else {
             weight
         };

@@ -148,6 +148,15 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
     }
 }
 
+/// Sizes that only the run can tell; there are none below 0.
+///
+/// # Panics
+/// If there are not `S` sizes.
+pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
+    assert_eq!(sizes.len(), S, "number of sizes");
+    std::array::from_fn(|axis| sizes[axis].max(0) as usize)
+}
+
 /// A tensor without elements, of the dtype and on the device of `like`.
 pub fn empty<const D: usize, const D2: usize, K: Basic>(
     like: &Tensor<D, K>,

@@ -1,0 +1,59 @@
+//! Regions of images: RoiAlign and MaxRoiPool.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::{Int, Tensor, TensorData};
+
+mod align;
+mod pool;
+
+pub use align::{Mode, RoiAlign, roi_align};
+pub use pool::max_roi_pool;
+
+/// At most this many elements are read for one corner of the points at once, as far as one region is less.
+const MOST: usize = 1 << 24;
+
+/// Runs `run` on the regions that have equal grids, not too many at once, and puts the results in the order of the regions.
+///
+/// `cost` is how many elements are read for one region.
+fn by_grid(
+    grids: &[[usize; 2]],
+    cost: impl Fn([usize; 2]) -> usize,
+    mut run: impl FnMut(&[usize], [usize; 2]) -> Tensor<4>,
+) -> Tensor<4> {
+    let mut equal: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
+    for (region, &grid) in grids.iter().enumerate() {
+        equal.entry(grid).or_default().push(region);
+    }
+    let (mut parts, mut order) = (Vec::new(), Vec::new());
+    for (grid, regions) in equal {
+        let together = MOST / cost(grid).max(1);
+        for regions in regions.chunks(together.max(1)) {
+            parts.push(run(regions, grid));
+            order.extend_from_slice(regions);
+        }
+    }
+    let y = Tensor::cat(parts, 0);
+    if order.is_sorted() {
+        return y;
+    }
+    let mut places = vec![0; order.len()];
+    for (at, region) in order.into_iter().enumerate() {
+        places[region] = at as i32;
+    }
+    let places = ints(places, &y);
+    y.select(0, places)
+}
+
+/// `[batch * height * width, channels]` of an image.
+fn pixels(x: Tensor<4>) -> Tensor<2> {
+    let [batch, channels, height, width] = x.dims();
+    x.permute([0, 2, 3, 1])
+        .reshape([batch * height * width, channels])
+}
+
+fn ints<const D: usize>(values: Vec<i32>, like: &Tensor<D>) -> Tensor<1, Int> {
+    let count = values.len();
+    let options = (&like.device(), burn::tensor::DType::I32);
+    Tensor::from_data(TensorData::new(values, [count]), options)
+}
