@@ -53,10 +53,11 @@ impl Operator for If {
         let (few, many) = (ranks(&left), ranks(&right));
         if few != many {
             let facts = if few < many { left } else { right };
+            // Elements that are known would take the node away, and with it what checks the condition.
             facts
                 .into_iter()
                 .enumerate()
-                .for_each(|(at, fact)| cx.output_fact(at, fact));
+                .for_each(|(at, fact)| cx.output_fact(at, Fact::of(fact.ty)));
             return Ok(());
         }
         for (at, (left, right)) in left.iter().zip(&right).enumerate() {
@@ -199,6 +200,34 @@ mod tests {
                         }
                         else_branch () => (float32[2, n] x)
                         {
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_branch_of_another_rank_is_checked_though_its_elements_are_known() {
+        check(
+            r#"g (bool c, float[1] x) => (float[a] y) <float zero = {0.0}> {
+                y = If (c) <
+                    then_branch = t () => (float p) { p = Identity (zero) },
+                    else_branch = e () => (float[1] q) { q = Neg (x) }
+                >
+            }"#,
+            expect![[r#"
+                g (host bool[] c, float32[1] x) => (float32[] y)
+                <
+                    float32[] zero = {0}
+                >
+                {
+                    float32[] y = If (c)
+                        then_branch () => (float32[] zero)
+                        {
+                        }
+                        else_branch () => (float32[1] q)
+                        {
+                            float32[1] q = Neg (x)
                         }
                 }
             "#]],
