@@ -5,12 +5,14 @@ use burn::tensor::{Int, Tensor};
 mod activation;
 mod gru;
 mod lstm;
+mod matrix;
 mod rnn;
 mod sequence;
 
 pub use activation::Activation;
 pub use gru::{Gru, gru};
 pub use lstm::{Lstm, lstm};
+pub use matrix::{Matrices, Matrix, Quantized};
 pub use rnn::{Rnn, rnn};
 
 /// Which way the sequence is read.
@@ -24,11 +26,11 @@ pub enum Direction {
 
 /// The weights as ONNX lays them out; `directions` is 2 for [`Direction::Bidirectional`], else 1.
 #[derive(Clone, Debug)]
-pub struct Weights {
+pub struct Weights<M = Tensor<3>> {
     /// `[directions, gates * hidden, input]`
-    pub input: Tensor<3>,
+    pub input: M,
     /// `[directions, gates * hidden, hidden]`
-    pub recurrent: Tensor<3>,
+    pub recurrent: M,
     /// `[directions, 2 * gates * hidden]`: those of the input, then those of the recurrence.
     pub bias: Option<Tensor<2>>,
     /// `[directions, 3 * hidden]` for the input, output and forget gates of an LSTM.

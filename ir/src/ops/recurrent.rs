@@ -1,11 +1,13 @@
 //! RNN, GRU and LSTM.
 
+mod activation;
+
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -13,11 +15,13 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::types::{Known, TensorType};
+use activation::Activation;
 
 pub const ROWS: &[Row] = &[
-    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn)),
-    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru)),
-    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm)),
+    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)),
+    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false)),
+    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm, false)),
+    row("DynamicQuantizeLSTM", &[1], |a| read(a, Cell::Lstm, true)).of(MICROSOFT),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,34 +43,14 @@ struct Recurrent {
     /// GRU's `linear_before_reset`, LSTM's `input_forget`.
     variant: bool,
     batch_first: bool,
+    /// Whether the weights are integers, laid out for multiplication from the right, whose scales
+    /// and zero points are inputs 8 to 11.
+    quantized: bool,
 }
 
-/// A variant of the kernels' `Activation` and its parameters.
-#[derive(Clone, Debug, PartialEq)]
-struct Activation {
-    name: &'static str,
-    alpha: Option<f32>,
-    beta: Option<f32>,
-}
-
-/// ONNX's activations with the defaults of their parameters.
-const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [
-    ("Affine", Some(1.0), Some(0.0)),
-    ("Elu", Some(1.0), None),
-    ("HardSigmoid", Some(0.2), Some(0.5)),
-    ("LeakyRelu", Some(0.01), None),
-    ("Relu", None, None),
-    ("ScaledTanh", Some(1.0), Some(1.0)),
-    ("Sigmoid", None, None),
-    ("Softplus", None, None),
-    ("Softsign", None, None),
-    ("Tanh", None, None),
-    ("ThresholdedRelu", Some(1.0), None),
-];
-
-fn read(a: &Attributes<'_>, cell: Cell) -> Result<Rc<dyn Operator>, Problem> {
+fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operator>, Problem> {
     a.ignore(&["hidden_size"]);
-    if a.version() < 7 {
+    if a.version() < 7 && !quantized {
         a.ignore(&["output_sequence"]);
     }
     // The schema of GRU version 1 misspells its default.
@@ -94,47 +78,11 @@ fn read(a: &Attributes<'_>, cell: Cell) -> Result<Rc<dyn Operator>, Problem> {
         activations: None,
         clip,
         variant,
-        batch_first: a.flag("layout", false)?,
+        batch_first: !quantized && a.flag("layout", false)?,
+        quantized,
     };
-    recurrent.activations = activations(a, recurrent.directions() * cell.functions().len())?;
+    recurrent.activations = activation::read(a, recurrent.directions() * cell.functions().len())?;
     Ok(Rc::new(recurrent))
-}
-
-/// Parameters go to the functions that take them, in order, and defaults to the rest.
-fn activations(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>, Problem> {
-    let mut alphas = a
-        .floats("activation_alpha")?
-        .unwrap_or_default()
-        .into_iter();
-    let mut betas = a.floats("activation_beta")?.unwrap_or_default().into_iter();
-    let Some(names) = a.strings("activations")?.filter(|names| !names.is_empty()) else {
-        return Ok(None);
-    };
-    if names.len() != count {
-        return Err(Problem::new(format!(
-            "`activations` names {} functions, {count} are needed",
-            names.len()
-        )));
-    }
-    let function = |wanted: &String| {
-        let same = |row: &&(&str, _, _)| row.0.eq_ignore_ascii_case(wanted);
-        let row = ACTIVATIONS.iter().find(same);
-        let &(name, alpha, beta) = row.ok_or_else(|| {
-            let known = ACTIVATIONS.map(|row| row.0).join(", ");
-            Problem::new(format!("the activation `{wanted}` is unknown"))
-                .help(format!("it may be one of {known}"))
-        })?;
-        Ok(Activation {
-            name,
-            alpha: alpha.map(|default| alphas.next().unwrap_or(default)),
-            beta: beta.map(|default| betas.next().unwrap_or(default)),
-        })
-    };
-    names
-        .iter()
-        .map(function)
-        .collect::<Result<_, _>>()
-        .map(Some)
 }
 
 impl Operator for Recurrent {
@@ -153,9 +101,10 @@ impl Operator for Recurrent {
         }
         self.check(cx, x.dtype)?;
         let at = |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
-        let hidden = at(&recurrent, 2);
+        let [outputs, inputs] = if self.quantized { [2, 1] } else { [1, 2] };
+        let hidden = at(&recurrent, inputs);
         let gates = self.cell.gates();
-        if let (Some(rows), Some(hidden)) = (at(&recurrent, 1).number(), hidden.number())
+        if let (Some(rows), Some(hidden)) = (at(&recurrent, outputs).number(), hidden.number())
             && hidden.checked_mul(gates) != Some(rows)
         {
             return Err(Problem::new(format!(
@@ -194,7 +143,8 @@ impl Operator for Recurrent {
                 _ => quote!(#layer.forward(#x, #lengths, #hidden)),
             },
             None => {
-                let (input, recurrent, bias) = (cx.tensor(1)?, cx.tensor(2)?, cx.optional(3)?);
+                let (input, recurrent) = (self.matrices(cx, 1, 8)?, self.matrices(cx, 2, 10)?);
+                let bias = cx.optional(3)?;
                 let peepholes = match self.cell {
                     Cell::Lstm => cx.optional(7)?,
                     _ => quote!(None),
@@ -242,13 +192,51 @@ impl Recurrent {
         let ranks = [(1, 3), (2, 3), (3, 2), (4, 1), (5, 3), (6, 3), (7, 2)];
         for (input, rank) in ranks.into_iter().filter(|&(input, _)| cx.has(input)) {
             let held = cx.tensor_of_rank(input, rank)?;
-            if input != 4 && held.dtype != dtype {
+            let fits = match input {
+                4 => true,
+                1 | 2 if self.quantized => matches!(held.dtype, DType::U8 | DType::I8),
+                _ => held.dtype == dtype,
+            };
+            if !fits {
                 return Err(Problem::new(format!(
                     "input {input} is {held}, while the first input is of type {dtype}"
                 )));
             }
         }
+        let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
+        for &input in factors {
+            let (held, weight) = (cx.tensor(input)?, cx.tensor(if input < 10 { 1 } else { 2 })?);
+            let wanted = if input % 2 == 0 { dtype } else { weight.dtype };
+            if held.dtype != wanted || !(1..=2).contains(&held.rank()) {
+                return Err(Problem::new(format!(
+                    "input {input} is {held}, not of type {wanted} for each direction"
+                )));
+            }
+        }
         Ok(())
+    }
+
+    /// The weights of all directions; scale and zero point stand at `factors`.
+    fn matrices(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        input: usize,
+        factors: usize,
+    ) -> Result<TokenStream, Problem> {
+        let weight = cx.tensor(input)?;
+        if !self.quantized {
+            return Ok(weight);
+        }
+        let directions = Literal::usize_unsuffixed(self.directions());
+        let mut factor = |at: usize| {
+            let factor = cx.tensor(at)?;
+            Ok(match cx.tensor_type(at)?.rank() {
+                1 => quote!(#factor.reshape([#directions, 1])),
+                _ => factor,
+            })
+        };
+        let (scale, zero) = (factor(factors)?, factor(factors + 1)?);
+        Ok(quote!(ops::recurrent::Quantized { weight: #weight, scale: #scale, zero: #zero }))
     }
 
     /// How long each sequence of the batch is, unless all are as long as the input.
@@ -267,6 +255,9 @@ impl Recurrent {
 
     /// The field that holds the weights, when all of them are weights of the model.
     fn layer(&self, cx: &mut Emit<'_, '_>, options: &TokenStream) -> Option<TokenStream> {
+        if self.quantized {
+            return None;
+        }
         let (input, recurrent) = (cx.weight(1)?, cx.weight(2)?);
         let mut optional = |input: usize| match cx.has(input) {
             true => cx.weight(input).map(|name| quote!(Some(#name))),
@@ -362,20 +353,6 @@ impl Cell {
             Cell::Rnn => &["Tanh"],
             Cell::Gru => &["Sigmoid", "Tanh"],
             Cell::Lstm => &["Sigmoid", "Tanh", "Tanh"],
-        }
-    }
-}
-
-impl Activation {
-    fn emit(&self) -> TokenStream {
-        let name = format_ident!("{}", self.name);
-        let number = |value: f32| float_literal(f64::from(value), DType::F32);
-        let alpha = self.alpha.map(number).map(|alpha| quote!(alpha: #alpha));
-        let beta = self.beta.map(number).map(|beta| quote!(beta: #beta));
-        let parameters: Vec<TokenStream> = alpha.into_iter().chain(beta).collect();
-        match parameters.is_empty() {
-            true => quote!(ops::recurrent::Activation::#name),
-            false => quote!(ops::recurrent::Activation::#name { #(#parameters),* }),
         }
     }
 }

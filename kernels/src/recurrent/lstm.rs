@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Direction, State, Weights,
+    Activation, Direction, Matrices, Matrix, State, Weights,
     sequence::{Pass, Sequence, clipped, part},
 };
 
@@ -36,9 +36,9 @@ impl Lstm {
 /// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and the output and the cell
 /// of the last one, `[directions, batch, hidden]` each.
 #[inline(never)]
-pub fn lstm(
+pub fn lstm<W: Matrices>(
     x: Tensor<3>,
-    weights: Weights,
+    weights: Weights<W>,
     state: State,
     options: &Lstm,
 ) -> (Tensor<4>, Tensor<3>, Tensor<3>) {
@@ -58,14 +58,14 @@ pub fn lstm(
 impl Lstm {
     fn step(
         &self,
-        pass: &Pass,
+        pass: &Pass<impl Matrix>,
         input: Tensor<2>,
         hidden: Tensor<2>,
         cell: Tensor<2>,
     ) -> [Tensor<2>; 2] {
         let [gate, candidate, output] = self.activations[pass.index];
         let width = hidden.dims()[1];
-        let linear = input + hidden.matmul(pass.recurrent.clone());
+        let linear = input + pass.recurrent.product(hidden);
         let open = |linear| gate.apply(clipped(linear, self.clip));
         let peek = |index: usize, cell: &Tensor<2>| match &pass.peepholes {
             Some(peepholes) => part(&linear, index, 4) + part(peepholes, index, 3) * cell.clone(),

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Bool, Int, Tensor};
 
-use super::{Direction, Weights};
-use crate::widen::widened;
+use super::{Direction, Matrices, Matrix, Weights};
+use crate::{broadcast::to_shape, widen::widened};
 
 /// What is walked over, and from which `M` states.
 pub struct Sequence<const M: usize> {
@@ -14,15 +14,15 @@ pub struct Sequence<const M: usize> {
     pub batch_first: bool,
 }
 
-/// The weights of one direction, transposed for multiplication from the right.
-pub struct Pass {
+/// The weights of one direction.
+pub struct Pass<M = Tensor<2>> {
     /// 0 is the first direction that the weights name.
     pub index: usize,
-    pub recurrent: Tensor<2>,
+    pub recurrent: M,
     /// The last columns of the recurrent bias, if [`Sequence::walk`] was told to keep some apart.
     pub bias: Option<Tensor<2>>,
     pub peepholes: Option<Tensor<2>>,
-    input: Tensor<2>,
+    input: M,
     input_bias: Option<Tensor<2>>,
 }
 
@@ -30,17 +30,26 @@ impl<const M: usize> Sequence<M> {
     /// Applies `step` to the projected input of every time and the states before it; the first state is the output.
     ///
     /// The projected input holds the biases, except for the last `apart` columns of the recurrent one.
-    pub fn walk(
+    pub fn walk<W: Matrices>(
         self,
-        weights: Weights,
+        weights: Weights<W>,
         apart: usize,
-        step: impl Fn(&Pass, Tensor<2>, [Tensor<2>; M]) -> [Tensor<2>; M],
+        step: impl Fn(&Pass<W::Matrix>, Tensor<2>, [Tensor<2>; M]) -> [Tensor<2>; M],
     ) -> (Tensor<4>, [Tensor<3>; M]) {
         let dtype = self.x.dtype();
-        let hidden = weights.recurrent.dims()[2];
+        let [hidden, _] = weights.recurrent.sizes();
         let x = self.time_first(widened(self.x.clone()));
         let [times, batch, _] = x.dims();
         assert!(times > 0, "a sequence has at least one step");
+        let x = match &self.lengths {
+            // What lies behind the end of every sequence has no say in ranges, of which 0 is always part.
+            Some(lengths) if W::SPANS => {
+                let ended = active(lengths.clone().max(), times, 1).bool_not();
+                let shape = x.dims();
+                x.mask_fill(to_shape(ended, shape), 0.0)
+            }
+            _ => x,
+        };
         let initial = self.initial.clone();
         let initial = initial.map(|state| state.map(|state| self.time_first(widened(state))));
         let active = self
@@ -118,11 +127,10 @@ impl Direction {
     }
 }
 
-impl Pass {
-    fn new(weights: &Weights, index: usize, apart: usize) -> Self {
+impl<M: Matrix> Pass<M> {
+    fn new(weights: &Weights<impl Matrices<Matrix = M>>, index: usize, apart: usize) -> Self {
         let row = |bias: &Tensor<2>| widened(bias.clone().narrow(0, index, 1));
-        let transposed = |weights| widened(of_direction(weights, index)).transpose();
-        let columns = weights.input.dims()[1];
+        let [_, columns] = weights.input.sizes();
         let (input_bias, bias) = match weights.bias.as_ref().map(row) {
             None => (None, None),
             Some(both) => {
@@ -144,19 +152,17 @@ impl Pass {
         };
         Self {
             index,
-            recurrent: transposed(&weights.recurrent),
+            recurrent: weights.recurrent.of(index),
             bias,
             peepholes: weights.peepholes.as_ref().map(row),
-            input: transposed(&weights.input),
+            input: weights.input.of(index),
             input_bias,
         }
     }
 
     fn project(&self, x: Tensor<3>) -> Tensor<3> {
         let [times, batch, features] = x.dims();
-        let rows = x
-            .reshape([times * batch, features])
-            .matmul(self.input.clone());
+        let rows = self.input.product(x.reshape([times * batch, features]));
         let rows = match &self.input_bias {
             Some(bias) => rows + bias.clone(),
             None => rows,

@@ -1,0 +1,84 @@
+//! Activation functions of recurrent layers.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::float_literal;
+
+/// A variant of the kernels' `Activation` and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activation {
+    pub name: &'static str,
+    alpha: Option<f32>,
+    beta: Option<f32>,
+}
+
+/// ONNX's activations with the defaults of their parameters.
+const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [
+    ("Affine", Some(1.0), Some(0.0)),
+    ("Elu", Some(1.0), None),
+    ("HardSigmoid", Some(0.2), Some(0.5)),
+    ("LeakyRelu", Some(0.01), None),
+    ("Relu", None, None),
+    ("ScaledTanh", Some(1.0), Some(1.0)),
+    ("Sigmoid", None, None),
+    ("Softplus", None, None),
+    ("Softsign", None, None),
+    ("Tanh", None, None),
+    ("ThresholdedRelu", Some(1.0), None),
+];
+
+/// Parameters go to the functions that take them, in order, and defaults to the rest.
+pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>, Problem> {
+    let mut alphas = a
+        .floats("activation_alpha")?
+        .unwrap_or_default()
+        .into_iter();
+    let mut betas = a.floats("activation_beta")?.unwrap_or_default().into_iter();
+    let Some(names) = a.strings("activations")?.filter(|names| !names.is_empty()) else {
+        return Ok(None);
+    };
+    if names.len() != count {
+        return Err(Problem::new(format!(
+            "`activations` names {} functions, {count} are needed",
+            names.len()
+        )));
+    }
+    let function = |wanted: &String| {
+        let same = |row: &&(&str, _, _)| row.0.eq_ignore_ascii_case(wanted);
+        let row = ACTIVATIONS.iter().find(same);
+        let &(name, alpha, beta) = row.ok_or_else(|| {
+            let known = ACTIVATIONS.map(|row| row.0).join(", ");
+            Problem::new(format!("the activation `{wanted}` is unknown"))
+                .help(format!("it may be one of {known}"))
+        })?;
+        Ok(Activation {
+            name,
+            alpha: alpha.map(|default| alphas.next().unwrap_or(default)),
+            beta: beta.map(|default| betas.next().unwrap_or(default)),
+        })
+    };
+    names
+        .iter()
+        .map(function)
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
+
+impl Activation {
+    /// `ops::recurrent::Activation::Tanh`.
+    pub fn emit(&self) -> TokenStream {
+        let name = format_ident!("{}", self.name);
+        let number = |value: f32| float_literal(f64::from(value), DType::F32);
+        let alpha = self.alpha.map(number).map(|alpha| quote!(alpha: #alpha));
+        let beta = self.beta.map(number).map(|beta| quote!(beta: #beta));
+        let parameters: Vec<TokenStream> = alpha.into_iter().chain(beta).collect();
+        match parameters.is_empty() {
+            true => quote!(ops::recurrent::Activation::#name),
+            false => quote!(ops::recurrent::Activation::#name { #(#parameters),* }),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Weights of recurrent layers, as floats or quantized.
+
+use burn::tensor::{Int, Tensor};
+
+use crate::{quantize::matmul_dynamic, widen::widened};
+
+/// The weights of all directions.
+pub trait Matrices {
+    type Matrix: Matrix;
+
+    /// Whether a product depends on all that is multiplied at once.
+    const SPANS: bool;
+
+    /// Those of one direction.
+    fn of(&self, direction: usize) -> Self::Matrix;
+
+    /// How many numbers go in, and how many come out.
+    fn sizes(&self) -> [usize; 2];
+}
+
+/// What multiplies rows from the right.
+pub trait Matrix {
+    fn product(&self, x: Tensor<2>) -> Tensor<2>;
+}
+
+/// Integers with scales and zero points. What they multiply is brought to 8 bits that span its values.
+#[derive(Clone, Debug)]
+pub struct Quantized {
+    /// `[directions, input, outputs]`
+    pub weight: Tensor<3, Int>,
+    /// `[directions, outputs]`, or 1 for all outputs.
+    pub scale: Tensor<2>,
+    /// Shaped as the scales.
+    pub zero: Tensor<2, Int>,
+}
+
+/// The integers of one direction.
+pub struct QuantizedMatrix {
+    weight: Tensor<2, Int>,
+    scale: Tensor<2>,
+    zero: Tensor<2, Int>,
+}
+
+impl Matrices for Tensor<3> {
+    type Matrix = Tensor<2>;
+
+    const SPANS: bool = false;
+
+    fn of(&self, direction: usize) -> Tensor<2> {
+        widened(self.clone().narrow(0, direction, 1).squeeze_dim(0)).transpose()
+    }
+
+    fn sizes(&self) -> [usize; 2] {
+        let [_, outputs, inputs] = self.dims();
+        [inputs, outputs]
+    }
+}
+
+impl Matrix for Tensor<2> {
+    fn product(&self, x: Tensor<2>) -> Tensor<2> {
+        x.matmul(self.clone())
+    }
+}
+
+impl Matrices for Quantized {
+    type Matrix = QuantizedMatrix;
+
+    const SPANS: bool = true;
+
+    fn of(&self, direction: usize) -> QuantizedMatrix {
+        QuantizedMatrix {
+            weight: self.weight.clone().narrow(0, direction, 1).squeeze_dim(0),
+            scale: self.scale.clone().narrow(0, direction, 1),
+            zero: self.zero.clone().narrow(0, direction, 1),
+        }
+    }
+
+    fn sizes(&self) -> [usize; 2] {
+        let [_, inputs, outputs] = self.weight.dims();
+        [inputs, outputs]
+    }
+}
+
+impl Matrix for QuantizedMatrix {
+    fn product(&self, x: Tensor<2>) -> Tensor<2> {
+        let (weight, zero) = (self.weight.clone(), self.zero.clone());
+        matmul_dynamic(x, weight, self.scale.clone(), Some(zero), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recurrent::{Direction, Lstm, State, Weights, lstm};
+    use crate::testing::{float, int, near, noise};
+
+    #[test]
+    fn quantized_weights_are_those_of_the_second_direction() {
+        let weights = Quantized {
+            weight: int([[[1u8, 2]], [[13, 14]]]),
+            scale: float([[1f32], [0.5]]),
+            zero: int([[0u8], [10]]),
+        };
+        assert_eq!(weights.sizes(), [1, 2]);
+        let y = weights.of(1).product(float([[255f32], [0.0]]));
+        near(y, [[382.5f32, 510.0], [0.0, 0.0]], 1e-6);
+    }
+
+    #[test]
+    fn quantized_weights_give_about_the_same_as_floats() {
+        let floats = |shape, seed| {
+            noise(shape, seed)
+                .mul_scalar(100.0)
+                .round()
+                .div_scalar(100.0)
+        };
+        let quantized = |x: Tensor<3>| {
+            let dtype: burn::tensor::IntDType = burn::tensor::DType::I8.into();
+            let directions = x.dims()[0];
+            Quantized {
+                weight: x.swap_dims(1, 2).mul_scalar(100.0).round().cast(dtype),
+                scale: float::<2>([[0.01f32]]).expand([directions, 1]),
+                zero: int::<2>([[0i8]]).expand([directions, 1]),
+            }
+        };
+        let (input, recurrent) = (floats([2, 8, 3], 1), floats([2, 8, 2], 2));
+        let options = Lstm::new(Direction::Bidirectional);
+        let x = noise([4, 2, 3], 3);
+        let weights = Weights {
+            input: quantized(input.clone()),
+            recurrent: quantized(recurrent.clone()),
+            bias: None,
+            peepholes: None,
+        };
+        let (y, _, _) = lstm(x.clone(), weights, State::default(), &options);
+        let weights = Weights {
+            input,
+            recurrent,
+            bias: None,
+            peepholes: None,
+        };
+        let (expected, _, _) = lstm(x, weights, State::default(), &options);
+        near(y, expected.into_data(), 0.01);
+    }
+}
