@@ -13,6 +13,7 @@ mod pattern;
 mod signature;
 mod size;
 mod split;
+mod strings;
 mod structs;
 mod tree;
 mod variables;

@@ -30,6 +30,17 @@ pub trait Operator: fmt::Debug {
         false
     }
 
+    /// Whether it has a form for strings, which are on the host.
+    fn takes_strings(&self) -> bool {
+        self.runs_on_host()
+    }
+
+    /// Whether its results are elements of its inputs, or zeros: what it does to strings, it does to
+    /// numbers that stand for them.
+    fn moves(&self) -> bool {
+        false
+    }
+
     /// Whether its results are host values wherever its inputs are.
     fn makes_host(&self) -> bool {
         false
@@ -155,10 +166,17 @@ families! {
     split,
     swiglu,
     tensor_scatter,
+    text,
+    tf_idf,
     transpose,
     unique,
     ;
-    ml {}
+    ml {
+        columns,
+        features,
+        labels,
+        maps,
+    }
     microsoft {
         embed,
         gather_block_quantized,

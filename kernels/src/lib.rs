@@ -17,6 +17,7 @@ pub mod dft;
 pub mod dtype;
 pub mod embed;
 pub mod extreme;
+pub mod features;
 pub mod float8;
 pub mod gather;
 pub mod grid_sample;

@@ -6,11 +6,17 @@ mod arithmetic;
 mod arrange;
 mod compare;
 mod create;
+mod labels;
 mod moves;
 mod number;
+mod places;
 mod reduce;
+#[cfg(feature = "regex")]
+mod regular;
 mod slice;
 mod stack;
+mod text;
+mod unique;
 
 pub use arithmetic::{
     abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign,
@@ -23,13 +29,26 @@ pub use compare::{
     and, equal, greater, greater_or_equal, less, less_or_equal, nonzero, not, or, select, xor,
 };
 pub use create::{axes, axis, cast, fill, range};
+pub use labels::{
+    Entry, Label, cast_map, dict_vectorizer, look_up, one_hot_encoder, owned, texts, zip_map,
+};
 pub use moves::{to_device, to_device_bool, to_device_int, to_host};
 pub use number::{Number, Scalar, Wide};
+pub use places::{named, numbered};
 pub use reduce::{
     cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes,
 };
+#[cfg(feature = "regex")]
+pub use regular::{Pattern, full_match};
 pub use slice::{slice, split, split_evenly};
 pub use stack::stack;
+pub use text::{
+    Case, Grams, not_empty, parse, parse_number, print, string_concat, string_normalizer,
+    string_split, tf_idf,
+};
+pub use unique::unique;
+
+pub use crate::regex_full_match;
 
 use crate::Array;
 

@@ -24,6 +24,31 @@ mod weights;
 #[doc(hidden)]
 pub mod __private;
 
+/// ONNX's `RegexFullMatch`.
+#[cfg(feature = "regex")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! regex_full_match {
+    ($x:expr, $pattern:literal) => {{
+        static PATTERN: $crate::__private::host::Pattern =
+            $crate::__private::host::Pattern::new($pattern);
+        $crate::__private::host::full_match($x, &PATTERN)
+    }};
+}
+
+/// What stands for it until a feature is on.
+#[cfg(not(feature = "regex"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! regex_full_match {
+    ($x:expr, $pattern:literal) => {
+        compile_error!(
+            "the operator `RegexFullMatch` needs the feature `regex` of onnx-embed\n\n  \
+             help: add it in Cargo.toml: onnx-embed = { .., features = [\"regex\"] }"
+        )
+    };
+}
+
 pub use array::Array;
 pub use burn;
 pub use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, defs, helper, numpy_helper
+from onnx import MapProto, SequenceProto, TensorProto, defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from pack import Case
@@ -110,10 +110,16 @@ def tensor(value, name):
 
 def message(value, name):
     if isinstance(value, list):
-        return numpy_helper.from_list([np.asarray(item) if not isinstance(item, dict) else item
-                                       for item in value], name)
+        if value and isinstance(value[0], dict):
+            return SequenceProto(name=name, elem_type=SequenceProto.MAP,
+                                 map_values=[message(item, "") for item in value])
+        return numpy_helper.from_list([np.asarray(item) for item in value], name)
     if isinstance(value, dict):
-        return numpy_helper.from_dict(value, name)
+        values = numpy_helper.from_list([np.asarray(item) for item in value.values()])
+        if isinstance(next(iter(value)), str):
+            return MapProto(name=name, key_type=TensorProto.STRING, values=values,
+                            string_keys=[key.encode() for key in value])
+        return MapProto(name=name, key_type=TensorProto.INT64, values=values, keys=list(value))
     if value is None:
         return numpy_helper.from_optional(None, name)
     return tensor(value, name)

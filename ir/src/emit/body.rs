@@ -49,7 +49,7 @@ pub fn statements(
             node,
             source: Source { layer, cx },
         };
-        match node.operator.emit(&mut emit) {
+        match emit.expression() {
             Ok(tokens) => statements.push(Statement {
                 outputs: match node.operator.flow() {
                     // Control flow gives what somebody reads and nothing else.

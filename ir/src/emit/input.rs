@@ -17,6 +17,9 @@ const INLINE: usize = 64;
 impl Emit<'_, '_> {
     /// A device tensor of the rank that its type says.
     pub fn tensor(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        if self.is_string(input) && self.node.operator.moves() {
+            return self.numbered(input);
+        }
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         self.source.device_value(id)

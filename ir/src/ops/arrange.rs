@@ -111,6 +111,10 @@ impl Operator for Blocks {
             false => quote!(ops::depth::space_to_depth(#x, #size, #order)),
         })
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 impl Operator for ReverseSequence {
@@ -130,6 +134,10 @@ impl Operator for ReverseSequence {
         let time = Literal::usize_unsuffixed(axis(self.time, rank)?);
         let (x, lengths) = (cx.tensor(0)?, cx.tensor(1)?);
         Ok(quote!(ops::movement::reverse_sequence(#x, #lengths, #batch, #time)))
+    }
+
+    fn moves(&self) -> bool {
+        true
     }
 }
 

@@ -107,10 +107,9 @@ impl Operator for Cast {
             cx.output_same(0, 0);
             return Ok(());
         }
-        let numbers = [Kind::Float, Kind::Int, Kind::Bool];
-        if !numbers.contains(&x.dtype.kind()) || !numbers.contains(&to.kind()) {
+        if [x.dtype.kind(), to.kind()].contains(&Kind::Complex) {
             let problem = format!("a cast from {} to {to} is not supported", x.dtype);
-            return Err(Problem::new(problem));
+            return Err(Problem::new(problem).help("complex numbers are only made by transforms"));
         }
         let known = cx.known(0).and_then(|known| known::converted(known, to));
         cx.output(0, to, x.shape);
@@ -123,15 +122,15 @@ impl Operator for Cast {
         if cx.on_host() && from == to {
             return cx.value(0);
         }
-        let packed = to.bits() < 8 || is_small(to);
-        if cx.on_host() && packed {
-            return Err(Problem::new(format!(
-                "a cast to {to} is not supported on the host"
-            )));
-        }
+        let packed = (1..8).contains(&to.bits()) || is_small(to);
         if cx.on_host() {
             let (x, element) = (cx.host(0)?, host_element(to));
-            return Ok(quote!(host::cast::<_, #element>(#x)));
+            return Ok(match (from, to) {
+                _ if packed => self.small_on_host(cx, from, to)?,
+                (_, DType::String) => quote!(host::print(#x)),
+                (DType::String, _) => quote!(host::parse::<#element>(#x)),
+                _ => quote!(host::cast::<_, #element>(#x)),
+            });
         }
         let x = cx.tensor(0)?;
         let target = format_ident!("{}", carrier(to));
@@ -157,6 +156,32 @@ impl Operator for Cast {
 }
 
 impl Cast {
+    /// What only the device converts, there and back.
+    fn small_on_host(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        from: DType,
+        to: DType,
+    ) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?;
+        let (rank, axes) = (held.rank(), held.burn_rank());
+        let (rank, axes) = (Literal::usize_unsuffixed(rank), Literal::usize_unsuffixed(axes));
+        let (x, device) = (cx.host(0)?, cx.device());
+        let (read, between) = match (from, to.kind()) {
+            (DType::String, Kind::Int) => (quote!(&host::parse::<i64>(#x)), DType::I64),
+            (DType::String, _) => (quote!(&host::parse::<f32>(#x)), DType::F32),
+            _ => (x, from),
+        };
+        let element = host_element(between);
+        let moved = match between.kind() {
+            Kind::Bool => quote!(host::to_device_bool::<#axes>(#read, #device)),
+            Kind::Int => quote!(host::to_device_int::<#element, #axes>(#read, #device)),
+            _ => quote!(host::to_device::<#element, #axes>(#read, #device)),
+        };
+        let (small, element) = (self.small(&moved, between, to), host_element(to));
+        Ok(quote!(host::to_host::<#element, #axes, _>(#small, #rank)))
+    }
+
     /// To a type of fewer bits than any that Burn has.
     fn small(&self, x: &TokenStream, from: DType, to: DType) -> TokenStream {
         if let Some(small) = small_float(to, self.toward) {
@@ -281,16 +306,21 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_not_cast() {
+    fn strings_are_cast_on_the_host() {
         check(
-            "main (float[2] x) => (string[2] y) { y = Cast <to = 8> (x) }",
+            "main (float[2] x, string[n] s) => (string[2] y, float[n] z, float8e4m3fn[n] w) {
+                y = Cast <to = 8> (x)
+                z = Cast <to = 1> (s)
+                w = Cast <to = 17> (s)
+            }",
             expect![[r#"
-                cannot compile `model`
-
-                  a cast from float32 to string is not supported
-                    at node `y` (Cast version 21)
-
-                  model: IR version 10, ai.onnx 21"#]],
+                main (host float32[2] x, host string[n] s) => (host string[2] y, host float32[n] z, host float8e4m3fn[n] w)
+                {
+                    host string[2] y = Cast <to: String, saturate: true, toward: "Up"> (x)
+                    host float32[n] z = Cast <to: F32, saturate: true, toward: "Up"> (s)
+                    host float8e4m3fn[n] w = Cast <to: F8E4M3Fn, saturate: true, toward: "Up"> (s)
+                }
+            "#]],
         );
     }
 }

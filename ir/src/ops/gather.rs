@@ -210,6 +210,10 @@ impl Operator for GatherElements {
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
         Ok(quote!(ops::gather::gather_elements(#x, #along, #indices)))
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 impl Operator for GatherTuples {
@@ -227,6 +231,10 @@ impl Operator for GatherTuples {
         let batch = Literal::usize_unsuffixed(self.batch);
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
         Ok(quote!(ops::gather::gather_nd::<_, _, #rank, _>(#x, #indices, #batch)))
+    }
+
+    fn moves(&self) -> bool {
+        true
     }
 }
 

@@ -83,6 +83,10 @@ impl Operator for OneHot {
     fn wants_host(&self, input: usize) -> bool {
         input == 1
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -167,6 +167,10 @@ impl Operator for Pad {
     fn wants_host(&self, input: usize) -> bool {
         input == 1 || input == 3
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 impl Pad {
@@ -255,6 +259,10 @@ impl Operator for CenterCropPad {
     fn wants_host(&self, input: usize) -> bool {
         input == 1
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 impl CenterCropPad {
@@ -303,7 +311,7 @@ fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> TokenStream {
 fn zero(kind: Kind) -> TokenStream {
     match kind {
         Kind::Bool => quote!(false),
-        Kind::Int => quote!(0),
+        Kind::Int | Kind::String => quote!(0),
         _ => quote!(0.0),
     }
 }

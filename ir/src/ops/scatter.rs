@@ -10,6 +10,7 @@ use super::gather::{indices, tuple};
 use super::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
+use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Known, TensorType};
@@ -74,7 +75,7 @@ impl Reduction {
 impl Operator for ScatterElements {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
-        let updates = updates(cx, &x)?;
+        let updates = updates(cx, &x, self.reduction)?;
         let axis = axis(self.axis, x.rank())?;
         if indices.rank() != x.rank() || updates.rank() != x.rank() {
             return Err(Problem::new(format!(
@@ -119,13 +120,17 @@ impl Operator for ScatterElements {
             )
         })
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 impl Operator for ScatterTuples {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let length = tuple(&x, &indices, 0)?;
-        let updates = updates(cx, &x)?;
+        let updates = updates(cx, &x, self.0)?;
         if updates.rank() + length + 1 != indices.rank() + x.rank() {
             return Err(Problem::new(format!(
                 "the updates {updates} are not slices of {x} at the tuples of {indices}"
@@ -158,11 +163,23 @@ impl Operator for ScatterTuples {
             )
         })
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
-fn updates(cx: &Infer<'_>, x: &TensorType) -> Result<TensorType, Problem> {
+fn updates(
+    cx: &Infer<'_>,
+    x: &TensorType,
+    reduction: Reduction,
+) -> Result<TensorType, Problem> {
     let updates = cx.tensor(2)?;
     match updates.dtype == x.dtype {
+        true if x.dtype == DType::String && reduction != Reduction::Assign => {
+            Err(Problem::new("strings cannot be added up or compared")
+                .help("set `reduction` to none"))
+        }
         true => Ok(updates),
         false => Err(Problem::new(format!(
             "the updates are of type {}, the input of type {}",

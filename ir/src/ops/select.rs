@@ -174,12 +174,16 @@ impl Operator for Compress {
             }
         })
     }
+
+    fn moves(&self) -> bool {
+        true
+    }
 }
 
 impl Operator for NonZero {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+        if x.dtype.kind() == Kind::Complex {
             return Err(Problem::new(format!("the input is {x}")));
         }
         let rank = i64::try_from(x.rank().max(1)).unwrap_or(i64::MAX);
@@ -196,8 +200,11 @@ impl Operator for NonZero {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         if cx.on_host() {
-            let x = cx.host(0)?;
-            return Ok(quote!(host::nonzero(#x)));
+            let (x, dtype) = (cx.host(0)?, cx.tensor_type(0)?.dtype);
+            return Ok(match dtype {
+                DType::String => quote!(host::nonzero(&host::not_empty(#x))),
+                _ => quote!(host::nonzero(#x)),
+            });
         }
         let x = cx.tensor(0)?;
         Ok(quote!(ops::select::nonzero(#x)))
@@ -217,7 +224,7 @@ fn places(known: &Known, x: &TensorType) -> Option<Vec<Vec<Dim>>> {
         }
         Known::Floats(floats) => floats.iter().map(|&float| float != 0.0).collect(),
         Known::Bools(bools) => bools.clone(),
-        Known::Strings(_) => return None,
+        Known::Strings(strings) => strings.iter().map(|string| !string.is_empty()).collect(),
     };
     let shape = match x.rank() {
         0 => vec![1],
@@ -267,6 +274,10 @@ impl Operator for Trilu {
 
     fn wants_host(&self, input: usize) -> bool {
         input == 1
+    }
+
+    fn moves(&self) -> bool {
+        true
     }
 }
 

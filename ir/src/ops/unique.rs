@@ -38,7 +38,7 @@ struct Distinct;
 impl Operator for Unique {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+        if x.dtype.kind() == Kind::Complex {
             return Err(Problem::new(format!("the input is {x}")));
         }
         let size = cx.fresh("unique");
@@ -62,10 +62,25 @@ impl Operator for Unique {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let rank = cx.tensor_type(0)?.rank();
-        let (x, sorted) = (cx.tensor(0)?, self.sorted);
+        let sorted = self.sorted;
         let unique = match self.axis {
-            None => quote!(ops::unique::unique_flat(#x, #sorted)),
+            _ if cx.on_host() => {
+                let at = match self.axis {
+                    None => quote!(None),
+                    Some(at) => {
+                        let at = Literal::usize_unsuffixed(axis(at, rank)?);
+                        quote!(Some(#at))
+                    }
+                };
+                let x = cx.host(0)?;
+                quote!(host::unique(#x, #at, #sorted))
+            }
+            None => {
+                let x = cx.tensor(0)?;
+                quote!(ops::unique::unique_flat(#x, #sorted))
+            }
             Some(at) => {
+                let x = cx.tensor(0)?;
                 let at = Literal::usize_unsuffixed(axis(at, rank)?);
                 quote!(ops::unique::unique(#x, #at, #sorted))
             }
@@ -76,6 +91,10 @@ impl Operator for Unique {
             3 => quote!({ let (values, first, inverse, _) = #unique; (values, first, inverse) }),
             _ => unique,
         })
+    }
+
+    fn takes_strings(&self) -> bool {
+        true
     }
 }
 

@@ -289,7 +289,7 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
     let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
     // Strings are nowhere else, whatever they are computed with.
     if inputs.iter().chain(&made).any(|&id| is_string(values, id)) {
-        return node.operator.runs_on_host();
+        return node.operator.takes_strings();
     }
     let wanted = made.iter().any(|id| demand.host.contains(id))
         || made.iter().all(|&id| is_small(values, id));

@@ -10,6 +10,7 @@ use super::rounds::{Code, settle, stack};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
+use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::graph::{Flow, Rounds};
 use crate::infer::{Fact, Infer};
@@ -165,10 +166,10 @@ impl Operator for Scan {
         let mut initial = |cx: &mut Emit<'_, '_>, at: usize, place| match &element {
             None => cx.input_at(at, place),
             Some(element) => {
-                let rank = cx.tensor_type(at + 1)?.rank();
-                let tensor = cx.tensor(at + 1)?;
+                let held = cx.tensor_type(at + 1)?.clone();
+                let tensor = cx.input_at(at + 1, place_of(held.dtype))?;
                 let all = named(cx, tensor, &mut before);
-                Ok(cut(&all, rank, 0, element))
+                Ok(cut(&all, &held, 0, element))
             }
         };
         let code = Code::new(cx, BODY, self.flow, &mut initial, &together)?;
@@ -178,10 +179,10 @@ impl Operator for Scan {
         for at in 0..self.slices {
             let input = self.flow.before + state + at;
             let mut held = cx.tensor_type(input)?.clone();
-            let mut tensor = cx.input_at(input, Place::Device)?;
+            let mut tensor = cx.input_at(input, place_of(held.dtype))?;
             if let Some(element) = &element {
                 let all = named(cx, tensor, &mut before);
-                tensor = cut(&all, held.rank(), 0, element);
+                tensor = cut(&all, &held, 0, element);
                 without_batch(&mut held)?;
             }
             let all = named(cx, tensor, &mut inputs);
@@ -197,7 +198,7 @@ impl Operator for Scan {
             };
             if let Some(&id) = block.inputs.get(state + at) {
                 let item = cx.variable(id, "slice");
-                let slice = cut(&all, held.rank(), axis, &place);
+                let slice = cut(&all, &held, axis, &place);
                 slices.extend(quote!(let #item = #slice;));
             }
             if count.is_none() || size.number().is_some() {
@@ -242,7 +243,7 @@ impl Scan {
             collect.extend(quote!(#rows.push(#part);));
             parts.push(quote!(#part));
             let whole = cx.output_tensor(at)?.clone();
-            results.push(stack(cx, &whole, Place::Device, 0, &rows));
+            results.push(stack(cx, &whole, place_of(whole.dtype), 0, &rows));
         }
         let (parts, results) = match (parts.as_slice(), results.as_slice()) {
             ([part], [result]) => (part.clone(), result.clone()),
@@ -274,6 +275,14 @@ impl Scan {
     }
 }
 
+/// Slices are made on the device, but those of strings.
+fn place_of(dtype: DType) -> Place {
+    match dtype {
+        DType::String => Place::Host,
+        _ => Place::Device,
+    }
+}
+
 /// The variable that a tensor stands in, or one of its own.
 fn named(cx: &mut Emit<'_, '_>, tensor: TokenStream, before: &mut TokenStream) -> TokenStream {
     if tensor.clone().into_iter().count() == 1 {
@@ -285,8 +294,11 @@ fn named(cx: &mut Emit<'_, '_>, tensor: TokenStream, before: &mut TokenStream) -
 }
 
 /// `all.narrow(1, i, 1).squeeze_dim::<2>(1)`; a scalar keeps its axis.
-fn cut(all: &TokenStream, rank: usize, axis: usize, at: &TokenStream) -> TokenStream {
-    let along = Literal::usize_unsuffixed(axis);
+fn cut(all: &TokenStream, held: &TensorType, axis: usize, at: &TokenStream) -> TokenStream {
+    let (rank, along) = (held.rank(), Literal::usize_unsuffixed(axis));
+    if held.dtype == DType::String {
+        return quote!(host::gather(&#all, &Array::scalar((#at) as i64), #along));
+    }
     let rest = Literal::usize_unsuffixed(rank.saturating_sub(1));
     match rank {
         1 => quote!(#all.narrow(0, #at, 1)),

@@ -1,0 +1,50 @@
+//! Strings under operators that move elements.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::Emit;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::types::Place;
+
+impl Emit<'_, '_> {
+    /// The operator's expression; one that moves numbers for strings gives the strings.
+    pub(super) fn expression(&mut self) -> Result<TokenStream, Problem> {
+        let operator = self.node.operator.clone();
+        let tokens = operator.emit(self)?;
+        let strings: Vec<usize> = (0..self.inputs())
+            .filter(|&at| self.is_string(at))
+            .collect();
+        if !operator.moves() || strings.is_empty() || self.node.place == Place::Host {
+            return Ok(tokens);
+        }
+        let rank = Literal::usize_unsuffixed(self.output_tensor(0)?.rank());
+        let strings = strings.iter().map(|&at| self.host(at));
+        let strings: Vec<TokenStream> = strings.collect::<Result<_, _>>()?;
+        Ok(quote!(host::named(#tokens, &[#(#strings),*], #rank)))
+    }
+
+    /// Numbers for the strings of an input, counted on from those of the inputs before it.
+    pub(super) fn numbered(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        let mut first = quote!(1);
+        for at in (0..input)
+            .filter(|&at| self.is_string(at))
+            .collect::<Vec<_>>()
+        {
+            let id = self.node.input(at);
+            if let Some(id) = id {
+                let before = self.source.host_value(id)?;
+                first = quote!(#first + #before.len());
+            }
+        }
+        let rank = Literal::usize_unsuffixed(self.tensor_type(input)?.burn_rank());
+        let (strings, device) = (self.host(input)?, self.device());
+        Ok(quote!(host::numbered::<#rank>(#strings, #first, #device)))
+    }
+
+    pub(super) fn is_string(&self, input: usize) -> bool {
+        let held = self.tensor_type(input);
+        held.is_ok_and(|held| held.dtype == DType::String)
+    }
+}

@@ -1,0 +1,217 @@
+//! Columns chosen, joined and told apart.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::features::{float, is_number, numbers};
+use super::labels::{Labels, Wins};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{ML, Operator, Row, row};
+
+pub const ROWS: &[Row] = &[
+    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor))).of(ML),
+    row("FeatureVectorizer", &[1], vectorizer).of(ML),
+    row("OneHotEncoder", &[1], one_hot).of(ML),
+];
+
+/// The columns that input 1 names, of a vector as a row.
+#[derive(Debug)]
+struct Extractor;
+
+/// The columns of all inputs side by side, so many of each.
+#[derive(Debug)]
+struct Vectorizer {
+    columns: Vec<i64>,
+}
+
+/// A new axis of categories.
+#[derive(Debug)]
+struct OneHotEncoder {
+    categories: Labels,
+    zeros: bool,
+}
+
+fn vectorizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let missing = || Problem::new("attribute `inputdimensions` is missing");
+    let columns = a.ints("inputdimensions")?.ok_or_else(missing)?;
+    if let Some(size) = columns.iter().find(|&&size| size < 0) {
+        return Err(Problem::new(format!("`inputdimensions` has the size {size}")));
+    }
+    if columns.len() != a.inputs() {
+        let (sizes, inputs) = (columns.len(), a.inputs());
+        return Err(Problem::new(format!("there are {sizes} sizes for {inputs} inputs")));
+    }
+    Ok(Rc::new(Vectorizer { columns }))
+}
+
+fn one_hot(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let ints = a.ints("cats_int64s")?.unwrap_or_default();
+    let strings = a.strings("cats_strings")?.unwrap_or_default();
+    let categories = match (ints.is_empty(), strings.is_empty()) {
+        (false, true) => Labels::ints(ints),
+        (true, false) => Labels::strings(strings),
+        _ => {
+            return Err(Problem::new(
+                "just one of `cats_int64s` and `cats_strings` must be there",
+            ));
+        }
+    };
+    let zeros = a.flag("zeros", true)?;
+    Ok(Rc::new(OneHotEncoder { categories, zeros }))
+}
+
+impl Operator for Extractor {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
+        if x.rank() == 0 || places.dtype != DType::I64 {
+            return Err(Problem::new(format!("the inputs are {x} and {places}")));
+        }
+        let mut shape = match x.rank() {
+            1 => vec![Dim::from(1)],
+            rank => x.shape.iter().take(rank - 1).cloned().collect(),
+        };
+        let columns = places.elements();
+        shape.push(cx.dim_or_fresh(columns, "columns"));
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.rank());
+        let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
+        Ok(quote!(ops::features::extract::<_, _, #rank, _>(#x, #places)))
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for Vectorizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let mut rows = Dim::from(1);
+        for at in 0..cx.inputs() {
+            let x = numbers(cx, at)?;
+            if let [first, _, ..] = x.shape.as_slice()
+                && rows.number().is_some()
+            {
+                rows = first.clone();
+            }
+        }
+        let sum = self.columns.iter().try_fold(0i64, |sum, &size| sum.checked_add(size));
+        let sum = sum.ok_or_else(|| Problem::new("`inputdimensions` add up to too much"))?;
+        cx.output(0, DType::F32, vec![rows, Dim::from(sum)]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let mut parts = Vec::new();
+        for (at, &size) in self.columns.iter().enumerate() {
+            let (x, size) = (float(cx, at, DType::F32)?, Literal::i64_unsuffixed(size));
+            parts.push(quote!(ops::features::columns(#x, #size)));
+        }
+        Ok(match parts.as_slice() {
+            [only] => only.clone(),
+            _ => quote!(Tensor::cat(vec![#(#parts),*], 1)),
+        })
+    }
+}
+
+impl Operator for OneHotEncoder {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        match (self.categories.dtype, x.dtype) {
+            (DType::String, DType::String) => {}
+            (DType::I64, dtype) if is_number(dtype) => {}
+            (categories, _) => {
+                return Err(Problem::new(format!(
+                    "the input is {x}, the categories are of type {categories}"
+                )));
+            }
+        }
+        let mut shape = x.shape;
+        let count = i64::try_from(self.categories.len()).unwrap_or(i64::MAX);
+        shape.push(Dim::from(count));
+        cx.output(0, DType::F32, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (dtype, rank) = (cx.tensor_type(0)?.dtype, cx.output_tensor(0)?.rank());
+        let literals = self.categories.literals();
+        if !cx.on_host() {
+            let count = Literal::usize_unsuffixed(literals.len());
+            let load = quote! {
+                constant::int::<1>(weights.device(), ElementType::Int64, [#count], &[#(#literals),*])
+            };
+            let categories = cx.layer("categories", quote!(Tensor<1, Int>), load);
+            let (x, rank) = (integers(cx, dtype)?, Literal::usize_unsuffixed(rank));
+            return Ok(quote!(ops::features::one_hot::<_, #rank>(#x, #categories.clone())));
+        }
+        let x = cx.host(0)?;
+        let x = match dtype {
+            DType::String => quote!(&host::texts(#x)),
+            DType::I64 => x,
+            _ => quote!(&host::cast::<_, i64>(#x)),
+        };
+        let order = self.categories.order(Wins::Last);
+        let entries = order.iter().filter_map(|&at| {
+            let (key, place) = (literals.get(at)?, Literal::usize_unsuffixed(at));
+            Some(quote!((#key, #place)))
+        });
+        let (count, zeros) = (Literal::usize_unsuffixed(literals.len()), self.zeros);
+        Ok(quote!(host::one_hot_encoder(#x, &[#(#entries),*], #count, #zeros)))
+    }
+
+    /// What is in no category can only be told on the host, and which one of equal categories.
+    fn makes_host(&self) -> bool {
+        let equal = self.categories.order(Wins::Last).len() != self.categories.len();
+        equal || !self.zeros || self.categories.dtype == DType::String
+    }
+}
+
+/// Input 0 as integers of 64 bits.
+fn integers(cx: &mut Emit<'_, '_>, from: DType) -> Result<TokenStream, Problem> {
+    let x = cx.tensor(0)?;
+    Ok(match from {
+        DType::I64 => x,
+        DType::I32 => quote!(ops::cast::int_to_int(#x, DType::I64)),
+        _ => quote!(ops::cast::float_to_int(#x, DType::I64)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn columns_are_side_by_side() {
+        check(
+            r#"<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 1]>
+            g (int64[n, 3] x, double[4] v, int64[2] i, string[m] s) => (float[c, d] z, float[e, f, g] o, double[h, j] w, float[k, l] p) {
+                z = ai.onnx.ml.FeatureVectorizer<inputdimensions: ints = [2, 3]>(x, x)
+                o = ai.onnx.ml.OneHotEncoder<cats_int64s: ints = [5, 6, 7, 8]>(x)
+                w = ai.onnx.ml.ArrayFeatureExtractor(v, i)
+                p = ai.onnx.ml.OneHotEncoder<cats_strings: strings = ["a", "b"], zeros: int = 0>(s)
+            }"#,
+            expect![[r#"
+                g (int64[n, 3] x, float64[4] v, int64[2] i, host string[m] s) => (float32[n, 5] z, float32[n, 3, 4] o, float64[1, 2] w, host float32[m, 2] p)
+                {
+                    float32[n, 5] z = ai.onnx.ml.FeatureVectorizer <columns: [2, 3]> (x, x)
+                    float32[n, 3, 4] o = ai.onnx.ml.OneHotEncoder <categories: {dtype: I64, held: {[5, 6, 7, 8]}}, zeros: true> (x)
+                    float64[1, 2] w = ai.onnx.ml.ArrayFeatureExtractor (v, i)
+                    host float32[m, 2] p = ai.onnx.ml.OneHotEncoder <categories: {dtype: String, held: {["a", "b"]}}> (s)
+                }
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,284 @@
+//! Features scaled and replaced.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, element_type, float_literal};
+use crate::infer::Infer;
+use crate::ops::{ML, Operator, Row, row};
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("Binarizer", &[1], |a| {
+        Ok(Rc::new(Binarizer {
+            threshold: a.float_or("threshold", 0.0)?,
+        }))
+    })
+    .of(ML),
+    row("Imputer", &[1], imputer).of(ML),
+    row("Normalizer", &[1], normalizer).of(ML),
+    row("Scaler", &[1], |a| {
+        Ok(Rc::new(Scaler {
+            offset: a.floats("offset")?.unwrap_or(vec![0.0]),
+            scale: a.floats("scale")?.unwrap_or(vec![1.0]),
+        }))
+    })
+    .of(ML),
+];
+
+/// 1 where an element is greater than a threshold, else 0.
+#[derive(Debug)]
+struct Binarizer {
+    threshold: f32,
+}
+
+/// One value replaced by others.
+#[derive(Debug)]
+enum Imputer {
+    Floats(f32, Vec<f32>),
+    Ints(i64, Vec<i64>),
+}
+
+/// Rows divided by a norm, under the name that kernels have for it.
+#[derive(Debug)]
+struct Normalizer {
+    norm: &'static str,
+}
+
+/// `(x - offset) * scale`.
+#[derive(Debug)]
+struct Scaler {
+    offset: Vec<f32>,
+    scale: Vec<f32>,
+}
+
+fn imputer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let floats = a.floats("imputed_value_floats")?.unwrap_or_default();
+    let ints = a.ints("imputed_value_int64s")?.unwrap_or_default();
+    let float = a.float_or("replaced_value_float", 0.0)?;
+    let int = a.int_or("replaced_value_int64", 0)?;
+    match (floats.is_empty(), ints.is_empty()) {
+        (false, true) => Ok(Rc::new(Imputer::Floats(float, floats))),
+        (true, false) => Ok(Rc::new(Imputer::Ints(int, ints))),
+        _ => Err(Problem::new(
+            "just one of `imputed_value_floats` and `imputed_value_int64s` must be there",
+        )),
+    }
+}
+
+fn normalizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let norm = match a.string_or("norm", "MAX")?.as_str() {
+        "MAX" => "Max",
+        "L1" => "L1",
+        "L2" => "L2",
+        other => {
+            return Err(
+                Problem::new(format!("`norm` is `{other}`")).help("it may be MAX, L1 or L2")
+            );
+        }
+    };
+    Ok(Rc::new(Normalizer { norm }))
+}
+
+impl Operator for Binarizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = numbers(cx, 0)?;
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let kind = cx.tensor_type(0)?.dtype.kind();
+        let (x, threshold) = (cx.tensor(0)?, float_literal(f64::from(self.threshold), DType::F64));
+        Ok(match kind {
+            Kind::Int => quote!(ops::features::binarize_int(#x, #threshold)),
+            _ => quote!(ops::features::binarize(#x, #threshold)),
+        })
+    }
+}
+
+impl Operator for Imputer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = numbers(cx, 0)?;
+        let (kind, count) = match self {
+            Imputer::Floats(_, values) => (Kind::Float, values.len()),
+            Imputer::Ints(_, values) => (Kind::Int, values.len()),
+        };
+        if x.dtype.kind() != kind {
+            return Err(Problem::new(format!(
+                "the input is {x}, but the values are for another type"
+            )));
+        }
+        features(&x, count)?;
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let dtype = cx.tensor_type(0)?.dtype;
+        let x = cx.tensor(0)?;
+        Ok(match self {
+            Imputer::Floats(replaced, values) => {
+                let values = row_of(cx, "imputed", dtype, values);
+                let replaced = float_literal(f64::from(*replaced), DType::F64);
+                quote!(ops::features::impute(#x, #replaced, #values))
+            }
+            Imputer::Ints(replaced, values) => {
+                let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
+                let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
+                let load = quote! {
+                    constant::int::<1>(weights.device(), #element, [#count], &[#(#values),*])
+                };
+                let values = cx.layer("imputed", quote!(Tensor<1, Int>), load);
+                let replaced = Literal::i64_unsuffixed(*replaced);
+                quote!(ops::features::impute_int(#x, #replaced, #values.clone()))
+            }
+        })
+    }
+}
+
+impl Operator for Normalizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = numbers(cx, 0)?;
+        if !matches!(x.rank(), 1 | 2) {
+            return Err(Problem::new(format!("the input is {x}"))
+                .help("it may be of the shape [N, C] or [C]"));
+        }
+        cx.output(0, DType::F32, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, norm) = (float(cx, 0, DType::F32)?, format_ident!("{}", self.norm));
+        Ok(quote!(ops::features::normalize(#x, ops::features::Norm::#norm)))
+    }
+}
+
+impl Operator for Scaler {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = numbers(cx, 0)?;
+        features(&x, self.offset.len())?;
+        features(&x, self.scale.len())?;
+        cx.output(0, DType::F32, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let exact = match cx.tensor_type(0)?.dtype {
+            DType::F64 => DType::F64,
+            _ => DType::F32,
+        };
+        let x = float(cx, 0, exact)?;
+        let offset = row_of(cx, "offset", exact, &self.offset);
+        let scale = row_of(cx, "scale", exact, &self.scale);
+        let scaled = quote!(ops::features::scale(#x, #offset, #scale));
+        Ok(match exact {
+            DType::F64 => quote!(ops::cast::float_to_float(#scaled, DType::F32)),
+            _ => scaled,
+        })
+    }
+}
+
+pub fn is_number(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64 | DType::I64 | DType::I32)
+}
+
+/// An input of the types that these operators take.
+pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
+    let held = cx.tensor(input)?;
+    match is_number(held.dtype) {
+        true => Ok(held),
+        false => Err(Problem::new(format!("input {input} is {held}"))
+            .help("it may be of floats or integers of 32 or 64 bits")),
+    }
+}
+
+/// Checks that there is one value for all features, or one for each.
+fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
+    let size = x.shape.last().map_or(Some(1), Dim::number);
+    let fits = size.is_none_or(|size| usize::try_from(size) == Ok(count));
+    match fits || count == 1 {
+        true => Ok(()),
+        false => Err(Problem::new(format!("there are {count} values for the features of {x}"))),
+    }
+}
+
+/// An input in another float type.
+pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<TokenStream, Problem> {
+    let from = cx.tensor_type(input)?.dtype;
+    let (x, target) = (cx.tensor(input)?, format_ident!("{to:?}"));
+    Ok(match from.kind() {
+        Kind::Int => quote!(ops::cast::int_to_float(#x, DType::#target)),
+        _ if from == to => x,
+        _ => quote!(ops::cast::float_to_float(#x, DType::#target)),
+    })
+}
+
+/// Floats as a vector that is a field.
+fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> TokenStream {
+    let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
+    let values = values.iter().map(|&value| float_literal(f64::from(value), DType::F64));
+    let load =
+        quote!(constant::float::<1>(weights.device(), #element, [#count], &[#(#values),*]));
+    let field = cx.layer(hint, quote!(Tensor<1>), load);
+    quote!(#field.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    fn ml(graph: &str, expected: expect_test::Expect) {
+        let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
+        check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
+    }
+
+    #[test]
+    fn features_become_floats() {
+        ml(
+            r#"g (int64[n, 3] x) => (float[a, b] y) {
+                s = ai.onnx.ml.Scaler<offset: floats = [1.0, 2.0, 3.0], scale: floats = [0.5]>(x)
+                y = ai.onnx.ml.Normalizer<norm: string = "L2">(s)
+            }"#,
+            expect![[r#"
+                g (int64[n, 3] x) => (float32[n, 3] y)
+                {
+                    float32[n, 3] s = ai.onnx.ml.Scaler <offset: [1.0, 2.0, 3.0], scale: [0.5]> (x)
+                    float32[n, 3] y = ai.onnx.ml.Normalizer <norm: "L2"> (s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn values_must_fit_the_features() {
+        ml(
+            r#"g (int64[n, 3] x, float[n, 2] f) => (int64[a, b] y, float[c, d] z, float[e, h] w) {
+                y = ai.onnx.ml.Imputer<imputed_value_floats: floats = [1.0]>(x)
+                z = ai.onnx.ml.Imputer<imputed_value_floats: floats = [1.0, 2.0, 3.0]>(f)
+                w = ai.onnx.ml.Scaler<scale: floats = [1.0, 2.0, 3.0]>(f)
+            }"#,
+            expect![[r#"
+                cannot compile `model`: 3 problems
+
+                  the input is int64[n, 3], but the values are for another type
+                    at node `y` (ai.onnx.ml.Imputer version 1)
+
+                  there are 3 values for the features of float32[n, 2]
+                    at node `z` (ai.onnx.ml.Imputer version 1)
+
+                  there are 3 values for the features of float32[n, 2]
+                    at node `w` (ai.onnx.ml.Scaler version 1)
+
+                  model: IR version 10, ai.onnx 21, ai.onnx.ml 1"#]],
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! Maps from rows of tensors, and rows from maps.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::labels::Labels;
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, host_element};
+use crate::infer::Infer;
+use crate::ops::{ML, Operator, Row, row};
+use crate::types::Type;
+
+pub const ROWS: &[Row] = &[
+    row("CastMap", &[1], cast_map).of(ML),
+    row("DictVectorizer", &[1], |a| {
+        let keys = keys(a, "int64_vocabulary", "string_vocabulary")?;
+        Ok(Rc::new(DictVectorizer { keys }))
+    })
+    .of(ML),
+    row("ZipMap", &[1], |a| {
+        let keys = keys(a, "classlabels_int64s", "classlabels_strings")?;
+        Ok(Rc::new(ZipMap { keys }))
+    })
+    .of(ML),
+];
+
+/// The values of a map in the order of their keys, or each at the place that is its key.
+#[derive(Debug)]
+struct CastMap {
+    to: DType,
+    size: Option<i64>,
+}
+
+/// The values of a map in the order of a vocabulary.
+#[derive(Debug)]
+struct DictVectorizer {
+    keys: Labels,
+}
+
+/// A map of each row.
+#[derive(Debug)]
+struct ZipMap {
+    keys: Labels,
+}
+
+fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let to = match a.string_or("cast_to", "TO_FLOAT")?.as_str() {
+        "TO_FLOAT" => DType::F32,
+        "TO_STRING" => DType::String,
+        "TO_INT64" => DType::I64,
+        other => {
+            return Err(Problem::new(format!("`cast_to` is `{other}`"))
+                .help("it may be TO_FLOAT, TO_STRING or TO_INT64"));
+        }
+    };
+    let size = a.int_or("max_map", 1)?;
+    let size = match a.string_or("map_form", "DENSE")?.as_str() {
+        "DENSE" => None,
+        "SPARSE" if size > 0 => Some(size),
+        "SPARSE" => return Err(Problem::new(format!("`max_map` is {size}"))),
+        other => {
+            return Err(Problem::new(format!("`map_form` is `{other}`"))
+                .help("it may be DENSE or SPARSE"));
+        }
+    };
+    Ok(Rc::new(CastMap { to, size }))
+}
+
+/// The one of two lists that is there.
+fn keys(a: &Attributes<'_>, ints: &str, strings: &str) -> Result<Labels, Problem> {
+    let given = |labels: &Labels| !labels.is_empty();
+    let numbers = a.ints(ints)?.map(Labels::ints).filter(given);
+    let texts = a.strings(strings)?.map(Labels::strings).filter(given);
+    match (numbers, texts) {
+        (Some(keys), None) | (None, Some(keys)) => Ok(keys),
+        _ => Err(Problem::new(format!(
+            "just one of `{ints}` and `{strings}` must be there"
+        ))),
+    }
+}
+
+/// The types of the keys and the values of input 0.
+fn map(cx: &Infer<'_>) -> Result<(DType, DType), Problem> {
+    match cx.ty(0)? {
+        Type::Map(key, item) => match item.as_tensor() {
+            Some(item) if item.rank() == 0 => Ok((*key, item.dtype)),
+            _ => Err(Problem::new(format!("the values of the map are {item}"))),
+        },
+        other => Err(Problem::new(format!("the input is {other}, no map"))),
+    }
+}
+
+impl Operator for CastMap {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        match map(cx)? {
+            (DType::I64, DType::F32 | DType::String) => {}
+            (key, item) => {
+                return Err(Problem::new(format!("the input is a map from {key} to {item}")));
+            }
+        }
+        let size = match self.size {
+            Some(size) => Dim::from(size),
+            None => cx.fresh("values"),
+        };
+        cx.output(0, self.to, vec![Dim::from(1), size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, element) = (cx.value(0)?, host_element(self.to));
+        let size = match self.size {
+            Some(size) => {
+                let size = Literal::i64_unsuffixed(size);
+                quote!(Some(#size))
+            }
+            None => quote!(None),
+        };
+        Ok(quote!(host::cast_map::<_, #element>(&#x, #size)))
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for DictVectorizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (key, item) = map(cx)?;
+        if key != self.keys.dtype {
+            return Err(Problem::new(format!(
+                "the keys of the map are of type {key}, those of the vocabulary of type {}",
+                self.keys.dtype
+            )));
+        }
+        let size = Dim::from(i64::try_from(self.keys.len()).unwrap_or(i64::MAX));
+        cx.output(0, item, vec![Dim::from(1), size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, keys) = (cx.value(0)?, self.keys.literals());
+        Ok(quote!(host::dict_vectorizer(&#x, &[#(#keys),*])))
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for ZipMap {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let count = i64::try_from(self.keys.len()).unwrap_or(i64::MAX);
+        let columns = x.shape.last().and_then(Dim::number);
+        if x.dtype != DType::F32 || !matches!(x.rank(), 1 | 2) {
+            return Err(Problem::new(format!("the input is {x}"))
+                .help("it may be floats of the shape [N, C] or [C]"));
+        }
+        if columns.is_some_and(|columns| columns != count) {
+            return Err(Problem::new(format!("there are {count} keys for the columns of {x}")));
+        }
+        let value = Type::tensor(DType::F32, vec![]);
+        let map = Type::Map(self.keys.dtype, Box::new(value));
+        cx.output_type(0, Type::Sequence(Box::new(map)));
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, keys) = (cx.host(0)?, self.keys.literals());
+        let key = host_element(self.keys.dtype);
+        Ok(quote!(host::zip_map::<#key, _>(#x, &[#(#keys),*])))
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    fn ml(graph: &str, expected: expect_test::Expect) {
+        let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
+        check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
+    }
+
+    #[test]
+    fn rows_become_maps() {
+        ml(
+            r#"g (float[n, 2] x) => (seq(map(int64, float)) y, seq(map(string, float)) z) {
+                y = ai.onnx.ml.ZipMap<classlabels_int64s: ints = [1, 0]>(x)
+                z = ai.onnx.ml.ZipMap<classlabels_strings: strings = ["a", "b"]>(x)
+            }"#,
+            expect![[r#"
+                g (host float32[n, 2] x) => (host seq(map(int64, float32[])) y, host seq(map(string, float32[])) z)
+                {
+                    host seq(map(int64, float32[])) y = ai.onnx.ml.ZipMap <keys: {dtype: I64, held: {[1, 0]}}> (x)
+                    host seq(map(string, float32[])) z = ai.onnx.ml.ZipMap <keys: {dtype: String, held: {["a", "b"]}}> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn maps_become_rows() {
+        ml(
+            r#"g (map(int64, float) x) => (float[a, b] y, string[c, d] z, float[e, f] w) {
+                y = ai.onnx.ml.DictVectorizer<int64_vocabulary: ints = [4, 2]>(x)
+                z = ai.onnx.ml.CastMap<cast_to: string = "TO_STRING">(x)
+                w = ai.onnx.ml.CastMap<map_form: string = "SPARSE", max_map: int = 5>(x)
+            }"#,
+            expect![[r#"
+                g (host map(int64, float32[]) x) => (host float32[1, 2] y, host string[1, values] z, host float32[1, 5] w)
+                {
+                    host float32[1, 2] y = ai.onnx.ml.DictVectorizer <keys: {dtype: I64, held: {[4, 2]}}> (x)
+                    host string[1, values] z = ai.onnx.ml.CastMap <to: String> (x)
+                    host float32[1, 5] w = ai.onnx.ml.CastMap <to: F32, size: 5> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn keys_must_fit() {
+        ml(
+            r#"g (map(int64, float) x, float[n, 3] t) => (float[a, b] y, seq(map(int64, float)) z) {
+                y = ai.onnx.ml.DictVectorizer<string_vocabulary: strings = ["a"]>(x)
+                z = ai.onnx.ml.ZipMap<classlabels_int64s: ints = [1, 0]>(t)
+            }"#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  the keys of the map are of type int64, those of the vocabulary of type string
+                    at node `y` (ai.onnx.ml.DictVectorizer version 1)
+
+                  there are 2 keys for the columns of float32[n, 3]
+                    at node `z` (ai.onnx.ml.ZipMap version 1)
+
+                  model: IR version 10, ai.onnx 21, ai.onnx.ml 1"#]],
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! Strings joined, split and compared.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("RegexFullMatch", &[20], |a| {
+        let pattern = a.string("pattern")?;
+        let missing = || Problem::new("attribute `pattern` is missing");
+        let pattern = pattern.ok_or_else(missing)?;
+        Ok(Rc::new(FullMatch { pattern }))
+    }),
+    row("StringConcat", &[20], |_| Ok(Rc::new(StringConcat))),
+    row("StringNormalizer", &[10], normalizer),
+    row("StringSplit", &[20], |a| {
+        Ok(Rc::new(StringSplit {
+            delimiter: a.string_or("delimiter", "")?,
+            // Fewer than no splits are any number.
+            most: a.int("maxsplit")?.and_then(|most| usize::try_from(most).ok()),
+        }))
+    }),
+];
+
+/// Whether a regular expression matches the whole of each string.
+#[derive(Debug)]
+struct FullMatch {
+    pattern: String,
+}
+
+/// Each string of input 1 behind that of input 0.
+#[derive(Debug)]
+struct StringConcat;
+
+/// The parts of each string along a new axis, and how many there are.
+#[derive(Debug)]
+struct StringSplit {
+    delimiter: String,
+    most: Option<usize>,
+}
+
+/// A row of strings without stop words and in another case.
+#[derive(Debug)]
+struct StringNormalizer {
+    stop_words: Vec<String>,
+    sensitive: bool,
+    /// The run-time crate's name of what becomes of letters.
+    case: &'static str,
+}
+
+fn normalizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let locale = a.string_or("locale", "")?;
+    let language = locale.split(['_', '-', '.']).next();
+    let turkic = matches!(language, Some("tr" | "az"));
+    let case = match (a.string_or("case_change_action", "NONE")?.as_str(), turkic) {
+        ("NONE", _) => "Keep",
+        ("LOWER", false) => "Lower",
+        ("LOWER", true) => "TurkicLower",
+        ("UPPER", false) => "Upper",
+        ("UPPER", true) => "TurkicUpper",
+        (other, _) => {
+            return Err(Problem::new(format!("`case_change_action` is `{other}`"))
+                .help("it may be LOWER, UPPER or NONE"));
+        }
+    };
+    Ok(Rc::new(StringNormalizer {
+        stop_words: a.strings("stopwords")?.unwrap_or_default(),
+        sensitive: a.flag("is_case_sensitive", false)?,
+        case,
+    }))
+}
+
+impl Operator for FullMatch {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = strings(cx, 0)?;
+        cx.output(0, DType::Bool, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, pattern) = (cx.host(0)?, &self.pattern);
+        Ok(quote!(host::regex_full_match!(#x, #pattern)))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for StringConcat {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let shapes = [strings(cx, 0)?.shape, strings(cx, 1)?.shape];
+        let shape = broadcast::shape(cx, &shapes)?;
+        cx.output(0, DType::String, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (a, b) = (cx.host(0)?, cx.host(1)?);
+        Ok(quote!(host::string_concat(#a, #b)))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for StringSplit {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = strings(cx, 0)?;
+        let mut parts = x.shape.clone();
+        parts.push(cx.fresh("parts"));
+        cx.output(0, DType::String, parts);
+        cx.output(1, DType::I64, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let most = match self.most {
+            Some(most) => {
+                let most = Literal::usize_unsuffixed(most);
+                quote!(Some(#most))
+            }
+            None => quote!(None),
+        };
+        let (x, delimiter) = (cx.host(0)?, &self.delimiter);
+        let split = quote!(host::string_split(#x, #delimiter, #most));
+        Ok(match cx.outputs() {
+            1 => quote!(#split.0),
+            _ => split,
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for StringNormalizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = strings(cx, 0)?;
+        let one = Dim::from(1);
+        match x.shape.as_slice() {
+            [_] => {}
+            [rows, _] if rows.number().is_none_or(|rows| rows == 1) => {}
+            _ => {
+                return Err(Problem::new(format!("the input is {x}"))
+                    .help("it may be strings of the shape [C] or [1, C]"));
+            }
+        }
+        let left = cx.fresh("words");
+        let shape = match x.rank() {
+            1 => vec![left],
+            _ => vec![one, left],
+        };
+        cx.output(0, DType::String, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (words, sensitive) = (&self.stop_words, self.sensitive);
+        let (x, case) = (cx.host(0)?, format_ident!("{}", self.case));
+        Ok(quote!(host::string_normalizer(#x, &[#(#words),*], #sensitive, host::Case::#case)))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+fn strings(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
+    let held = cx.tensor(input)?;
+    match held.dtype {
+        DType::String => Ok(held),
+        _ => Err(Problem::new(format!("input {input} is {held}, not strings"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn parts_are_a_new_axis() {
+        check(
+            r#"g (string[n, 1] a, string[3] b) => (string[p, q, r] y, int64[s, t] z, bool[u] m) {
+                c = StringConcat(a, b)
+                y, z = StringSplit<delimiter: string = ",", maxsplit: int = 2>(c)
+                m = RegexFullMatch<pattern: string = "a+">(b)
+            }"#,
+            expect![[r#"
+                g (host string[n, 1] a, host string[3] b) => (host string[n, 3, parts] y, host int64[n, 3] z, host bool[3] m)
+                {
+                    host string[n, 3] c = StringConcat (a, b)
+                    host string[n, 3, parts] y, host int64[n, 3] z = StringSplit <delimiter: ",", most: 2> (c)
+                    host bool[3] m = RegexFullMatch <pattern: "a+"> (b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rows_are_normalized() {
+        check(
+            r#"g (string[1, n] a, string[3] b, string[2, 2] c) => (string[p, q] y, string[r] z, string[s, t] w) {
+                y = StringNormalizer<case_change_action: string = "UPPER", locale: string = "tr_TR">(a)
+                z = StringNormalizer<stopwords: strings = ["a"], is_case_sensitive: int = 1>(b)
+                w = StringNormalizer(c)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the input is string[2, 2]
+                    at node `w` (StringNormalizer version 10)
+                    help: it may be strings of the shape [C] or [1, C]
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}
