@@ -50,6 +50,7 @@ impl Operator for If {
             let wanted = facts.iter().enumerate().filter(|(at, _)| cx.wants(*at));
             wanted.map(|(_, fact)| rank(&fact.ty)).collect()
         };
+        let [left, right] = [lifted(&left, &right), lifted(&right, &left)];
         let (few, many) = (ranks(&left), ranks(&right));
         if few != many {
             let facts = if few < many { left } else { right };
@@ -78,8 +79,7 @@ impl Operator for If {
             let message = format!("at node `{node}`: inputs of these sizes give other ranks");
             return Ok(quote!({ assert!(#truth *#condition.item(), #message); #code }));
         }
-        let (then, otherwise) = (cx.inside(THEN, &places)?, cx.inside(ELSE, &places)?);
-        let (then, otherwise) = (then.code(), otherwise.code());
+        let (then, otherwise) = (inside(cx, THEN, &places)?, inside(cx, ELSE, &places)?);
         Ok(quote!(if *#condition.item() { #then } else { #otherwise }))
     }
 
@@ -98,12 +98,50 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
     for branch in [THEN, ELSE] {
         let block = cx.block(branch)?;
         for (at, &id) in block.outputs.iter().enumerate() {
-            if cx.wants(at) && rank(cx.type_of(id)?) != rank(cx.output_type(at)?) {
+            let (made, wanted) = (cx.type_of(id)?, cx.output_type(at)?);
+            if cx.wants(at) && rank(made) != rank(wanted) && !is_scalar_of(made, wanted) {
                 return Ok(Some(if branch == THEN { ELSE } else { THEN }));
             }
         }
     }
     Ok(None)
+}
+
+/// The code of a branch; where the other gives a list of one element, this one's scalar becomes one.
+fn inside(cx: &mut Emit<'_, '_>, name: &str, places: &[Place]) -> Result<TokenStream, Problem> {
+    let mut inside = cx.inside(name, places)?;
+    let made = cx.block(name)?.outputs.clone();
+    let results = inside.results.iter_mut().zip(places).zip(made).enumerate();
+    for (at, ((result, &place), id)) in results {
+        // On the device both are the same tensor.
+        if place == Place::Host
+            && cx.wants(at)
+            && is_scalar_of(cx.type_of(id)?, cx.output_type(at)?)
+        {
+            *result = quote!(host::reshape(&#result, &[1], false));
+        }
+    }
+    Ok(inside.code())
+}
+
+/// The facts of one branch, its scalars as lists of one element where the other branch has these.
+fn lifted(facts: &[Fact], others: &[Fact]) -> Vec<Fact> {
+    let lift = |(fact, other): (&Fact, &Fact)| match is_scalar_of(&fact.ty, &other.ty) {
+        true => Fact::of(other.ty.clone()),
+        false => fact.clone(),
+    };
+    facts.iter().zip(others).map(lift).collect()
+}
+
+/// Whether a type is that of the one element of a list of another type.
+fn is_scalar_of(ty: &Type, list: &Type) -> bool {
+    match (ty, list) {
+        (Type::Tensor(scalar), Type::Tensor(list)) => {
+            let ranks = [scalar.rank(), list.rank()];
+            ranks == [0, 1] && list.count() == Some(1) && scalar.dtype == list.dtype
+        }
+        _ => false,
+    }
 }
 
 fn rank(ty: &Type) -> usize {
@@ -209,6 +247,34 @@ mod tests {
     #[test]
     fn a_branch_of_another_rank_is_checked_though_its_elements_are_known() {
         check(
+            r#"g (bool c, float[n] x) => (float[a] y) <float zero = {0.0}> {
+                y = If (c) <
+                    then_branch = t () => (float p) { p = Identity (zero) },
+                    else_branch = e () => (float[n] q) { q = Neg (x) }
+                >
+            }"#,
+            expect![[r#"
+                g (host bool[] c, float32[n] x) => (float32[] y)
+                <
+                    float32[] zero = {0}
+                >
+                {
+                    float32[] y = If (c)
+                        then_branch () => (float32[] zero)
+                        {
+                        }
+                        else_branch () => (float32[n] q)
+                        {
+                            float32[n] q = Neg (x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_scalar_may_stand_where_the_other_branch_has_one_element() {
+        check(
             r#"g (bool c, float[1] x) => (float[a] y) <float zero = {0.0}> {
                 y = If (c) <
                     then_branch = t () => (float p) { p = Identity (zero) },
@@ -216,12 +282,12 @@ mod tests {
                 >
             }"#,
             expect![[r#"
-                g (host bool[] c, float32[1] x) => (float32[] y)
+                g (host bool[] c, float32[1] x) => (float32[1] y)
                 <
                     float32[] zero = {0}
                 >
                 {
-                    float32[] y = If (c)
+                    float32[1] y = If (c)
                         then_branch () => (float32[] zero)
                         {
                         }
