@@ -178,12 +178,16 @@ families! {
         maps,
     }
     microsoft {
+        attention,
         embed,
         gather_block_quantized,
         gelu,
+        group_query,
         matmul_nbits,
+        multi_head,
         qlinear,
         qlinear_pool,
+        rotary,
         skip,
     }
 }

@@ -21,6 +21,7 @@ pub mod features;
 pub mod float8;
 pub mod gather;
 pub mod grid_sample;
+pub mod group_query;
 pub mod inverse;
 mod kind;
 pub mod linear_attention;
@@ -28,6 +29,7 @@ pub mod loss;
 pub mod matmul;
 pub mod max_unpool;
 pub mod movement;
+pub mod multi_head;
 #[cfg(test)]
 mod native;
 pub mod non_max_suppression;

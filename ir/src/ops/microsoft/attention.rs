@@ -1,0 +1,145 @@
+//! Attention with the projection of its input.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::multi_head::{Heads, additions, read, refuse, shared_buffer};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+
+pub const ROWS: &[Row] = &[row("Attention", &[1], projected).of(MICROSOFT)];
+
+/// Of what one matrix makes of the input: queries, keys and values of these sizes.
+#[derive(Debug)]
+struct Projected {
+    inner: Heads,
+    sizes: Option<Vec<i64>>,
+}
+
+fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    refuse(a, "do_rotary", "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention")?;
+    refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
+    a.ignore(&["rotary_embedding_dim"]);
+    Ok(Rc::new(Projected {
+        inner: read(a)?,
+        sizes: a.ints("qkv_hidden_sizes")?.filter(|sizes| !sizes.is_empty()),
+    }))
+}
+
+impl Projected {
+    /// The sizes of queries, keys and values, given how many columns the weight has.
+    fn sizes(&self, columns: Option<&Dim>) -> Result<[i64; 3], Problem> {
+        let sizes = match self.sizes.as_deref() {
+            Some(&[query, key, value]) => Some([query, key, value]),
+            Some(_) => None,
+            None => columns.and_then(Dim::number).map(|columns| [columns / 3; 3]),
+        };
+        match sizes {
+            Some([query, key, value]) if query == key && query > 0 && value > 0 => {
+                match (query % self.inner.heads, value % self.inner.heads) {
+                    (0, 0) => Ok([query, key, value]),
+                    _ => Err(Problem::new(format!(
+                        "sizes {query} and {value} are no multiples of {} heads",
+                        self.inner.heads
+                    ))),
+                }
+            }
+            _ => Err(Problem::new("the sizes of queries, keys and values do not fit")
+                .help("`qkv_hidden_sizes` has three, of which the first two are equal")),
+        }
+    }
+}
+
+impl Operator for Projected {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, weight) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 2)?);
+        let [size, _, value] = self.sizes(weight.shape.get(1))?;
+        additions(cx, 3, 5)?;
+        if cx.has(6) {
+            return Err(shared_buffer());
+        }
+        let [batch, length, _] = x.shape.as_slice() else {
+            return Ok(());
+        };
+        let past = match cx.has(4) {
+            true => cx.tensor_of_rank(4, 5)?.shape.get(3).cloned(),
+            false => Some(Dim::from(0)),
+        };
+        let total = past.and_then(|past| past.add(length));
+        let total = cx.dim_or_fresh(total, "total");
+        let heads = self.inner.heads;
+        let cache = vec![2.into(), batch.clone(), heads.into(), total, (size / heads).into()];
+        cx.output(0, x.dtype, vec![batch.clone(), length.clone(), value.into()]);
+        if cx.wants(1) && size != value {
+            return Err(Problem::new("keys and values of different sizes have no cache"));
+        }
+        cx.output(1, x.dtype, cache);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let sizes = self.sizes(cx.tensor_type(1)?.shape.get(1))?;
+        let sizes = sizes.map(Literal::i64_unsuffixed);
+        let heads = Literal::i64_unsuffixed(self.inner.heads);
+        let projected = projection(cx)?;
+        let (mask, past, bias) = (self.inner.mask(cx, 3)?, cx.optional(4)?, cx.optional(5)?);
+        let name = match cx.wants(1) {
+            true => format_ident!("attend_projected_with_cache"),
+            false => format_ident!("attend_projected"),
+        };
+        let options = self.inner.options();
+        let call = quote! {
+            ops::multi_head::#name(#projected, [#(#sizes),*], #heads, #past, #mask, #bias, #options)
+        };
+        // Halves are projected in single precision.
+        let narrow = match cx.tensor_type(0)?.dtype {
+            DType::F16 => Some(quote!(DType::F16)),
+            DType::Bf16 => Some(quote!(DType::BF16)),
+            _ => None,
+        };
+        let cast = |x: TokenStream| match &narrow {
+            Some(dtype) => quote!(ops::cast::float_to_float(#x, #dtype)),
+            None => x,
+        };
+        Ok(match (cx.wants(1), cx.outputs()) {
+            (true, _) if narrow.is_some() => {
+                let (y, cache) = (cast(quote!(y)), cast(quote!(cache)));
+                quote!({
+                    let (y, cache) = #call;
+                    (#y, #cache)
+                })
+            }
+            (true, _) => call,
+            (false, 1) => cast(call),
+            _ => {
+                let y = cast(call);
+                quote!((#y, ()))
+            }
+        })
+    }
+}
+
+/// Queries, keys and values side by side.
+fn projection(cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    let single = matches!(cx.tensor_type(0)?.dtype, DType::F32 | DType::F64);
+    let hint = cx.layer_hint(1);
+    let x = cx.tensor(0)?;
+    let bias = match cx.has(2) {
+        true => cx.weight(2).map(|name| quote!(Some(#name))),
+        false => Some(quote!(None)),
+    };
+    if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
+        let load = quote!(layers::Linear::load(weights, #weight, #bias));
+        let layer = cx.layer(&hint, quote!(layers::Linear), load);
+        return Ok(quote!(#layer.forward(#x)));
+    }
+    let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
+    Ok(quote!(ops::multi_head::project(#x, #weight, #bias)))
+}

@@ -1,0 +1,263 @@
+//! Attention of groups of queries to a cache that fills.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::multi_head::{divided, heads, refuse, scale};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+
+pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read).of(MICROSOFT)];
+
+const CACHE: usize = 3;
+const LENGTHS: usize = 5;
+const TOTAL: usize = 6;
+const COSINE: usize = 7;
+const POSITIONS: usize = 9;
+const BIAS: usize = 10;
+const SINKS: usize = 11;
+const NORMS: usize = 14;
+
+#[derive(Debug)]
+struct GroupQuery {
+    heads: i64,
+    kv_heads: i64,
+    causal: bool,
+    rotary: bool,
+    interleaved: bool,
+    smooth: bool,
+    scale: Option<f32>,
+    softcap: f32,
+    window: Option<i64>,
+    norm_epsilon: f32,
+    /// Which scores are output 3: none, those before the softmax, or those after.
+    scores: i64,
+}
+
+fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    refuse(a, "sliding_window_cache", "export the model with a cache of the whole sequence")?;
+    a.ignore(&["kv_cache_bit_width"]);
+    for name in ["k_quant_type", "v_quant_type"] {
+        let quantized = a.string_or(name, "NONE")?;
+        if quantized != "NONE" {
+            let problem = Problem::new(format!("`{name}` is `{quantized}`"));
+            return Err(problem.help("export the model with a cache of floats"));
+        }
+    }
+    let (heads, kv_heads) = (heads(a, "num_heads")?, heads(a, "kv_num_heads")?);
+    if heads % kv_heads != 0 {
+        return Err(Problem::new(format!("{heads} heads share {kv_heads} of keys and values")));
+    }
+    let window = a.int_or("local_window_size", -1)?;
+    let causal = a.flag("causal", true)?;
+    if !causal && window >= 0 {
+        return Err(Problem::new("a window is for causal attention alone"));
+    }
+    Ok(Rc::new(GroupQuery {
+        heads,
+        kv_heads,
+        causal,
+        rotary: a.flag("do_rotary", false)?,
+        interleaved: a.flag("rotary_interleaved", false)?,
+        smooth: a.int_or("smooth_softmax", -1)? == 1,
+        scale: scale(a)?,
+        softcap: a.float_or("softcap", 0.0)?,
+        window: (window >= 0).then_some(window),
+        norm_epsilon: a.float_or("qk_norm_epsilon", 1e-6)?,
+        scores: a.int_or("qk_output", 0)?,
+    }))
+}
+
+impl GroupQuery {
+    /// The size of a head.
+    fn size(&self, query: &[Dim], packed: bool) -> Result<Dim, Problem> {
+        let count = match packed {
+            true => self.heads + 2 * self.kv_heads,
+            false => self.heads,
+        };
+        divided(query.last().unwrap_or(&Dim::default()), count)
+    }
+}
+
+impl Operator for GroupQuery {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let query = cx.tensor_of_rank(0, 3)?;
+        if cx.has(1) != cx.has(2) || cx.has(CACHE) != cx.has(CACHE + 1) {
+            return Err(Problem::new("keys and values come together"));
+        }
+        let size = self.size(&query.shape, !cx.has(1))?;
+        if !cx.has(1) && size.number().is_none() {
+            return Err(Problem::new(format!("the packed query is {query}, whose last size is unknown")));
+        }
+        let ranks = [
+            (1, 3), (2, 3), (CACHE, 4), (CACHE + 1, 4), (LENGTHS, 1), (COSINE, 2), (COSINE + 1, 2),
+            (POSITIONS, 2), (BIAS, 4), (SINKS, 1), (NORMS, 1), (NORMS + 1, 1),
+        ];
+        for (input, rank) in ranks {
+            if cx.has(input) || input == LENGTHS || self.rotary && (input == COSINE || input == COSINE + 1) {
+                cx.tensor_of_rank(input, rank)?;
+            }
+        }
+        let mut total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
+        cx.tensor(TOTAL)?;
+        if cx.has(CACHE) {
+            let cache = cx.tensor(CACHE)?;
+            if cache.dtype != query.dtype {
+                return Err(Problem::new(format!("the cache is {cache}, the query {query}")));
+            }
+            total = match (total.and_then(|total| total.number()), cache.shape.get(2)) {
+                (Some(total), Some(held)) => held.number().map(|held| held.max(total).into()),
+                _ => None,
+            };
+        }
+        let keys = cx.dim_or_fresh(total, "keys");
+        let [batch, length, _] = query.shape.as_slice() else {
+            return Ok(());
+        };
+        let hidden = size.mul(&self.heads.into());
+        let hidden = cx.dim_or_fresh(hidden, "hidden");
+        let cache = vec![batch.clone(), self.kv_heads.into(), keys, size];
+        cx.output(0, query.dtype, vec![batch.clone(), length.clone(), hidden]);
+        cx.output(1, query.dtype, cache.clone());
+        cx.output(2, query.dtype, cache);
+        if cx.wants(3) {
+            if !(1..=2).contains(&self.scores) {
+                return Err(Problem::new("output 3 is there, but `qk_output` names no scores"));
+            }
+            let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
+            let total = cx.dim_or_fresh(total, "total");
+            let shape = vec![batch.clone(), self.heads.into(), length.clone(), total];
+            cx.output(3, query.dtype, shape);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (inputs, options) = (self.inputs(cx)?, self.options());
+        let call = match (cx.wants(3), self.scores) {
+            (false, _) => quote!(ops::group_query::group_query_attention(#inputs, #options)),
+            (true, scores) => {
+                let shown = match scores {
+                    1 => quote!(ops::attention::AttentionScores::Masked),
+                    _ => quote!(ops::attention::AttentionScores::Probabilities),
+                };
+                quote!(ops::group_query::group_query_attention_with_scores(#inputs, #options, #shown))
+            }
+        };
+        let names = [quote!(y), quote!(key), quote!(value), quote!(scores)];
+        let made = if cx.wants(3) { 4 } else { 3 };
+        let wants = |output: usize| cx.wants(output);
+        if cx.outputs() == made && (0..made).all(wants) {
+            return Ok(call);
+        }
+        if !(1..made).any(wants) {
+            let nothing: Vec<TokenStream> = (1..cx.outputs()).map(|_| quote!(())).collect();
+            return Ok(match nothing.is_empty() {
+                true => quote!(#call.0),
+                false => quote!((#call.0, #(#nothing),*)),
+            });
+        }
+        let taken = names.iter().enumerate().take(made);
+        let taken = taken.map(|(at, name)| if wants(at) { name.clone() } else { quote!(_) });
+        let given = names.iter().enumerate().take(cx.outputs());
+        let given = given.map(|(at, name)| if wants(at) { name.clone() } else { quote!(()) });
+        Ok(quote!({
+            let (#(#taken),*) = #call;
+            (#(#given),*)
+        }))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == TOTAL
+    }
+}
+
+impl GroupQuery {
+    fn options(&self) -> TokenStream {
+        let number = |value: f32| float_literal(f64::from(value), DType::F64);
+        let optional = |value: Option<TokenStream>| match value {
+            Some(value) => quote!(Some(#value)),
+            None => quote!(None),
+        };
+        let scale = optional(self.scale.map(number));
+        let window = self.window.map(Literal::i64_unsuffixed);
+        let window = optional(window.map(|window| quote!(#window)));
+        let (causal, interleaved, smooth) = (self.causal, self.interleaved, self.smooth);
+        let softcap = number(self.softcap);
+        let epsilon = float_literal(f64::from(self.norm_epsilon), DType::F32);
+        quote! {
+            &ops::group_query::GroupQuery {
+                causal: #causal,
+                window: #window,
+                scale: #scale,
+                softcap: #softcap,
+                interleaved: #interleaved,
+                smooth: #smooth,
+                norm_epsilon: #epsilon,
+            }
+        }
+    }
+
+    fn inputs(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (own, shared) = (Literal::i64_unsuffixed(self.heads), Literal::i64_unsuffixed(self.kv_heads));
+        let query = cx.tensor(0)?;
+        let heads = match cx.has(1) {
+            true => {
+                let (key, value) = (cx.tensor(1)?, cx.tensor(2)?);
+                quote!([
+                    ops::attention::split_heads(#query, #own),
+                    ops::attention::split_heads(#key, #shared),
+                    ops::attention::split_heads(#value, #shared),
+                ])
+            }
+            false => {
+                let size = self.size(&cx.tensor_type(0)?.shape.clone(), true)?;
+                let hidden = |heads: i64| size.mul(&heads.into()).unwrap_or_default();
+                let (wide, narrow) = (cx.size(&hidden(self.heads)), cx.size(&hidden(self.kv_heads)));
+                let (sizes, heads) = (quote!([#wide, #narrow, #narrow]), quote!([#own, #shared, #shared]));
+                quote!(ops::multi_head::split_projected(#query, #sizes, #heads))
+            }
+        };
+        let past = pair(cx, CACHE, CACHE + 1)?;
+        let (last, total) = (cx.tensor(LENGTHS)?, cx.host_int(TOTAL)?);
+        let angles = match self.rotary {
+            true => pair(cx, COSINE, COSINE + 1)?,
+            false => quote!(None),
+        };
+        let positions = match self.rotary {
+            true => cx.optional(POSITIONS)?,
+            false => quote!(None),
+        };
+        let norms = pair(cx, NORMS, NORMS + 1)?;
+        let (bias, sinks) = (cx.optional(BIAS)?, cx.optional(SINKS)?);
+        Ok(quote! {
+            ops::group_query::GroupQueryInputs {
+                heads: #heads,
+                past: #past,
+                last: #last,
+                total: #total,
+                norms: #norms,
+                angles: #angles,
+                positions: #positions,
+                bias: #bias,
+                sinks: #sinks,
+            }
+        })
+    }
+}
+
+/// `Some((first, second))`, or `None` when the first is left out.
+fn pair(cx: &mut Emit<'_, '_>, first: usize, second: usize) -> Result<TokenStream, Problem> {
+    if !cx.has(first) {
+        return Ok(quote!(None));
+    }
+    let (first, second) = (cx.tensor(first)?, cx.tensor(second)?);
+    Ok(quote!(Some((#first, #second))))
+}

@@ -1,0 +1,291 @@
+//! Attention of all heads.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+
+pub const ROWS: &[Row] =
+    &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?)))).of(MICROSOFT)];
+
+/// What attention with and without projections has.
+#[derive(Debug)]
+pub struct Heads {
+    pub heads: i64,
+    causal: bool,
+    scale: Option<f32>,
+    /// What is added to the scores of hidden keys.
+    hidden: f32,
+}
+
+/// Of queries, keys and values, side by side or packed.
+#[derive(Debug)]
+struct MultiHead(Heads);
+
+pub fn read(a: &Attributes<'_>) -> Result<Heads, Problem> {
+    Ok(Heads {
+        heads: heads(a, "num_heads")?,
+        causal: a.flag("unidirectional", false)?,
+        scale: scale(a)?,
+        hidden: a.float_or("mask_filter_value", -10_000.0)?,
+    })
+}
+
+/// A number of heads, which must be there.
+pub fn heads(a: &Attributes<'_>, name: &str) -> Result<i64, Problem> {
+    match a.int(name)? {
+        Some(heads @ 1..) => Ok(heads),
+        Some(heads) => Err(Problem::new(format!("`{name}` is {heads}"))),
+        None => Err(Problem::new(format!("attribute `{name}` is missing"))),
+    }
+}
+
+/// The factor on products, when it is not the usual one.
+pub fn scale(a: &Attributes<'_>) -> Result<Option<f32>, Problem> {
+    Ok(a.float("scale")?.filter(|&scale| scale != 0.0))
+}
+
+/// Refuses what a flag asks for.
+pub fn refuse(a: &Attributes<'_>, name: &str, help: &str) -> Result<(), Problem> {
+    match a.flag(name, false)? {
+        true => Err(Problem::new(format!("`{name}` is not supported")).help(help)),
+        false => Ok(()),
+    }
+}
+
+/// The part of a size that one head has.
+pub fn divided(size: &Dim, heads: i64) -> Result<Dim, Problem> {
+    let whole = size.number().is_none_or(|size| size % heads == 0);
+    match (whole, size.div(&Dim::from(heads))) {
+        (true, Some(part)) => Ok(part),
+        _ => Err(Problem::new(format!("size {size} is no multiple of {heads} heads"))),
+    }
+}
+
+impl Heads {
+    pub fn options(&self) -> TokenStream {
+        let scale = match self.scale {
+            Some(scale) => {
+                let scale = float_literal(f64::from(scale), DType::F64);
+                quote!(Some(#scale))
+            }
+            None => quote!(None),
+        };
+        let (causal, hidden) = (self.causal, float_literal(f64::from(self.hidden), DType::F32));
+        quote!(&ops::multi_head::MultiHead { causal: #causal, scale: #scale, hidden: #hidden })
+    }
+
+    /// The mask, whose rank says what it means.
+    pub fn mask(&self, cx: &mut Emit<'_, '_>, input: usize) -> Result<TokenStream, Problem> {
+        if !cx.has(input) {
+            return Ok(quote!(None));
+        }
+        let form = match cx.tensor_type(input)?.rank() {
+            1 => quote!(Ends),
+            2 => quote!(Keys),
+            3 => quote!(Queries),
+            _ => quote!(Positions),
+        };
+        let mask = cx.tensor(input)?;
+        Ok(quote!(Some(ops::multi_head::KeyMask::#form(#mask))))
+    }
+}
+
+/// Checks a mask of integers and a bias of rank 4.
+pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem> {
+    if cx.has(mask) {
+        let held = cx.tensor(mask)?;
+        if !held.dtype.is_int() || !(1..=4).contains(&held.rank()) {
+            return Err(Problem::new(format!("the mask is {held}")));
+        }
+    }
+    if cx.has(bias) {
+        cx.tensor_of_rank(bias, 4)?;
+    }
+    Ok(())
+}
+
+/// The problem of a cache that is updated in place.
+pub fn shared_buffer() -> Problem {
+    let problem = Problem::new("the cache is shared between input and output");
+    problem.help("export the model with a cache that grows, for use without bound buffers")
+}
+/// How queries, keys and values come.
+struct Forms {
+    /// Whether they are all in input 0, keys and values in input 1, or none together.
+    packed: Option<usize>,
+    batch: Dim,
+    queries: Dim,
+    keys: Dim,
+    size: Dim,
+    /// The size of a head's values.
+    value: Dim,
+}
+
+impl MultiHead {
+    fn forms(&self, types: [Option<&[Dim]>; 3]) -> Result<Forms, Problem> {
+        let heads = self.0.heads;
+        let size = |hidden: &Dim| divided(hidden, heads);
+        Ok(match types {
+            [Some([batch, length, _, _, size]), None, None] => Forms {
+                packed: Some(0),
+                batch: batch.clone(),
+                queries: length.clone(),
+                keys: length.clone(),
+                size: size.clone(),
+                value: size.clone(),
+            },
+            [Some([batch, queries, _]), Some([_, keys, _, _, size]), None] => Forms {
+                packed: Some(1),
+                batch: batch.clone(),
+                queries: queries.clone(),
+                keys: keys.clone(),
+                size: size.clone(),
+                value: size.clone(),
+            },
+            [Some([batch, queries, hidden]), Some([_, keys, _]), Some([_, _, value])] => Forms {
+                packed: None,
+                batch: batch.clone(),
+                queries: queries.clone(),
+                keys: keys.clone(),
+                size: size(hidden)?,
+                value: size(value)?,
+            },
+            [Some([batch, queries, hidden]), Some([_, _, keys, _]), Some([_, _, _, value])] => Forms {
+                packed: None,
+                batch: batch.clone(),
+                queries: queries.clone(),
+                keys: keys.clone(),
+                size: size(hidden)?,
+                value: value.clone(),
+            },
+            _ => {
+                let problem = Problem::new("query, key and value have no ranks that fit together");
+                return Err(problem.help(
+                    "they are of rank 3, with keys and values also of rank 4, or packed into one of rank 5",
+                ));
+            }
+        })
+    }
+}
+
+impl Operator for MultiHead {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let mut held = Vec::new();
+        for input in 0..3 {
+            held.push(cx.has(input).then(|| cx.tensor(input)).transpose()?);
+        }
+        let shape = |at: usize| held.get(at)?.as_ref().map(|held| held.shape.as_slice());
+        let forms = self.forms([shape(0), shape(1), shape(2)])?;
+        additions(cx, 4, 5)?;
+        if cx.has(3) {
+            cx.tensor_of_rank(3, 1)?;
+        }
+        if cx.has(8) || cx.has(9) {
+            return Err(shared_buffer());
+        }
+        if cx.has(6) != cx.has(7) {
+            return Err(Problem::new("a cache has both keys and values"));
+        }
+        let past = match cx.has(6) {
+            true => cx.tensor_of_rank(6, 4)?.shape.get(2).cloned(),
+            false => Some(Dim::from(0)),
+        };
+        let dtype = cx.tensor(0)?.dtype;
+        let total = past.and_then(|past| past.add(&forms.keys));
+        let total = cx.dim_or_fresh(total, "total");
+        let heads = Dim::from(self.0.heads);
+        let hidden = forms.value.mul(&heads);
+        let hidden = cx.dim_or_fresh(hidden, "hidden");
+        let cache = |size: &Dim| vec![forms.batch.clone(), heads.clone(), total.clone(), size.clone()];
+        cx.output(1, dtype, cache(&forms.size));
+        cx.output(2, dtype, cache(&forms.value));
+        let scores = vec![forms.batch.clone(), heads.clone(), forms.queries.clone(), total.clone()];
+        cx.output(3, dtype, scores);
+        cx.output(0, dtype, vec![forms.batch, forms.queries, hidden]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let mut held = Vec::new();
+        for input in 0..3 {
+            let shape = cx.has(input).then(|| cx.tensor_type(input).map(|held| held.shape.clone()));
+            held.push(shape.transpose()?);
+        }
+        let shape = |at: usize| held.get(at)?.as_deref();
+        let forms = self.forms([shape(0), shape(1), shape(2)])?;
+        let heads = Literal::i64_unsuffixed(self.0.heads);
+        let hidden = forms.size.mul(&self.0.heads.into());
+        let start = |part: i64| hidden.as_ref().and_then(|hidden| hidden.mul(&part.into()));
+        let mut parts = Vec::new();
+        for part in 0..3 {
+            let packed = forms.packed.filter(|&first| part >= first);
+            let input = packed.unwrap_or(part);
+            let rank = cx.tensor_type(input)?.rank();
+            let x = cx.tensor(input)?;
+            let x = match packed {
+                Some(first) => {
+                    let at = Literal::usize_unsuffixed(part - first);
+                    quote!(ops::multi_head::unpack(#x, #at))
+                }
+                None if rank == 3 => quote!(ops::attention::split_heads(#x, #heads)),
+                None => x,
+            };
+            parts.push(match cx.has(3) {
+                true => {
+                    let start = start(i64::try_from(part).unwrap_or_default());
+                    let start = start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
+                    let (bias, start) = (cx.tensor(3)?, cx.size(&start));
+                    quote!(ops::multi_head::biased(#x, #bias, #start))
+                }
+                false => x,
+            });
+        }
+        let past = match cx.has(6) {
+            true => {
+                let (key, value) = (cx.tensor(6)?, cx.tensor(7)?);
+                quote!(Some((#key, #value)))
+            }
+            false => quote!(None),
+        };
+        let (mask, bias, options) = (self.0.mask(cx, 4)?, cx.optional(5)?, self.0.options());
+        let wants: Vec<bool> = (1..cx.outputs()).map(|output| cx.wants(output)).collect();
+        let name = match wants.as_slice() {
+            [_, _, true] => format_ident!("attend_with_scores"),
+            wants if wants.contains(&true) => format_ident!("attend_with_cache"),
+            _ => format_ident!("attend"),
+        };
+        let call = quote! {
+            ops::multi_head::#name(#(#parts),*, #past, #mask, #bias, #options)
+        };
+        if name == "attend" {
+            let nothing = wants.iter().map(|_| quote!(()));
+            return Ok(match wants.is_empty() {
+                true => call,
+                false => quote!((#call, #(#nothing),*)),
+            });
+        }
+        let all = [quote!(key), quote!(value), quote!(scores)];
+        let shown = if name == "attend_with_scores" { 3 } else { 2 };
+        let taken = all.iter().take(shown).enumerate();
+        let taken = taken.map(|(at, name)| match wants.get(at) {
+            Some(true) => name.clone(),
+            _ => quote!(_),
+        });
+        let given = all.iter().zip(&wants);
+        let given = given.map(|(name, &wanted)| if wanted { name.clone() } else { quote!(()) });
+        Ok(quote!({
+            let (y, #(#taken),*) = #call;
+            (y, #(#given),*)
+        }))
+    }
+}
+

@@ -1,0 +1,91 @@
+//! RotaryEmbedding by positions.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).of(MICROSOFT)];
+
+/// Pairs of features turned by the angles at positions.
+#[derive(Debug)]
+struct RotaryEmbedding {
+    heads: i64,
+    interleaved: bool,
+}
+
+fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    // The caches tell how many features are turned; ONNX Runtime reads no scale and packs nothing.
+    a.ignore(&["rotary_embedding_dim", "scale", "is_packed_batching"]);
+    let heads = a.int_or("num_heads", 0)?;
+    match heads {
+        0.. => Ok(Rc::new(RotaryEmbedding {
+            heads,
+            interleaved: a.flag("interleaved", false)?,
+        })),
+        _ => Err(Problem::new(format!("`num_heads` is {heads}"))),
+    }
+}
+
+impl RotaryEmbedding {
+    /// How many heads an input of rank 3 has: as many as the attribute says, or the caches turn whole.
+    fn heads(&self, hidden: Option<&Dim>, cache: Option<&Dim>) -> Result<i64, Problem> {
+        let sizes = hidden.and_then(Dim::number).zip(cache.and_then(Dim::number));
+        match (self.heads, sizes) {
+            (1.., _) => Ok(self.heads),
+            (_, Some((hidden, pairs @ 1..))) if hidden % (2 * pairs) == 0 => Ok(hidden / (2 * pairs)),
+            _ => Err(Problem::new("the number of heads is unknown").help("`num_heads` gives it")),
+        }
+    }
+}
+
+impl Operator for RotaryEmbedding {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
+        let (cosine, sine) = (cx.tensor_of_rank(2, 2)?, cx.tensor_of_rank(3, 2)?);
+        if !(3..=4).contains(&x.rank()) || !(1..=2).contains(&places.rank()) || !places.dtype.is_int() {
+            return Err(Problem::new(format!("the input is {x}, the positions are {places}")));
+        }
+        if cosine.dtype != x.dtype || sine.dtype != x.dtype {
+            return Err(Problem::new(format!("the caches are {cosine} and {sine}, the input is {x}")));
+        }
+        if x.rank() == 3 {
+            self.heads(x.shape.last(), cosine.shape.last())?;
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let x = cx.tensor(0)?;
+        let places = cx.tensor(1)?;
+        let places = match cx.tensor_type(1)?.rank() {
+            1 => {
+                // The axis before that of features, which rank 3 has as well as rank 4.
+                let length = held.shape.iter().rev().nth(1).cloned();
+                let length = cx.size(&length.unwrap_or_default());
+                quote!(ops::group_query::counted(#places, #length))
+            }
+            _ => places,
+        };
+        let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
+        let turned = |x: TokenStream| {
+            quote!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved))
+        };
+        if held.rank() == 4 {
+            return Ok(turned(x));
+        }
+        let heads = self.heads(held.shape.last(), cx.tensor_type(2)?.shape.last())?;
+        let heads = Literal::i64_unsuffixed(heads);
+        let turned = turned(quote!(ops::attention::split_heads(#x, #heads)));
+        Ok(quote!(ops::attention::merge_heads(#turned)))
+    }
+}
