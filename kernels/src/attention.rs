@@ -7,11 +7,14 @@ use burn::tensor::{
 use crate::{
     broadcast::to_shape,
     dtype::lowered,
-    shape::reshape,
+    softmax::softmax_of_halves,
     widen::{is_flex, widened},
 };
 
+mod heads;
 mod seen;
+
+pub use heads::{merge_heads, split_heads};
 use seen::Seen;
 
 /// What the scores are and which keys a query may see.
@@ -31,6 +34,8 @@ pub struct AttentionOptions {
     pub softcap: f64,
     /// The dtype of the softmax where it is not that of the operands.
     pub softmax_dtype: Option<DType>,
+    /// Halves are rounded after each step, as `ai.onnx` composes it, and not once. GPUs round as they like.
+    pub stepwise: bool,
 }
 
 /// `attn_mask`, with leading axes of size 1 to rank 4. Keys past its last are not seen.
@@ -70,7 +75,8 @@ pub fn attention(
     let [batch, heads, queries, _] = query.dims();
     let [_, _, keys, size] = value.dims();
     let other = |dtype: DType| dtype != query.dtype();
-    if options.softmax_dtype.is_some_and(other) || other(value.dtype()) {
+    let stepwise = options.stepwise && is_half(query.dtype()) && is_flex(&query.device());
+    if stepwise || options.softmax_dtype.is_some_and(other) || other(value.dtype()) {
         let shown = AttentionScores::Products;
         return attention_with_scores(query, key, value, mask, valid, options, shown).0;
     }
@@ -115,7 +121,7 @@ pub fn attention(
     }
 }
 
-/// [`attention`] and the scores at the stage to be shown. Halves are computed in single precision.
+/// [`attention`] and the scores at the stage to be shown.
 #[inline(never)]
 pub fn attention_with_scores(
     query: Tensor<4>,
@@ -132,12 +138,16 @@ pub fn attention_with_scores(
         let result = nothing(&query, [batch, heads, queries, size]);
         return (result, nothing(&query, [batch, heads, queries, keys]));
     }
-    let narrow: FloatDType = query.dtype().into();
-    let [query, key, value] = [query, key, value].map(widened);
-    let mask = mask.map(|mask| match mask {
-        AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
-        allowed => allowed,
-    });
+    let dtype: FloatDType = query.dtype().into();
+    if is_half(query.dtype()) && !options.stepwise {
+        let [query, key, value] = [query, key, value].map(widened);
+        let mask = mask.map(|mask| match mask {
+            AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
+            allowed => allowed,
+        });
+        let (y, scores) = attention_with_scores(query, key, value, mask, valid, options, shown);
+        return (y.cast(dtype), scores.cast(dtype));
+    }
     let seen = Seen::new(&query, key.dims()[2], mask, valid, options);
     let blind = seen.blind();
     let products = scaled_products(query, key, options.scale);
@@ -151,7 +161,11 @@ pub fn attention_with_scores(
     let masked = seen.applied_to(capped.clone());
     let precision = options.softmax_dtype.unwrap_or(masked.dtype());
     let precision: FloatDType = lowered(&masked.device(), precision).into();
-    let chances = softmax(masked.clone().cast(precision), 3);
+    let relative = masked.clone().cast(precision);
+    let chances = match is_half(relative.dtype()) {
+        true => softmax_of_halves(relative, 3),
+        false => softmax(relative, 3),
+    };
     let chances = match blind {
         Some(rows) => {
             let shape = chances.dims();
@@ -159,16 +173,15 @@ pub fn attention_with_scores(
         }
         None => chances,
     };
-    let wide = FloatDType::from(masked.dtype());
-    let chances = chances.cast(wide);
-    let result = chances.clone().matmul(shared(value.cast(wide), heads));
+    let chances = chances.cast(dtype);
+    let result = product(chances.clone(), shared(value, heads));
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
         AttentionScores::Masked => masked,
         AttentionScores::Probabilities => chances,
     };
-    (result.cast(narrow), scores.cast(narrow))
+    (result, scores)
 }
 
 /// The products of queries and keys in `precision`, where keys are few as of [`attention`].
@@ -182,12 +195,11 @@ pub fn attention_products(
     let [batch, heads, queries, _] = query.dims();
     let keys = key.dims()[2];
     let precision: FloatDType = lowered(&query.device(), precision).into();
-    let narrow: FloatDType = query.dtype().into();
     let products = match batch * heads * queries * keys {
         0 => nothing(&query, [batch, heads, queries, keys]),
-        _ => scaled_products(widened(query), widened(key), scale),
+        _ => scaled_products(query, key, scale),
     };
-    products.cast(narrow).cast(precision)
+    products.cast(precision)
 }
 
 /// The sums of values, each times its chance, computed as precisely as the chances are.
@@ -198,25 +210,8 @@ pub fn attention_values(chances: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
     if batch * heads * queries * keys * size == 0 {
         return nothing(&value, [batch, heads, queries, size]);
     }
-    let (narrow, precision): (FloatDType, FloatDType) =
-        (value.dtype().into(), chances.dtype().into());
-    let value = widened(shared(value, heads).cast(precision));
-    let result = widened(chances).matmul(value);
-    result.cast(precision).cast(narrow)
-}
-
-/// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
-#[inline(never)]
-pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
-    let [batch, length, hidden] = x.dims();
-    reshape(x, [batch, length, heads, hidden / heads]).swap_dims(1, 2)
-}
-
-/// The reverse of [`split_heads`].
-#[inline(never)]
-pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
-    let [batch, heads, length, size] = x.dims();
-    reshape(x.swap_dims(1, 2), [batch, length, heads * size])
+    let dtype: FloatDType = value.dtype().into();
+    product(chances, shared(value, heads)).cast(dtype)
 }
 
 /// Queries times keys, both scaled before they are multiplied.
@@ -224,7 +219,19 @@ fn scaled_products(query: Tensor<4>, key: Tensor<4>, scale: Option<f64>) -> Tens
     let [_, heads, _, size] = query.dims();
     let root = scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
     let key = shared(key, heads).mul_scalar(root);
-    query.mul_scalar(root).matmul(key.swap_dims(2, 3))
+    product(query.mul_scalar(root), key.swap_dims(2, 3))
+}
+
+/// The product in the dtype of `a`, of which halves are summed in single precision.
+fn product(a: Tensor<4>, b: Tensor<4>) -> Tensor<4> {
+    let dtype: FloatDType = a.dtype().into();
+    let a = widened(a);
+    let wide: FloatDType = a.dtype().into();
+    a.matmul(b.cast(wide)).cast(dtype)
+}
+
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
 }
 
 /// What there is where nothing can be seen.
@@ -369,11 +376,22 @@ mod tests {
     }
 
     #[test]
-    fn heads_split_and_merge() {
-        let x = float::<3>([[[1f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]]);
-        let heads = split_heads(x.clone(), 2);
-        let expected = [[[[1f32, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]]];
-        same(heads.clone(), expected);
-        same(merge_heads(heads), x.into_data());
+    fn halves_are_rounded_after_each_step() {
+        let half = half::f16::from_f32;
+        let (q, k, v) = (0.3f32, [0.7f32, -0.9], [0.4f32, 0.9]);
+        let halves = |x: [f32; 2]| float::<4>([[x.map(|x| [half(x)])]]);
+        let product = |k: f32| half(half(q).to_f32() * half(k).to_f32());
+        let scores = k.map(product);
+        let powers = scores.map(|x| half((x - scores[0]).to_f32().exp()));
+        let sum = half(powers[0].to_f32() + powers[1].to_f32());
+        let chances = powers.map(|x| half(x.to_f32() / sum.to_f32()).to_f32());
+        let y = half(chances[0] * half(v[0]).to_f32() + chances[1] * half(v[1]).to_f32());
+        let query = float::<4>([[[[half(q)]]]]);
+        let options = AttentionOptions {
+            stepwise: true,
+            ..Default::default()
+        };
+        let found = attention(query, halves(k), halves(v), None, None, &options);
+        same(found, [[[[y]]]]);
     }
 }

@@ -1,5 +1,7 @@
 //! Attention: values weighted by how queries match keys.
 
+mod mask;
+
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
@@ -9,11 +11,12 @@ use super::heads::{self, Sizes, agree, count, floats, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::cast::carrier;
+use crate::ops::elementwise::is_half;
 
 const MASK: usize = 3;
 const PAST: [usize; 2] = [4, 5];
@@ -221,31 +224,6 @@ impl Attention {
         Ok(key?.shape.get(2).cloned())
     }
 
-    fn check_mask(&self, cx: &Infer<'_>, scores: &Sizes) -> Result<(), Problem> {
-        if !cx.has(MASK) {
-            return Ok(());
-        }
-        let mask = cx.tensor(MASK)?;
-        let kinds = [Kind::Bool, Kind::Float, Kind::Int];
-        let stretches = |(axis, (size, whole)): (usize, (&Dim, &Dim))| {
-            match (size.number(), whole.number()) {
-                (Some(1), _) => true,
-                (Some(size), Some(whole)) if axis == 0 && self.short_masks => size <= whole,
-                (Some(size), Some(whole)) => size == whole,
-                _ => true,
-            }
-        };
-        let pairs = mask.shape.iter().rev().zip(scores.iter().rev());
-        let fits = mask.rank() <= 4 && pairs.enumerate().all(stretches);
-        if fits && kinds.contains(&mask.dtype.kind()) && mask.dtype.bits() >= 8 {
-            return Ok(());
-        }
-        let [batch, heads, queries, keys] = scores;
-        Err(Problem::new(format!(
-            "the mask is {mask}, which does not stretch to [{batch}, {heads}, {queries}, {keys}]"
-        )))
-    }
-
     fn split(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -281,46 +259,6 @@ impl Attention {
         })
     }
 
-    fn mask(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        if !cx.has(MASK) {
-            return Ok(quote!(None));
-        }
-        let (held, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
-        let mut mask = cx.tensor_of_rank(MASK, 4)?;
-        if !self.short_masks && held.shape.last().is_none_or(|size| size.is(1)) {
-            let keys = self.keys(cx)?;
-            mask = quote!(#mask.repeat_dim(3, #keys));
-        }
-        let target = format_ident!("{}", carrier(wanted));
-        Ok(match held.dtype.kind() {
-            Kind::Bool => quote!(Some(ops::attention::AttentionMask::Allowed(#mask))),
-            Kind::Int => quote! {
-                Some(ops::attention::AttentionMask::Bias(
-                    ops::cast::int_to_float(#mask, DType::#target)
-                ))
-            },
-            _ if held.dtype != wanted => quote! {
-                Some(ops::attention::AttentionMask::Bias(
-                    ops::cast::float_to_float(#mask, DType::#target)
-                ))
-            },
-            _ => quote!(Some(ops::attention::AttentionMask::Bias(#mask))),
-        })
-    }
-
-    /// How many keys there are, those of the cache included.
-    fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let key = cx.tensor_type(1)?;
-        let axis = if key.rank() == 4 { 2 } else { 1 };
-        let mut keys = key.shape.get(axis).cloned().unwrap_or_default();
-        if cx.has(PAST[0]) {
-            let past = cx.tensor_type(PAST[0])?.shape.get(2).cloned();
-            let total = past.and_then(|past| past.add(&keys));
-            keys = total.ok_or_else(|| Problem::new("the number of keys is unknown"))?;
-        }
-        Ok(cx.size(&keys))
-    }
-
     fn options(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let mut options = Vec::new();
         if self.causal {
@@ -337,6 +275,9 @@ impl Attention {
                 let (name, window) = (format_ident!("{name}"), Literal::usize_unsuffixed(window));
                 options.push(quote!(#name: Some(#window)));
             }
+        }
+        if is_half(cx.tensor_type(0)?.dtype) {
+            options.push(quote!(stepwise: true));
         }
         if let Some(scale) = self.scale {
             let scale = float_literal(f64::from(scale), DType::F32);

@@ -1,0 +1,82 @@
+//! The mask of Attention.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::{Attention, MASK, PAST};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::Kind;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::attention::heads::Sizes;
+use crate::ops::cast::carrier;
+
+impl Attention {
+    /// Reports a mask that does not stretch to the scores.
+    pub fn check_mask(&self, cx: &Infer<'_>, scores: &Sizes) -> Result<(), Problem> {
+        if !cx.has(MASK) {
+            return Ok(());
+        }
+        let mask = cx.tensor(MASK)?;
+        let kinds = [Kind::Bool, Kind::Float, Kind::Int];
+        let stretches = |(axis, (size, whole)): (usize, (&Dim, &Dim))| {
+            match (size.number(), whole.number()) {
+                (Some(1), _) => true,
+                (Some(size), Some(whole)) if axis == 0 && self.short_masks => size <= whole,
+                (Some(size), Some(whole)) => size == whole,
+                _ => true,
+            }
+        };
+        let pairs = mask.shape.iter().rev().zip(scores.iter().rev());
+        let fits = mask.rank() <= 4 && pairs.enumerate().all(stretches);
+        if fits && kinds.contains(&mask.dtype.kind()) && mask.dtype.bits() >= 8 {
+            return Ok(());
+        }
+        let [batch, heads, queries, keys] = scores;
+        Err(Problem::new(format!(
+            "the mask is {mask}, which does not stretch to [{batch}, {heads}, {queries}, {keys}]"
+        )))
+    }
+
+    /// The mask as the kernel takes it.
+    pub fn mask(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        if !cx.has(MASK) {
+            return Ok(quote!(None));
+        }
+        let (held, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
+        let mut mask = cx.tensor_of_rank(MASK, 4)?;
+        if !self.short_masks && held.shape.last().is_none_or(|size| size.is(1)) {
+            let keys = self.keys(cx)?;
+            mask = quote!(#mask.repeat_dim(3, #keys));
+        }
+        let target = format_ident!("{}", carrier(wanted));
+        Ok(match held.dtype.kind() {
+            Kind::Bool => quote!(Some(ops::attention::AttentionMask::Allowed(#mask))),
+            Kind::Int => quote! {
+                Some(ops::attention::AttentionMask::Bias(
+                    ops::cast::int_to_float(#mask, DType::#target)
+                ))
+            },
+            _ if held.dtype != wanted => quote! {
+                Some(ops::attention::AttentionMask::Bias(
+                    ops::cast::float_to_float(#mask, DType::#target)
+                ))
+            },
+            _ => quote!(Some(ops::attention::AttentionMask::Bias(#mask))),
+        })
+    }
+
+    /// How many keys there are, those of the cache included.
+    fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let key = cx.tensor_type(1)?;
+        let axis = if key.rank() == 4 { 2 } else { 1 };
+        let mut keys = key.shape.get(axis).cloned().unwrap_or_default();
+        if cx.has(PAST[0]) {
+            let past = cx.tensor_type(PAST[0])?.shape.get(2).cloned();
+            let total = past.and_then(|past| past.add(&keys));
+            keys = total.ok_or_else(|| Problem::new("the number of keys is unknown"))?;
+        }
+        Ok(cx.size(&keys))
+    }
+}

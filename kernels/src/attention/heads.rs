@@ -1,0 +1,34 @@
+//! Heads packed into one axis, and apart.
+
+use burn::tensor::Tensor;
+
+use crate::shape::reshape;
+
+/// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
+#[inline(never)]
+pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
+    let [batch, length, hidden] = x.dims();
+    reshape(x, [batch, length, heads, hidden / heads]).swap_dims(1, 2)
+}
+
+/// The reverse of [`split_heads`].
+#[inline(never)]
+pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
+    let [batch, heads, length, size] = x.dims();
+    reshape(x.swap_dims(1, 2), [batch, length, heads * size])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, same};
+
+    #[test]
+    fn heads_split_and_merge() {
+        let x = float::<3>([[[1f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]]);
+        let heads = split_heads(x.clone(), 2);
+        let expected = [[[[1f32, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]]];
+        same(heads.clone(), expected);
+        same(merge_heads(heads), x.into_data());
+    }
+}
