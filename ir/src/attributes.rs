@@ -1,8 +1,10 @@
 //! Attributes of a node, each of which must be read.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::fmt;
 
 use crate::diagnostics::Problem;
+use crate::dtype::DType;
 use crate::proto::{AttributeProto, AttributeType, TypeProto};
 use crate::read::{Files, is_strings};
 use crate::weight::Weight;
@@ -15,10 +17,27 @@ pub struct Attributes<'a> {
     version: i64,
     inputs: usize,
     outputs: usize,
+    kept: RefCell<Vec<(String, Weight)>>,
 }
 
 /// Sizes and elements of a tensor of strings.
 pub type Strings = (Vec<usize>, Vec<String>);
+
+/// An attribute that became a constant of the model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Its position among the inputs.
+    pub input: usize,
+    /// How many elements it has.
+    pub count: usize,
+    pub dtype: DType,
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.input)
+    }
+}
 
 impl<'a> Attributes<'a> {
     pub fn new(list: &'a [AttributeProto], files: &'a Files, version: i64) -> Self {
@@ -29,6 +48,7 @@ impl<'a> Attributes<'a> {
             version,
             inputs: 0,
             outputs: 1,
+            kept: RefCell::default(),
         }
     }
 
@@ -91,19 +111,19 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, Problem> {
-        self.value(name, AttributeType::Ints, |held| Some(held.ints.clone()))
+        self.value(name, AttributeType::Ints, |held| Some(held.ints().to_vec()))
     }
 
     pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, Problem> {
         self.value(name, AttributeType::Floats, |held| {
-            Some(held.floats.clone())
+            Some(held.floats().to_vec())
         })
     }
 
     pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, Problem> {
         self.value(name, AttributeType::Strings, |held| {
             let text = |bytes: &bytes::Bytes| String::from_utf8(bytes.to_vec()).ok();
-            held.strings.iter().map(text).collect()
+            held.strings().iter().map(text).collect()
         })
     }
 
@@ -116,6 +136,35 @@ impl<'a> Attributes<'a> {
             },
             None => Ok(None),
         }
+    }
+
+    /// A list or tensor that may be long: it becomes a constant of the model, which the node has as
+    /// the input at the position returned, behind those that it names.
+    pub fn keep(&self, name: &str) -> Result<Option<Kept>, Problem> {
+        let Some(held) = self.find(name) else {
+            return Ok(None);
+        };
+        let weight = match (&held.t, &held.list) {
+            (Some(tensor), _) => self.files.weight(tensor)?,
+            (None, Some(list)) => self.files.stored(list)?,
+            (None, None) => return Ok(None),
+        };
+        let (Some(count), dtype) = (weight.count(), weight.dtype) else {
+            return Ok(None);
+        };
+        let mut kept = self.kept.borrow_mut();
+        let input = self.inputs.saturating_add(kept.len());
+        kept.push((name.to_owned(), weight));
+        Ok(Some(Kept {
+            input,
+            count,
+            dtype,
+        }))
+    }
+
+    /// What was kept, in order.
+    pub fn kept(self) -> Vec<(String, Weight)> {
+        self.kept.into_inner()
     }
 
     /// A tensor of strings: its sizes and elements. `None` when it is of another type.

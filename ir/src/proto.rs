@@ -5,11 +5,13 @@
 //! what a model computes (training information, quantisation annotations, device configurations)
 //! are skipped like unknown fields.
 
+mod list;
 mod tensor;
 mod types;
 
 use bytes::Bytes;
 
+pub use list::{Elements, List, Run};
 pub use tensor::{DataLocation, DataType, Segment, SparseTensorProto, TensorProto};
 pub use types::{
     Dimension, DimensionValue, MapType, OpaqueType, OptionalType, SequenceType, SparseTensorType,
@@ -133,12 +135,9 @@ pub struct AttributeProto {
     pub sparse_tensor: Option<Box<SparseTensorProto>>,
     #[prost(message, optional, boxed, tag = "14")]
     pub tp: Option<Box<TypeProto>>,
-    #[prost(float, repeated, packed = "false", tag = "7")]
-    pub floats: Vec<f32>,
-    #[prost(int64, repeated, packed = "false", tag = "8")]
-    pub ints: Vec<i64>,
-    #[prost(bytes = "bytes", repeated, tag = "9")]
-    pub strings: Vec<Bytes>,
+    /// `floats`, `ints` or `strings`.
+    #[prost(oneof = "List", tags = "7, 8, 9")]
+    pub list: Option<List>,
     #[prost(message, repeated, tag = "10")]
     pub tensors: Vec<TensorProto>,
     #[prost(message, repeated, tag = "11")]
@@ -147,6 +146,29 @@ pub struct AttributeProto {
     pub sparse_tensors: Vec<SparseTensorProto>,
     #[prost(message, repeated, tag = "15")]
     pub type_protos: Vec<TypeProto>,
+}
+
+impl AttributeProto {
+    pub fn floats(&self) -> &[f32] {
+        match self.list.as_ref().map(|list| &list.elements) {
+            Some(Elements::Floats(floats)) => floats,
+            _ => &[],
+        }
+    }
+
+    pub fn ints(&self) -> &[i64] {
+        match self.list.as_ref().map(|list| &list.elements) {
+            Some(Elements::Ints(ints)) => ints,
+            _ => &[],
+        }
+    }
+
+    pub fn strings(&self) -> &[Bytes] {
+        match self.list.as_ref().map(|list| &list.elements) {
+            Some(Elements::Strings(strings)) => strings,
+            _ => &[],
+        }
+    }
 }
 
 /// Which field of an [`AttributeProto`] holds its value.
@@ -238,11 +260,11 @@ mod tests {
         let unpacked = [0x3d, 0, 0, 0x80, 0x3f, 0x3d, 0, 0, 0, 0x40];
         let packed = [0x3a, 8, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40];
         assert_eq!(
-            AttributeProto::decode(&unpacked[..]).unwrap().floats,
+            AttributeProto::decode(&unpacked[..]).unwrap().floats(),
             [1.0, 2.0]
         );
         assert_eq!(
-            AttributeProto::decode(&packed[..]).unwrap().floats,
+            AttributeProto::decode(&packed[..]).unwrap().floats(),
             [1.0, 2.0]
         );
     }
@@ -252,11 +274,11 @@ mod tests {
         assert_eq!(
             AttributeProto::decode(&[0x40, 1, 0x40, 2][..])
                 .unwrap()
-                .ints,
+                .ints(),
             [1, 2]
         );
         assert_eq!(
-            AttributeProto::decode(&[0x42, 2, 1, 2][..]).unwrap().ints,
+            AttributeProto::decode(&[0x42, 2, 1, 2][..]).unwrap().ints(),
             [1, 2]
         );
     }

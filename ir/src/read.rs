@@ -5,6 +5,7 @@ mod facts;
 mod files;
 mod foreign;
 mod function;
+mod list;
 mod missing;
 mod order;
 mod origin;
@@ -24,6 +25,7 @@ use crate::ops;
 use crate::options::Options;
 use crate::proto::{AttributeProto, GraphProto, NodeProto, TensorProto};
 use crate::types::{Known, Place, Type};
+use crate::weight::Weight;
 
 pub use facts::{Count, Facts, NEWEST_IR, NEWEST_OPSET};
 use facts::{decode, domain};
@@ -198,7 +200,11 @@ impl<'a> Reader<'a> {
         let operator = (row.read)(&attributes)?;
         attributes.finish()?;
         let inputs = proto.input.iter().map(|name| scope.input(name));
-        let inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
+        let mut inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
+        for (name, weight) in attributes.kept() {
+            let name = scope.value_name(&format!("{}.{name}", called(proto)));
+            inputs.push(Some(self.constant(name, weight)));
+        }
         let blocks = self.blocks(&list, scope)?;
         let outputs = proto.output.iter().map(|name| match name.is_empty() {
             true => None,
@@ -301,12 +307,19 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let weight = self.files.weight(tensor)?;
-        let id = self.define(&tensor.name, scope);
-        let value = &mut self.values[id];
-        value.ty = Some(Type::Tensor(weight.tensor_type()));
-        value.known = weight.known();
-        value.weight = Some(weight);
+        let id = self.constant(scope.value_name(&tensor.name), weight);
+        scope.define(&tensor.name, id);
         Ok(())
+    }
+
+    fn constant(&mut self, name: String, weight: Weight) -> ValueId {
+        self.values.push(Value {
+            name,
+            ty: Some(Type::Tensor(weight.tensor_type())),
+            known: weight.known(),
+            weight: Some(weight),
+            ..Value::default()
+        })
     }
 
     fn define(&mut self, name: &str, scope: &mut Scope) -> ValueId {

@@ -1,6 +1,7 @@
 //! Constants of a model as byte ranges of its files.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use prost::encoding::{self, WireType};
 
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -31,6 +32,8 @@ pub enum Encoding {
     Raw,
     /// One protobuf varint an element; floats of 16 bits and less as their bits.
     Varint,
+    /// One protobuf record an element, with its key: a list of an attribute.
+    Records,
 }
 
 /// Constants of at most this many elements are read while compiling.
@@ -62,8 +65,10 @@ impl Weight {
     pub fn elements(&self) -> Option<Known> {
         let count = self.count()?;
         let bits = match self.encoding {
+            _ if self.dtype == DType::String => return None,
             Encoding::Raw => self.raw_bits(count)?,
             Encoding::Varint => self.varints(count)?,
+            Encoding::Records => self.records(count)?,
         };
         Some(match self.dtype.kind() {
             Kind::Int if matches!(self.dtype, DType::U64) => {
@@ -115,10 +120,32 @@ impl Weight {
         for part in &self.parts {
             let mut bytes = part.bytes.as_ref();
             while !bytes.is_empty() && elements.len() <= count {
-                elements.push(prost::encoding::decode_varint(&mut bytes).ok()?);
+                elements.push(encoding::decode_varint(&mut bytes).ok()?);
             }
         }
         (elements.len() == count).then_some(elements)
+    }
+
+    fn records(&self, count: usize) -> Option<Vec<u64>> {
+        let mut elements = Vec::new();
+        for part in &self.parts {
+            let mut bytes = part.bytes.as_ref();
+            while !bytes.is_empty() && elements.len() <= count {
+                let (_, wire) = encoding::decode_key(&mut bytes).ok()?;
+                elements.push(number(wire, &mut bytes)?);
+            }
+        }
+        (elements.len() == count).then_some(elements)
+    }
+}
+
+/// The number of a record, behind its key.
+fn number(wire: WireType, bytes: &mut &[u8]) -> Option<u64> {
+    match wire {
+        WireType::Varint => encoding::decode_varint(bytes).ok(),
+        WireType::ThirtyTwoBit => bytes.try_get_u32_le().ok().map(u64::from),
+        WireType::SixtyFourBit => bytes.try_get_u64_le().ok(),
+        _ => None,
     }
 }
 
@@ -177,6 +204,14 @@ mod tests {
     fn varints_hold_the_bits_of_half_floats() {
         let floats = weight(DType::F16, 1, Encoding::Varint, &[0x80, 0x78]);
         assert_eq!(floats.known(), Some(Known::Floats(vec![1.0])));
+    }
+
+    #[test]
+    fn records_have_keys() {
+        let ints = weight(DType::I64, 2, Encoding::Records, b"\x40\x05\x40\x80\x01");
+        assert_eq!(ints.known(), Some(Known::Ints(vec![5.into(), 128.into()])));
+        let float = weight(DType::F32, 1, Encoding::Records, b"\x3d\0\0\x80\x3f");
+        assert_eq!(float.known(), Some(Known::Floats(vec![1.0])));
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
         let encoding = match weight.encoding {
             Encoding::Raw => quote!(Encoding::Raw),
             Encoding::Varint => quote!(Encoding::Varint),
+            Encoding::Records => quote!(Encoding::Records),
         };
         quote! {
             Entry {

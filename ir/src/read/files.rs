@@ -92,7 +92,7 @@ impl Files {
         let held: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
         let right = match encoding {
             Encoding::Raw => held == length,
-            Encoding::Varint => held >= count.min(length),
+            Encoding::Varint | Encoding::Records => held >= count.min(length),
         };
         if right {
             Ok(weight)

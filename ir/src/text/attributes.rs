@@ -3,7 +3,9 @@
 use super::Error;
 use super::parser::Parser;
 use super::tokens::Token;
-use crate::proto::{AttributeProto, AttributeType, GraphProto, TensorProto, TypeProto};
+use crate::proto::{
+    AttributeProto, AttributeType, Elements, GraphProto, List, TensorProto, TypeProto,
+};
 
 /// The type of one value, and of a list, whose name has an `s` behind.
 const KINDS: [(&str, AttributeType, AttributeType); 7] = [
@@ -191,12 +193,23 @@ fn store(attribute: &mut AttributeProto, value: Value) {
 
 fn push(attribute: &mut AttributeProto, value: Value) {
     match value {
-        Value::Int(value) => attribute.ints.push(value),
-        Value::Float(value) => attribute.floats.push(value),
-        Value::String(value) => attribute.strings.push(value.into()),
+        Value::Int(value) => list(attribute, Elements::Ints(vec![value])),
+        Value::Float(value) => list(attribute, Elements::Floats(vec![value])),
+        Value::String(value) => list(attribute, Elements::Strings(vec![value.into()])),
         Value::Tensor(value) => attribute.tensors.push(value),
         Value::Graph(value) => attribute.graphs.push(value),
         Value::Type(value) => attribute.type_protos.push(value),
+    }
+}
+
+/// Appends to the list, whose elements are all of one type.
+fn list(attribute: &mut AttributeProto, more: Elements) {
+    let list = attribute.list.as_mut().map(|list| &mut list.elements);
+    match (list, more) {
+        (Some(Elements::Ints(held)), Elements::Ints(more)) => held.extend(more),
+        (Some(Elements::Floats(held)), Elements::Floats(more)) => held.extend(more),
+        (Some(Elements::Strings(held)), Elements::Strings(more)) => held.extend(more),
+        (_, first) => attribute.list = Some(List::new(first)),
     }
 }
 
@@ -249,13 +262,13 @@ mod tests {
     fn an_integer_is_a_float_where_a_float_is_declared() {
         assert_eq!(parse(": float = 2").f, Some(2.0));
         assert!(parse(": float = -0").f.unwrap().is_sign_negative());
-        assert_eq!(parse(": floats = [1, 2.5]").floats, [1.0, 2.5]);
+        assert_eq!(parse(": floats = [1, 2.5]").floats(), [1.0, 2.5]);
     }
 
     #[test]
     fn lists_have_one_type() {
-        assert_eq!(parse("= [1, -2]").ints, [1, -2]);
-        assert_eq!(parse(r#"= ["a", "b"]"#).strings, ["a", "b"]);
+        assert_eq!(parse("= [1, -2]").ints(), [1, -2]);
+        assert_eq!(parse(r#"= ["a", "b"]"#).strings(), ["a", "b"]);
         assert_eq!(parse("= [float[2] {1, 2}, int64 {3}]").tensors.len(), 2);
         assert_eq!(parse("= [seq(float), int64[]]").type_protos.len(), 2);
         assert_eq!(
