@@ -109,6 +109,7 @@ macro_rules! families {
 
 mod axes;
 mod broadcast;
+mod classical;
 mod fused;
 mod window;
 
@@ -175,7 +176,10 @@ families! {
         columns,
         features,
         labels,
+        linear,
         maps,
+        svm,
+        trees,
     }
     microsoft {
         attention,

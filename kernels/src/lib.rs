@@ -46,14 +46,17 @@ pub mod roi;
 pub mod rotary;
 mod sample;
 pub mod scatter;
+pub mod scores;
 pub mod select;
 pub mod shape;
 pub mod slice;
 pub mod small;
 pub mod softmax;
 pub mod stack;
+pub mod svm;
 #[cfg(test)]
 mod testing;
+pub mod trees;
 pub mod unique;
 mod widen;
 pub mod window;

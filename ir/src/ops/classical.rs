@@ -1,0 +1,134 @@
+//! What the models of ONNX-ML have in common.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::attributes::{Attributes, Kept};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+/// The labels of a classifier.
+#[derive(Debug)]
+pub struct Labels {
+    pub count: usize,
+    list: Kept,
+}
+
+/// The labels, of which the attribute `ints` or `classlabels_strings` has one a class.
+pub fn labels(a: &Attributes<'_>, ints: &str) -> Result<Labels, Problem> {
+    let strings = a.keep("classlabels_strings")?.filter(|list| list.count > 0);
+    let list = match strings {
+        Some(list) => {
+            a.ignore(&[ints]);
+            list
+        }
+        None => required(a, ints)?,
+    };
+    let count = list.count;
+    Ok(Labels { count, list })
+}
+
+/// A list that must be there.
+pub fn required(a: &Attributes<'_>, name: &str) -> Result<Kept, Problem> {
+    let list = a.keep(name)?.filter(|list| list.count > 0);
+    list.ok_or_else(|| missing(name))
+}
+
+/// The problem that an attribute is not there.
+pub fn missing(name: &str) -> Problem {
+    Problem::new(format!("attribute `{name}` is missing"))
+        .help("the file is inconsistent; export the model again")
+}
+
+/// The variant of the kernels' `Transform` that an attribute names.
+pub fn transform(a: &Attributes<'_>) -> Result<&'static str, Problem> {
+    Ok(match a.string_or("post_transform", "NONE")?.as_str() {
+        "NONE" => "None",
+        "SOFTMAX" => "Softmax",
+        "LOGISTIC" => "Logistic",
+        "SOFTMAX_ZERO" => "SoftmaxZero",
+        "PROBIT" => "Probit",
+        other => {
+            return Err(Problem::new(format!("`post_transform` is `{other}`"))
+                .help("it may be NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT"));
+        }
+    })
+}
+
+/// A transform in code.
+pub fn transform_code(variant: &str) -> TokenStream {
+    let variant = format_ident!("{variant}");
+    quote!(ops::scores::Transform::#variant)
+}
+
+/// The type of the input and how many rows it has; one of rank 1 is a row.
+pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Problem> {
+    let x = cx.tensor(0)?;
+    let rows = match x.shape.as_slice() {
+        [_] => Dim::from(1),
+        [rows, _] => rows.clone(),
+        _ => {
+            return Err(Problem::new(format!(
+                "the input is {x}, not rows of features"
+            )));
+        }
+    };
+    match dtypes.contains(&x.dtype) {
+        true => Ok((x, rows)),
+        false => Err(Problem::new(format!("the input is {x}"))),
+    }
+}
+
+/// What the models of versions 1 to 4 take.
+pub const NUMBERS: [DType; 4] = [DType::F32, DType::F64, DType::I64, DType::I32];
+
+/// The outputs of a classifier: labels, and so many scores for each row.
+pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
+    let scores = Dim::from(i64::try_from(scores).unwrap_or(i64::MAX));
+    cx.output(0, labels.list.dtype, vec![rows.clone()]);
+    cx.output(1, DType::F32, vec![rows, scores]);
+}
+
+/// The name of a list among the weights.
+pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<String, Problem> {
+    let name = cx.weight(list.input);
+    name.ok_or_else(|| Problem::new("a list of the model is no constant"))
+}
+
+/// The same of a list that may not be there.
+pub fn optional_name(cx: &mut Emit<'_, '_>, list: Option<Kept>) -> Result<TokenStream, Problem> {
+    match list {
+        Some(list) => {
+            let name = name(cx, list)?;
+            Ok(quote!(Some(#name)))
+        }
+        None => Ok(quote!(None)),
+    }
+}
+
+impl Labels {
+    /// The labels in code.
+    pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let name = name(cx, self.list)?;
+        Ok(match self.list.dtype {
+            DType::String => quote!(layers::Labels::strings(weights, #name)),
+            _ => quote!(layers::Labels::ints(weights, #name)),
+        })
+    }
+
+    /// The outputs of the classifier in this field.
+    pub fn forward(&self, cx: &Emit<'_, '_>, layer: &TokenStream, x: &TokenStream) -> TokenStream {
+        let call = match self.list.dtype {
+            DType::String => quote!(#layer.forward_strings(#x)),
+            _ => quote!(#layer.forward(#x)),
+        };
+        match cx.outputs() {
+            1 => quote!(#call.0),
+            _ => call,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The lists that hold trees.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::super::super::classical::{missing, name, optional_name, required};
+use crate::attributes::{Attributes, Kept};
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::Emit;
+
+/// How nodes are told apart, and the lists that hold them.
+#[derive(Debug)]
+pub struct Form {
+    /// A variant of the layers' `Trees`.
+    variant: &'static str,
+    lists: Vec<(&'static str, Kept)>,
+    optional: Vec<(&'static str, Option<Kept>)>,
+}
+
+/// The lists of versions 1 to 4, with the names of what leaves weigh for.
+pub fn labelled(
+    a: &Attributes<'_>,
+    [trees, nodes, targets]: [&str; 3],
+    weights: [&str; 2],
+) -> Result<Form, Problem> {
+    a.ignore(&["nodes_hitrates", "nodes_hitrates_as_tensor"]);
+    let one = |names: [&str; 2]| either(a, names)?.ok_or_else(|| missing(names[0]));
+    let form = Form {
+        variant: "Labelled",
+        lists: vec![
+            ("trees", required(a, "nodes_treeids")?),
+            ("nodes", required(a, "nodes_nodeids")?),
+            ("modes", required(a, "nodes_modes")?),
+            ("features", required(a, "nodes_featureids")?),
+            ("values", one(["nodes_values", "nodes_values_as_tensor"])?),
+            ("yes", required(a, "nodes_truenodeids")?),
+            ("no", required(a, "nodes_falsenodeids")?),
+            ("weight_trees", required(a, trees)?),
+            ("weight_nodes", required(a, nodes)?),
+            ("weight_targets", required(a, targets)?),
+            ("weights", one(weights)?),
+        ],
+        optional: vec![("missing", a.keep("nodes_missing_value_tracks_true")?)],
+    };
+    form.check()
+}
+
+/// The lists of version 5.
+pub fn indexed(a: &Attributes<'_>) -> Result<Form, Problem> {
+    a.ignore(&["nodes_hitrates"]);
+    let form = Form {
+        variant: "Indexed",
+        lists: vec![
+            ("roots", required(a, "tree_roots")?),
+            ("modes", required(a, "nodes_modes")?),
+            ("features", required(a, "nodes_featureids")?),
+            ("values", required(a, "nodes_splits")?),
+            ("yes", required(a, "nodes_truenodeids")?),
+            ("no", required(a, "nodes_falsenodeids")?),
+            ("yes_leaves", required(a, "nodes_trueleafs")?),
+            ("no_leaves", required(a, "nodes_falseleafs")?),
+            ("weight_targets", required(a, "leaf_targetids")?),
+            ("weights", required(a, "leaf_weights")?),
+        ],
+        optional: vec![
+            ("missing", a.keep("nodes_missing_value_tracks_true")?),
+            ("members", a.keep("membership_values")?),
+        ],
+    };
+    form.check()
+}
+
+/// A list of floats, or a tensor.
+pub fn either(a: &Attributes<'_>, [list, tensor]: [&str; 2]) -> Result<Option<Kept>, Problem> {
+    let some = |kept: Option<Kept>| kept.filter(|kept| kept.count > 0);
+    let (list, tensor) = (some(a.keep(list)?), some(a.keep(tensor)?));
+    Ok(list.or(tensor))
+}
+
+impl Form {
+    /// Lists of nodes are of one length, and so are those of weights.
+    fn check(self) -> Result<Form, Problem> {
+        let optional = self.optional.iter();
+        let optional = optional.filter_map(|&(name, list)| list.map(|list| (name, list)));
+        let all = || self.lists.iter().copied().chain(optional.clone());
+        let length = |of: &str| {
+            let mut lists = self.lists.iter();
+            lists.find(|(name, _)| *name == of).map(|(_, list)| list.count)
+        };
+        for (name, list) in all().filter(|(name, _)| !["roots", "members"].contains(name)) {
+            let (kind, expected) = match name.starts_with("weight") {
+                true => ("weights", length("weights")),
+                false => ("nodes", length("modes")),
+            };
+            if Some(list.count) != expected {
+                let message = format!("the lists of {kind} are of different lengths: `{name}`");
+                let help = "the file is inconsistent; export the model again";
+                return Err(Problem::new(message).help(help));
+            }
+        }
+        Ok(self)
+    }
+
+    pub fn is_double(&self) -> bool {
+        self.lists.iter().any(|(_, list)| list.dtype == DType::F64)
+    }
+
+    pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let mut fields = Vec::new();
+        for &(field, list) in &self.lists {
+            let (field, name) = (format_ident!("{field}"), name(cx, list)?);
+            fields.push(quote!(#field: #name));
+        }
+        for &(field, list) in &self.optional {
+            let (field, name) = (format_ident!("{field}"), optional_name(cx, list)?);
+            fields.push(quote!(#field: #name));
+        }
+        let variant = format_ident!("{}", self.variant);
+        Ok(quote!(layers::Trees::#variant { #(#fields),* }))
+    }
+}
+

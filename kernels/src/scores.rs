@@ -1,0 +1,193 @@
+//! What scores become at the end of a classical model.
+
+use burn::tensor::{Tensor, TensorData, activation};
+
+/// The last step of a model of ONNX-ML, over the scores of one row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transform {
+    #[default]
+    None,
+    Softmax,
+    Logistic,
+    /// Softmax in which scores of zero stay zero.
+    SoftmaxZero,
+    /// The quantile of the normal distribution.
+    Probit,
+}
+
+/// Scores nearer to zero than this are zero to [`Transform::SoftmaxZero`].
+const ZERO: f64 = 1e-7;
+
+impl Transform {
+    /// Transforms a row.
+    pub fn apply(self, row: &mut [f64]) {
+        match self {
+            Transform::None => {}
+            Transform::Softmax => softmax(row, |_| false),
+            Transform::Logistic => row.iter_mut().for_each(|score| *score = logistic(*score)),
+            Transform::SoftmaxZero => softmax(row, |score| score.abs() <= ZERO),
+            Transform::Probit => row.iter_mut().for_each(|score| *score = probit(*score)),
+        }
+    }
+
+    /// The scores of two classes of which but the second has one; `other` is what the first has
+    /// where the transform does not tell.
+    ///
+    /// So does ONNX Runtime, but for a quantile, to which it adds what its memory holds: here 0.
+    pub fn pair(self, score: f64, other: f64) -> [f64; 2] {
+        match self {
+            Transform::Logistic => [logistic(-score), logistic(score)],
+            Transform::Probit => [probit(score), 0.0],
+            _ => [other, score],
+        }
+    }
+
+    /// What is left of it where there is one score: that to a quantile, as in ONNX Runtime.
+    pub fn of_one(self) -> Transform {
+        match self {
+            Transform::Probit => Transform::Probit,
+            _ => Transform::None,
+        }
+    }
+}
+
+/// Transforms each row of a tensor. The rare transforms read it.
+pub fn transform(x: Tensor<2>, by: Transform) -> Tensor<2> {
+    match by {
+        _ if x.shape().num_elements() == 0 => x,
+        Transform::None => x,
+        Transform::Softmax => activation::softmax(x, 1),
+        Transform::Logistic => activation::sigmoid(x),
+        Transform::SoftmaxZero | Transform::Probit => {
+            let width = x.dims()[1];
+            on_rows(x, width, |row, out| {
+                out.copy_from_slice(row);
+                by.apply(out);
+            })
+        }
+    }
+}
+
+/// The scores of two classes out of a column with the second's, see [`Transform::pair`].
+pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
+    on_rows(x, 2, |row, out| {
+        for &score in row {
+            out.copy_from_slice(&by.pair(score, 1.0 - score));
+        }
+    })
+}
+
+/// `row(given, made)` of each row, on the host.
+fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tensor<2> {
+    let ([count, given], device, dtype) = (x.dims(), x.device(), x.dtype());
+    let values: Vec<f64> = x.into_data().iter::<f64>().collect();
+    let mut out = vec![0.0; count * width];
+    let rows = values
+        .chunks(given.max(1))
+        .zip(out.chunks_mut(width.max(1)));
+    rows.for_each(|(given, made)| row(given, made));
+    let data = TensorData::new(out, [count, width]).convert_dtype(dtype);
+    Tensor::from_data(data, (&device, dtype))
+}
+
+fn logistic(score: f64) -> f64 {
+    1.0 / (1.0 + (-score).exp())
+}
+
+/// Zeros stay zeros and do not count.
+fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
+    let highest = row.iter().copied().fold(f64::MIN, f64::max);
+    let mut sum = 0.0;
+    for score in row.iter_mut() {
+        if is_zero(*score) {
+            *score *= (-highest).exp();
+        } else {
+            *score = (*score - highest).exp();
+            sum += *score;
+        }
+    }
+    row.iter_mut().for_each(|score| *score /= sum);
+}
+
+/// By the inverse error function of Winitzki, which has three digits and is ONNX's own; in the
+/// precision of ONNX's scores, which tells near one half.
+fn probit(score: f64) -> f64 {
+    const A: f32 = 0.147;
+    let x = 2.0 * score as f32 - 1.0;
+    let log = ((1.0 - x) * (1.0 + x)).ln();
+    let half = 2.0 / (std::f32::consts::PI * A) + 0.5 * log;
+    let root = ((half * half - 1.0 / A * log).sqrt() - half).sqrt();
+    f64::from(std::f32::consts::SQRT_2 * if x < 0.0 { -root } else { root })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, near};
+
+    fn apply<const N: usize>(transform: Transform, mut row: [f64; N]) -> [f64; N] {
+        transform.apply(&mut row);
+        row.map(|score| (score * 1e4).round() / 1e4)
+    }
+
+    #[test]
+    fn softmax_sums_to_one_and_may_leave_zeros_out() {
+        let row = [1.0, 0.0, 2.0];
+        assert_eq!(apply(Transform::Softmax, row), [0.2447, 0.09, 0.6652]);
+        assert_eq!(apply(Transform::SoftmaxZero, row), [0.2689, 0.0, 0.7311]);
+        assert_eq!(apply(Transform::Softmax, [1000.0, 1000.0]), [0.5, 0.5]);
+    }
+
+    #[test]
+    fn logistic_saturates() {
+        let row = [-1000.0, 0.0, 0.7];
+        assert_eq!(apply(Transform::Logistic, row), [0.0, 0.5, 0.6682]);
+    }
+
+    #[test]
+    fn probit_is_the_normal_quantile() {
+        assert_eq!(apply(Transform::Probit, [0.7, 0.2]), [0.5244, -0.8418]);
+        assert_eq!(
+            apply(Transform::Probit, [1.0, 0.0]),
+            [f64::INFINITY, f64::NEG_INFINITY]
+        );
+        assert!(apply(Transform::Probit, [-0.1])[0].is_nan());
+    }
+
+    #[test]
+    fn tensors_are_transformed_row_by_row() {
+        let x = || float::<2>([[1f32, 0.0, 2.0], [0.5, 0.5, 0.5]]);
+        let all = [Transform::None, Transform::Softmax, Transform::Logistic]
+            .into_iter()
+            .chain([Transform::SoftmaxZero, Transform::Probit]);
+        for by in all {
+            let row = |row: [f64; 3]| {
+                let mut row = row;
+                by.apply(&mut row);
+                row.map(|score| score as f32)
+            };
+            let expected = [row([1.0, 0.0, 2.0]), row([0.5, 0.5, 0.5])];
+            near(transform(x(), by), expected, 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_column_becomes_two() {
+        let x = || float::<2>([[0.25f32], [2.0]]);
+        near(
+            pairs(x(), Transform::Softmax),
+            [[0.75f32, 0.25], [-1.0, 2.0]],
+            1e-6,
+        );
+        let expected = [[0.4378f32, 0.5622], [0.1192, 0.8808]];
+        near(pairs(x(), Transform::Logistic), expected, 1e-4);
+        assert_eq!(
+            pairs(
+                float(TensorData::new(Vec::<f32>::new(), [0, 1])),
+                Transform::None
+            )
+            .dims(),
+            [0, 2]
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Linear regressors and classifiers with their weights.
+
+use burn::module::{Module, Param};
+use burn::tensor::{FloatDType, Int, Tensor};
+use onnx_embed_kernels::extreme::arg_max;
+use onnx_embed_kernels::scores::{self, Transform};
+
+use super::classes::Labels;
+use super::linear::Linear;
+use crate::Array;
+use crate::convert::elements;
+use crate::weights::Weights;
+
+/// Numbers predicted by a matrix.
+#[derive(Module, Debug)]
+pub struct LinearRegressor {
+    pub linear: Linear,
+    #[module(skip)]
+    transform: Transform,
+}
+
+/// Classes told by a matrix.
+#[derive(Module, Debug)]
+pub struct LinearClassifier {
+    pub linear: Linear,
+    #[module(skip)]
+    transform: Transform,
+    #[module(skip)]
+    labels: Labels,
+}
+
+impl LinearRegressor {
+    /// With coefficients stored as `[targets, features]`.
+    pub fn load(
+        weights: &Weights<'_>,
+        coefficients: &str,
+        intercepts: Option<&str>,
+        targets: usize,
+        transform: Transform,
+    ) -> Self {
+        Self {
+            linear: linear(weights, coefficients, intercepts, targets),
+            transform: match targets {
+                1 => transform.of_one(),
+                _ => transform,
+            },
+        }
+    }
+
+    pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        scores::transform(product(&self.linear, x), self.transform)
+    }
+}
+
+impl LinearClassifier {
+    /// With coefficients stored as `[targets, features]`; a single target tells two classes.
+    pub fn load(
+        weights: &Weights<'_>,
+        coefficients: &str,
+        intercepts: Option<&str>,
+        targets: usize,
+        labels: Labels,
+        transform: Transform,
+    ) -> Self {
+        Self {
+            linear: linear(weights, coefficients, intercepts, targets),
+            transform,
+            labels,
+        }
+    }
+
+    /// The labels, which are found on the host, and the scores of all classes.
+    pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        (self.labels.tensor(&classes, &scores.device()), scores)
+    }
+
+    /// The same where labels are strings.
+    pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        (self.labels.texts(&classes), scores)
+    }
+
+    fn classes(&self, x: Tensor<2>) -> (Vec<usize>, Tensor<2>) {
+        let scores = product(&self.linear, x);
+        let [count, targets] = scores.dims();
+        let classes: Vec<usize> = match (count, targets) {
+            (0, _) => Vec::new(),
+            (_, 1) => {
+                let positive = scores.clone().greater_elem(0).into_data();
+                let positive: Vec<bool> = elements(positive);
+                positive.into_iter().map(usize::from).collect()
+            }
+            _ => {
+                let highest = arg_max(scores.clone(), 1, false);
+                let highest: Vec<i64> = elements(Tensor::<1, Int>::into_data(highest));
+                highest.into_iter().map(|class| class as usize).collect()
+            }
+        };
+        let scores = match targets {
+            1 => scores::pairs(scores, self.transform),
+            _ => scores::transform(scores, self.transform),
+        };
+        (classes, scores)
+    }
+}
+
+/// In the precision of the weights, whatever the input's.
+fn product(linear: &Linear, x: Tensor<2>) -> Tensor<2> {
+    let dtype: FloatDType = linear.weight.val().dtype().into();
+    linear.forward(x.cast(dtype))
+}
+
+fn linear(
+    weights: &Weights<'_>,
+    coefficients: &str,
+    intercepts: Option<&str>,
+    targets: usize,
+) -> Linear {
+    let weight = weights.tensor::<1>(coefficients);
+    let features = weight.dims()[0] / targets;
+    let weight = weight.reshape([targets, features]).transpose();
+    Linear {
+        weight: Param::from_tensor(weight),
+        bias: intercepts.map(|name| weights.float(name)),
+    }
+}

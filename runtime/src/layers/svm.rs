@@ -1,0 +1,188 @@
+//! Support vector machines with their vectors.
+//!
+//! They stay on the host, which computes them.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::tensor::kind::Basic;
+use burn::tensor::{DType, Int, Tensor};
+use onnx_embed_kernels::scores::Transform;
+use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Votes};
+
+use super::classes::{Labels, Rows, scores};
+use crate::Array;
+use crate::weights::Weights;
+
+/// A number predicted by a machine.
+#[derive(Module, Debug)]
+pub struct SvmRegressor {
+    #[module(skip)]
+    model: Arc<Regress>,
+}
+
+/// Classes told by machines.
+#[derive(Module, Debug)]
+pub struct SvmClassifier {
+    #[module(skip)]
+    model: Arc<Classify>,
+    #[module(skip)]
+    labels: Arc<Labels>,
+}
+
+/// The names of the lists that hold a machine, and how it compares.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'a> {
+    pub kernel: Kernel,
+    /// `gamma`, `coef0` and `degree`.
+    pub parameters: [f32; 3],
+    /// None of a machine that is linear in the features.
+    pub vectors: Option<&'a str>,
+    pub coefficients: &'a str,
+    pub rho: &'a str,
+}
+
+impl Machine<'_> {
+    /// Of `count` vectors, or of the coefficients as such.
+    fn basis(&self, weights: &Weights<'_>, count: usize) -> Basis {
+        let [gamma, coef0, degree] = self.parameters.map(f64::from);
+        Basis {
+            kernel: match self.vectors {
+                Some(_) => self.kernel,
+                None => Kernel::Linear,
+            },
+            gamma,
+            coef0,
+            degree,
+            vectors: list(weights, self.vectors.unwrap_or(self.coefficients)),
+            count,
+        }
+    }
+}
+
+impl SvmRegressor {
+    /// With `count` vectors; `one_class` tells but the side of zero.
+    pub fn load(
+        weights: &Weights<'_>,
+        machine: Machine<'_>,
+        count: usize,
+        one_class: bool,
+    ) -> Self {
+        let linear = machine.vectors.is_none();
+        let model = Regress {
+            basis: machine.basis(weights, if linear { 1 } else { count }),
+            coefficients: match linear {
+                true => vec![1.0],
+                false => list(weights, machine.coefficients),
+            },
+            rho: list(weights, machine.rho).first().copied().unwrap_or(0.0),
+            one_class,
+        };
+        Self {
+            model: Arc::new(model),
+        }
+    }
+
+    /// A number for each row of the input, which is read if it is not on the host.
+    pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
+        let device = x.device();
+        let rows = single(x);
+        let values = self.model.run(&rows.values, rows.width, rows.count);
+        scores(values, 1, DType::F32, &device)
+    }
+}
+
+impl SvmClassifier {
+    /// With the names of how many vectors each class has, and of the slopes and offsets of
+    /// probabilities.
+    pub fn load(
+        weights: &Weights<'_>,
+        machine: Machine<'_>,
+        sizes: Option<&str>,
+        probabilities: Option<[&str; 2]>,
+        labels: Labels,
+        transform: Transform,
+    ) -> Self {
+        let classes = labels.len();
+        let votes = match sizes {
+            None => Votes::Linear {
+                positive: list(weights, machine.coefficients)
+                    .iter()
+                    .all(|&held| held >= 0.0),
+                probable: probabilities.is_some(),
+            },
+            Some(sizes) => {
+                let sizes = weights.array::<i64>(sizes).into_data();
+                Votes::Pairs {
+                    sizes: sizes.into_iter().map(|size| size.max(0) as usize).collect(),
+                    coefficients: list(weights, machine.coefficients),
+                    probabilities: probabilities
+                        .map(|[slopes, offsets]| (list(weights, slopes), list(weights, offsets))),
+                }
+            }
+        };
+        let count = match &votes {
+            Votes::Linear { .. } => classes,
+            Votes::Pairs {
+                sizes,
+                coefficients,
+                ..
+            } => {
+                let count = sizes.iter().sum();
+                assert!(
+                    sizes.len() == classes && coefficients.len() >= (classes - 1) * count,
+                    "the support vector machine has fewer coefficients than its vectors need"
+                );
+                count
+            }
+        };
+        let model = Classify {
+            basis: machine.basis(weights, count),
+            classes,
+            transform,
+            rho: list(weights, machine.rho),
+            votes,
+        };
+        Self {
+            model: Arc::new(model),
+            labels: Arc::new(labels),
+        }
+    }
+
+    /// The labels, and the scores of all classes or pairs of them; the input is read if it is not
+    /// on the host.
+    pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        (self.labels.tensor(&classes, &scores.device()), scores)
+    }
+
+    /// The same where labels are strings.
+    pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        (self.labels.texts(&classes), scores)
+    }
+
+    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {
+        let device = x.device();
+        let rows = single(x);
+        let (classes, values) = self.model.run(&rows.values, rows.width, rows.count);
+        (
+            classes,
+            scores(values, self.model.width(), DType::F32, &device),
+        )
+    }
+}
+
+fn list(weights: &Weights<'_>, name: &str) -> Vec<f64> {
+    weights.array(name).into_data()
+}
+
+/// Rows in the precision of ONNX's machines, whatever the input's.
+fn single<K: Basic>(x: Tensor<2, K>) -> Rows<f64> {
+    let rows = Rows::<f32>::of(x);
+    Rows {
+        values: rows.values.into_iter().map(f64::from).collect(),
+        count: rows.count,
+        width: rows.width,
+    }
+}

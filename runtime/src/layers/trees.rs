@@ -1,0 +1,332 @@
+//! Tree ensembles with their trees.
+//!
+//! They stay on the host: no training changes them, and no device walks them.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::tensor::kind::Basic;
+use burn::tensor::{DType, Int, Tensor};
+use onnx_embed_kernels::scores::Transform;
+use onnx_embed_kernels::trees::{
+    Aggregate, Classify, Forest, Indexed, Labelled, Mode, Number, Regress,
+};
+
+use super::classes::{Labels, Rows, scores};
+use crate::host::Scalar;
+use crate::weights::Weights;
+use crate::{Array, ElementType};
+
+/// Numbers predicted by trees.
+#[derive(Module, Debug)]
+pub struct TreeRegressor {
+    #[module(skip)]
+    model: Arc<Precision<Regress<f32>, Regress<f64>>>,
+    #[module(skip)]
+    dtype: DType,
+}
+
+/// Classes told by trees.
+#[derive(Module, Debug)]
+pub struct TreeClassifier {
+    #[module(skip)]
+    model: Arc<Precision<Classify<f32>, Classify<f64>>>,
+    #[module(skip)]
+    labels: Arc<Labels>,
+}
+
+/// In what numbers trees compare and add.
+#[derive(Debug)]
+enum Precision<S, D> {
+    Single(S),
+    Double(D),
+}
+
+/// The names of the lists that hold the trees.
+#[derive(Clone, Copy, Debug)]
+pub enum Trees<'a> {
+    /// Nodes told by the number of their tree and their own.
+    Labelled {
+        trees: &'a str,
+        nodes: &'a str,
+        modes: &'a str,
+        features: &'a str,
+        values: &'a str,
+        yes: &'a str,
+        no: &'a str,
+        missing: Option<&'a str>,
+        weight_trees: &'a str,
+        weight_nodes: &'a str,
+        weight_targets: &'a str,
+        weights: &'a str,
+    },
+    /// Nodes told by their places.
+    Indexed {
+        roots: &'a str,
+        modes: &'a str,
+        features: &'a str,
+        values: &'a str,
+        yes: &'a str,
+        no: &'a str,
+        yes_leaves: &'a str,
+        no_leaves: &'a str,
+        missing: Option<&'a str>,
+        members: Option<&'a str>,
+        weight_targets: &'a str,
+        weights: &'a str,
+    },
+}
+
+impl TreeRegressor {
+    /// For inputs of the type `precision`, results of `dtype`, and with the name of the base values.
+    pub fn load(
+        weights: &Weights<'_>,
+        trees: Trees<'_>,
+        [precision, dtype]: [ElementType; 2],
+        targets: usize,
+        aggregate: Aggregate,
+        transform: Transform,
+        base: Option<&str>,
+    ) -> Self {
+        let model = match precision {
+            ElementType::Float64 => Precision::Double(Regress {
+                forest: trees.load(weights, targets).0,
+                targets,
+                aggregate,
+                transform,
+                base: list(weights, base),
+            }),
+            _ => Precision::Single(Regress {
+                forest: trees.load(weights, targets).0,
+                targets,
+                aggregate,
+                transform,
+                base: list(weights, base),
+            }),
+        };
+        Self {
+            model: Arc::new(model),
+            dtype: dtype.carrier().unwrap_or(DType::F32),
+        }
+    }
+
+    /// The predictions, a row for each of the input, which is read if it is not on the host.
+    pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
+        let device = x.device();
+        let (values, targets) = match &*self.model {
+            Precision::Single(model) => {
+                let rows = Rows::of(x);
+                (
+                    model.run(&rows.values, rows.width, rows.count),
+                    model.targets,
+                )
+            }
+            Precision::Double(model) => {
+                let rows = Rows::of(x);
+                (
+                    model.run(&rows.values, rows.width, rows.count),
+                    model.targets,
+                )
+            }
+        };
+        scores(values, targets, self.dtype, &device)
+    }
+}
+
+impl TreeClassifier {
+    /// For inputs of the type `precision`, and with the name of the base values.
+    pub fn load(
+        weights: &Weights<'_>,
+        trees: Trees<'_>,
+        precision: ElementType,
+        labels: Labels,
+        transform: Transform,
+        base: Option<&str>,
+    ) -> Self {
+        let classes = labels.len();
+        let (model, one_column) = match precision {
+            ElementType::Float64 => {
+                let model = classify(weights, trees, classes, transform, base);
+                let one_column = model.one_column;
+                (Precision::Double(model), one_column)
+            }
+            _ => {
+                let model = classify(weights, trees, classes, transform, base);
+                let one_column = model.one_column;
+                (Precision::Single(model), one_column)
+            }
+        };
+        Self {
+            model: Arc::new(model),
+            // ONNX Runtime tells two classes of which each has weights by their numbers.
+            labels: Arc::new(labels.or_numbers(one_column || classes > 2)),
+        }
+    }
+
+    /// The labels, and the scores of all classes; the input is read if it is not on the host.
+    pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        (self.labels.tensor(&classes, &scores.device()), scores)
+    }
+
+    /// The same where labels are strings.
+    pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        (self.labels.texts(&classes), scores)
+    }
+
+    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {
+        let device = x.device();
+        let ((classes, values), width) = match &*self.model {
+            Precision::Single(model) => {
+                let rows = Rows::of(x);
+                (
+                    model.run(&rows.values, rows.width, rows.count),
+                    model.classes,
+                )
+            }
+            Precision::Double(model) => {
+                let rows = Rows::of(x);
+                (
+                    model.run(&rows.values, rows.width, rows.count),
+                    model.classes,
+                )
+            }
+        };
+        (classes, scores(values, width, DType::F32, &device))
+    }
+}
+
+fn classify<T: Number + Scalar>(
+    weights: &Weights<'_>,
+    trees: Trees<'_>,
+    classes: usize,
+    transform: Transform,
+    base: Option<&str>,
+) -> Classify<T> {
+    let (forest, leaves) = trees.load::<T>(weights, classes);
+    let first = leaves.targets.first();
+    let same = leaves.targets.iter().all(|target| Some(target) == first);
+    let zero = T::from_f64(0.0);
+    Classify {
+        forest,
+        classes,
+        transform,
+        base: list(weights, base),
+        one_column: classes == 2 && same && first.is_some(),
+        positive: leaves.weights.iter().all(|&weight| weight >= zero),
+    }
+}
+
+/// What the leaves weigh for which classes.
+struct Leaves<T> {
+    targets: Vec<i64>,
+    weights: Vec<T>,
+}
+
+impl Trees<'_> {
+    fn load<T: Number + Scalar>(
+        self,
+        held: &Weights<'_>,
+        targets: usize,
+    ) -> (Forest<T>, Leaves<T>) {
+        let ints = |name| held.array::<i64>(name).into_data();
+        let numbers = |name| held.array::<T>(name).into_data();
+        let (weights, weight_targets) = match self {
+            Trees::Labelled {
+                weights,
+                weight_targets,
+                ..
+            }
+            | Trees::Indexed {
+                weights,
+                weight_targets,
+                ..
+            } => (numbers(weights), ints(weight_targets)),
+        };
+        let leaves = Leaves {
+            targets: weight_targets.clone(),
+            weights: weights.clone(),
+        };
+        let forest = match self {
+            Trees::Labelled {
+                trees,
+                nodes,
+                modes,
+                features,
+                values,
+                yes,
+                no,
+                missing,
+                weight_trees,
+                weight_nodes,
+                ..
+            } => Labelled {
+                trees: ints(trees),
+                nodes: ints(nodes),
+                modes: named(held, modes),
+                features: ints(features),
+                values: numbers(values),
+                yes: ints(yes),
+                no: ints(no),
+                missing: list(held, missing),
+                weight_trees: ints(weight_trees),
+                weight_nodes: ints(weight_nodes),
+                weight_targets,
+                weights,
+            }
+            .build(targets),
+            Trees::Indexed {
+                roots,
+                modes,
+                features,
+                values,
+                yes,
+                no,
+                yes_leaves,
+                no_leaves,
+                missing,
+                members,
+                ..
+            } => Indexed {
+                roots: ints(roots),
+                modes: numbered(held, modes),
+                features: ints(features),
+                values: numbers(values),
+                yes: ints(yes),
+                no: ints(no),
+                yes_leaves: ints(yes_leaves),
+                no_leaves: ints(no_leaves),
+                missing: list(held, missing),
+                members: list(held, members),
+                weight_targets,
+                weights,
+            }
+            .build(targets),
+        };
+        match forest {
+            Ok(forest) => (forest, leaves),
+            Err(reason) => panic!("the tree ensemble {reason}"),
+        }
+    }
+}
+
+fn list<T: Scalar>(weights: &Weights<'_>, name: Option<&str>) -> Vec<T> {
+    name.map_or_else(Vec::new, |name| weights.array(name).into_data())
+}
+
+fn named(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
+    let mode = |name: &String| match Mode::named(name) {
+        Some(mode) => mode,
+        None => panic!("the tree ensemble has a node of the unknown mode `{name}`"),
+    };
+    weights.strings(name).data().iter().map(mode).collect()
+}
+
+fn numbered(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
+    let mode = |&number: &u8| match Mode::numbered(number) {
+        Some(mode) => mode,
+        None => panic!("the tree ensemble has a node of the unknown mode {number}"),
+    };
+    weights.array(name).data().iter().map(mode).collect()
+}
