@@ -129,6 +129,18 @@ impl Known {
         }
     }
 
+    /// The integers, also where floats hold them, as in operators of old whose inputs share a type.
+    pub fn whole(&self) -> Option<Vec<Dim>> {
+        match self {
+            Known::Ints(values) => Some(values.clone()),
+            Known::Floats(values) => values
+                .iter()
+                .map(|&value| (value.fract() == 0.0).then(|| Dim::from(value as i64)))
+                .collect(),
+            _ => None,
+        }
+    }
+
     /// The elements at these positions, `None` when one is outside.
     pub fn pick(&self, positions: &[usize]) -> Option<Known> {
         fn at<T: Clone>(values: &[T], positions: &[usize]) -> Option<Vec<T>> {

@@ -7,7 +7,7 @@ use crate::{
     dtype::lowered,
     gather::{from_start, gather_nonnegative},
     kind::AnyKind,
-    shape::reshape,
+    shape::{empty, reshape},
 };
 
 /// Where: `a` where `condition` holds, else `b`, all three broadcast.
@@ -49,6 +49,13 @@ pub fn compress_flat<const D: usize, K: AnyKind>(
 pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     let dtype: IntDType = lowered(&x.device(), DType::I64).into();
     K::truth(x).argwhere().permute([1, 0]).cast(dtype)
+}
+
+/// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.
+pub fn nonzero_scalar<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
+    let found = nonzero(x);
+    let shape = [0, found.dims()[1]];
+    empty(&found, shape)
 }
 
 /// OneHot: `values` are off and on; the new axis of size `depth` stands at `axis`. `O` is `I + 1`, or 1 for an index of rank 0.

@@ -20,7 +20,7 @@ def numbers(name):
 
 
 def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", what="", by=None,
-         like=None, constant=(), dims=None, given=None, rtol=1e-3, atol=1e-7):
+         like=None, declared=None, constant=(), dims=None, given=None, rtol=1e-3, atol=1e-7):
     """A case called `own_<op>_v<version>_<what>`.
 
     `inputs` are arrays by name, lists for sequences, and None for an input left out; those named in
@@ -28,19 +28,20 @@ def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", wha
     declared sizes of an input, names for those that vary. `given` declares the type of an input
     that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
     else of the reference evaluator; `by(*inputs)` computes them where neither is right, and `like` is a
-    version that both run and that means the same for this node.
+    version that both run and that means the same for this node, without the attributes `declared`.
     """
     attributes = {key: value for key, value in (attributes or {}).items() if value is not None}
     names = [name if value is not None or name in (given or {}) else "" for name, value in inputs.items()]
     while names and not names[-1]:
         names.pop()
     one = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
+    asked = [helper.make_node(op, names, list(outputs), domain=domain, **attributes, **(declared or {}))]
     return model(f"own_{op}_v{version}{'_' if what else ''}{what}", [one], version, inputs,
                  outputs=[name for name in outputs if name], domain=domain, by=by, like=like,
-                 constant=constant, dims=dims, given=given, rtol=rtol, atol=atol)
+                 asked=asked, constant=constant, dims=dims, given=given, rtol=rtol, atol=atol)
 
 
-def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=None, constant=(), dims=None,
+def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=None, asked=None, constant=(), dims=None,
           given=None, opset=None, rtol=1e-3, atol=1e-7):
     """A case of several nodes; `version` is that of `domain`, `opset` that of `ai.onnx` beside it."""
     given, dims = given or {}, dims or {}
@@ -50,18 +51,18 @@ def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=Non
            if key not in constant and (value is not None or key in given)}
     held = [tensor(inputs[key], key) for key in constant]
     infos = [given.get(key) or info(key, value, dims.get(key)) for key, value in fed.items()]
-    def build(results, version):
+    def build(results, version, nodes):
         imports = [helper.make_opsetid(domain, version)]
         if domain:
             imports.append(helper.make_opsetid("", opset or 21))
         graph = helper.make_graph(nodes, "own", infos, results, held)
         return helper.make_model(graph, ir_version=10, opset_imports=imports, producer_name="own.py")
     open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs],
-                       like or version)
+                       like or version, nodes)
     expected = evaluate(name, open_ended, fed, inputs, by, outputs)
     results = [info(output, value) for output, value in zip(outputs, expected)]
     clean = re.sub(r"\W", "_", name)
-    return Case(clean, build(results, version),
+    return Case(clean, build(results, version, asked or nodes),
                 [message(value, key) for key, value in fed.items()],
                 [message(value, key) for value, key in zip(expected, outputs)], rtol, atol)
 

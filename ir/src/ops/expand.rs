@@ -119,7 +119,7 @@ impl Operator for Tile {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let repeats = match self.one_axis {
-            true => Some(self.along_one(x.rank(), cx.numbers(1), cx.numbers(2))?),
+            true => Some(self.along_one(x.rank(), cx.known(1), cx.known(2))?),
             false => cx.ints(1),
         };
         if repeats
@@ -148,7 +148,7 @@ impl Operator for Tile {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let repeats = match (self.one_axis, cx.known(1)) {
-            (true, _) => Some(self.along_one(rank, cx.numbers(1), cx.numbers(2))?),
+            (true, _) => Some(self.along_one(rank, cx.known(1), cx.known(2))?),
             (false, Some(Known::Ints(repeats))) => Some(repeats.clone()),
             (false, _) => None,
         };
@@ -189,17 +189,21 @@ impl Tile {
     fn along_one(
         &self,
         rank: usize,
-        times: Option<Vec<i64>>,
-        along: Option<Vec<i64>>,
+        times: Option<&Known>,
+        along: Option<&Known>,
     ) -> Result<Vec<Dim>, Problem> {
-        let (Some([times]), Some([along])) = (times.as_deref(), along.as_deref()) else {
+        let one = |known: Option<&Known>| match known?.whole()?.as_slice() {
+            [one] => one.number(),
+            _ => None,
+        };
+        let (Some(times), Some(along)) = (one(times), one(along)) else {
             return Err(
                 Problem::new("the tiles or their axis are not known while compiling")
                     .help("export the model for opset 6 or newer"),
             );
         };
-        let along = super::axes::axis(*along, rank)?;
-        let times = |axis: usize| Dim::from(if axis == along { *times } else { 1 });
+        let along = super::axes::axis(along, rank)?;
+        let times = |axis: usize| Dim::from(if axis == along { times } else { 1 });
         Ok((0..rank).map(times).collect())
     }
 }

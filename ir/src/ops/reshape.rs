@@ -107,7 +107,11 @@ impl Operator for Reshape {
             return Ok(x);
         }
         let sizes = cx.shape(&shape);
-        Ok(quote!(#x.reshape(#sizes)))
+        // Burn's own takes a size of 0 for the one that was there.
+        Ok(match shape.iter().any(|dim| dim.is(0)) {
+            true => quote!(ops::shape::reshape(#x, #sizes)),
+            false => quote!(#x.reshape(#sizes)),
+        })
     }
 
     fn wants_host(&self, input: usize) -> bool {

@@ -186,7 +186,7 @@ impl Operator for NonZero {
         if x.dtype.kind() == Kind::Complex {
             return Err(Problem::new(format!("the input is {x}")));
         }
-        let rank = i64::try_from(x.rank().max(1)).unwrap_or(i64::MAX);
+        let rank = i64::try_from(x.rank()).unwrap_or(i64::MAX);
         let found = cx.known(0).and_then(|known| places(known, &x));
         let size = found.as_ref().and_then(|found| found.first());
         let size = size.and_then(|row| i64::try_from(row.len()).ok());
@@ -206,8 +206,13 @@ impl Operator for NonZero {
                 _ => quote!(host::nonzero(#x)),
             });
         }
+        // A scalar has no axes and so no indices, but may be found.
+        let scalar = cx.tensor_type(0)?.rank() == 0;
         let x = cx.tensor(0)?;
-        Ok(quote!(ops::select::nonzero(#x)))
+        Ok(match scalar {
+            true => quote!(ops::select::nonzero_scalar(#x)),
+            false => quote!(ops::select::nonzero(#x)),
+        })
     }
 
     fn runs_on_host(&self) -> bool {
@@ -226,10 +231,7 @@ fn places(known: &Known, x: &TensorType) -> Option<Vec<Vec<Dim>>> {
         Known::Bools(bools) => bools.clone(),
         Known::Strings(strings) => strings.iter().map(|string| !string.is_empty()).collect(),
     };
-    let shape = match x.rank() {
-        0 => vec![1],
-        _ => broadcast::fixed(&x.shape)?,
-    };
+    let shape = broadcast::fixed(&x.shape)?;
     let mut rows = Vec::new();
     let mut stride = 1usize;
     for &size in shape.iter().rev() {

@@ -40,10 +40,6 @@ fn split(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         ..13 => a.ints("split")?,
         _ => None,
     };
-    if a.version() == 1 && a.inputs() > 1 {
-        return Err(Problem::new("the sizes of the parts are an input")
-            .help("export the model for opset 13 or newer, where that is an input of integers"));
-    }
     let uneven = a.version() >= 18
         && match a.int("num_outputs")? {
             Some(count) if usize::try_from(count) != Ok(a.outputs()) => {
@@ -78,7 +74,7 @@ impl Operator for Split {
                 "an axis of size {size} has no {count} equal parts"
             )));
         }
-        let sizes = match self.sizes(cx.has(1), cx.ints(1), &size, count) {
+        let sizes = match self.sizes(cx.has(1), cx.known(1).and_then(Known::whole), &size, count) {
             Sizes::Known(sizes) if sizes.len() != count => {
                 return Err(Problem::new(format!(
                     "there are {} sizes for {count} parts",
@@ -130,10 +126,7 @@ impl Operator for Split {
         let at = axis(self.axis, x.rank())?;
         let along = Literal::usize_unsuffixed(at);
         let count = cx.outputs();
-        let ints = match cx.known(1) {
-            Some(Known::Ints(ints)) => Some(ints.clone()),
-            _ => None,
-        };
+        let ints = cx.known(1).and_then(Known::whole);
         let size = x.shape.get(at).cloned().unwrap_or_default();
         let sizes = self.sizes(cx.has(1), ints, &size, count);
         if count == 1 {

@@ -60,17 +60,17 @@ pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) 
 /// ONNX's `NonZero`: the indices of the elements that are not zero, one column each.
 pub fn nonzero<T: Scalar>(array: &Array<T>) -> Array<i64> {
     let zero = T::narrow(Wide::Int(0));
-    let mut indices = vec![Vec::new(); array.rank().max(1)];
+    let mut indices = vec![Vec::new(); array.rank()];
+    let mut count = 0;
     Array::from_fn(array.shape(), |index| {
         if array[index] != zero {
-            let index: &[usize] = if index.is_empty() { &[0] } else { index };
+            count += 1;
             indices
                 .iter_mut()
                 .zip(index)
                 .for_each(|(row, &at)| row.push(at as i64));
         }
     });
-    let count = indices[0].len();
     Array::new([indices.len(), count], indices.concat())
 }
 
