@@ -65,6 +65,8 @@ pub struct Row {
     /// The opset versions that changed the operator.
     pub since: &'static [i64],
     pub read: Read,
+    /// What OPERATORS.md says beside it.
+    pub notes: &'static str,
 }
 
 /// Reads the attributes of one version into the operator.
@@ -77,6 +79,7 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
         name,
         since,
         read,
+        notes: "",
     }
 }
 
@@ -90,6 +93,11 @@ impl Row {
     /// The same operator in another domain.
     pub const fn of(self, domain: &'static str) -> Row {
         Row { domain, ..self }
+    }
+
+    /// With something to say in OPERATORS.md.
+    pub const fn noted(self, notes: &'static str) -> Row {
+        Row { notes, ..self }
     }
 }
 

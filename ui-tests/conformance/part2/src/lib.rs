@@ -1,3 +1,5 @@
-//! Conformance cases, one module each.
+//! Conformance cases, one module each, named as upstream names them.
+
+#![allow(non_snake_case)]
 
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));

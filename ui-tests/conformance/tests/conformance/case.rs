@@ -7,6 +7,7 @@ use onnx_embed_conformance_part1 as part1;
 use onnx_embed_conformance_part2 as part2;
 use onnx_embed_conformance_part3 as part3;
 use onnx_embed_conformance_part4 as part4;
+use onnx_embed_ir::dtype::DType;
 
 use crate::bounds;
 use crate::compare::{Tolerance, agree};
@@ -34,6 +35,8 @@ pub struct Outcome {
     pub own: bool,
     /// Operators and versions in the model.
     pub operators: Vec<Used>,
+    /// The element types of its inputs and outputs.
+    pub types: Vec<DType>,
     pub result: Result<(), String>,
 }
 
@@ -67,11 +70,11 @@ impl Case {
         self.name().starts_with("own_")
     }
 
-    /// The operators of the model that a case of ours stands for.
-    pub fn operators(&self) -> Vec<Used> {
+    /// The operators of the model, and the element types of its inputs and outputs.
+    pub fn contents(&self) -> (Vec<Used>, Vec<DType>) {
         match self {
-            Case::Compiled { folder, .. } if self.own() => used(&folder.join("model.onnx")),
-            _ => Vec::new(),
+            Case::Compiled { folder, .. } => used(&folder.join("model.onnx")),
+            Case::Refused { .. } => (Vec::new(), Vec::new()),
         }
     }
 

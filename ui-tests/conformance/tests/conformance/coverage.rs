@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::ops;
-use onnx_embed_ir::proto::{GraphProto, ModelProto};
+use onnx_embed_ir::proto::{GraphProto, ModelProto, TypeProto, TypeValue};
 use prost::Message;
 
 use crate::Outcome;
@@ -21,7 +22,8 @@ pub struct Missing {
 
 /// Operators at versions without a case that passes.
 pub fn missing(outcomes: &[Outcome]) -> Missing {
-    let passed = outcomes.iter().filter(|outcome| outcome.result.is_ok());
+    let own = outcomes.iter().filter(|outcome| outcome.own);
+    let passed = own.filter(|outcome| outcome.result.is_ok());
     let covered: BTreeSet<&Used> = passed.flat_map(|outcome| &outcome.operators).collect();
     let mut missing = Missing {
         operators: Vec::new(),
@@ -42,8 +44,9 @@ pub fn missing(outcomes: &[Outcome]) -> Missing {
     missing
 }
 
-/// The operators of a model, at the versions that its imports select.
-pub fn used(model: &Path) -> Vec<Used> {
+/// The operators of a model, at the versions that its imports select, and the element types of its
+/// inputs and outputs.
+pub fn used(model: &Path) -> (Vec<Used>, Vec<DType>) {
     let bytes = std::fs::read(model).expect("the build script wrote it");
     let model = ModelProto::decode(bytes.as_slice()).expect("it compiled");
     let opset = |domain: &str| {
@@ -51,11 +54,29 @@ pub fn used(model: &Path) -> Vec<Used> {
         let import = imports.find(|import| import.domain == domain);
         import.and_then(|import| import.version).unwrap_or(1)
     };
-    let mut all = Vec::new();
+    let (mut all, mut types) = (Vec::new(), Vec::new());
     if let Some(graph) = &model.graph {
         walk(graph, &opset, &mut all);
+        for info in graph.input.iter().chain(&graph.output) {
+            types.extend(
+                info.r#type
+                    .as_ref()
+                    .and_then(|held| element(held.value.as_ref()?)),
+            );
+        }
     }
-    all
+    (all, types)
+}
+
+fn element(held: &TypeValue) -> Option<DType> {
+    let inner = |held: &Option<Box<TypeProto>>| element(held.as_ref()?.value.as_ref()?);
+    match held {
+        TypeValue::Tensor(tensor) => DType::from_onnx(tensor.elem_type),
+        TypeValue::Sequence(sequence) => inner(&sequence.elem_type),
+        TypeValue::Optional(optional) => inner(&optional.elem_type),
+        TypeValue::Map(map) => inner(&map.value_type),
+        _ => None,
+    }
 }
 
 fn walk(graph: &GraphProto, opset: &dyn Fn(&str) -> i64, all: &mut Vec<Used>) {

@@ -8,6 +8,7 @@ mod compare;
 mod coverage;
 mod expectations;
 mod message;
+mod table;
 mod workers;
 
 use std::process::ExitCode;
@@ -53,6 +54,13 @@ fn main() -> ExitCode {
         for operator in &missing.operators {
             wrong += 1;
             println!("{operator}: no case of our own");
+        }
+        if !table::is_fresh(&outcomes) {
+            wrong += 1;
+            println!(
+                "OPERATORS.md is stale; write it anew with `BLESS=1 cargo test -p \
+                 onnx-embed-conformance`"
+            );
         }
     }
     let count = |own: bool| {

@@ -46,10 +46,12 @@ fn outcome(case: &Case) -> Outcome {
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(format!("panics: {}", text.unwrap_or("?")))
     });
+    let (operators, types) = case.contents();
     Outcome {
         name: case.name().to_owned(),
         own: case.own(),
-        operators: case.operators(),
+        operators,
+        types,
         result,
     }
 }
