@@ -28,6 +28,9 @@ pub enum Atom {
     Max(Box<Dim>, Box<Dim>),
 }
 
+/// A name that no file can give.
+const ANY: &str = "?";
+
 /// Beyond this many terms or factors a size is given a name of its own.
 const LARGEST: usize = 24;
 
@@ -35,6 +38,16 @@ impl Dim {
     /// The size called `name`.
     pub fn named(name: impl Into<Symbol>) -> Self {
         Self::of(Atom::Name(name.into()))
+    }
+
+    /// A size that may be another in each item of a sequence.
+    pub fn any() -> Self {
+        Self::named(ANY)
+    }
+
+    /// Whether it may be another in each item.
+    pub fn is_any(&self) -> bool {
+        self.name().is_some_and(|name| &**name == ANY)
     }
 
     /// The number, when it is known.

@@ -1,6 +1,7 @@
 //! From a graph to Rust tokens.
 
 mod body;
+mod container;
 mod detour;
 mod imports;
 mod input;
@@ -33,6 +34,7 @@ use name::Unique;
 use structs::Structs;
 use variables::Hint;
 
+pub use container::converted;
 pub use layer::Layer;
 pub use model::{Item, module};
 pub use name::{camel, mentions, snake};
@@ -271,8 +273,7 @@ impl<'g> Context<'g> {
 
     fn lives_on_host(&self, id: ValueId) -> bool {
         let value = &self.values[id];
-        let string = |ty: &Type| matches!(ty, Type::Tensor(held) if held.dtype == DType::String);
-        value.place == Place::Host || value.ty.as_ref().is_some_and(string)
+        value.place == Place::Host || value.ty.as_ref().is_some_and(Type::is_of_host)
     }
 }
 
@@ -296,12 +297,16 @@ pub fn rust_type(ty: &Type, place: Place) -> TokenStream {
                 _ => quote!(Tensor<#rank>),
             }
         }
+        Type::Unranked(dtype) | Type::Nothing(dtype) => {
+            let element = host_element(*dtype);
+            quote!(Array<#element>)
+        }
         Type::Sequence(item) => {
-            let item = rust_type(item, place);
+            let item = rust_type(item, Place::Device);
             quote!(Vec<#item>)
         }
         Type::Optional(item) => {
-            let item = rust_type(item, place);
+            let item = rust_type(item, Place::Device);
             quote!(Option<#item>)
         }
         Type::Map(key, item) => {

@@ -83,6 +83,10 @@ pub struct Value {
     pub known: Option<Known>,
     /// Where its elements stand in the files, when it is a constant of the model.
     pub weight: Option<Weight>,
+    /// What it is made of, when it is a sequence, or an optional, of which the items are known.
+    pub parts: Option<Vec<ValueId>>,
+    /// The value that it is a copy of.
+    pub copy_of: Option<ValueId>,
     pub place: Place,
 }
 
@@ -134,6 +138,11 @@ impl ValueId {
 }
 
 impl Value {
+    /// Whether it is a sequence that is known to be empty, or an optional that holds nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.parts.as_ref().is_some_and(Vec::is_empty)
+    }
+
     /// Whether it is a constant of the model.
     pub fn is_constant(&self) -> bool {
         self.weight.is_some() || self.known.as_ref().is_some_and(Known::is_concrete)

@@ -1,6 +1,7 @@
 //! Types, sizes and known values, node by node.
 
 mod nested;
+mod parts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,6 +122,13 @@ impl Infer<'_> {
     pub fn tensor(&self, input: usize) -> Result<TensorType, Problem> {
         match self.ty(input)? {
             Type::Tensor(tensor) => Ok(tensor.clone()),
+            Type::Unranked(dtype) => Err(Problem::new(format!(
+                "input {input} is {dtype} of a rank that only the run can tell"
+            ))
+            .help(
+                "give the shape of the items where the sequence is an input, with `inputs(..)`, \
+                 or have them all be of one rank",
+            )),
             other => Err(Problem::new(format!(
                 "input {input} is {other}, not a tensor"
             ))),
@@ -224,6 +232,7 @@ impl Infer<'_> {
         if let (Some(id), Some(value)) = (self.node.output(output), self.value(input).cloned()) {
             let held = &mut self.values[id];
             (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
+            held.parts = value.parts;
         }
     }
 }

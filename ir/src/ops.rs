@@ -51,6 +51,11 @@ pub trait Operator: fmt::Debug {
         None
     }
 
+    /// Whether it can take the items of a known sequence instead of the sequence, or give them.
+    fn unpacks(&self) -> bool {
+        false
+    }
+
     /// Whether equal inputs give equal outputs.
     fn is_pure(&self) -> bool {
         true
@@ -121,6 +126,8 @@ mod classical;
 mod fused;
 mod window;
 
+pub use sequence::construct;
+
 families! {
     affine_grid,
     arithmetic,
@@ -154,6 +161,7 @@ families! {
     normalization,
     one_hot,
     optimizer,
+    optional,
     pad,
     pooling,
     power,
@@ -167,6 +175,7 @@ families! {
     roi,
     scatter,
     select,
+    sequence,
     shape,
     signal,
     slice,

@@ -1,5 +1,7 @@
 //! Types and known values of graph values.
 
+mod container;
+
 use std::fmt;
 
 use crate::dim::Dim;
@@ -19,6 +21,10 @@ pub struct TensorType {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     Tensor(TensorType),
+    /// A tensor whose rank only the run can tell: an item of a sequence. It is a host value.
+    Unranked(DType),
+    /// What an empty sequence is made of, or an optional that holds nothing: a tensor of any rank.
+    Nothing(DType),
     Sequence(Box<Type>),
     Optional(Box<Type>),
     Map(DType, Box<Type>),
@@ -190,6 +196,8 @@ impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Tensor(tensor) => tensor.fmt(f),
+            Type::Unranked(dtype) => write!(f, "{dtype}[..]"),
+            Type::Nothing(dtype) => write!(f, "{dtype}"),
             Type::Sequence(item) => write!(f, "seq({item})"),
             Type::Optional(item) => write!(f, "optional({item})"),
             Type::Map(key, item) => write!(f, "map({key}, {item})"),

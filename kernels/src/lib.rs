@@ -48,6 +48,7 @@ mod sample;
 pub mod scatter;
 pub mod scores;
 pub mod select;
+pub mod sequence;
 pub mod shape;
 pub mod slice;
 pub mod small;

@@ -1,9 +1,13 @@
 //! Checks on entry to a typed `forward`.
 
+mod item;
+
 use burn::tensor::{Bool, FloatDType, Int, IntDType, Tensor};
 use onnx_embed_kernels::dtype::lowered;
 
 use crate::{Array, ElementType, Error, Kind, Signature, Size};
+
+pub use item::Item;
 
 /// Checks the inputs of one call, port by port.
 #[derive(Debug)]
@@ -48,6 +52,16 @@ impl Entry {
     #[track_caller]
     pub fn array<T>(&mut self, name: &str, array: &Array<T>) {
         self.check(name, array.shape());
+    }
+
+    /// A sequence, an optional or a map; panics like [`Entry::float`].
+    #[track_caller]
+    pub fn items<T: Item>(&mut self, name: &str, value: T) -> T {
+        let port = self.signature.inputs.iter().find(|port| port.name == name);
+        match port {
+            Some(port) => expect(value.enter(port.name, &port.kind, &mut self.sizes)),
+            None => panic!("`{name}` is no input"),
+        }
     }
 
     /// The port's element type, once the sizes are seen to fit.

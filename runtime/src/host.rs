@@ -13,6 +13,7 @@ mod places;
 mod reduce;
 #[cfg(feature = "regex")]
 mod regular;
+mod sequence;
 mod slice;
 mod stack;
 mod text;
@@ -40,6 +41,7 @@ pub use reduce::{
 };
 #[cfg(feature = "regex")]
 pub use regular::{Pattern, full_match};
+pub use sequence::{at, chunks, parts, unbind, with, with_at, without};
 pub use slice::{slice, split, split_evenly};
 pub use stack::stack;
 pub use text::{

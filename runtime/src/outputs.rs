@@ -113,6 +113,10 @@ fn declared(data: TensorData, kind: &Kind) -> TensorData {
             Some(carrier) => with_shape(convert(data, carrier), sizes.len()),
             None => data,
         },
+        Kind::Unranked(dtype) => match dtype.carrier() {
+            Some(carrier) => convert(data, carrier),
+            None => data,
+        },
         _ => data,
     }
 }

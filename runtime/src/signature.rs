@@ -28,6 +28,8 @@ pub enum Kind {
         dtype: ElementType,
         sizes: &'static [Size],
     },
+    /// A tensor whose rank is not known, as an item of a sequence may be.
+    Unranked(ElementType),
     Sequence(&'static Kind),
     Optional(&'static Kind),
     Map {
@@ -73,6 +75,7 @@ impl fmt::Display for Kind {
                 let sizes: Vec<_> = sizes.iter().map(Size::to_string).collect();
                 write!(f, "{dtype}[{}]", sizes.join(", "))
             }
+            Kind::Unranked(dtype) => write!(f, "{dtype}[..]"),
             Kind::Sequence(item) => write!(f, "sequence({item})"),
             Kind::Optional(item) => write!(f, "optional({item})"),
             Kind::Map { key, value } => write!(f, "map({key}, {value})"),

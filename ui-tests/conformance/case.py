@@ -26,7 +26,7 @@ def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", wha
     `inputs` are arrays by name, lists for sequences, and None for an input left out; those named in
     `constant` become initializers. `outputs` are names, "" for an output left out. `dims` gives the
     declared sizes of an input, names for those that vary. `given` declares the type of an input
-    that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
+    or output that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
     else of the reference evaluator; `by(*inputs)` computes them where neither is right, and `like` is a
     version that both run and that means the same for this node, without the attributes `declared`.
     """
@@ -60,11 +60,11 @@ def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=Non
     open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs],
                        like or version, nodes)
     expected = evaluate(name, open_ended, fed, inputs, by, outputs)
-    results = [info(output, value) for output, value in zip(outputs, expected)]
+    results = [given.get(output) or info(output, value) for output, value in zip(outputs, expected)]
     clean = re.sub(r"\W", "_", name)
     return Case(clean, build(results, version, asked or nodes),
-                [message(value, key) for key, value in fed.items()],
-                [message(value, key) for value, key in zip(expected, outputs)], rtol, atol)
+                [message(value, key, given.get(key)) for key, value in fed.items()],
+                [message(value, key, given.get(key)) for value, key in zip(expected, outputs)], rtol, atol)
 
 
 def evaluate(name, graph, fed, inputs, by, outputs):
@@ -109,7 +109,9 @@ def tensor(value, name):
     return numpy_helper.from_array(np.asarray(value), name)
 
 
-def message(value, name):
+def message(value, name, declared=None):
+    if declared is not None and declared.type.HasField("optional_type"):
+        return numpy_helper.from_optional(value, name)
     if isinstance(value, list):
         if value and isinstance(value[0], dict):
             return SequenceProto(name=name, elem_type=SequenceProto.MAP,

@@ -159,6 +159,7 @@ fn ty(ty: &Type) -> Json {
             let shape: Vec<Json> = tensor.shape.iter().map(size).collect();
             json!({ "dtype": tensor.dtype.name(), "shape": shape })
         }
+        Type::Unranked(dtype) | Type::Nothing(dtype) => json!({ "dtype": dtype.name() }),
         Type::Sequence(item) => json!({ "sequence": self::ty(item) }),
         Type::Optional(item) => json!({ "optional": self::ty(item) }),
         Type::Map(key, item) => json!({ "map": self::ty(item), "key": key.name() }),

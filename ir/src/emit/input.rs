@@ -56,10 +56,7 @@ impl Emit<'_, '_> {
                 self.source.device_value(id)
             }
             Some(Type::Tensor(_)) => self.source.host_value(id),
-            _ => {
-                let name = variable(id);
-                Ok(quote!(#name))
-            }
+            _ => Ok(self.source.whole(id)),
         }
     }
 
@@ -173,8 +170,7 @@ impl Source<'_, '_> {
         let values = self.cx.values;
         let value = &values[id];
         let Some(Type::Tensor(tensor)) = &value.ty else {
-            let name = variable(id);
-            return Ok(quote!(#name));
+            return Ok(self.whole(id));
         };
         if tensor.dtype.kind() == Kind::String {
             return Err(Problem::new(
@@ -310,10 +306,12 @@ impl Source<'_, '_> {
     pub(super) fn host_value(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
         let values = self.cx.values;
         let value = &values[id];
-        let Some(Type::Tensor(tensor)) = &value.ty else {
-            return Err(Problem::new("a sequence stands where a host tensor should"));
-        };
         let name = variable(id);
+        let tensor = match &value.ty {
+            Some(Type::Tensor(tensor)) => tensor,
+            Some(Type::Unranked(_)) => return Ok(quote!(#name)),
+            _ => return Err(Problem::new("a sequence stands where a host tensor should")),
+        };
         let Some(known) = value.known.clone() else {
             if self.cx.lives_on_host(id) {
                 return Ok(quote!(#name));

@@ -205,18 +205,18 @@ fn entry(inputs: &[Port]) -> TokenStream {
         [_] => TokenStream::new(),
         _ => quote!(let ModelInput { #(#names),* } = input;),
     };
-    let checks = inputs.iter().filter_map(|port| {
+    let checks = inputs.iter().map(|port| {
         let (ident, onnx) = (&port.ident, &port.onnx);
         let Type::Tensor(tensor) = &port.ty else {
-            return None;
+            return quote!(let #ident = entry.items(#onnx, #ident););
         };
-        Some(match (port.is_device(), port.scalar, tensor.dtype.kind()) {
+        match (port.is_device(), port.scalar, tensor.dtype.kind()) {
             (_, true, _) => quote!(let #ident = Array::scalar(#ident);),
             (false, ..) => quote!(entry.array(#onnx, &#ident);),
             (true, _, crate::dtype::Kind::Int) => quote!(let #ident = entry.int(#onnx, #ident);),
             (true, _, crate::dtype::Kind::Bool) => quote!(entry.boolean(#onnx, &#ident);),
             _ => quote!(let #ident = entry.float(#onnx, #ident);),
-        })
+        }
     });
     let checks: Vec<TokenStream> = checks.collect();
     let checked: TokenStream = checks.iter().cloned().collect();

@@ -44,8 +44,8 @@ impl Emit<'_, '_> {
         found.map(|(_, block)| block).ok_or_else(missing)
     }
 
-    /// The code of a block; its outputs are wanted at these places. Long blocks become functions.
-    pub fn inside(&mut self, name: &str, places: &[Place]) -> Result<Inside, Problem> {
+    /// The code of a block; its outputs are wanted at these places, of these types. Long blocks become functions.
+    pub fn inside(&mut self, name: &str, wanted: &[(Place, Type)]) -> Result<Inside, Problem> {
         let node = self.node;
         let block = node.blocks.iter().find(|(held, _)| held == name);
         let Some((_, block)) = block else {
@@ -66,11 +66,8 @@ impl Emit<'_, '_> {
         let made = split::split(items, &block.inputs, &block.outputs, source, &mut problems);
         source.cx.problems.extend(problems);
         let mut results = Vec::new();
-        for (&id, place) in block.outputs.iter().zip(places) {
-            results.push(match (place, &source.cx.values[id].ty) {
-                (Place::Host, Some(Type::Tensor(_))) => source.host_value(id)?,
-                _ => source.device_value(id)?,
-            });
+        for (&id, (place, ty)) in block.outputs.iter().zip(wanted) {
+            results.push(source.value_as(id, *place, ty)?);
         }
         let own: Vec<ValueId> = block
             .nodes

@@ -132,6 +132,7 @@ fn kind(ty: &Type) -> TokenStream {
         Type::Tensor(tensor) => {
             let dtype = element_type(tensor.dtype);
             let sizes = tensor.shape.iter().map(|dim| match dim.fixed() {
+                None if dim.is_any() => quote!(Size::Unknown),
                 Some(size) => {
                     let size = Literal::usize_unsuffixed(size);
                     quote!(Size::Fixed(#size))
@@ -142,6 +143,10 @@ fn kind(ty: &Type) -> TokenStream {
                 }
             });
             quote!(Kind::Tensor { dtype: #dtype, sizes: &[#(#sizes),*] })
+        }
+        Type::Unranked(dtype) | Type::Nothing(dtype) => {
+            let dtype = element_type(*dtype);
+            quote!(Kind::Unranked(#dtype))
         }
         Type::Sequence(item) => {
             let item = kind(item);

@@ -75,10 +75,7 @@ pub fn results(
                 false => value,
             })
         }
-        _ => {
-            let name = variable(port.id);
-            Ok(quote!(#name))
-        }
+        _ => Ok(source.whole(port.id)),
     };
     outputs.iter().map(&mut result).collect()
 }
@@ -131,7 +128,7 @@ fn interface(
 ) -> (Vec<ValueId>, Vec<ValueId>) {
     let passed = |id: &ValueId| {
         let value = &cx.values[*id];
-        value.weight.is_none() && value.known.is_none()
+        value.weight.is_none() && value.known.is_none() && !value.is_nothing()
     };
     let nodes = group.nodes();
     let mut inside: BTreeMap<ValueId, usize> = BTreeMap::new();

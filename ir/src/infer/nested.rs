@@ -71,6 +71,7 @@ impl Infer<'_> {
         if let Some(id) = self.node.output(output) {
             let value = &mut self.values[id];
             (value.ty, value.known, value.weight) = (Some(fact.ty), fact.known, fact.weight);
+            value.parts = None;
         }
     }
 
@@ -81,6 +82,7 @@ impl Infer<'_> {
         for (id, fact) in block.inputs.iter().zip(inputs) {
             let (value, fact) = (&mut self.values[*id], fact.clone());
             (value.ty, value.known, value.weight) = (Some(fact.ty), fact.known, fact.weight);
+            (value.parts, value.copy_of) = (None, None);
         }
         let mut problems = Diagnostics::default();
         infer_block(&block, self.values, self.names, &mut problems);
@@ -134,6 +136,7 @@ fn forget(block: &Block, values: &mut Values) {
         for &id in node.outputs.iter().flatten() {
             let value = &mut values[id];
             (value.ty, value.known, value.weight) = (None, None, None);
+            (value.parts, value.copy_of) = (None, None);
         }
     }
 }

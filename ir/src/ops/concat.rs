@@ -47,7 +47,8 @@ impl Operator for Concat {
         }
         let shapes: Vec<&Shape> = types.iter().map(|held| &held.shape).collect();
         let shape = shape(cx, &shapes, axis)?;
-        let known = known(cx, &shapes, axis);
+        let parts: Option<Vec<&Known>> = (0..shapes.len()).map(|at| cx.known(at)).collect();
+        let known = parts.and_then(|parts| known(&parts, &shapes, axis));
         cx.output(0, first.dtype, shape);
         cx.output_known(0, known);
         Ok(())
@@ -104,9 +105,7 @@ pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shap
 }
 
 /// Rows of each input in turn, where a row is all that stands at one place of the outer axes.
-fn known(cx: &Infer<'_>, shapes: &[&Shape], axis: usize) -> Option<Known> {
-    let known = (0..shapes.len()).map(|at| cx.known(at));
-    let known: Vec<&Known> = known.collect::<Option<_>>()?;
+pub(super) fn known(known: &[&Known], shapes: &[&Shape], axis: usize) -> Option<Known> {
     let size = |dims: &[Dim]| Some(broadcast::fixed(dims)?.iter().product::<usize>());
     let rows = size(shapes.first()?.get(..axis)?)?;
     if rows > broadcast::LARGEST {

@@ -89,7 +89,9 @@ impl Operator for Constant {
 
 impl Operator for Identity {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        cx.output_same(0, 0);
+        if let Some(id) = cx.part(0) {
+            cx.output_copy(0, id);
+        }
         Ok(())
     }
 

@@ -190,7 +190,7 @@ impl Split {
 }
 
 /// `(a, b)` of an array; the standard library converts up to 12 elements.
-fn tuple(parts: &TokenStream, count: usize) -> TokenStream {
+pub(super) fn tuple(parts: &TokenStream, count: usize) -> TokenStream {
     if count <= 12 {
         return quote!(#parts.into());
     }

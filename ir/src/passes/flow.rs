@@ -1,6 +1,6 @@
 //! Takes detours out of the graph: copies, known branches, constant state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 
@@ -11,8 +11,44 @@ type Renamed = BTreeMap<ValueId, ValueId>;
 /// loops read what no round changes from outside.
 pub fn simplify(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
+    let copied = graph.values.iter().filter_map(|(_, value)| value.copy_of);
+    let copied: BTreeSet<ValueId> = copied.collect();
+    unpack(&mut body, &graph.values, &copied);
     block(&mut body, &graph.values, &mut Renamed::new());
     graph.body = body;
+}
+
+/// Has operators take the items of sequences that are known, and give those that are read alone.
+fn unpack(block: &mut Block, values: &Values, copied: &BTreeSet<ValueId>) {
+    let mut nodes = Vec::new();
+    for mut node in std::mem::take(&mut block.nodes) {
+        for (_, inner) in &mut node.blocks {
+            unpack(inner, values, copied);
+        }
+        let parts = |id: Option<ValueId>| id.and_then(|id| values[id].parts.clone());
+        let unpacks = node.operator.unpacks();
+        let (taken, given) = match unpacks {
+            true => (parts(node.input(0)), parts(node.output(0))),
+            false => (None, None),
+        };
+        if let Some(parts) = taken {
+            node.inputs = parts.into_iter().map(Some).collect();
+        }
+        let Some(parts) = given.filter(|parts| parts.iter().any(|id| copied.contains(id))) else {
+            nodes.push(node);
+            continue;
+        };
+        let parts: Vec<Option<ValueId>> = parts.into_iter().map(Some).collect();
+        let whole = Node {
+            kind: "SequenceConstruct".into(),
+            operator: crate::ops::construct(),
+            inputs: parts.clone(),
+            outputs: std::mem::replace(&mut node.outputs, parts),
+            ..node.clone()
+        };
+        nodes.extend([node, whole]);
+    }
+    block.nodes = nodes;
 }
 
 fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
@@ -21,8 +57,8 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
         for input in node.inputs.iter_mut().flatten() {
             *input = resolved(*input, renamed);
         }
-        if let (Some(from), Some(to)) = (copied(&node), node.output(0)) {
-            renamed.insert(to, from);
+        if let (Some(from), Some(to)) = (copied(&node, values), node.output(0)) {
+            renamed.insert(to, resolved(from, renamed));
             continue;
         }
         let condition = node.input(0).and_then(|id| values[id].known.as_ref());
@@ -33,7 +69,9 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
                     continue;
                 }
             }
-            Some(Flow::Rounds(rounds)) if !rounds.batched => hoist(&mut node, rounds, renamed),
+            Some(Flow::Rounds(rounds)) if !rounds.batched => {
+                hoist(&mut node, rounds, values, renamed);
+            }
             _ => {}
         }
         for (_, inner) in &mut node.blocks {
@@ -61,7 +99,7 @@ fn branch(node: Node, taken: &str, values: &Values, renamed: &mut Renamed) -> Ve
 }
 
 /// Removes state that every round passes on unchanged.
-fn hoist(node: &mut Node, rounds: Rounds, renamed: &mut Renamed) {
+fn hoist(node: &mut Node, rounds: Rounds, values: &Values, renamed: &mut Renamed) {
     let state = rounds.state(node);
     for at in (0..state).rev() {
         let Some((_, inner)) = node.blocks.first_mut() else {
@@ -73,7 +111,7 @@ fn hoist(node: &mut Node, rounds: Rounds, renamed: &mut Renamed) {
         let (Some(given), Some(next), Some(initial)) = (given, next, initial) else {
             continue;
         };
-        if original(inner, next) != given {
+        if original(inner, next, values) != given {
             continue;
         }
         inner.inputs.remove(rounds.given + at);
@@ -88,21 +126,18 @@ fn hoist(node: &mut Node, rounds: Rounds, renamed: &mut Renamed) {
 }
 
 /// The value that one is a copy of.
-fn original(block: &Block, mut id: ValueId) -> ValueId {
+fn original(block: &Block, mut id: ValueId, values: &Values) -> ValueId {
     for node in block.nodes.iter().rev() {
         if node.output(0) == Some(id) {
-            id = copied(node).unwrap_or(id);
+            id = copied(node, values).unwrap_or(id);
         }
     }
     id
 }
 
 /// The value that a node passes on.
-fn copied(node: &Node) -> Option<ValueId> {
-    match &*node.kind {
-        "Identity" => node.input(0),
-        _ => None,
-    }
+fn copied(node: &Node, values: &Values) -> Option<ValueId> {
+    node.output(0).and_then(|id| values[id].copy_of)
 }
 
 fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {

@@ -21,7 +21,8 @@ pub fn place(graph: &mut Graph) {
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
     for &id in &graph.body.inputs {
         let wanted = demand.host.contains(&id) && !demand.device.contains(&id);
-        if (wanted && !outputs.contains(&id)) || is_string(&graph.values, id) {
+        let tensor = matches!(graph.values[id].ty, Some(Type::Tensor(_)));
+        if (tensor && wanted && !outputs.contains(&id)) || is_string(&graph.values, id) {
             graph.values[id].place = Place::Host;
         }
     }

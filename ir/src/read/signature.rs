@@ -1,5 +1,7 @@
 //! The main graph and its typed inputs.
 
+use std::collections::BTreeSet;
+
 use super::Reader;
 use super::scope::Scope;
 use crate::diagnostics::Problem;
@@ -39,10 +41,31 @@ impl Reader<'_> {
                 Err(problem) => self.diagnostics.push(problem),
             }
         }
+        self.loosen(&block.inputs);
         self.nodes(&graph.node, scope, &mut block);
         block.outputs = self.outputs(graph, scope);
         self.name_outputs(graph, &block.outputs);
         block
+    }
+
+    /// Sizes of items are their own, whatever they are called, and so are those of optionals that no
+    /// other input tells.
+    fn loosen(&mut self, inputs: &[ValueId]) {
+        let tensors = inputs
+            .iter()
+            .filter_map(|&id| self.values[id].ty.as_ref()?.as_tensor());
+        let told = tensors.flat_map(|tensor| tensor.shape.iter().filter_map(Dim::name));
+        let told: BTreeSet<Symbol> = told.cloned().collect();
+        for &id in inputs {
+            let loose = match &self.values[id].ty {
+                None | Some(Type::Tensor(_)) => continue,
+                Some(Type::Optional(item)) if item.as_tensor().is_some() => {
+                    Type::Optional(Box::new(item.loosened(&mut |name| told.contains(name))))
+                }
+                Some(other) => other.loosened(&mut |_| false),
+            };
+            self.values[id].ty = Some(loose);
+        }
     }
 
     /// Outputs that are also inputs, constants or listed twice keep the name that the graph gives.
@@ -116,6 +139,9 @@ impl Reader<'_> {
                         Size::Named(name) => self.named(name, options),
                     };
                     return Ok(Type::tensor(dtype, sizes.iter().map(dim).collect()));
+                }
+                if depth > 0 && tensor.shape.is_none() {
+                    return Ok(Type::Unranked(dtype));
                 }
                 let shape = tensor.shape.as_ref().ok_or_else(|| {
                     Problem::new(format!("input `{name}` has no rank in the file")).help(format!(
@@ -332,7 +358,7 @@ mod tests {
         check(
             "g (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) => (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) { }",
             expect![[r#"
-                g (seq(float32[n]) s, optional(seq(int64[2])) o, map(int64, float32[]) m) => (seq(float32[n]) s, optional(seq(int64[2])) o, map(int64, float32[]) m)
+                g (seq(float32[?]) s, optional(seq(int64[2])) o, map(int64, float32[]) m) => (seq(float32[?]) s, optional(seq(int64[2])) o, map(int64, float32[]) m)
                 {
                 }
             "#]],

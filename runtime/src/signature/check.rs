@@ -54,6 +54,10 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
             },
             Value::Strings(array),
         ) => sizes.check(name, array.shape(), expected),
+        (Kind::Unranked(dtype), Value::Tensor(data)) if dtype.carrier().is_some() => {
+            check_type(name, *dtype, data.dtype())
+        }
+        (Kind::Unranked(ElementType::String), Value::Strings(_)) => Ok(()),
         (Kind::Sequence(item), Value::Sequence(values)) => {
             // Sizes of one name may differ from item to item.
             let check = |value| check(name, value, item, &mut Sizes::new());

@@ -145,10 +145,13 @@ fn changed(
     let Ok(block) = cx.block(name) else {
         return Ok((TokenStream::new(), value));
     };
+    let wanted = block.outputs.iter().map(|&id| cx.type_of(id).cloned());
+    let wanted = wanted.map(|ty| Ok((Place::Device, ty?)));
+    let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
     let given = block.inputs.first().copied();
     let given = given.ok_or_else(|| Problem::new(format!("`{name}` has no input")))?;
     let given = cx.variable(given, "scores");
-    let inside = cx.inside(name, &[Place::Device])?;
+    let inside = cx.inside(name, &wanted)?;
     let (statements, results) = (inside.statements, inside.results);
     Ok((quote!(let #given = #value; #statements), quote!(#(#results)*)))
 }

@@ -42,6 +42,7 @@ impl Operator for If {
             }
             return Ok(());
         }
+        let names = cx.names();
         let (left, right) = (block(cx, THEN)?, block(cx, ELSE)?);
         let (Some(left), Some(right)) = (left, right) else {
             return Ok(());
@@ -63,7 +64,8 @@ impl Operator for If {
         }
         for (at, (left, right)) in left.iter().zip(&right).enumerate() {
             if cx.wants(at) {
-                let fact = merge::either(cx, &format!("output {at}"), left, right)?;
+                let mut fact = merge::either(cx, &format!("output {at}"), left, right)?;
+                fact.ty = names.outside(&fact.ty, None);
                 cx.output_fact(at, fact);
             }
         }
@@ -72,14 +74,18 @@ impl Operator for If {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let condition = cx.input_at(0, Place::Host)?;
-        let places: Vec<Place> = (0..cx.outputs()).map(|at| cx.output_place(at)).collect();
+        let wanted = (0..cx.outputs()).map(|at| {
+            let ty = cx.output_type(at)?.clone();
+            Ok((cx.output_place(at), ty))
+        });
+        let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
         if let Some(branch) = expected(cx)? {
-            let (node, code) = (cx.site(), cx.inside(branch, &places)?.code());
+            let (node, code) = (cx.site(), cx.inside(branch, &wanted)?.code());
             let truth = if branch == THEN { quote!() } else { quote!(!) };
             let message = format!("at node `{node}`: inputs of these sizes give other ranks");
             return Ok(quote!({ assert!(#truth *#condition.item(), #message); #code }));
         }
-        let (then, otherwise) = (inside(cx, THEN, &places)?, inside(cx, ELSE, &places)?);
+        let (then, otherwise) = (inside(cx, THEN, &wanted)?, inside(cx, ELSE, &wanted)?);
         Ok(quote!(if *#condition.item() { #then } else { #otherwise }))
     }
 
@@ -108,15 +114,19 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
 }
 
 /// The code of a branch; where the other gives a list of one element, this one's scalar becomes one.
-fn inside(cx: &mut Emit<'_, '_>, name: &str, places: &[Place]) -> Result<TokenStream, Problem> {
-    let mut inside = cx.inside(name, places)?;
+fn inside(
+    cx: &mut Emit<'_, '_>,
+    name: &str,
+    wanted: &[(Place, Type)],
+) -> Result<TokenStream, Problem> {
+    let mut inside = cx.inside(name, wanted)?;
     let made = cx.block(name)?.outputs.clone();
-    let results = inside.results.iter_mut().zip(places).zip(made).enumerate();
-    for (at, ((result, &place), id)) in results {
+    let results = inside.results.iter_mut().zip(wanted).zip(made).enumerate();
+    for (at, ((result, wanted), id)) in results {
         // On the device both are the same tensor.
-        if place == Place::Host
+        if wanted.0 == Place::Host
             && cx.wants(at)
-            && is_scalar_of(cx.type_of(id)?, cx.output_type(at)?)
+            && is_scalar_of(cx.type_of(id)?, &wanted.1)
         {
             *result = quote!(host::reshape(&#result, &[1], false));
         }

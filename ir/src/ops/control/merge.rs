@@ -33,14 +33,14 @@ pub fn widen(
     next: &Fact,
     (index, free): (Option<&Symbol>, &mut BTreeSet<Symbol>),
 ) -> Result<bool, Problem> {
-    let mut changed = false;
-    held.ty = types(what, &held.ty, &next.ty, &mut |a, b| {
+    let ty = types(what, &held.ty, &next.ty, &mut |a, b| {
         if a == b || a.name().is_some_and(|name| free.contains(name)) {
             return a.clone();
         }
-        changed = true;
         freed(cx, free)
     })?;
+    let mut changed = ty != held.ty;
+    held.ty = ty;
     let known = counter::settled(held.known.as_ref(), next.known.as_ref(), index);
     if held.weight != next.weight || known != held.known {
         changed |= held.known.is_some() || held.weight.is_some();
@@ -51,22 +51,25 @@ pub fn widen(
 
 /// Gives every size of a value that goes from round to round a name of its own.
 pub fn generalize(cx: &mut Infer<'_>, held: &mut Fact, free: &mut BTreeSet<Symbol>) {
-    let any = types("", &held.ty, &held.ty, &mut |_, _| freed(cx, free));
-    if let Ok(ty) = any {
-        *held = Fact::of(ty);
-    }
+    let ty = sized(&held.ty, &mut |_| freed(cx, free));
+    *held = Fact::of(ty.loosened(&mut |name| free.contains(name)));
 }
 
 /// The type outside of a body, which has names taken since then to itself.
-pub fn outside(
-    cx: &mut Infer<'_>,
-    fact: &Fact,
-    names: &Names,
-    hint: &str,
-) -> Result<Type, Problem> {
-    types("", &fact.ty, &fact.ty, &mut |dim, _| {
-        cx.outside(dim, names, hint)
-    })
+pub fn outside(cx: &mut Infer<'_>, fact: &Fact, names: &Names, hint: &str) -> Type {
+    let ty = names.outside(&fact.ty, None);
+    sized(&ty, &mut |dim| cx.outside(dim, names, hint))
+}
+
+/// A tensor's type with the sizes that `size` chooses; another type as it is.
+fn sized(ty: &Type, size: &mut impl FnMut(&Dim) -> Dim) -> Type {
+    match ty {
+        Type::Tensor(tensor) => {
+            let shape = tensor.shape.iter().map(size).collect();
+            Type::tensor(tensor.dtype, shape)
+        }
+        other => other.clone(),
+    }
 }
 
 fn freed(cx: &mut Infer<'_>, free: &mut BTreeSet<Symbol>) -> Dim {
@@ -92,16 +95,11 @@ fn types(
             let shape = shape.map(|(a, b)| size(a, b)).collect();
             Ok(Type::tensor(a.dtype, shape))
         }
-        (Type::Sequence(a), Type::Sequence(b)) => {
-            Ok(Type::Sequence(Box::new(types(what, a, b, size)?)))
-        }
-        (Type::Optional(a), Type::Optional(b)) => {
-            Ok(Type::Optional(Box::new(types(what, a, b, size)?)))
-        }
-        _ if left == right => Ok(left.clone()),
-        _ => Err(Problem::new(format!(
-            "{what} is {left} in one place and {right} in another"
-        ))),
+        _ => left.either(right).ok_or_else(|| {
+            Problem::new(format!(
+                "{what} is {left} in one place and {right} in another"
+            ))
+        }),
     }
 }
 

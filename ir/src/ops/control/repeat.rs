@@ -54,7 +54,7 @@ impl Operator for Loop {
         let initial = (0..state).map(|at| cx.fact(at + 2));
         let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
         let facts = [&[index, goes_on], initial.as_slice(), &[]];
-        let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), facts)? else {
+        let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), &names, facts)? else {
             return Ok(());
         };
         let ends = told.first().and_then(|fact| fact.known.clone());
@@ -70,7 +70,14 @@ impl Operator for Loop {
         };
         let never = rounds.as_ref().is_some_and(|rounds| rounds.is(0));
         for (at, (mut fact, initial)) in held.into_iter().zip(initial).enumerate() {
-            fact.ty = merge::outside(cx, &fact, &names, "state")?;
+            fact.ty = merge::outside(cx, &fact, &names, "state");
+            // What the rounds leave is there, though what they start with may not be.
+            let left = told.get(at + 1).map(|next| &next.ty);
+            if let (Type::Optional(item), Some(left)) = (&fact.ty, left)
+                && !matches!(left, Type::Optional(_))
+            {
+                fact.ty = (**item).clone();
+            }
             let known = fact.known.zip(number.name());
             fact.known = known.and_then(|(known, i)| counter::after(&known, i, rounds.as_ref()));
             cx.output_fact(at, if never { initial } else { fact });
@@ -83,7 +90,7 @@ impl Operator for Loop {
                     fact.ty
                 )));
             };
-            let ty = merge::outside(cx, fact, &names, "round")?;
+            let ty = merge::outside(cx, fact, &names, "round");
             cx.output_fact(at - 1, Fact::of(ty).with_size(0, rounds.clone()));
         }
         Ok(())
@@ -92,7 +99,9 @@ impl Operator for Loop {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let block = cx.block(BODY)?.clone();
         let together = vec![(0, false); block.outputs.len()];
-        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, place| cx.input_at(at + 2, place);
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| {
+            cx.input_as(at + 2, wanted.0, wanted.1)
+        };
         let mut code = Code::new(cx, BODY, FLOW, &mut initial, &together)?;
         let condition = Condition::new(cx, &block, &mut code)?;
         let (round, step, check) = (&code.round, &code.step, &condition.check);

@@ -9,10 +9,10 @@ use super::merge;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::Kind;
-use crate::emit::{Emit, element_type};
+use crate::emit::{Emit, converted, element_type};
 use crate::graph::{Rounds, ValueId};
-use crate::infer::{Fact, Infer};
-use crate::types::{Place, TensorType};
+use crate::infer::{Fact, Infer, Names};
+use crate::types::{Place, TensorType, Type};
 
 /// How often sizes are tried before all of them are given up.
 const ATTEMPTS: usize = 32;
@@ -26,6 +26,7 @@ pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
     (flow, index): (Rounds, Option<&Symbol>),
+    outer: &Names,
     [given, initial, behind]: [&[Fact]; 3],
 ) -> Result<Option<Settled>, Problem> {
     let mut state = initial.to_vec();
@@ -40,7 +41,9 @@ pub fn settle(
                 let next = outputs.iter().skip(flow.told);
                 for (at, (held, next)) in state.iter_mut().zip(next).enumerate() {
                     let what = format!("value {at} of the loop's state");
-                    changed |= merge::widen(cx, &what, held, next, (index, &mut free))?;
+                    let mut next = next.clone();
+                    next.ty = outer.outside(&next.ty, index);
+                    changed |= merge::widen(cx, &what, held, &next, (index, &mut free))?;
                 }
             }
             None if attempt > ATTEMPTS || failed.is_some() => {
@@ -62,6 +65,10 @@ pub fn settle(
     }
     Ok(None)
 }
+
+/// The expression that a state starts with, as a value of a type at a place.
+pub type Initial<'i> =
+    dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<TokenStream, Problem> + 'i;
 
 /// The code of a loop.
 #[derive(Debug)]
@@ -87,7 +94,7 @@ impl Code {
         cx: &mut Emit<'_, '_>,
         name: &str,
         flow: Rounds,
-        initial: &mut dyn FnMut(&mut Emit<'_, '_>, usize, Place) -> Result<TokenStream, Problem>,
+        initial: &mut Initial<'_>,
         together: &[(usize, bool)],
     ) -> Result<Self, Problem> {
         let block = cx.block(name)?.clone();
@@ -103,6 +110,12 @@ impl Code {
         places.extend(inputs.iter().map(|&id| cx.place(id)));
         let collected = block.outputs.len().saturating_sub(places.len());
         places.extend((0..collected).map(|at| cx.output_place(state + at)));
+        let mut wanted = Vec::new();
+        for (at, (&id, place)) in block.outputs.iter().zip(places).enumerate() {
+            // The state is given to the next round as it was given to this one.
+            let given = at.checked_sub(flow.told).and_then(|at| inputs.get(at));
+            wanted.push((place, cx.type_of(*given.unwrap_or(&id))?.clone()));
+        }
         let (mut before, mut after) = (TokenStream::new(), TokenStream::new());
         let mut variables: Vec<Option<Ident>> = Vec::new();
         for (at, &id) in inputs.iter().enumerate() {
@@ -110,11 +123,12 @@ impl Code {
             let constant = cx.is_constant(id) && !cx.wants(at);
             variables.push((!constant).then(|| cx.variable(id, "state")));
             if let Some(Some(variable)) = variables.last() {
-                let initial = initial(cx, at, cx.place(id))?;
+                let ty = cx.type_of(id)?.clone();
+                let initial = initial(cx, at, (cx.place(id), &ty))?;
                 before.extend(quote!(let mut #variable = #initial;));
             }
         }
-        let inside = cx.inside(name, &places)?;
+        let inside = cx.inside(name, &wanted)?;
         let mut round = inside.statements;
         let mut results = inside.results.into_iter();
         let told = results.by_ref().take(flow.told).collect();
@@ -122,7 +136,14 @@ impl Code {
         let mut outputs = Vec::new();
         for (at, variable) in variables.iter().enumerate() {
             match variable {
-                Some(variable) if cx.wants(at) => outputs.push(quote!(#variable)),
+                Some(variable) if cx.wants(at) => {
+                    let held = inputs.get(at).map(|&id| cx.type_of(id)).transpose()?;
+                    let value = quote!(#variable);
+                    outputs.push(match held {
+                        Some(held) => converted(value, held, cx.output_type(at)?),
+                        None => value,
+                    });
+                }
                 _ => {}
             }
         }

@@ -118,11 +118,11 @@ impl Operator for Scan {
             };
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
-        let Some((held, told)) = settle(cx, BODY, (self.flow, None), facts)? else {
+        let Some((held, told)) = settle(cx, BODY, (self.flow, None), &names, facts)? else {
             return Ok(());
         };
         for (at, mut fact) in held.into_iter().enumerate() {
-            fact.ty = merge::outside(cx, &fact, &names, "state")?;
+            fact.ty = merge::outside(cx, &fact, &names, "state");
             let fact = match &batch {
                 Some(batch) => Fact::of(fact.ty).with_size(0, batch.clone()),
                 None => fact,
@@ -138,7 +138,7 @@ impl Operator for Scan {
                 )));
             };
             let axis = self.axis(&self.outputs, at - state, item.rank() + 1)?;
-            let ty = merge::outside(cx, fact, &names, "round")?;
+            let ty = merge::outside(cx, fact, &names, "round");
             let mut fact = Fact::of(ty).with_size(axis, rounds.clone());
             if let Some(batch) = &batch {
                 fact = fact.with_size(0, batch.clone());
@@ -163,8 +163,8 @@ impl Operator for Scan {
         }
         let element = self.flow.batched.then(|| cx.index());
         let mut before = TokenStream::new();
-        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, place| match &element {
-            None => cx.input_at(at, place),
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element {
+            None => cx.input_at(at, wanted.0),
             Some(element) => {
                 let held = cx.tensor_type(at + 1)?.clone();
                 let tensor = cx.input_at(at + 1, place_of(held.dtype))?;

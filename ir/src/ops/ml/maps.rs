@@ -218,7 +218,7 @@ mod tests {
                 w = ai.onnx.ml.CastMap<map_form: string = "SPARSE", max_map: int = 5>(x)
             }"#,
             expect![[r#"
-                g (host map(int64, float32[]) x) => (host float32[1, 2] y, host string[1, values] z, host float32[1, 5] w)
+                g (map(int64, float32[]) x) => (host float32[1, 2] y, host string[1, values] z, host float32[1, 5] w)
                 {
                     host float32[1, 2] y = ai.onnx.ml.DictVectorizer <keys: {dtype: I64, held: {[4, 2]}}> (x)
                     host string[1, values] z = ai.onnx.ml.CastMap <to: String> (x)

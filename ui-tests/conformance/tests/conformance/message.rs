@@ -53,7 +53,9 @@ struct Optional {
 pub fn value(bytes: &[u8], kind: &Kind) -> Result<Value, String> {
     let broken = |error: prost::DecodeError| error.to_string();
     match kind {
-        Kind::Tensor { dtype, .. } => tensor(Tensor::decode(bytes).map_err(broken)?, *dtype),
+        Kind::Tensor { dtype, .. } | Kind::Unranked(dtype) => {
+            tensor(Tensor::decode(bytes).map_err(broken)?, *dtype)
+        }
         Kind::Sequence(item) => sequence(Sequence::decode(bytes).map_err(broken)?, item),
         Kind::Optional(item) => optional(Optional::decode(bytes).map_err(broken)?, item),
         Kind::Map { key, value } => map(Map::decode(bytes).map_err(broken)?, *key, value),
@@ -62,7 +64,7 @@ pub fn value(bytes: &[u8], kind: &Kind) -> Result<Value, String> {
 
 fn sequence(held: Sequence, item: &Kind) -> Result<Value, String> {
     let values: Result<Vec<Value>, String> = match item {
-        Kind::Tensor { dtype, .. } => {
+        Kind::Tensor { dtype, .. } | Kind::Unranked(dtype) => {
             let items = held.tensors.into_iter();
             items.map(|held| tensor(held, *dtype)).collect()
         }
@@ -84,7 +86,9 @@ fn sequence(held: Sequence, item: &Kind) -> Result<Value, String> {
 
 fn optional(held: Optional, item: &Kind) -> Result<Value, String> {
     let value = match (held.tensor, held.sequence, item) {
-        (Some(held), _, Kind::Tensor { dtype, .. }) => Some(tensor(held, *dtype)?),
+        (Some(held), _, Kind::Tensor { dtype, .. } | Kind::Unranked(dtype)) => {
+            Some(tensor(held, *dtype)?)
+        }
         (_, Some(held), Kind::Sequence(item)) => Some(sequence(held, item)?),
         (None, None, _) => None,
         _ => return Err(format!("the file does not hold an optional {item}")),

@@ -1,0 +1,134 @@
+//! Values as those of another type: items of another kind, something in an optional.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::{Emit, Source, host_element, rust_type, variable};
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::graph::ValueId;
+use crate::types::{Place, Type};
+
+impl Emit<'_, '_> {
+    /// An input as a value of a type, which stands at a place if it is a tensor.
+    pub fn input_as(
+        &mut self,
+        input: usize,
+        place: Place,
+        ty: &Type,
+    ) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        self.source.value_as(id, place, ty)
+    }
+
+    /// An input as an item of this type.
+    pub fn item(&mut self, input: usize, item: &Type) -> Result<TokenStream, Problem> {
+        self.input_as(input, Place::Device, item)
+    }
+
+    /// The type of the items of a sequence.
+    pub fn items(&self, input: usize) -> Result<&Type, Problem> {
+        let ty = self.ty(input)?;
+        ty.item()
+            .ok_or_else(|| Problem::new(format!("input {input} is {ty}, which holds nothing")))
+    }
+
+    /// The type of the items of an output.
+    pub fn output_items(&self, output: usize) -> Result<&Type, Problem> {
+        let ty = self.output_type(output)?;
+        ty.item()
+            .ok_or_else(|| Problem::new(format!("output {output} is {ty}, which holds nothing")))
+    }
+}
+
+impl Source<'_, '_> {
+    /// A value that is no tensor of the device.
+    pub(super) fn whole(&self, id: ValueId) -> TokenStream {
+        let value = &self.cx.values[id];
+        let item = value.ty.as_ref().and_then(Type::item);
+        let item = item.map(|item| rust_type(item, Place::Device));
+        match (&value.ty, item) {
+            (Some(Type::Sequence(_)), Some(item)) if value.is_nothing() => {
+                quote!(Vec::<#item>::new())
+            }
+            (Some(Type::Optional(_)), Some(item)) if value.is_nothing() => quote!(None::<#item>),
+            _ => {
+                let name = variable(id);
+                quote!(#name)
+            }
+        }
+    }
+
+    /// The value as one of a type, which stands at a place if it is a tensor.
+    pub(super) fn value_as(
+        &mut self,
+        id: ValueId,
+        place: Place,
+        ty: &Type,
+    ) -> Result<TokenStream, Problem> {
+        let values = self.cx.values;
+        match (&values[id].ty, ty) {
+            (Some(Type::Tensor(held)), Type::Tensor(_)) => {
+                match place == Place::Host || held.dtype == DType::String {
+                    true => self.host_value(id),
+                    false => self.device_value(id),
+                }
+            }
+            (Some(Type::Tensor(_)), Type::Unranked(_)) => self.host_value(id),
+            (Some(Type::Tensor(_)), Type::Optional(item)) => {
+                let value = self.value_as(id, Place::Device, item)?;
+                Ok(quote!(Some(#value)))
+            }
+            (Some(held), ty) => Ok(converted(self.whole(id), held, ty)),
+            (None, _) => Err(Problem::new(format!(
+                "the value `{}` has no type",
+                values[id].name
+            ))),
+        }
+    }
+}
+
+/// A value of one type, the items of which are those of the device, as one of another.
+pub fn converted(value: TokenStream, held: &Type, wanted: &Type) -> TokenStream {
+    let rust = |ty: &Type| rust_type(ty, Place::Device);
+    if rust(held).to_string() == rust(wanted).to_string() {
+        return value;
+    }
+    let inner = |held: &Type, wanted: &Type| converted(quote!(item), held, wanted);
+    match (held, wanted) {
+        (Type::Sequence(held), Type::Sequence(item)) if matches!(**held, Type::Nothing(_)) => {
+            let item = rust(item);
+            quote!(Vec::<#item>::new())
+        }
+        (Type::Optional(held), Type::Optional(item)) if matches!(**held, Type::Nothing(_)) => {
+            let item = rust(item);
+            quote!(None::<#item>)
+        }
+        (Type::Nothing(_), _) => quote!(unreachable!("what is empty has no items")),
+        (Type::Tensor(tensor), Type::Unranked(_)) => {
+            let (element, rank) = (
+                host_element(tensor.dtype),
+                Literal::usize_unsuffixed(tensor.rank()),
+            );
+            quote!(host::to_host::<#element, _, _>(#value, #rank))
+        }
+        (Type::Sequence(held), Type::Sequence(wanted)) => {
+            let item = inner(held, wanted);
+            quote!(#value.into_iter().map(|item| #item).collect::<Vec<_>>())
+        }
+        (Type::Optional(held), Type::Optional(wanted)) => {
+            let item = inner(held, wanted);
+            quote!(#value.map(|item| #item))
+        }
+        (held, Type::Optional(wanted)) => {
+            let value = converted(value, held, wanted);
+            quote!(Some(#value))
+        }
+        (Type::Optional(held), wanted) => {
+            let value = quote!(#value.expect("no round of the loop gave a value"));
+            converted(value, held, wanted)
+        }
+        _ => value,
+    }
+}

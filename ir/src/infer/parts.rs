@@ -1,0 +1,94 @@
+//! Values that hold others, and what is known of their items.
+
+use super::{Infer, Names};
+use crate::diagnostics::Problem;
+use crate::dim::{Dim, Symbol};
+use crate::graph::{Value, ValueId};
+use crate::types::{TensorType, Type};
+
+impl Infer<'_> {
+    /// The type of the items of a sequence.
+    pub fn items(&self, input: usize) -> Result<Type, Problem> {
+        match self.ty(input)? {
+            Type::Sequence(item) => Ok((**item).clone()),
+            other => Err(Problem::new(format!(
+                "input {input} is {other}, not a sequence"
+            ))),
+        }
+    }
+
+    /// The values that a sequence or an optional is known to be made of.
+    pub fn parts(&self, input: usize) -> Option<Vec<ValueId>> {
+        self.value(input)?.parts.clone()
+    }
+
+    /// The input as a part of something else.
+    pub fn part(&self, input: usize) -> Option<ValueId> {
+        self.node.input(input)
+    }
+
+    /// A value that is part of something else.
+    pub fn held(&self, id: ValueId) -> &Value {
+        &self.values[id]
+    }
+
+    /// The tensor types of the parts of an input, where all are tensors.
+    pub fn tensors(&self, input: usize) -> Option<Vec<TensorType>> {
+        let parts = self.value(input)?.parts.as_ref()?;
+        let tensor = |id: &ValueId| self.values[*id].ty.as_ref()?.as_tensor().cloned();
+        parts.iter().map(tensor).collect()
+    }
+
+    /// Sets what an output is made of.
+    pub fn output_parts(&mut self, output: usize, parts: Option<Vec<ValueId>>) {
+        if let Some(id) = self.node.output(output) {
+            self.values[id].parts = parts;
+        }
+    }
+
+    /// Makes an output the same as another value.
+    pub fn output_copy(&mut self, output: usize, from: ValueId) {
+        if let Some(id) = self.node.output(output) {
+            let value = self.values[from].clone();
+            let held = &mut self.values[id];
+            (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
+            (held.parts, held.copy_of) = (value.parts, Some(from));
+        }
+    }
+
+    /// A value that stands in no file: a part of an output.
+    pub fn new_part(&mut self, output: usize, number: usize, ty: Type) -> ValueId {
+        let whole = self.node.output(output);
+        let whole = whole.map_or("", |id| self.values[id].name.as_str());
+        let name = format!("{whole}_{number}");
+        self.values.push(Value {
+            name,
+            ty: Some(ty),
+            ..Value::default()
+        })
+    }
+
+    /// The type of one item: sizes that differ from item to item have names of their own.
+    pub fn taken_out(&mut self, item: &Type, hint: &str) -> Type {
+        match item {
+            Type::Tensor(tensor) => {
+                let size = |dim: &Dim| match dim.is_any() {
+                    true => self.fresh(hint),
+                    false => dim.clone(),
+                };
+                Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+impl Names {
+    /// The type outside of a block: what holds others says nothing of sizes that are named inside.
+    pub fn outside(&self, ty: &Type, inside: Option<&Symbol>) -> Type {
+        match ty {
+            Type::Tensor(_) => ty.clone(),
+            other => other.loosened(&mut |name| self.holds(name) && Some(name) != inside),
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Sequences of tensors: made, read, changed.
+
+mod join;
+mod map;
+mod split;
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, Type};
+
+pub const ROWS: &[Row] = &[
+    row("SequenceAt", &[11], |_| Ok(Rc::new(At))),
+    row("SequenceConstruct", &[11], |_| Ok(construct())),
+    row("SequenceEmpty", &[11], empty),
+    row("SequenceErase", &[11], |_| Ok(Rc::new(Erase))),
+    row("SequenceInsert", &[11], |_| Ok(Rc::new(Insert))),
+    row("SequenceLength", &[11], |_| Ok(Rc::new(Length))),
+    row("SplitToSequence", &[11, 24], split::read),
+    row("ConcatFromSequence", &[11], join::read),
+    row("SequenceMap", &[17], map::read),
+];
+
+/// Input 0, input 1 and so on.
+#[derive(Debug)]
+struct Construct;
+
+/// A sequence of no items.
+#[derive(Debug)]
+struct Empty {
+    dtype: DType,
+}
+
+/// The item at a position.
+#[derive(Debug)]
+struct At;
+
+/// Without the item at a position, which is the last one when none is given.
+#[derive(Debug)]
+struct Erase;
+
+/// With input 1 before a position, or behind all items.
+#[derive(Debug)]
+struct Insert;
+
+#[derive(Debug)]
+struct Length;
+
+/// What makes a sequence of its inputs.
+pub fn construct() -> Rc<dyn Operator> {
+    Rc::new(Construct)
+}
+
+fn empty(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let number = a.int_or("dtype", 1)?;
+    let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+    let dtype =
+        dtype.ok_or_else(|| Problem::new(format!("`dtype` {number} is no type of elements")))?;
+    Ok(Rc::new(Empty { dtype }))
+}
+
+impl Operator for Construct {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let mut item = cx.ty(0)?.clone();
+        for at in 1..cx.inputs() {
+            item = either(&item, cx.ty(at)?)?;
+        }
+        cx.output_type(0, Type::Sequence(Box::new(item)));
+        cx.output_parts(0, (0..cx.inputs()).map(|at| cx.part(at)).collect());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let item = cx.output_items(0)?.clone();
+        let items = (0..cx.inputs()).map(|at| cx.item(at, &item));
+        let items: Vec<TokenStream> = items.collect::<Result<_, _>>()?;
+        Ok(quote!(vec![#(#items),*]))
+    }
+}
+
+impl Operator for Empty {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        cx.output_type(0, Type::Sequence(Box::new(Type::Nothing(self.dtype))));
+        cx.output_parts(0, Some(Vec::new()));
+        Ok(())
+    }
+
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        Err(Problem::new("an empty sequence is known to be empty"))
+    }
+}
+
+impl Operator for At {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let item = cx.items(0)?;
+        if let (Some(parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
+            let part = *parts.get(place(at, parts.len())?).ok_or_else(|| {
+                Problem::new(format!("a sequence of {} items has no item {at}", parts.len()))
+            })?;
+            cx.output_copy(0, part);
+            return Ok(());
+        }
+        let ty = cx.taken_out(&item, "item");
+        cx.output_type(0, ty);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (sequence, at) = (cx.value(0)?, cx.host_int(1)?);
+        Ok(quote!(host::at(&#sequence, #at)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+}
+
+impl Operator for Erase {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let item = cx.items(0)?;
+        let mut left = None;
+        if let (Some(mut parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
+            let at = if cx.has(1) { at } else { -1 };
+            let held = place(at, parts.len())?;
+            if held >= parts.len() {
+                return Err(Problem::new(format!(
+                    "a sequence of {} items has no item {at}",
+                    parts.len()
+                )));
+            }
+            parts.remove(held);
+            left = Some(parts);
+        }
+        cx.output_type(0, Type::Sequence(Box::new(item)));
+        cx.output_parts(0, left);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let sequence = cx.value(0)?;
+        let at = match cx.has(1) {
+            true => cx.host_int(1)?,
+            false => quote!(-1),
+        };
+        Ok(quote!(host::without(#sequence, #at)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+}
+
+impl Operator for Insert {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let item = either(&cx.items(0)?, cx.ty(1)?)?;
+        let mut all = None;
+        if let (Some(mut parts), Some(at), Some(new)) =
+            (cx.parts(0), position(cx, 2)?, cx.part(1))
+        {
+            let before = if cx.has(2) { place(at, parts.len())? } else { parts.len() };
+            if before > parts.len() {
+                return Err(Problem::new(format!(
+                    "a sequence of {} items has no position {at}",
+                    parts.len()
+                )));
+            }
+            parts.insert(before, new);
+            all = Some(parts);
+        }
+        cx.output_type(0, Type::Sequence(Box::new(item)));
+        cx.output_parts(0, all);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let whole = cx.output_type(0)?.clone();
+        let sequence = cx.item(0, &whole)?;
+        let item = cx.output_items(0)?.clone();
+        let item = cx.item(1, &item)?;
+        if !cx.has(2) {
+            return Ok(quote!(host::with(#sequence, #item)));
+        }
+        let at = cx.host_int(2)?;
+        Ok(quote!(host::with_at(#sequence, #at, #item)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 2
+    }
+}
+
+impl Operator for Length {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        cx.items(0)?;
+        cx.output(0, DType::I64, vec![]);
+        let length = cx.parts(0).and_then(|parts| i64::try_from(parts.len()).ok());
+        cx.output_known(0, length.map(|length| Known::Ints(vec![Dim::from(length)])));
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let sequence = cx.value(0)?;
+        Ok(quote!(Array::scalar(#sequence.len() as i64)))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+}
+
+/// What an item may be that is of one type or the other.
+fn either(a: &Type, b: &Type) -> Result<Type, Problem> {
+    let found = a.either(b).filter(|item| !matches!(item, Type::Optional(_)));
+    found.ok_or_else(|| Problem::new(format!("{a} and {b} cannot be items of one sequence")))
+}
+
+/// A position that is known; 0 when the node names none.
+fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
+    if !cx.has(input) {
+        return Ok(Some(0));
+    }
+    let held = cx.tensor(input)?;
+    if held.dtype.kind() != Kind::Int || held.count().is_some_and(|count| count != 1) {
+        return Err(Problem::new(format!("the position is {held}, not one integer")));
+    }
+    Ok(match cx.numbers(input).as_deref() {
+        Some(&[at]) => Some(at),
+        _ => None,
+    })
+}
+
+/// A position counted from the start.
+fn place(at: i64, length: usize) -> Result<usize, Problem> {
+    let counted = match at {
+        ..0 => i64::try_from(length).ok().and_then(|length| length.checked_add(at)),
+        _ => Some(at),
+    };
+    counted.and_then(|at| usize::try_from(at).ok()).ok_or_else(|| {
+        Problem::new(format!("a sequence of {length} items has no position {at}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn an_item_of_a_known_sequence_is_what_it_was_made_from() {
+        check(
+            r#"g (float[n, 3] a, float[4] b) => (float[4] y, int64 k) {
+                one = SequenceConstruct (a)
+                s = SequenceInsert (one, b)
+                last = Constant <value_int = -1> ()
+                t = SequenceAt (s, last)
+                y = Neg (t)
+                k = SequenceLength (s)
+            }"#,
+            expect![[r#"
+                g (float32[n, 3] a, float32[4] b) => (float32[4] y, int64[] k)
+                <
+                    int64[] k = {2}
+                >
+                {
+                    float32[4] y = Neg (b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn items_of_several_sizes_have_any_size() {
+        check(
+            r#"g (float[n, 3] a, float[m, 3] b, int64 i) => (seq(float[p, 3]) s, float[q, 3] y) {
+                s = SequenceConstruct (a, b)
+                t = SequenceAt (s, i)
+                y = Neg (t)
+            }"#,
+            expect![[r#"
+                g (float32[n, 3] a, float32[m, 3] b, host int64[] i) => (seq(float32[?, 3]) s, float32[item, 3] y)
+                {
+                    seq(float32[?, 3]) s = SequenceConstruct (a, b)
+                    float32[item, 3] t = SequenceAt (s, i)
+                    float32[item, 3] y = Neg (t)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn parts_that_are_read_alone_are_values() {
+        check(
+            r#"g (float[5, n] x) => (float[3, n] y) <int64[2] sizes = {2, 3}> {
+                s = SplitToSequence (x, sizes)
+                one = Constant <value_int = 1> ()
+                y = SequenceAt (s, one)
+            }"#,
+            expect![[r#"
+                g (float32[5, n] x) => (float32[3, n] s_1)
+                <
+                    int64[2] sizes = {2, 3}
+                >
+                {
+                    _, float32[3, n] s_1 = SplitToSequence <axis: 0, keeps: true> (x, sizes)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_sequence_that_grows_has_the_rank_of_what_is_added() {
+        check(
+            r#"g (float[4, 3] x, int64 n) => (seq(float[a, 3]) y) {
+                none = SequenceEmpty ()
+                one = Constant <value_int = 1> ()
+                zero = Constant <value_ints = [0]> ()
+                y = Loop (n, , none) <body = b (int64 i, bool c, seq(float[]) s)
+                    => (bool c2, seq(float[]) t) {
+                    c2 = Identity (c)
+                    k = Add (i, one)
+                    end = Unsqueeze (k, zero)
+                    piece = Slice (x, zero, end)
+                    t = SequenceInsert (s, piece)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[4, 3] x, host int64[] n) => (seq(float32[?, 3]) y)
+                <
+                    int64[1] zero = {0},
+                    int64[1] end = {i + 1}
+                >
+                {
+                    seq(float32[?, 3]) y = Loop (n, , none)
+                        body (int64[] i, bool[] c, seq(float32[?, 3]) s) => (bool[] c, seq(float32[?, 3]) t)
+                        {
+                            float32[min(i + 1, 4), 3] piece = Slice (x, zero, end)
+                            seq(float32[?, 3]) t = SequenceInsert (s, piece)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn items_of_any_rank_are_not_computed_with() {
+        check(
+            r#"g (seq(float[]) s, int64 i) => (float[] y, float[] z) {
+                t = SequenceAt (s, i)
+                y = Neg (t)
+                z = ConcatFromSequence <axis = 0> (s)
+            }"#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  input 0 is float32 of a rank that only the run can tell
+                    at node `y` (Neg version 13)
+                    help: give the shape of the items where the sequence is an input, with `inputs(..)`, or have them all be of one rank
+
+                  items of any rank cannot be joined, which float32[..] are
+                    at node `z` (ConcatFromSequence version 11)
+                    help: give the shape of the items where the sequence is an input, with `inputs(..)`
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn items_are_of_one_type() {
+        check(
+            r#"g (float[2] a, int64[2] b) => (seq(float[2]) s, float[2] y) {
+                s = SequenceConstruct (a, b)
+                two = Constant <value_int = 2> ()
+                one = SequenceConstruct (a, a)
+                y = SequenceAt (one, two)
+            }"#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  float32[2] and int64[2] cannot be items of one sequence
+                    at node `s` (SequenceConstruct version 11)
+
+                  a sequence of 2 items has no item 2
+                    at node `y` (SequenceAt version 11)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! ConcatFromSequence: all items as one tensor.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, concat};
+use crate::types::{Known, Shape, TensorType, Type};
+
+/// Items along an axis of theirs, or along a new one. The inputs are a sequence, or the items that it
+/// is known to have.
+#[derive(Debug)]
+struct Join {
+    axis: i64,
+    new: bool,
+}
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let axis = a.int("axis")?;
+    let axis = axis.ok_or_else(|| Problem::new("attribute `axis` is missing"))?;
+    let new = a.flag("new_axis", false)?;
+    Ok(Rc::new(Join { axis, new }))
+}
+
+impl Operator for Join {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let item = match cx.items(0)? {
+            Type::Nothing(_) => return Err(Problem::new("the sequence has no items to join")),
+            item => cx.taken_out(&item, "item"),
+        };
+        let parts = cx.tensors(0).filter(|parts| !parts.is_empty());
+        let one = match (item, &parts) {
+            (Type::Tensor(one), _) => one,
+            (item, parts) => {
+                let ranks: Vec<String> = parts.iter().flatten().map(ToString::to_string).collect();
+                let items = match ranks.is_empty() {
+                    true => item.to_string(),
+                    false => ranks.join(" and "),
+                };
+                return Err(Problem::new(format!(
+                    "items of any rank cannot be joined, which {items} are"
+                ))
+                .help("give the shape of the items where the sequence is an input, with `inputs(..)`"));
+            }
+        };
+        let along = self.along(one.rank())?;
+        let Some(parts) = parts else {
+            let mut shape = one.shape;
+            let size = cx.fresh("joined");
+            match (self.new, shape.get_mut(along)) {
+                (true, _) => shape.insert(along, size),
+                (false, Some(held)) => *held = size,
+                (false, None) => {}
+            }
+            cx.output(0, one.dtype, shape);
+            return Ok(());
+        };
+        let shapes: Vec<Shape> = parts.into_iter().map(|part| self.row(part, along)).collect();
+        let shapes: Vec<&Shape> = shapes.iter().collect();
+        let shape = concat::shape(cx, &shapes, along)?;
+        let held = cx.parts(0).unwrap_or_default();
+        let known = held.iter().map(|&id| cx.held(id).known.as_ref());
+        let known: Option<Vec<&Known>> = known.collect();
+        let known = known.and_then(|known| concat::known(&known, &shapes, along));
+        cx.output(0, one.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let whole = cx.output_tensor(0)?.clone();
+        let at = self.along(whole.rank() - usize::from(self.new && whole.rank() > 0))?;
+        let along = Literal::usize_unsuffixed(at);
+        let rank = Literal::usize_unsuffixed(whole.burn_rank());
+        let strings = whole.dtype == DType::String;
+        let items = match cx.ty(0)? {
+            Type::Tensor(_) => {
+                let items = (0..cx.inputs()).map(|at| cx.value(at));
+                let items: Vec<TokenStream> = items.collect::<Result<_, _>>()?;
+                quote!(vec![#(#items),*])
+            }
+            _ => cx.value(0)?,
+        };
+        Ok(match (strings, self.new) {
+            (true, true) => quote!(host::stack(&#items, #along, &[])),
+            (true, false) => quote!(host::concat(&#items.iter().collect::<Vec<_>>(), #along)),
+            // Scalars have one axis on the device.
+            (false, true) if whole.rank() > 1 => quote!(Tensor::stack::<#rank>(#items, #along)),
+            (false, _) => quote!(Tensor::cat(#items, #along)),
+        })
+    }
+
+    fn unpacks(&self) -> bool {
+        true
+    }
+}
+
+impl Join {
+    /// The axis of the result, of items of this rank.
+    fn along(&self, rank: usize) -> Result<usize, Problem> {
+        axis(self.axis, rank + usize::from(self.new))
+    }
+
+    /// The shape of one item in the result.
+    fn row(&self, part: TensorType, along: usize) -> Shape {
+        let mut shape = part.shape;
+        if self.new && along <= shape.len() {
+            shape.insert(along, Dim::from(1));
+        }
+        shape
+    }
+}

@@ -1,0 +1,123 @@
+//! SequenceMap: a block for each item.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::emit::Emit;
+use crate::graph::{Flow, Rounds};
+use crate::infer::{Fact, Infer};
+use crate::ops::Operator;
+use crate::types::{Place, Type};
+
+/// The results of all rounds as sequences. Each round is given the next item of every input that is
+/// a sequence, and every other input as it is.
+#[derive(Debug)]
+struct Map {
+    inputs: usize,
+}
+
+const BODY: &str = "body";
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Map { inputs: a.inputs() }))
+}
+
+impl Operator for Map {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        cx.items(0)?;
+        let block = cx.block(BODY)?;
+        let (given, told) = (block.inputs.len(), block.outputs.len());
+        if given != cx.inputs() || told < cx.outputs() {
+            return Err(Problem::new(format!(
+                "the body has {given} inputs and {told} outputs, \
+                 which do not fit the node's {} inputs and {} outputs",
+                cx.inputs(),
+                cx.outputs()
+            )));
+        }
+        let names = cx.names();
+        let mut items = Vec::new();
+        for at in 0..given {
+            items.push(match cx.ty(at)?.clone() {
+                Type::Sequence(item) => Fact::of(cx.taken_out(&item, "item")),
+                _ => cx.fact(at)?,
+            });
+        }
+        let inferred = cx.infer_block(BODY, &items)?;
+        let told = cx.accept(inferred).unwrap_or_default();
+        for (at, fact) in told.into_iter().enumerate() {
+            let whole = Type::Sequence(Box::new(fact.ty));
+            cx.output_type(at, names.outside(&whole, None));
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let block = cx.block(BODY)?.clone();
+        let index = cx.index();
+        let mut items = TokenStream::new();
+        for (at, &id) in block.inputs.iter().enumerate() {
+            if cx.is_constant(id) {
+                continue;
+            }
+            let item = match cx.ty(at)? {
+                Type::Sequence(_) => {
+                    let sequence = cx.value(at)?;
+                    quote!(host::at(&#sequence, #index as i64))
+                }
+                ty => {
+                    let ty = ty.clone();
+                    cx.input_as(at, cx.place(id), &ty)?
+                }
+            };
+            let name = cx.variable(id, "item");
+            items.extend(quote!(let #name = #item;));
+        }
+        let mut wanted = Vec::new();
+        for (at, &id) in block.outputs.iter().enumerate() {
+            let ty = match cx.wants(at) {
+                true => cx.output_items(at)?.clone(),
+                false => cx.type_of(id)?.clone(),
+            };
+            wanted.push((Place::Device, ty));
+        }
+        let inside = cx.inside(BODY, &wanted)?;
+        let (mut before, mut results) = (TokenStream::new(), Vec::new());
+        let mut round = inside.statements;
+        for (at, item) in inside.results.iter().enumerate() {
+            if cx.wants(at) {
+                let rows = cx.temporary("rows");
+                before.extend(quote!(let mut #rows = Vec::new();));
+                round.extend(quote!(#rows.push(#item);));
+                results.push(quote!(#rows));
+            }
+        }
+        let first = cx.value(0)?;
+        let results = match results.as_slice() {
+            [one] => one.clone(),
+            _ => quote!((#(#results),*)),
+        };
+        Ok(quote!({
+            #before
+            for #index in 0..#first.len() {
+                #items
+                #round
+            }
+            #results
+        }))
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        Some(Flow::Rounds(Rounds {
+            before: 0,
+            behind: self.inputs,
+            given: 0,
+            told: 0,
+            batched: false,
+        }))
+    }
+}

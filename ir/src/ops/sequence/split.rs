@@ -1,0 +1,201 @@
+//! SplitToSequence: parts of a tensor as a sequence.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, split};
+use crate::types::{Known, TensorType, Type};
+
+/// Parts whose sizes are input 1, or of the size that it is; without it of one slice each. The
+/// outputs are a sequence, or the items that it is known to have.
+#[derive(Debug)]
+struct Split {
+    axis: i64,
+    keeps: bool,
+}
+
+/// More parts than these are no values of their own.
+const PARTS: i64 = 64;
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let axis = a.int_or("axis", 0)?;
+    let keeps = a.flag("keepdims", true)?;
+    // Parts of sizes that are given keep the axis.
+    let keeps = keeps || a.inputs() > 1;
+    Ok(Rc::new(Split { axis, keeps }))
+}
+
+impl Operator for Split {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let along = axis(self.axis, x.rank())?;
+        let size = x.shape.get(along).cloned().unwrap_or_default();
+        let given = given(cx, &x)?;
+        let sizes = sizes(given, cx.known(1), &size)?;
+        let item = |size: Dim| self.item(&x, along, size);
+        let whole = match &sizes {
+            Some(sizes) => sizes
+                .iter()
+                .map(|size| item(size.clone()))
+                .reduce(|a, b| a.either(&b).unwrap_or(a)),
+            None => None,
+        };
+        let whole = whole.unwrap_or_else(|| match cx.has(1) {
+            true => item(Dim::any()),
+            false => item(Dim::from(1)),
+        });
+        cx.output_type(0, Type::Sequence(Box::new(whole)));
+        if let Some(sizes) = sizes {
+            let types = sizes.into_iter().map(item).enumerate();
+            let parts = types.map(|(at, ty)| cx.new_part(0, at, ty)).collect();
+            cx.output_parts(0, Some(parts));
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor_type(0)?.clone();
+        let along = axis(self.axis, x.rank())?;
+        let sequence = (0..cx.outputs())
+            .find(|&at| cx.wants(at))
+            .is_none_or(|at| matches!(cx.output_type(at), Ok(Type::Sequence(_))));
+        let at = Literal::usize_unsuffixed(along);
+        let (module, from) = match x.dtype {
+            DType::String => (quote!(host), cx.host(0)?),
+            _ => (quote!(ops::sequence), cx.tensor(0)?),
+        };
+        if !sequence {
+            return self.parts(cx, &x, along, &from);
+        }
+        if !cx.has(1) {
+            return Ok(match self.keeps || x.rank() == 1 && x.dtype != DType::String {
+                true => quote!(#module::chunks(#from, #at, 1)),
+                false => quote!(#module::unbind(#from, #at)),
+            });
+        }
+        Ok(match cx.tensor_type(1)?.rank() {
+            0 => {
+                let size = cx.host_int(1)?;
+                quote!(#module::chunks(#from, #at, #size))
+            }
+            _ => {
+                let sizes = cx.host_ints(1)?;
+                quote!(#module::parts(#from, #at, #sizes))
+            }
+        })
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+
+    fn unpacks(&self) -> bool {
+        true
+    }
+}
+
+impl Split {
+    /// The type of a part of this size.
+    fn item(&self, x: &TensorType, along: usize, size: Dim) -> Type {
+        let mut shape = x.shape.clone();
+        match (self.keeps, shape.get_mut(along)) {
+            (true, Some(held)) => *held = size,
+            (true, None) => {}
+            (false, _) => {
+                shape.remove(along);
+            }
+        }
+        Type::tensor(x.dtype, shape)
+    }
+
+    /// The parts as values of their own.
+    fn parts(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        x: &TensorType,
+        along: usize,
+        from: &TokenStream,
+    ) -> Result<TokenStream, Problem> {
+        let size = x.shape.get(along).cloned().unwrap_or_default();
+        let given = match cx.has(1) {
+            true => Some(cx.tensor_type(1)?.rank()),
+            false => None,
+        };
+        let sizes = sizes(given, cx.known(1), &size)?.unwrap_or_default();
+        let count = sizes.len();
+        let sizes = cx.shape(&sizes);
+        let at = Literal::usize_unsuffixed(along);
+        let rank = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
+        let host = x.dtype == DType::String;
+        let squeezed = |part: TokenStream| match (self.keeps, host) {
+            (true, _) => part,
+            (false, true) => quote!(host::squeeze(&#part, &[#at])),
+            (false, false) if x.rank() == 1 => part,
+            (false, false) => quote!(#part.squeeze_dim::<#rank>(#at)),
+        };
+        if count == 1 {
+            return Ok(squeezed(cx.value(0)?));
+        }
+        let module = if host { quote!(host) } else { quote!(ops::slice) };
+        let parts = quote!(#module::split(#from, #at, #sizes));
+        let part = squeezed(quote!(part));
+        Ok(match part.to_string() == "part" {
+            true => split::tuple(&parts, count),
+            false => split::tuple(&quote!(#parts.map(|part| #part)), count),
+        })
+    }
+}
+
+/// The rank of the input that says how large the parts are, where there is one.
+fn given(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
+    if !cx.has(1) {
+        return Ok(None);
+    }
+    let held = cx.tensor(1)?;
+    match held.dtype.kind() == Kind::Int && held.rank() <= 1 {
+        true => Ok(Some(held.rank())),
+        false => Err(Problem::new(format!("{x} is split into parts of sizes {held}"))),
+    }
+}
+
+/// The sizes of the parts of an axis, where their number is known.
+fn sizes(
+    given: Option<usize>,
+    known: Option<&Known>,
+    size: &Dim,
+) -> Result<Option<Vec<Dim>>, Problem> {
+    let chunks = |each: i64| {
+        let count = |size: i64| size.max(0) as u64;
+        let total = size.number()?;
+        let number = i64::try_from(count(total).div_ceil(count(each))).ok()?;
+        let start = |at: i64| total.saturating_sub(at.saturating_mul(each));
+        let part = |at: i64| Dim::from(start(at).min(each));
+        (number <= PARTS).then(|| (0..number).map(part).collect())
+    };
+    let Some(rank) = given else {
+        return Ok(chunks(1));
+    };
+    let Some(Known::Ints(ints)) = known else {
+        return Ok(None);
+    };
+    let sum = ints.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
+    let numbers: Option<Vec<i64>> = ints.iter().map(Dim::number).collect();
+    match (rank, numbers.as_deref(), sum.and_then(|sum| sum.number()), size.number()) {
+        (0, Some(&[each]), ..) if each > 0 => Ok(chunks(each)),
+        (0, Some(each), ..) => Err(Problem::new(format!("parts cannot be of sizes {each:?}"))),
+        (0, None, ..) => Ok(None),
+        (_, Some(sizes), Some(sum), Some(size)) if sum != size || sizes.iter().any(|&size| size < 0) => {
+            Err(Problem::new(format!("parts of sizes {sizes:?} are not an axis of size {size}")))
+        }
+        _ => Ok((ints.len() as i64 <= PARTS).then(|| ints.clone())),
+    }
+}

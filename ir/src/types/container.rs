@@ -1,0 +1,82 @@
+//! Types that hold others, and what they hold.
+
+use super::Type;
+use crate::dim::{Dim, Symbol};
+use crate::dtype::DType;
+
+impl Type {
+    /// Whether its values are on the host wherever they come from: no device has strings, nor
+    /// tensors of any rank.
+    pub fn is_of_host(&self) -> bool {
+        match self {
+            Type::Tensor(tensor) => tensor.dtype == DType::String,
+            Type::Unranked(_) | Type::Nothing(_) => true,
+            Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => false,
+        }
+    }
+
+    /// The type of what the sequence or the optional holds.
+    pub fn item(&self) -> Option<&Type> {
+        match self {
+            Type::Sequence(item) | Type::Optional(item) => Some(item),
+            _ => None,
+        }
+    }
+
+    /// The type as that of an item, of which each may have sizes of its own: those that `told`
+    /// does not accept are any.
+    #[must_use]
+    pub fn loosened(&self, told: &mut impl FnMut(&Symbol) -> bool) -> Type {
+        let mut inner = |held: &Type| Box::new(held.loosened(told));
+        match self {
+            Type::Sequence(item) => Type::Sequence(inner(item)),
+            Type::Optional(item) => Type::Optional(inner(item)),
+            Type::Map(key, item) => Type::Map(*key, inner(item)),
+            Type::Unranked(_) | Type::Nothing(_) => self.clone(),
+            Type::Tensor(tensor) => {
+                let size = |dim: &Dim| match dim.symbols().iter().all(&mut *told) {
+                    true => dim.clone(),
+                    false => Dim::any(),
+                };
+                Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
+            }
+        }
+    }
+
+    /// The type of what may be of either type; that of items, whose sizes and ranks may differ.
+    pub fn either(&self, other: &Type) -> Option<Type> {
+        let boxed = |a: &Type, b: &Type| a.either(b).map(Box::new);
+        match (self, other) {
+            (a, b) if a == b => Some(a.clone()),
+            (Type::Tensor(a), Type::Tensor(b)) if a.dtype == b.dtype && a.rank() == b.rank() => {
+                let sizes = a.shape.iter().zip(&b.shape);
+                let size = |(a, b): (&Dim, &Dim)| if a == b { a.clone() } else { Dim::any() };
+                Some(Type::tensor(a.dtype, sizes.map(size).collect()))
+            }
+            (Type::Nothing(dtype), held) | (held, Type::Nothing(dtype)) => {
+                (held.element() == Some(*dtype)).then(|| held.clone())
+            }
+            (Type::Sequence(a), Type::Sequence(b)) => boxed(a, b).map(Type::Sequence),
+            (Type::Optional(a), Type::Optional(b)) => boxed(a, b).map(Type::Optional),
+            (Type::Map(key, a), Type::Map(other, b)) if key == other => {
+                Some(Type::Map(*key, boxed(a, b)?))
+            }
+            (Type::Optional(item), held) | (held, Type::Optional(item)) => {
+                boxed(item, held).map(Type::Optional)
+            }
+            (a, b) if a.element().is_some() && a.element() == b.element() => {
+                a.element().map(Type::Unranked)
+            }
+            _ => None,
+        }
+    }
+
+    /// The element type, when it is a tensor.
+    pub fn element(&self) -> Option<DType> {
+        match self {
+            Type::Tensor(tensor) => Some(tensor.dtype),
+            Type::Unranked(dtype) | Type::Nothing(dtype) => Some(*dtype),
+            Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => None,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What sequences, optionals and maps hold, checked on entry.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::{Bool, Int, Tensor};
+
+use super::{Sizes, float, int};
+use crate::{Array, ElementType, Error, Kind};
+
+/// A value that may be inside of another one.
+pub trait Item: Sized {
+    /// The value in the model's dtype, if its sizes are those that `kind` says.
+    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error>;
+}
+
+/// The element type, once the sizes are seen to fit.
+fn check(
+    name: &'static str,
+    kind: &Kind,
+    found: &[usize],
+    sizes: &mut Sizes,
+) -> Result<Option<ElementType>, Error> {
+    match kind {
+        Kind::Tensor { dtype, sizes: [] } if found == [1] => Ok(Some(*dtype)),
+        Kind::Tensor {
+            dtype,
+            sizes: expected,
+        } => {
+            sizes.check(name, found, expected)?;
+            Ok(Some(*dtype))
+        }
+        _ => Ok(None),
+    }
+}
+
+impl<const D: usize> Item for Tensor<D> {
+    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+        Ok(match check(name, kind, &self.dims(), sizes)? {
+            Some(dtype) => float(self, dtype),
+            None => self,
+        })
+    }
+}
+
+impl<const D: usize> Item for Tensor<D, Int> {
+    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+        Ok(match check(name, kind, &self.dims(), sizes)? {
+            Some(dtype) => int(self, dtype),
+            None => self,
+        })
+    }
+}
+
+impl<const D: usize> Item for Tensor<D, Bool> {
+    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+        check(name, kind, &self.dims(), sizes)?;
+        Ok(self)
+    }
+}
+
+impl<T> Item for Array<T> {
+    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+        check(name, kind, self.shape(), sizes)?;
+        Ok(self)
+    }
+}
+
+impl<T: Item> Item for Vec<T> {
+    fn enter(self, name: &'static str, kind: &Kind, _: &mut Sizes) -> Result<Self, Error> {
+        let Kind::Sequence(item) = kind else {
+            return Ok(self);
+        };
+        // Sizes of one name may differ from item to item.
+        let items = self.into_iter();
+        let items = items.map(|value| value.enter(name, item, &mut Sizes::new()));
+        items.collect()
+    }
+}
+
+impl<T: Item> Item for Option<T> {
+    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+        match kind {
+            Kind::Optional(item) => self.map(|value| value.enter(name, item, sizes)).transpose(),
+            _ => Ok(self),
+        }
+    }
+}
+
+impl<K: Ord, T: Item> Item for BTreeMap<K, T> {
+    fn enter(self, name: &'static str, kind: &Kind, _: &mut Sizes) -> Result<Self, Error> {
+        let Kind::Map { value: item, .. } = kind else {
+            return Ok(self);
+        };
+        let entries = self.into_iter();
+        let entries = entries.map(|(key, value)| {
+            let value = value.enter(name, item, &mut Sizes::new())?;
+            Ok((key, value))
+        });
+        entries.collect()
+    }
+}
+
+macro_rules! plain {
+    ($($scalar:ty)*) => {$(
+        impl Item for $scalar {
+            fn enter(self, _: &'static str, _: &Kind, _: &mut Sizes) -> Result<Self, Error> {
+                Ok(self)
+            }
+        }
+    )*};
+}
+
+plain!(bool i8 i16 i32 i64 u8 u16 u32 u64 half::f16 half::bf16 f32 f64 String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Size;
+    use burn::tensor::{DType, Device};
+
+    const ITEM: Kind = Kind::Tensor {
+        dtype: ElementType::Int64,
+        sizes: &[Size::Unknown, Size::Fixed(2)],
+    };
+
+    fn item(rows: usize, columns: usize) -> Tensor<2, Int> {
+        Tensor::zeros([rows, columns], (&Device::flex(), DType::I32))
+    }
+
+    fn entered(items: Vec<Tensor<2, Int>>) -> Result<Vec<Tensor<2, Int>>, String> {
+        let entered = items.enter("xs", &Kind::Sequence(&ITEM), &mut Sizes::new());
+        entered.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn items_become_of_the_models_dtype() {
+        let items = entered(vec![item(1, 2), item(3, 2)]).unwrap();
+        assert!(items.iter().all(|item| item.dtype() == DType::I64));
+    }
+
+    #[test]
+    fn an_item_of_another_size_is_refused() {
+        assert_eq!(
+            entered(vec![item(1, 2), item(1, 3)]).unwrap_err(),
+            "`xs` has size 3 on axis 1, the model takes 2"
+        );
+    }
+
+    #[test]
+    fn nothing_is_no_item() {
+        let none: Option<Tensor<2, Int>> = None;
+        let entered = none.enter("x", &Kind::Optional(&ITEM), &mut Sizes::new());
+        assert!(entered.unwrap().is_none());
+    }
+}

@@ -1,0 +1,109 @@
+//! Sequences: items taken out, put in, cut from arrays.
+
+use super::place;
+use crate::Array;
+
+/// The item at a position, which counts from the end if it is negative.
+#[track_caller]
+pub fn at<T: Clone>(sequence: &[T], position: i64) -> T {
+    sequence[place(position, sequence.len())].clone()
+}
+
+/// The sequence with an item behind the others.
+pub fn with<T>(mut sequence: Vec<T>, item: T) -> Vec<T> {
+    sequence.push(item);
+    sequence
+}
+
+/// The sequence with an item before the one at a position.
+#[track_caller]
+pub fn with_at<T>(mut sequence: Vec<T>, position: i64, item: T) -> Vec<T> {
+    let length = sequence.len();
+    let at = match position {
+        ..0 => place(position, length),
+        _ => place(position, length + 1),
+    };
+    sequence.insert(at, item);
+    sequence
+}
+
+/// The sequence without the item at a position.
+#[track_caller]
+pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
+    sequence.remove(place(position, sequence.len()));
+    sequence
+}
+
+/// Parts of these sizes along `axis`.
+#[track_caller]
+pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Array<T>> {
+    let total: i64 = sizes.iter().sum();
+    let size = array.shape()[axis];
+    assert_eq!(
+        total, size as i64,
+        "parts of sizes {sizes:?} are not an axis of size {size}"
+    );
+    let mut start = 0;
+    let part = |size: &usize| {
+        let mut shape = array.shape().to_vec();
+        shape[axis] = *size;
+        let part = Array::from_fn(shape, |index| {
+            let mut index = index.to_vec();
+            index[axis] += start;
+            array[index.as_slice()].clone()
+        });
+        start += size;
+        part
+    };
+    super::shape(sizes).iter().map(part).collect()
+}
+
+/// Parts of a size along `axis`, of which the last may be smaller.
+#[track_caller]
+pub fn chunks<T: Clone>(array: &Array<T>, axis: usize, size: i64) -> Vec<Array<T>> {
+    assert!(size > 0, "parts cannot be of size {size}");
+    let total = array.shape()[axis] as i64;
+    let starts = (0..total).step_by(usize::try_from(size).unwrap_or(usize::MAX));
+    let sizes: Vec<i64> = starts.map(|start| size.min(total - start)).collect();
+    parts(array, axis, &sizes)
+}
+
+/// The slices along `axis`, without it.
+pub fn unbind<T: Clone>(array: &Array<T>, axis: usize) -> Vec<Array<T>> {
+    let slices = chunks(array, axis, 1);
+    slices
+        .iter()
+        .map(|slice| super::squeeze(slice, &[axis as i64]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_from_either_end() {
+        assert_eq!((at(&[1, 2, 3], 0), at(&[1, 2, 3], -1)), (1, 3));
+        assert_eq!(with_at(vec![1, 2], 2, 9), [1, 2, 9]);
+        assert_eq!(with_at(vec![1, 2], -1, 9), [1, 9, 2]);
+        assert_eq!(with_at(vec![], 0, 9), [9]);
+        assert_eq!(with(vec![1], 9), [1, 9]);
+        assert_eq!(without(vec![1, 2, 3], -2), [1, 3]);
+    }
+
+    #[test]
+    fn parts_follow_one_another() {
+        let grid = Array::new([2, 3], vec![1, 2, 3, 4, 5, 6]);
+        let columns = chunks(&grid, 1, 2);
+        assert_eq!(columns[0], Array::new([2, 2], vec![1, 2, 4, 5]));
+        assert_eq!(columns[1], Array::new([2, 1], vec![3, 6]));
+        assert_eq!(unbind(&grid, 0)[1], Array::vector([4, 5, 6]));
+        assert_eq!(parts(&grid, 1, &[0, 3])[0].shape(), [2, 0]);
+        assert_eq!(unbind(&Array::vector(["a"]), 0), [Array::scalar("a")]);
+    }
+
+    #[test]
+    fn nothing_has_no_parts() {
+        assert!(chunks(&Array::<i64>::vector([]), 0, 2).is_empty());
+    }
+}
