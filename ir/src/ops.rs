@@ -154,6 +154,7 @@ families! {
     extreme,
     gather,
     grid_sample,
+    image,
     loss,
     matmul,
     max_unpool,

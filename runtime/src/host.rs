@@ -6,6 +6,8 @@ mod arithmetic;
 mod arrange;
 mod compare;
 mod create;
+#[cfg(feature = "image")]
+mod image;
 mod labels;
 mod moves;
 mod number;
@@ -30,6 +32,8 @@ pub use compare::{
     and, equal, greater, greater_or_equal, less, less_or_equal, nonzero, not, or, select, xor,
 };
 pub use create::{axes, axis, cast, fill, range};
+#[cfg(feature = "image")]
+pub use image::{PixelFormat, decode_image};
 pub use labels::{
     Entry, Label, cast_map, dict_vectorizer, look_up, one_hot_encoder, owned, texts, zip_map,
 };
@@ -50,7 +54,7 @@ pub use text::{
 };
 pub use unique::unique;
 
-pub use crate::regex_full_match;
+pub use crate::{decode_image, regex_full_match};
 
 use crate::Array;
 

@@ -49,6 +49,29 @@ macro_rules! regex_full_match {
     };
 }
 
+/// ONNX's `ImageDecoder`.
+#[cfg(feature = "image")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! decode_image {
+    ($file:expr, $format:ident) => {
+        $crate::__private::host::decode_image($file, $crate::__private::host::PixelFormat::$format)
+    };
+}
+
+/// What stands for it until a feature is on.
+#[cfg(not(feature = "image"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! decode_image {
+    ($file:expr, $format:ident) => {
+        compile_error!(
+            "the operator `ImageDecoder` needs the feature `image` of onnx-embed\n\n  \
+             help: add it in Cargo.toml: onnx-embed = { .., features = [\"image\"] }"
+        )
+    };
+}
+
 pub use array::Array;
 pub use burn;
 pub use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
