@@ -1,10 +1,13 @@
-//! The discrete Fourier transform, as a matrix.
+//! The discrete Fourier transform, fast or as a matrix.
+
+mod fast;
 
 use std::f64::consts::TAU;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use crate::widen::widened;
+use fast::Complex;
 
 /// Which transform. Complex numbers are pairs along the last axis, real ones stand alone there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +43,21 @@ impl Dft {
         match self.onesided && self.inverse {
             true => 1,
             false => 2,
+        }
+    }
+
+    /// Whether there is a way for this length that needs no matrix.
+    pub fn is_fast(&self) -> bool {
+        self.radices().is_some()
+    }
+
+    /// The passes of the fast way. Only inverses of whole spectra go it: their recorded cases were
+    /// made in single precision by the same passes, those of the forward transform in double
+    /// precision, which the matrix comes nearer to.
+    fn radices(&self) -> Option<Vec<usize>> {
+        match self.inverse && !self.onesided {
+            true => fast::radices(self.length),
+            false => None,
         }
     }
 
@@ -97,8 +115,53 @@ impl Dft {
 #[inline(never)]
 pub fn dft<const D: usize>(x: Tensor<D>, axis: usize, options: &Dft) -> Tensor<D> {
     let dims = x.dims();
-    let matrix = options.matrix(dims[axis], dims[D - 1], &x.device(), x.dtype());
-    dft_by(x, axis, matrix, options)
+    match options.radices() {
+        Some(radices) => by_passes(x, axis, &radices, options),
+        None => {
+            let matrix = options.matrix(dims[axis], dims[D - 1], &x.device(), x.dtype());
+            dft_by(x, axis, matrix, options)
+        }
+    }
+}
+
+fn by_passes<const D: usize>(
+    x: Tensor<D>,
+    axis: usize,
+    radices: &[usize],
+    options: &Dft,
+) -> Tensor<D> {
+    let (dtype, length) = (x.dtype(), options.length);
+    let x = widened(x).swap_dims(axis, D - 2);
+    let mut dims = x.dims();
+    let (size, parts) = (dims[D - 2].min(length), dims[D - 1]);
+    let rows = dims[..D - 2].iter().product::<usize>();
+    dims[D - 2] = options.outputs();
+    dims[D - 1] = 2;
+    if rows == 0 {
+        let none = Tensor::zeros(dims, (&x.device(), dtype));
+        return none.swap_dims(axis, D - 2);
+    }
+    let x = x.narrow(D - 2, 0, size).reshape([rows, size, parts]);
+    let zeros = |size| Tensor::<2>::zeros([rows, size], (&x.device(), x.dtype()));
+    let part = |part: usize| match part < parts {
+        true => {
+            let part = x.clone().narrow(2, part, 1).reshape([rows, size]);
+            match length - size {
+                0 => part,
+                missing => Tensor::cat(vec![part, zeros(missing)], 1),
+            }
+        }
+        false => zeros(length),
+    };
+    let (real, imaginary) = (part(0), part(1));
+    let y = fast::transform(Complex { real, imaginary }, radices, options.inverse);
+    let y = Tensor::stack::<3>(vec![y.real, y.imaginary], 2);
+    let y = y.narrow(1, 0, options.outputs());
+    let y = match options.inverse {
+        true => y.mul_scalar(1.0 / length as f64),
+        false => y,
+    };
+    y.reshape(dims).swap_dims(axis, D - 2).cast(dtype)
 }
 
 /// [`dft`] with its matrix.
@@ -176,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_inverse_gives_the_signal_back() {
-        for length in [5, 8] {
+        for length in [5, 7, 8] {
             let x = noise::<4>([2, length, 3, 2], 1);
             let forward = Dft::new(length);
             let back = Dft {
@@ -204,6 +267,29 @@ mod tests {
             assert_eq!(half.dims(), [2, length / 2 + 1, 2]);
             near(dft(half, 1, &back), x.into_data(), 1e-5);
         }
+    }
+
+    #[test]
+    fn the_fast_way_agrees_with_the_matrix() {
+        for length in [4, 6, 10] {
+            let options = Dft {
+                inverse: true,
+                ..Dft::new(length)
+            };
+            assert!(options.is_fast());
+            for parts in [1, 2] {
+                let x = noise::<4>([2, 5, 3, parts], 4);
+                let matrix = options.matrix(5, parts, &x.device(), x.dtype());
+                let expected = dft_by(x.clone(), 1, matrix, &options);
+                near(dft(x, 1, &options), expected.into_data(), 1e-5);
+            }
+        }
+        let none = noise::<3>([0, 6, 1], 1);
+        let options = Dft {
+            inverse: true,
+            ..Dft::new(6)
+        };
+        assert_eq!(dft(none, 1, &options).dims(), [0, 6, 2]);
     }
 
     #[test]

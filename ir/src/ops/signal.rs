@@ -5,14 +5,15 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
+use super::cast::carrier;
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::emit::{Emit, element_type, float_literal};
+use crate::emit::{Emit, element_type, float_literal, rust_type};
 use crate::infer::Infer;
-use crate::types::Known;
+use crate::types::{Known, Place, Type};
 
 pub const ROWS: &[Row] = &[
     row("HannWindow", &[17], |a| window(a, "hann_window")),
@@ -46,10 +47,33 @@ fn window(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>
 fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
     let number = a.int_or("output_datatype", 1)?;
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-    dtype.filter(|dtype| dtype.is_float()).ok_or_else(|| {
-        Problem::new(format!("`output_datatype` {number} is no float type"))
+    let numbers = |dtype: &DType| dtype.is_float() || dtype.is_int();
+    dtype.filter(numbers).ok_or_else(|| {
+        Problem::new(format!("`output_datatype` {number} is no type of numbers"))
             .help("export the model with a float type and cast the result")
     })
+}
+
+/// The type that elements are computed in before they are cut off to whole numbers.
+fn computed(dtype: DType) -> TokenStream {
+    match dtype.is_int() {
+        true => element_type(DType::F64),
+        false => element_type(dtype),
+    }
+}
+
+/// `values` in whole numbers where `dtype` has no others.
+fn whole(values: &TokenStream, dtype: DType) -> TokenStream {
+    let target = format_ident!("{}", carrier(dtype));
+    match dtype.is_int() {
+        true => quote!(ops::cast::float_to_int(#values, DType::#target)),
+        false => values.clone(),
+    }
+}
+
+fn tensor(rank: usize, dtype: DType) -> TokenStream {
+    let held = Type::tensor(dtype, vec![Dim::from(1); rank]);
+    rust_type(&held, Place::Device)
 }
 
 impl Operator for Window {
@@ -60,18 +84,20 @@ impl Operator for Window {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let (function, element) = (format_ident!("{}", self.function), element_type(self.dtype));
+        let (function, element) = (format_ident!("{}", self.function), computed(self.dtype));
         let periodic = self.periodic;
         if let Some([size]) = cx.numbers(0).as_deref() {
             let size = Literal::i64_unsuffixed(*size);
             let load = quote! {
                 constant::#function(weights.device(), #element, #size, #periodic)
             };
-            let field = cx.layer(self.function, quote!(Tensor<1>), load);
+            let load = whole(&load, self.dtype);
+            let field = cx.layer(self.function, tensor(1, self.dtype), load);
             return Ok(quote!(#field.clone()));
         }
         let (size, device) = (cx.host_int(0)?, cx.device());
-        Ok(quote!(constant::#function(#device, #element, (#size) as usize, #periodic)))
+        let made = quote!(constant::#function(#device, #element, (#size) as usize, #periodic));
+        Ok(whole(&made, self.dtype))
     }
 
     fn wants_host(&self, _: usize) -> bool {
@@ -91,7 +117,7 @@ impl Operator for MelWeights {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let element = element_type(self.0);
+        let element = computed(self.0);
         let number = |input: usize| match cx.numbers(input).as_deref() {
             Some([number]) => Some(Literal::i64_unsuffixed(*number)),
             _ => None,
@@ -113,7 +139,8 @@ impl Operator for MelWeights {
                     weights.device(), #element, [#(#sizes),*], [#(#edges),*]
                 )
             };
-            let field = cx.layer("mel_weights", quote!(Tensor<2>), load);
+            let load = whole(&load, self.0);
+            let field = cx.layer("mel_weights", tensor(2, self.0), load);
             return Ok(quote!(#field.clone()));
         }
         let sizes = (0..3)
@@ -123,11 +150,12 @@ impl Operator for MelWeights {
             .map(|at| cx.host_float(at))
             .collect::<Result<Vec<_>, _>>()?;
         let device = cx.device();
-        Ok(quote! {
+        let made = quote! {
             constant::mel_weight_matrix(
                 #device, #element, [#((#sizes) as usize),*], [#(#edges),*]
             )
-        })
+        };
+        Ok(whole(&made, self.0))
     }
 
     fn wants_host(&self, _: usize) -> bool {

@@ -35,7 +35,8 @@ pub fn blackman_window(
     periodic: bool,
 ) -> Tensor<1> {
     window(device, dtype, size, periodic, |phase| {
-        0.42 - 0.5 * phase.cos() + 0.08 * (2.0 * phase).cos()
+        // In this order the peak is 1 and not a little less.
+        -0.5 * phase.cos() + 0.08 * (2.0 * phase).cos() + 0.42
     })
 }
 

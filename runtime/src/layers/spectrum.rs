@@ -1,4 +1,4 @@
-//! Fourier transforms with their matrices.
+//! Fourier transforms, with their matrices where they need one.
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
@@ -11,7 +11,8 @@ use crate::weights::Weights;
 /// A transform of signals of one size.
 #[derive(Module, Debug)]
 pub struct Dft {
-    matrix: Tensor<2>,
+    /// What there is no faster way for.
+    matrix: Option<Tensor<2>>,
     #[module(skip)]
     options: dft::Dft,
 }
@@ -32,14 +33,18 @@ impl Dft {
         [size, parts]: [usize; 2],
         options: dft::Dft,
     ) -> Self {
+        let matrix = || matrix(weights.device(), dtype, [size, parts], &options);
         Self {
-            matrix: matrix(weights.device(), dtype, [size, parts], &options),
+            matrix: (!options.is_fast()).then(matrix),
             options,
         }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>, axis: usize) -> Tensor<D> {
-        dft::dft_by(x, axis, self.matrix.clone(), &self.options)
+        match self.matrix.clone() {
+            Some(matrix) => dft::dft_by(x, axis, matrix, &self.options),
+            None => dft::dft(x, axis, &self.options),
+        }
     }
 }
 

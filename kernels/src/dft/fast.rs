@@ -1,0 +1,251 @@
+//! The fast Fourier transform of lengths whose prime factors are 2, 3 and 5.
+//!
+//! Cooley and Tukey's, in the order of passes and sums of FFTPACK and its successors, so that it
+//! rounds as they do.
+
+use std::f64::consts::TAU;
+
+use burn::tensor::{Tensor, TensorData};
+
+/// The parts of complex numbers.
+#[derive(Clone)]
+pub struct Complex<const D: usize> {
+    pub real: Tensor<D>,
+    pub imaginary: Tensor<D>,
+}
+
+/// The radix of each pass, when there are passes for this length.
+pub fn radices(length: usize) -> Option<Vec<usize>> {
+    let (mut rest, mut radices) = (length, Vec::new());
+    while rest > 0 && rest.is_multiple_of(4) {
+        rest /= 4;
+        radices.push(4);
+    }
+    if rest > 0 && rest.is_multiple_of(2) {
+        rest /= 2;
+        radices.insert(0, 2);
+    }
+    for radix in [3, 5] {
+        while rest > 0 && rest.is_multiple_of(radix) {
+            rest /= radix;
+            radices.push(radix);
+        }
+    }
+    (rest == 1).then_some(radices)
+}
+
+/// Transforms each row; the inverse is not divided by the length. `radices` are of the rows'
+/// length.
+#[inline(never)]
+pub fn transform(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Complex<2> {
+    let sign = if inverse { 1.0 } else { -1.0 };
+    let [rows, length] = x.real.dims();
+    if rows == 0 {
+        return x;
+    }
+    let mut done = 1;
+    for &radix in radices {
+        let left = length / done / radix;
+        let parts = (0..radix).map(|part| {
+            let of = |x: &Tensor<2>| {
+                let x = x.clone().reshape([rows, done, radix, left]);
+                x.narrow(2, part, 1).reshape([rows, done, left])
+            };
+            Complex {
+                real: of(&x.real),
+                imaginary: of(&x.imaginary),
+            }
+        });
+        let mut sums = butterfly(&parts.collect::<Vec<_>>(), sign);
+        if left > 1 {
+            for (at, sum) in sums.iter_mut().enumerate().skip(1) {
+                *sum = sum.times(&turns(&x.real, at * done, left, sign));
+            }
+        }
+        let (reals, imaginaries) = sums
+            .into_iter()
+            .map(|sum| (sum.real, sum.imaginary))
+            .unzip();
+        x = Complex {
+            real: Tensor::stack::<4>(reals, 1).reshape([rows, length]),
+            imaginary: Tensor::stack::<4>(imaginaries, 1).reshape([rows, length]),
+        };
+        done *= radix;
+    }
+    x
+}
+
+/// The turns by `step` times 0 to `count` of the circle's parts, of which there are as many as
+/// numbers in a row of `like`.
+fn turns(like: &Tensor<2>, step: usize, count: usize, sign: f64) -> Complex<3> {
+    let length = like.dims()[1];
+    let angle = |at: usize| sign * TAU * ((at * step) % length) as f64 / length as f64;
+    let tensor = |part: fn(f64) -> f64| {
+        let values: Vec<f64> = (0..count).map(|at| part(angle(at))).collect();
+        let data = TensorData::new(values, [1, 1, count]).convert_dtype(like.dtype());
+        Tensor::from_data(data, (&like.device(), like.dtype()))
+    };
+    Complex {
+        real: tensor(f64::cos),
+        imaginary: tensor(f64::sin),
+    }
+}
+
+/// The transform of as many numbers as there are parts, each a tensor.
+fn butterfly(x: &[Complex<3>], sign: f64) -> Vec<Complex<3>> {
+    let turn = |fifths: f64, of: f64| sign * (TAU * fifths / of).sin();
+    match x {
+        [a, b] => vec![a.plus(b), a.minus(b)],
+        [a, b, c] => {
+            let (sum, difference) = (b.plus(c), b.minus(c));
+            let even = a.plus(&sum.scaled(-0.5));
+            let odd = difference.scaled(turn(1.0, 3.0)).turned();
+            vec![a.plus(&sum), even.plus(&odd), even.minus(&odd)]
+        }
+        [a, b, c, d] => {
+            let (even, odd) = (a.plus(c), b.plus(d));
+            let (straight, turned) = (a.minus(c), b.minus(d).turned().scaled(sign));
+            vec![
+                even.plus(&odd),
+                straight.plus(&turned),
+                even.minus(&odd),
+                straight.minus(&turned),
+            ]
+        }
+        [a, b, c, d, e] => {
+            let (outer, outer_difference) = (b.plus(e), b.minus(e));
+            let (inner, inner_difference) = (c.plus(d), c.minus(d));
+            let [near, far] = [1.0, 2.0].map(|fifths: f64| (TAU * fifths / 5.0).cos());
+            let [near_turn, far_turn] = [turn(1.0, 5.0), turn(2.0, 5.0)];
+            let even = |outer_by: f64, inner_by: f64| {
+                a.plus(&outer.scaled(outer_by))
+                    .plus(&inner.scaled(inner_by))
+            };
+            let odd = |outer_by: f64, inner_by: f64| {
+                let inner = inner_difference.scaled(inner_by);
+                outer_difference.scaled(outer_by).plus(&inner).turned()
+            };
+            let (first, first_turn) = (even(near, far), odd(near_turn, far_turn));
+            let (second, second_turn) = (even(far, near), odd(far_turn, -near_turn));
+            vec![
+                a.plus(&outer).plus(&inner),
+                first.plus(&first_turn),
+                second.plus(&second_turn),
+                second.minus(&second_turn),
+                first.minus(&first_turn),
+            ]
+        }
+        _ => unreachable!("`radices` gives 2, 3, 4 and 5"),
+    }
+}
+
+impl Complex<3> {
+    fn plus(&self, other: &Self) -> Self {
+        Self {
+            real: self.real.clone() + other.real.clone(),
+            imaginary: self.imaginary.clone() + other.imaginary.clone(),
+        }
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        Self {
+            real: self.real.clone() - other.real.clone(),
+            imaginary: self.imaginary.clone() - other.imaginary.clone(),
+        }
+    }
+
+    fn scaled(&self, by: f64) -> Self {
+        Self {
+            real: self.real.clone().mul_scalar(by),
+            imaginary: self.imaginary.clone().mul_scalar(by),
+        }
+    }
+
+    /// Times the imaginary unit.
+    fn turned(&self) -> Self {
+        Self {
+            real: -self.imaginary.clone(),
+            imaginary: self.real.clone(),
+        }
+    }
+
+    fn times(&self, by: &Self) -> Self {
+        let product = |a: &Tensor<3>, b: &Tensor<3>| a.clone() * b.clone();
+        Self {
+            real: product(&self.real, &by.real) - product(&self.imaginary, &by.imaginary),
+            imaginary: product(&self.real, &by.imaginary) + product(&self.imaginary, &by.real),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{near, noise, same};
+
+    #[test]
+    fn lengths_of_small_factors_have_passes() {
+        assert_eq!(radices(10), Some(vec![2, 5]));
+        assert_eq!(radices(96), Some(vec![2, 4, 4, 3]));
+        assert_eq!(radices(1), Some(vec![]));
+        assert_eq!(radices(14), None);
+        assert_eq!(radices(0), None);
+    }
+
+    #[test]
+    fn every_radix_agrees_with_the_matrix() {
+        for length in [1, 2, 3, 4, 5, 6, 8, 10, 15, 16, 60] {
+            for inverse in [false, true] {
+                let x = noise::<2>([3, 2 * length], length as u64);
+                let (real, imaginary) =
+                    (x.clone().narrow(1, 0, length), x.narrow(1, length, length));
+                let (mut expected, rows) = (Vec::new(), 3);
+                let parts = [real.to_data(), imaginary.to_data()];
+                let [a, b] = parts.map(|data| data.iter::<f64>().collect::<Vec<_>>());
+                for row in 0..rows {
+                    for output in 0..length {
+                        let sum = (0..length).map(|at| {
+                            let angle = TAU * (at * output) as f64 / length as f64;
+                            let angle = if inverse { angle } else { -angle };
+                            let (a, b) = (a[row * length + at], b[row * length + at]);
+                            a * angle.cos() - b * angle.sin()
+                        });
+                        expected.push(sum.sum::<f64>() as f32);
+                    }
+                }
+                let y = transform(
+                    Complex { real, imaginary },
+                    &radices(length).unwrap(),
+                    inverse,
+                );
+                near(y.real, TensorData::new(expected, [rows, length]), 1e-5);
+            }
+        }
+    }
+
+    /// What NumPy gives for `ifft` of 0, 10, .. 90 in single precision.
+    #[test]
+    fn it_rounds_as_its_kin_do() {
+        let real = Tensor::<1>::from([0., 10., 20., 30., 40., 50., 60., 70., 80., 90.]);
+        let real = real.reshape([1, 10]);
+        let imaginary = real.zeros_like();
+        let y = transform(Complex { real, imaginary }, &radices(10).unwrap(), true);
+        let real = [
+            45.0f32, -5.0, -5.0, -5.0, -5.0000005, -5.0, -5.0000005, -5.0, -5.0, -5.0,
+        ];
+        let imaginary = [
+            0.0f32,
+            -15.388419,
+            -6.88191,
+            -3.6327133,
+            -1.6245981,
+            1.9073487e-07,
+            1.6245981,
+            3.6327126,
+            6.88191,
+            15.388419,
+        ];
+        same(y.real.mul_scalar(0.1), [real]);
+        same(y.imaginary.mul_scalar(0.1), [imaginary]);
+    }
+}
