@@ -207,6 +207,7 @@ families! {
         group_query,
         matmul_nbits,
         multi_head,
+        qattention,
         qlinear,
         qlinear_pool,
         rotary,

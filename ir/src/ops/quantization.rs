@@ -1,7 +1,7 @@
 //! Integers that stand for floats by a scale and a zero point.
 
 pub mod affine;
-mod integer;
+pub mod integer;
 mod layout;
 mod linear;
 

@@ -13,10 +13,11 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::matmul::product;
+use crate::types::Shape;
 
 /// A product whose sums are the result, or become floats or integers of another scale.
 #[derive(Debug)]
-struct MatMul {
+pub struct MatMul {
     places: Places,
     transposed: [bool; 2],
     alpha: f32,
@@ -42,6 +43,19 @@ pub fn to_float() -> Result<Rc<dyn Operator>, Problem> {
         end: End::Float {
             scales: [2, 3],
             bias: Some(6),
+        },
+    })
+}
+
+/// The projection that QAttention begins with.
+pub fn projection() -> MatMul {
+    plain(Places {
+        operands: [0, 1],
+        zeros: [6, 7],
+        bias: None,
+        end: End::Float {
+            scales: [3, 4],
+            bias: Some(2),
         },
     })
 }
@@ -74,15 +88,20 @@ pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn read(places: Places) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(MatMul {
+    Ok(Rc::new(plain(places)))
+}
+
+fn plain(places: Places) -> MatMul {
+    MatMul {
         places,
         transposed: [false; 2],
         alpha: 1.0,
-    }))
+    }
 }
 
-impl Operator for MatMul {
-    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+impl MatMul {
+    /// The type and the sizes of the result.
+    pub fn result(&self, cx: &mut Infer<'_>) -> Result<(DType, Shape), Problem> {
         let (mut left, mut right, result) = self.places.types(cx)?;
         right.dtype = left.dtype;
         for (operand, transposed) in [&mut left, &mut right].into_iter().zip(self.transposed) {
@@ -90,7 +109,13 @@ impl Operator for MatMul {
                 operand.shape.reverse();
             }
         }
-        let shape = product(cx, &left, &right)?;
+        Ok((result, product(cx, &left, &right)?))
+    }
+}
+
+impl Operator for MatMul {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (result, shape) = self.result(cx)?;
         cx.output(0, result, shape);
         Ok(())
     }
