@@ -7,6 +7,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::proto::{AttributeProto, AttributeType, TypeProto};
 use crate::read::{Files, is_strings};
+use crate::types::{Known, Shape};
 use crate::weight::Weight;
 
 /// The attributes of one node. What an operator does not ask for is an error, never silence.
@@ -133,6 +134,25 @@ impl<'a> Attributes<'a> {
             Some(held) => match &held.t {
                 Some(tensor) => self.files.weight(tensor).map(Some),
                 None => Err(wrong_type(name, AttributeType::Tensor)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// A list, its elements left where they are.
+    pub fn stored(&self, name: &str) -> Result<Option<Weight>, Problem> {
+        match self.find(name).and_then(|held| held.list.as_ref()) {
+            Some(list) => self.files.stored(list).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A sparse tensor, made dense.
+    pub fn sparse(&self, name: &str) -> Result<Option<(DType, Shape, Known)>, Problem> {
+        match self.find(name) {
+            Some(held) => match &held.sparse_tensor {
+                Some(sparse) => self.files.sparse(sparse).map(Some),
+                None => Err(wrong_type(name, AttributeType::SparseTensor)),
             },
             None => Ok(None),
         }

@@ -35,6 +35,7 @@ use structs::Structs;
 use variables::Hint;
 
 pub use container::converted;
+pub use input::lifted;
 pub use layer::Layer;
 pub use model::{Item, module};
 pub use name::{camel, mentions, snake};

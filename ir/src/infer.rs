@@ -196,9 +196,17 @@ impl Infer<'_> {
         }
     }
 
-    /// Sets what is known of an output, when anything is and its length is that of its type.
+    /// Sets what is known of an output, when anything is, it is not much, and its length is that of
+    /// its type.
     pub fn output_known(&mut self, output: usize, known: impl Into<Option<Known>>) {
-        let (Some(id), Some(known)) = (self.node.output(output), known.into()) else {
+        if let Some(known) = known.into().filter(|known| known.len() <= LARGEST_KNOWN) {
+            self.output_written(output, known);
+        }
+    }
+
+    /// As [`Infer::output_known`], however much it is: nothing else holds it.
+    pub fn output_written(&mut self, output: usize, known: Known) {
+        let Some(id) = self.node.output(output) else {
             return;
         };
         let tensor = self.values[id].ty.as_ref().and_then(Type::as_tensor);
@@ -212,7 +220,7 @@ impl Infer<'_> {
             );
             kinds && tensor.count() == Some(known.len())
         });
-        if fits && known.len() <= LARGEST_KNOWN {
+        if fits {
             self.values[id].known = Some(known);
         }
     }

@@ -12,7 +12,8 @@ mod skip;
 mod vector;
 
 pub use batch::{
-    BatchNormTrained, batch_norm, batch_norm_factors, batch_norm_train, scale_channels,
+    BatchNormTrained, batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train,
+    scale_channels,
 };
 pub use group::{group_norm, instance_norm};
 pub use layer::{

@@ -45,7 +45,7 @@ pub use reduce::{
 };
 #[cfg(feature = "regex")]
 pub use regular::{Pattern, full_match};
-pub use sequence::{at, chunks, parts, unbind, with, with_at, without};
+pub use sequence::{at, chunks, length, parts, unbind, with, with_at, without};
 pub use slice::{slice, split, split_evenly};
 pub use stack::stack;
 pub use text::{

@@ -27,13 +27,9 @@ impl Emit<'_, '_> {
 
     /// A device tensor with leading axes of size 1 up to `rank`.
     pub fn tensor_of_rank(&mut self, input: usize, rank: usize) -> Result<TokenStream, Problem> {
-        let held = self.tensor_type(input)?.burn_rank();
+        let held = self.tensor_type(input)?.clone();
         let tensor = self.tensor(input)?;
-        if held == rank {
-            return Ok(tensor);
-        }
-        let rank = Literal::usize_unsuffixed(rank);
-        Ok(quote!(#tensor.unsqueeze::<#rank>()))
+        Ok(lifted(tensor, &held, rank))
     }
 
     /// `Some(tensor)`, or `None` for an input left out.
@@ -361,5 +357,17 @@ impl Source<'_, '_> {
     /// The device of the model, by reference.
     pub fn device(&mut self) -> TokenStream {
         quote!(device)
+    }
+}
+
+/// The tensor with leading axes of size 1 up to `rank`. Burn's own way there takes a size of 0 for one
+/// that is to be copied.
+pub fn lifted(tensor: TokenStream, held: &TensorType, rank: usize) -> TokenStream {
+    let to = Literal::usize_unsuffixed(rank);
+    let filled = |dim: &Dim| dim.number().is_some_and(|size| size > 0);
+    match held.burn_rank() == rank {
+        true => tensor,
+        false if held.shape.iter().all(filled) => quote!(#tensor.unsqueeze::<#to>()),
+        false => quote!(ops::shape::lift::<_, #to, _>(#tensor)),
     }
 }

@@ -11,7 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
-use crate::infer::Infer;
+use crate::infer::{Infer, LARGEST_KNOWN};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
 
@@ -38,6 +38,10 @@ fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = |len: usize| vec![Dim::from(i64::try_from(len).unwrap_or(i64::MAX))];
     let ints = |ints: Vec<i64>| Known::Ints(ints.into_iter().map(Dim::from).collect());
     let floats = |floats: Vec<f32>| Known::Floats(floats.into_iter().map(f64::from).collect());
+    let long = |name: &str, len: usize| match len > LARGEST_KNOWN {
+        true => attributes.stored(name),
+        false => Ok(None),
+    };
     let made = if let Some(strings) = attributes.string_tensor("value")? {
         let (sizes, strings) = strings;
         let shape = sizes.iter().flat_map(|&len| size(len)).collect();
@@ -47,18 +51,25 @@ fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     } else if let Some(value) = attributes.int("value_int")? {
         Constant::Written(DType::I64, vec![], ints(vec![value]))
     } else if let Some(values) = attributes.ints("value_ints")? {
-        Constant::Written(DType::I64, size(values.len()), ints(values))
+        match long("value_ints", values.len())? {
+            Some(weight) => Constant::Stored(weight),
+            None => Constant::Written(DType::I64, size(values.len()), ints(values)),
+        }
     } else if let Some(value) = attributes.float("value_float")? {
         Constant::Written(DType::F32, vec![], floats(vec![value]))
     } else if let Some(values) = attributes.floats("value_floats")? {
-        Constant::Written(DType::F32, size(values.len()), floats(values))
+        match long("value_floats", values.len())? {
+            Some(weight) => Constant::Stored(weight),
+            None => Constant::Written(DType::F32, size(values.len()), floats(values)),
+        }
     } else if let Some(value) = attributes.string("value_string")? {
         Constant::Written(DType::String, vec![], Known::Strings(vec![value]))
     } else if let Some(values) = attributes.strings("value_strings")? {
         Constant::Written(DType::String, size(values.len()), Known::Strings(values))
+    } else if let Some((dtype, shape, known)) = attributes.sparse("sparse_value")? {
+        Constant::Written(dtype, shape, known)
     } else {
-        return Err(Problem::new("the constant has no value that can be read")
-            .help("sparse constants are not supported; export the tensor densely"));
+        return Err(Problem::new("the constant has no value that can be read"));
     };
     Ok(Rc::new(made))
 }
@@ -73,17 +84,16 @@ impl Operator for Constant {
             Constant::Stored(weight) => cx.output_weight(0, weight.clone()),
             Constant::Written(dtype, shape, known) => {
                 cx.output(0, *dtype, shape.clone());
-                cx.output_known(0, known.clone());
+                cx.output_written(0, known.clone());
             }
         }
         Ok(())
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        Err(
-            Problem::new("the constant has too many values in attributes")
-                .help("export it as a tensor"),
-        )
+        Err(Problem::new(
+            "the constant has values that do not fit its type",
+        ))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
-use crate::emit::{Emit, float_literal};
+use crate::emit::{Emit, float_literal, lifted};
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
@@ -146,16 +146,9 @@ impl Turn {
 
     /// The input with leading axes of size 1 up to `rank`.
     fn operand(self, cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<TokenStream, Problem> {
-        let held = cx.tensor_type(input)?.rank();
-        if self.axes(held).is_none() {
-            return cx.tensor_of_rank(input, rank);
-        }
-        let x = self.written(cx.tensor(input)?, held);
-        let to = Literal::usize_unsuffixed(rank);
-        Ok(match held == rank {
-            true => x,
-            false => quote!(#x.unsqueeze::<#to>()),
-        })
+        let held = cx.tensor_type(input)?.clone();
+        let x = self.written(cx.tensor(input)?, held.rank());
+        Ok(lifted(x, &self.of(held), rank))
     }
 
     fn of(self, x: TensorType) -> TensorType {

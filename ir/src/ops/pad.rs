@@ -308,7 +308,7 @@ fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> TokenStream {
     quote!([#(#pads),*])
 }
 
-fn zero(kind: Kind) -> TokenStream {
+pub fn zero(kind: Kind) -> TokenStream {
     match kind {
         Kind::Bool => quote!(false),
         Kind::Int | Kind::String => quote!(0),

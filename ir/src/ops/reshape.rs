@@ -227,13 +227,18 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
     let axes: Vec<usize> = match given {
         Some(axes) => axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?,
         None => {
-            if let Some(open) = x.shape.iter().find(|dim| dim.number().is_none()) {
-                return Err(Problem::new(format!(
-                    "the rank of the result depends on whether the size `{open}` is 1"
-                ))
-                .help("fix the size with `dims(..)`, or export the model with the axes to squeeze"));
+            let ones: Vec<usize> =
+                (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect();
+            match x.shape.iter().find(|dim| dim.number().is_none()) {
+                // With an axis that is 1 at every run, the others are taken to be meant to stay.
+                Some(open) if ones.is_empty() => {
+                    return Err(Problem::new(format!(
+                        "the rank of the result depends on whether the size `{open}` is 1"
+                    ))
+                    .help("fix the size with `dims(..)`, or export the model with the axes to squeeze"));
+                }
+                _ => ones,
             }
-            (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect()
         }
     };
     let kept = x.shape.iter().enumerate().filter(|(at, _)| !axes.contains(at));
@@ -268,4 +273,33 @@ fn told_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
         Problem::new("the number of axes is not known while compiling, so the result has no rank")
             .help("export the model with constant axes")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn squeeze_without_axes_takes_the_sizes_that_are_always_1() {
+        check("g (float[n,1,3] x) => (y) { y = Squeeze (x) }", expect![[r#"
+            g (float32[n, 1, 3] x) => (float32[n, 3] y)
+            {
+                float32[n, 3] y = Squeeze (x)
+            }
+        "#]]);
+    }
+
+    #[test]
+    fn squeeze_without_axes_needs_a_size_that_is_1() {
+        check("g (float[n,3] x) => (y) { y = Squeeze (x) }", expect![[r#"
+            cannot compile `model`
+
+              the rank of the result depends on whether the size `n` is 1
+                at node `y` (Squeeze version 21)
+                help: fix the size with `dims(..)`, or export the model with the axes to squeeze
+
+              model: IR version 10, ai.onnx 21"#]]);
+    }
 }

@@ -33,14 +33,14 @@ impl Files {
             Problem::new(format!(
                 "the sparse constant `{name}` has more than {LARGEST} elements"
             ))
-            .help("save the model with a dense initializer")
+            .help("save the model with a dense tensor")
         };
         let unsupported = || {
             let dtype = values.dtype;
             Problem::new(format!(
                 "the sparse constant `{name}` is of type {dtype}, which is not supported"
             ))
-            .help("save the model with a dense initializer")
+            .help("save the model with a dense tensor")
         };
         let count = small(count).ok_or_else(large)?;
         small(values.count())

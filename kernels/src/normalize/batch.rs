@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 
+use crate::shape::reshape;
 use crate::widen::widened;
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[batch, channels, ..]`.
@@ -15,6 +16,23 @@ pub fn batch_norm<const D: usize>(
 ) -> Tensor<D> {
     let (factor, offset) = batch_norm_factors(scale, bias, mean, variance, epsilon);
     scale_channels(x, factor, offset)
+}
+
+/// As [`batch_norm`], with parameters for each element of an image.
+pub fn batch_norm_elements<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    scale: Tensor<S>,
+    bias: Tensor<S>,
+    mean: Tensor<S>,
+    variance: Tensor<S>,
+    epsilon: f32,
+) -> Tensor<D> {
+    let dims = x.dims();
+    let elements = dims[1..].iter().product();
+    let [scale, bias, mean, variance] =
+        [scale, bias, mean, variance].map(|values| reshape(values, [elements]));
+    let rows = reshape(x, [dims[0], elements]);
+    reshape(batch_norm(rows, scale, bias, mean, variance, epsilon), dims)
 }
 
 /// The factor and offset per channel that [`batch_norm`] comes to; f32 for half-precision parameters.
@@ -100,6 +118,22 @@ mod tests {
 
     fn pair(values: [f32; 2]) -> Tensor<1> {
         float(values)
+    }
+
+    #[test]
+    fn each_element_may_have_its_own_factors() {
+        let x = float::<3>([[[1f32, 2.0], [3.0, 4.0]]]);
+        let of = |values: [f32; 4]| float::<2>([[values[0], values[1]], [values[2], values[3]]]);
+        let ones = of([1.0; 4]);
+        let y = batch_norm_elements(
+            x,
+            of([1.0, 2.0, 3.0, 4.0]),
+            of([0.0, 0.0, 0.0, 1.0]),
+            ones.clone(),
+            ones,
+            0.0,
+        );
+        near(y, [[[0f32, 2.0], [6.0, 13.0]]], 1e-6);
     }
 
     #[test]

@@ -77,6 +77,20 @@ pub fn unbind<T: Clone>(array: &Array<T>, axis: usize) -> Vec<Array<T>> {
         .collect()
 }
 
+/// How long one of several sequences is, of which the longest is known.
+///
+/// # Panics
+/// If there is no such length, or it is negative or above the longest.
+pub fn length(lengths: &[i64], sequence: usize, longest: usize) -> usize {
+    let length = usize::try_from(lengths[sequence]).ok();
+    length
+        .filter(|&length| length <= longest)
+        .unwrap_or_else(|| {
+            let length = lengths[sequence];
+            panic!("sequence {sequence} has the length {length}, of at most {longest}")
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +119,11 @@ mod tests {
     #[test]
     fn nothing_has_no_parts() {
         assert!(chunks(&Array::<i64>::vector([]), 0, 2).is_empty());
+    }
+
+    #[test]
+    fn a_length_is_that_of_its_sequence() {
+        assert_eq!(length(&[2, 0], 0, 2), 2);
+        assert_eq!(length(&[2, 0], 1, 2), 0);
     }
 }

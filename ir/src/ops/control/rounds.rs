@@ -158,6 +158,10 @@ impl Code {
             let mut whole = cx.output_tensor(state + at)?.clone();
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
+                // Each element of the batch may have rounds of its own, or none.
+                if let (true, Some(rounds)) = (cx.has(0), whole.shape.get_mut(axis)) {
+                    *rounds = Dim::from(0);
+                }
             }
             let place = cx.output_place(state + at);
             outputs.push(stack(cx, &whole, place, axis, &rows));

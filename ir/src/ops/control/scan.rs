@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::merge;
@@ -16,6 +16,7 @@ use crate::graph::{Flow, Rounds};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
 use crate::ops::axes::axis;
+use crate::ops::pad::zero;
 use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
@@ -88,7 +89,9 @@ impl Operator for Scan {
             .collect::<Result<Vec<Fact>, Problem>>()?;
         let mut batch = None;
         if self.flow.batched {
-            self.check_lengths(cx)?;
+            if cx.has(0) && cx.tensor_of_rank(0, 1)?.dtype != DType::I64 {
+                return Err(Problem::new("`sequence_lens` are not of type int64"));
+            }
             for (at, fact) in initial.iter_mut().enumerate() {
                 let mut held = cx.tensor(at + 1)?;
                 batch = Some(without_batch(&mut held)?);
@@ -163,6 +166,7 @@ impl Operator for Scan {
         }
         let element = self.flow.batched.then(|| cx.index());
         let mut before = TokenStream::new();
+        let length = (self.flow.batched && cx.has(0)).then(|| cx.temporary("length"));
         let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element {
             None => cx.input_at(at, wanted.0),
             Some(element) => {
@@ -189,11 +193,14 @@ impl Operator for Scan {
             let axis = self.axis(&self.inputs, at, held.rank())?;
             let size = held.shape.get(axis).cloned().unwrap_or_default();
             let place = match self.inputs[1].get(at) {
-                Some(1) => {
-                    let last = size.sub(&Dim::from(1)).unwrap_or_default();
-                    let last = cx.size(&last);
-                    quote!(#last - #index)
-                }
+                Some(1) => match &length {
+                    Some(length) => quote!(#length - 1 - #index),
+                    None => {
+                        let last = size.sub(&Dim::from(1)).unwrap_or_default();
+                        let last = cx.size(&last);
+                        quote!(#last - #index)
+                    }
+                },
                 _ => index.clone(),
             };
             if let Some(&id) = block.inputs.get(state + at) {
@@ -205,14 +212,22 @@ impl Operator for Scan {
                 count = Some(size);
             }
         }
-        let count = cx.size(&count.unwrap_or_default());
+        let longest = cx.size(&count.unwrap_or_default());
+        let count = length.as_ref().map_or(longest.clone(), |length| quote!(#length));
         let (round, step) = (&code.round, &code.step);
         let rounds = quote!(#inputs for #index in 0..#count { #slices #round #step });
         let one = code.around(&rounds);
         match element {
             None => Ok(one),
-            Some(element) => self.batch(cx, &before, &element, &one),
+            Some(element) => {
+                let lengths = length.map(|length| (length, longest));
+                self.batch(cx, &before, &element, lengths, (&one, state))
+            }
         }
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        self.flow.batched && input == 0
     }
 
     fn flow(&self) -> Option<Flow> {
@@ -221,13 +236,15 @@ impl Operator for Scan {
 }
 
 impl Scan {
-    /// One state and one set of rounds for each element of the batch.
+    /// One state and one set of rounds for each element of the batch. Where they have a `length` of
+    /// their own, zeros follow up to the longest.
     fn batch(
         &self,
         cx: &mut Emit<'_, '_>,
         before: &TokenStream,
         element: &TokenStream,
-        one: &TokenStream,
+        lengths: Option<(Ident, TokenStream)>,
+        (one, state): (&TokenStream, usize),
     ) -> Result<TokenStream, Problem> {
         let input = cx.tensor_type(cx.inputs().saturating_sub(1))?;
         let batch = input.shape.first().cloned().unwrap_or_default();
@@ -240,33 +257,44 @@ impl Scan {
             }
             let (part, rows) = (cx.temporary("part"), cx.temporary("rows"));
             start.extend(quote!(let mut #rows = Vec::new();));
-            collect.extend(quote!(#rows.push(#part);));
-            parts.push(quote!(#part));
             let whole = cx.output_tensor(at)?.clone();
+            let padded = match &lengths {
+                Some((length, longest)) if at >= state => {
+                    if whole.dtype == DType::String {
+                        return Err(Problem::new("strings of rounds cannot be padded with zeros"));
+                    }
+                    let none = (2..whole.rank()).map(|_| quote!((0, 0)));
+                    let pads = quote!([(0, (#longest - #length) as i64), #(#none),*]);
+                    let zero = zero(whole.dtype.kind());
+                    quote!(ops::pad::pad_constant(#part, #pads, #zero))
+                }
+                _ => quote!(#part),
+            };
+            collect.extend(quote!(#rows.push(#padded);));
+            parts.push(quote!(#part));
             results.push(stack(cx, &whole, place_of(whole.dtype), 0, &rows));
         }
         let (parts, results) = match (parts.as_slice(), results.as_slice()) {
             ([part], [result]) => (part.clone(), result.clone()),
             _ => (quote!((#(#parts),*)), quote!((#(#results),*))),
         };
+        let told = match &lengths {
+            Some((length, longest)) => {
+                let lengths = cx.host_ints(0)?;
+                quote!(let #length = host::length(#lengths, #element, #longest);)
+            }
+            None => TokenStream::new(),
+        };
         Ok(quote!({
             #before
             #start
             for #element in 0..#batch {
+                #told
                 let #parts = #one;
                 #collect
             }
             #results
         }))
-    }
-
-    /// Sequences of a batch must be equally long.
-    fn check_lengths(&self, cx: &Infer<'_>) -> Result<(), Problem> {
-        match cx.has(0) {
-            false => Ok(()),
-            true => Err(Problem::new("`sequence_lens` is not supported")
-                .help("export the model for opset 9 or newer")),
-        }
     }
 
     /// The axis of one of the inputs or outputs.

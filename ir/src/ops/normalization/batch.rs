@@ -8,7 +8,6 @@ use quote::quote;
 use super::{floats, number};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
@@ -16,24 +15,23 @@ use crate::ops::Operator;
 #[derive(Debug)]
 struct Batch {
     epsilon: f32,
+    /// Whether each element of an image has statistics of its own, and not each channel.
+    elements: bool,
     /// How much of the running statistics stays, when the batch's own are used.
     training: Option<f32>,
 }
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let mut elements = false;
     if a.version() < 9 {
-        if !a.flag("spatial", true)? {
-            return Err(
-                Problem::new("`spatial` is 0: statistics per element are not supported")
-                    .help("export the model for opset 9 or newer"),
-            );
-        }
+        elements = !a.flag("spatial", true)?;
         a.ignore(&["is_test", "consumed_inputs"]);
     }
     let momentum = a.float_or("momentum", 0.9)?;
     let training = a.version() >= 14 && a.flag("training_mode", false)?;
     Ok(Rc::new(Batch {
         epsilon: a.float_or("epsilon", 1e-5)?,
+        elements,
         training: training.then_some(momentum),
     }))
 }
@@ -41,11 +39,14 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for Batch {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = floats(cx, 2)?;
+        let kept = if self.elements { x.rank() } else { 2 };
+        let expected = x.shape.get(1..kept).unwrap_or_default();
         for input in 1..5 {
-            let statistic = cx.tensor_of_rank(input, 1)?;
-            let sizes = [statistic.shape.first(), x.shape.get(1)];
-            let [count, channels] = sizes.map(|dim| dim.and_then(Dim::number));
-            let differ = count.is_some() && channels.is_some() && count != channels;
+            let statistic = cx.tensor_of_rank(input, expected.len())?;
+            let differ = statistic.shape.iter().zip(expected).any(|(size, expected)| {
+                let sizes = size.number().zip(expected.number());
+                sizes.is_some_and(|(size, expected)| size != expected)
+            });
             if !statistic.dtype.is_float() || differ {
                 let problem = format!("input {input} is {statistic}, but the input is {x}");
                 return Err(Problem::new(problem));
@@ -70,9 +71,13 @@ impl Operator for Batch {
                     .help("export the model in evaluation mode (`model.eval()` in PyTorch)"),
             );
         }
+        let function = match self.elements {
+            true => quote!(batch_norm_elements),
+            false => quote!(batch_norm),
+        };
         let weights = (cx.weight(1), cx.weight(2), cx.weight(3), cx.weight(4));
         let normalized = match weights {
-            (Some(scale), Some(bias), Some(mean), Some(variance)) => {
+            (Some(scale), Some(bias), Some(mean), Some(variance)) if !self.elements => {
                 let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
                 let load = quote! {
                     layers::BatchNorm::load(weights, [#scale, #bias, #mean, #variance], #epsilon)
@@ -83,7 +88,7 @@ impl Operator for Batch {
             _ => {
                 let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
                 let (mean, variance) = (cx.tensor(3)?, cx.tensor(4)?);
-                quote!(ops::normalize::batch_norm(#x, #scale, #bias, #mean, #variance, #epsilon))
+                quote!(ops::normalize::#function(#x, #scale, #bias, #mean, #variance, #epsilon))
             }
         };
         Ok(match cx.outputs() {

@@ -16,7 +16,7 @@ use unpack::unpack;
 const PARTS: usize = 4;
 
 /// Every archive, with the script that writes it.
-const ARCHIVES: [&str; 2] = ["upstream.tar.xz", "own.tar.xz"];
+const ARCHIVES: [&str; 3] = ["upstream.tar.xz", "package.tar.xz", "own.tar.xz"];
 
 /// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and what the
 /// compiler says of the others. `CASES=name|name` leaves out cases whose names hold none of these.

@@ -28,11 +28,21 @@ pub enum Case {
     },
 }
 
+/// Who made a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A node case of the `onnx` package.
+    Upstream,
+    /// One of its other models.
+    Package,
+    /// We did.
+    Own,
+}
+
 /// What came of a case.
 pub struct Outcome {
     pub name: String,
-    /// Whether it is one of ours and not of the `onnx` package.
-    pub own: bool,
+    pub origin: Origin,
     /// Operators and versions in the model.
     pub operators: Vec<Used>,
     /// The element types of its inputs and outputs.
@@ -66,8 +76,12 @@ impl Case {
         }
     }
 
-    pub fn own(&self) -> bool {
-        self.name().starts_with("own_")
+    pub fn origin(&self) -> Origin {
+        match self.name() {
+            name if name.starts_with("own_") => Origin::Own,
+            name if name.starts_with("package_") => Origin::Package,
+            _ => Origin::Upstream,
+        }
     }
 
     /// The operators of the model, and the element types of its inputs and outputs.

@@ -9,6 +9,7 @@ use onnx_embed_ir::proto::{GraphProto, ModelProto, TypeProto, TypeValue};
 use prost::Message;
 
 use crate::Outcome;
+use crate::case::Origin;
 
 /// Domain, name and version of an operator.
 pub type Used = (String, String, i64);
@@ -22,7 +23,9 @@ pub struct Missing {
 
 /// Operators at versions without a case that passes.
 pub fn missing(outcomes: &[Outcome]) -> Missing {
-    let own = outcomes.iter().filter(|outcome| outcome.own);
+    let own = outcomes
+        .iter()
+        .filter(|outcome| outcome.origin == Origin::Own);
     let passed = own.filter(|outcome| outcome.result.is_ok());
     let covered: BTreeSet<&Used> = passed.flat_map(|outcome| &outcome.operators).collect();
     let mut missing = Missing {
@@ -42,6 +45,32 @@ pub fn missing(outcomes: &[Outcome]) -> Missing {
     }
     missing.operators.sort();
     missing
+}
+
+/// Every operator of the standard at every version that changed it, written by `schemas.py`.
+const STANDARD: &str = include_str!("../../schemas.txt");
+
+/// How many versions of operators the standard has, and those that we lack.
+pub fn absent() -> (usize, Vec<String>) {
+    let mut absent = Vec::new();
+    let mut count = 0;
+    for line in STANDARD.lines() {
+        let mut words = line.split(' ');
+        let [domain, name] = [words.next(), words.next()].map(Option::unwrap_or_default);
+        let held = if domain == "ai.onnx" { "" } else { domain };
+        let row = ops::all().find(|row| row.domain == held && row.name == name);
+        let since = row.map(|row| row.since).unwrap_or_default();
+        for version in words {
+            count += 1;
+            if version
+                .parse()
+                .is_ok_and(|version| !since.contains(&version))
+            {
+                absent.push(format!("{domain}.{name} version {version}"));
+            }
+        }
+    }
+    (count, absent)
 }
 
 /// The operators of a model, at the versions that its imports select, and the element types of its

@@ -14,7 +14,7 @@ mod workers;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use case::Outcome;
+use case::{Origin, Outcome};
 use expectations::Expectations;
 
 fn main() -> ExitCode {
@@ -63,17 +63,27 @@ fn main() -> ExitCode {
             );
         }
     }
-    let count = |own: bool| {
-        let mut all = outcomes.iter().filter(|outcome| outcome.own == own);
+    let (standard, absent) = coverage::absent();
+    for operator in &absent {
+        wrong += 1;
+        println!("{operator}: is in the standard and not known");
+    }
+    let count = |origin: Origin| {
+        let mut all = outcomes.iter().filter(|outcome| outcome.origin == origin);
         let passed = all.clone().filter(|outcome| outcome.result.is_ok()).count();
         (passed, all.by_ref().count())
     };
     let seconds = start.elapsed().as_secs_f32();
-    let ((passed, all), (upstream, of)) = (count(true), count(false));
+    let (passed, all) = count(Origin::Own);
     let (covered, versions) = (missing.versions - missing.operators.len(), missing.versions);
     println!(
         "own fixtures: {passed} of {all} pass; {covered} of {versions} operator versions have one"
     );
+    let (models, of) = count(Origin::Package);
+    println!("models of the onnx package: {models} of {of} pass");
+    let (upstream, of) = count(Origin::Upstream);
+    let known = standard - absent.len();
+    println!("the standard's operators: {known} of {standard} versions known");
     println!("conformance: {upstream} of {of} pass");
     println!("{seconds:.1} s, {} threads", workers::count());
     let failed = wrong.min(outcomes.len().max(1));

@@ -49,7 +49,7 @@ fn outcome(case: &Case) -> Outcome {
     let (operators, types) = case.contents();
     Outcome {
         name: case.name().to_owned(),
-        own: case.own(),
+        origin: case.origin(),
         operators,
         types,
         result,
