@@ -9,7 +9,16 @@ pub struct Problem {
     message: String,
     help: Option<String>,
     site: Option<Site>,
-    choice: Option<String>,
+    cure: Option<Cure>,
+}
+
+/// What the caller's options have to do with a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cure {
+    /// The name among them that is wrong.
+    Choice(String),
+    /// The named sizes that would have to be 1.
+    Ones(Box<[String]>),
 }
 
 /// The node where a problem stands.
@@ -39,7 +48,7 @@ impl Problem {
             message: message.into(),
             help: None,
             site: None,
-            choice: None,
+            cure: None,
         }
     }
 
@@ -53,7 +62,14 @@ impl Problem {
     /// Says which name among the caller's options is wrong.
     #[must_use]
     pub fn choice(mut self, name: &str) -> Self {
-        self.choice = Some(name.to_owned());
+        self.cure = Some(Cure::Choice(name.to_owned()));
+        self
+    }
+
+    /// Says which named sizes would have to be 1 for it to be none.
+    #[must_use]
+    pub fn unless_ones(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.cure = Some(Cure::Ones(names.into_iter().collect()));
         self
     }
 
@@ -82,9 +98,23 @@ impl Diagnostics {
     /// The name among the caller's options that is the only problem.
     pub fn choice(&self) -> Option<&str> {
         match self.problems.as_slice() {
-            [only] => only.choice.as_deref(),
+            [only] => match only.cure.as_ref()? {
+                Cure::Choice(name) => Some(name),
+                Cure::Ones(_) => None,
+            },
             _ => None,
         }
+    }
+
+    /// The named sizes that would have to be 1 for every problem to be none.
+    pub fn ones(&self) -> Vec<&str> {
+        let problems = self.problems.iter();
+        let names = problems.map(|problem| match &problem.cure {
+            Some(Cure::Ones(names)) => Some(names.iter().map(String::as_str)),
+            _ => None,
+        });
+        let names: Option<Vec<_>> = names.collect();
+        names.into_iter().flatten().flatten().collect()
     }
 
     pub fn extend(&mut self, others: Diagnostics) {

@@ -51,9 +51,8 @@ pub fn code(model: &Model, item: &Item, options: &Options) -> Result<TokenStream
 
 /// The model at `path`, inferred and simplified.
 pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
-    let mut diagnostics = Diagnostics::default();
-    let model = read::read(path, options, &mut diagnostics);
-    prepare(model, diagnostics, &mut |_, _| ())
+    let read = |options: &Options, problems: &mut _| read::read(path, options, problems);
+    prepare(&read, options, &mut |_, _| ())
 }
 
 /// As [`load`], also from ONNX's text syntax; `observe` sees the graph as it was read, problems or
@@ -63,31 +62,64 @@ pub fn load_observed(
     options: &Options,
     observe: &mut dyn FnMut(&str, &Graph),
 ) -> Result<Model, Diagnostics> {
-    let mut diagnostics = Diagnostics::default();
-    let model = inspect::read(path, options, &mut diagnostics);
-    prepare(model, diagnostics, observe)
+    let read = |options: &Options, problems: &mut _| inspect::read(path, options, problems);
+    prepare(&read, options, observe)
 }
 
 /// A model in memory, inferred and simplified; it can have no external data.
 pub fn load_bytes(bytes: Bytes, options: &Options) -> Result<Model, Diagnostics> {
-    let mut diagnostics = Diagnostics::default();
-    let model = read::read_bytes(bytes, options, &mut diagnostics);
-    prepare(model, diagnostics, &mut |_, _| ())
+    let read =
+        |options: &Options, problems: &mut _| read::read_bytes(bytes.clone(), options, problems);
+    prepare(&read, options, &mut |_, _| ())
 }
 
+type Read<'a> = dyn Fn(&Options, &mut Diagnostics) -> Option<Model> + 'a;
+
 fn prepare(
-    model: Option<Model>,
-    mut diagnostics: Diagnostics,
+    read: &Read<'_>,
+    options: &Options,
     observe: &mut dyn FnMut(&str, &Graph),
 ) -> Result<Model, Diagnostics> {
-    let Some(mut model) = model else {
-        return Err(diagnostics);
+    let (model, problems) = inferred(read, options);
+    let better = match problems.is_empty() {
+        true => None,
+        false => with_ones(read, options, &problems),
     };
-    infer::infer(&mut model.graph, &mut model.names, &mut diagnostics);
+    let solved = problems.is_empty() || better.is_some();
+    let Some(mut model) = better.or(model) else {
+        return Err(problems);
+    };
     observe("read", &model.graph);
-    if !diagnostics.is_empty() {
-        return Err(diagnostics);
+    if !solved {
+        return Err(problems);
     }
     passes::run(&mut model.graph, observe);
     Ok(model)
+}
+
+/// The model with a type for every value that has no problem.
+fn inferred(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
+    let mut diagnostics = Diagnostics::default();
+    let mut model = read(options, &mut diagnostics);
+    if let Some(model) = &mut model {
+        infer::infer(&mut model.graph, &mut model.names, &mut diagnostics);
+    }
+    (model, diagnostics)
+}
+
+/// The model with open sizes fixed to 1, where ranks hang on that and nothing else is wrong:
+/// exporters write such a model for the size that they saw.
+fn with_ones(read: &Read<'_>, options: &Options, problems: &Diagnostics) -> Option<Model> {
+    let mut options = options.clone();
+    let names = problems.ones();
+    if names.iter().all(|name| options.dims.contains_key(*name)) {
+        return None;
+    }
+    let ones = names.iter().map(|name| ((*name).to_owned(), 1));
+    options.dims.extend(ones);
+    let (model, problems) = inferred(read, &options);
+    match problems.is_empty() {
+        true => model,
+        false => with_ones(read, &options, &problems),
+    }
 }

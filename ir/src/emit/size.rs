@@ -171,15 +171,26 @@ impl Sizes {
     /// `a.min(b)`. Where an operand may be negative, `usize` could not hold it.
     fn choice(&mut self, a: &Dim, b: &Dim, signed: bool, method: &TokenStream) -> TokenStream {
         if signed || (a.is_size() && b.is_size()) {
-            let (a, b) = (self.grouped(a, signed), self.polynomial(b, signed));
+            let (a, b) = (self.receiver(a, signed), self.polynomial(b, signed));
             return quote!(#a.#method(#b));
         }
         if let (true, Some((added, taken))) = (b.is(0), difference(a)) {
-            let (added, taken) = (self.grouped(&added, false), self.polynomial(&taken, false));
+            let (added, taken) = (self.receiver(&added, false), self.polynomial(&taken, false));
             return quote!(#added.saturating_sub(#taken));
         }
         let (a, b) = (self.grouped(a, true), self.polynomial(b, true));
         quote!((#a.#method(#b) as usize))
+    }
+
+    /// What a method can be called on: a number says its type.
+    fn receiver(&mut self, dim: &Dim, signed: bool) -> TokenStream {
+        match dim.number().and_then(|number| usize::try_from(number).ok()) {
+            Some(number) if !signed => {
+                let literal = Literal::usize_suffixed(number);
+                quote!(#literal)
+            }
+            _ => self.grouped(dim, signed),
+        }
     }
 
     fn grouped(&mut self, dim: &Dim, signed: bool) -> TokenStream {
@@ -235,6 +246,8 @@ mod tests {
     fn what_may_be_negative_is_cut_off_at_zero() {
         let less = Dim::named("n").sub(&3.into()).unwrap();
         check(less.larger(&0.into()), "__s0 . saturating_sub (3)");
+        let short = Dim::from(3).sub(&Dim::named("n")).unwrap();
+        check(short.larger(&0.into()), "3usize . saturating_sub (__s0)");
         let bounded = less.smaller(&5.into()).unwrap().larger(&0.into());
         check(
             bounded,

@@ -232,10 +232,12 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
             match x.shape.iter().find(|dim| dim.number().is_none()) {
                 // With an axis that is 1 at every run, the others are taken to be meant to stay.
                 Some(open) if ones.is_empty() => {
+                    let names = x.shape.iter().filter_map(|dim| dim.name());
                     return Err(Problem::new(format!(
                         "the rank of the result depends on whether the size `{open}` is 1"
                     ))
-                    .help("fix the size with `dims(..)`, or export the model with the axes to squeeze"));
+                    .help("fix the size with `dims(..)`, or export the model with the axes to squeeze")
+                    .unless_ones(names.map(|name| name.to_string())));
                 }
                 _ => ones,
             }
@@ -292,14 +294,30 @@ mod tests {
     }
 
     #[test]
-    fn squeeze_without_axes_needs_a_size_that_is_1() {
-        check("g (float[n,3] x) => (y) { y = Squeeze (x) }", expect![[r#"
-            cannot compile `model`
+    fn a_rank_that_hangs_on_a_size_is_that_of_one() {
+        check(
+            "g (float[batch, 3] x) => (float[3] y) { y = Squeeze (x) }",
+            expect![[r#"
+                g (float32[1, 3] x) => (float32[3] y)
+                {
+                    float32[3] y = Squeeze (x)
+                }
+            "#]],
+        );
+    }
 
-              the rank of the result depends on whether the size `n` is 1
-                at node `y` (Squeeze version 21)
-                help: fix the size with `dims(..)`, or export the model with the axes to squeeze
+    #[test]
+    fn a_rank_that_hangs_on_elements_is_none() {
+        check(
+            "g (float[n] x) => (y) { found = Unique (x) y = Squeeze (found) }",
+            expect![[r#"
+                cannot compile `model`
 
-              model: IR version 10, ai.onnx 21"#]]);
+                  the rank of the result depends on whether the size `unique` is 1
+                    at node `y` (Squeeze version 21)
+                    help: fix the size with `dims(..)`, or export the model with the axes to squeeze
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
     }
 }
