@@ -2,11 +2,12 @@
 
 use burn::tensor::{
     FloatDType, Int, Tensor,
-    activation::{gelu, relu, sigmoid},
+    activation::{gelu, relu},
 };
 
 use crate::{
     broadcast::{to_shape, together},
+    elementary::{sigmoid, tanh},
     widen::widened,
 };
 
@@ -21,7 +22,7 @@ pub fn gelu_tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     in_single(x, |x| {
         let cube = x.clone().square().mul(x.clone());
         let inner = x.clone().add(cube.mul_scalar(0.044715));
-        let weight = inner.mul_scalar(SQRT_2_OVER_PI).tanh().add_scalar(1.0);
+        let weight = tanh(inner.mul_scalar(SQRT_2_OVER_PI)).add_scalar(1.0);
         x.mul_scalar(0.5).mul(weight)
     })
 }
@@ -64,7 +65,7 @@ pub fn softplus<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 
 /// Mish, `x * tanh(softplus(x))`.
 pub fn mish<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    in_single(x, |x| x.clone().mul(softplus(x).tanh()))
+    in_single(x, |x| x.clone().mul(tanh(softplus(x))))
 }
 
 /// ThresholdedRelu: `x` above `alpha`, else 0, also for NaN.

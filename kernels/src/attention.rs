@@ -7,6 +7,7 @@ use burn::tensor::{
 use crate::{
     broadcast::to_shape,
     dtype::lowered,
+    elementary::tanh,
     softmax::softmax_of_halves,
     widen::{is_flex, widened},
 };
@@ -154,7 +155,7 @@ pub fn attention_with_scores(
     let capped = match options.softcap > 0.0 {
         true => {
             let relative = products.clone().div_scalar(options.softcap);
-            relative.tanh().mul_scalar(options.softcap)
+            tanh(relative).mul_scalar(options.softcap)
         }
         false => products.clone(),
     };

@@ -15,6 +15,7 @@ pub mod depth;
 pub mod determinant;
 pub mod dft;
 pub mod dtype;
+pub mod elementary;
 pub mod embed;
 pub mod extreme;
 pub mod features;

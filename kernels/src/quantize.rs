@@ -21,7 +21,7 @@ pub use affine::{
     Affine, Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
     reduce_mean, sigmoid, softmax, softmax_flat,
 };
-pub use bits::{Blocks, Zeros, matmul_wide, unpacked};
+pub use bits::{Blocks, Zeros, in_bytes, matmul_wide, unpacked};
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{
     conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic, matmul_integer, scaled,

@@ -102,7 +102,7 @@ fn measure(
 
 /// The recorded inputs, else random ones.
 fn inputs(arguments: &Bench, model: &Model) -> Result<Values> {
-    match &model.recording {
+    match model.recordings.first() {
         Some(path) => Ok(Recording::open(path)?.inputs),
         None => match inspect(&model.path, &Options::default()) {
             Ok(inspection) => random::inputs(&inspection.inputs, &arguments.dims),

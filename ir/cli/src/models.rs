@@ -11,8 +11,8 @@ pub struct Model {
     pub name: String,
     /// Where it is, absolute.
     pub path: PathBuf,
-    /// The recorded inputs and outputs beside it.
-    pub recording: Option<PathBuf>,
+    /// The recorded inputs and outputs beside it: `io.npz`, and `io2.npz` and so on of other sizes.
+    pub recordings: Vec<PathBuf>,
     /// How far an output may be from the recorded one, as a share of its largest element.
     pub tolerance: f64,
 }
@@ -127,13 +127,28 @@ fn model(file: &Path) -> Result<Model> {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let recording = path.with_file_name("io.npz");
     Ok(Model {
         tolerance: tolerance(&path).unwrap_or(0.0).max(TOLERANCE),
-        recording: recording.is_file().then_some(recording),
+        recordings: recordings(&path)?,
         name,
         path,
     })
+}
+
+/// The files `io.npz`, `io2.npz` and so on beside a model, in this order.
+fn recordings(model: &Path) -> Result<Vec<PathBuf>> {
+    let folder = model.parent().unwrap_or(model);
+    let number = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        match name.strip_prefix("io")?.strip_suffix(".npz")? {
+            "" => Some(1),
+            number => number.parse::<u32>().ok(),
+        }
+    };
+    let mut recordings = entries(folder)?;
+    recordings.retain(|path| number(path).is_some());
+    recordings.sort_by_key(number);
+    Ok(recordings)
 }
 
 /// The tolerance that the nearest manifest names for a model.
@@ -167,7 +182,7 @@ mod tests {
         let model = |path: &str| Model {
             name: "A-b.c".to_owned(),
             path: path.into(),
-            recording: None,
+            recordings: Vec::new(),
             tolerance: TOLERANCE,
         };
         let (a, b) = (

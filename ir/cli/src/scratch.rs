@@ -263,7 +263,7 @@ mod tests {
         Model {
             name: name.to_owned(),
             path: Path::new("/models").join(name).with_extension("onnx"),
-            recording: None,
+            recordings: Vec::new(),
             tolerance: 0.0,
         }
     }

@@ -3,6 +3,7 @@
 mod expect;
 mod report;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -96,10 +97,31 @@ fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Resul
     }
 }
 
+/// The verdict on all recordings: the first failure, else the largest numbers.
 fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<Verdict> {
+    let mut all: Option<Numbers> = None;
+    for path in &ready.model.recordings {
+        let numbers = match run_one(arguments, scratch, ready, path)? {
+            Verdict::Ran(numbers) => numbers,
+            other => return Ok(other),
+        };
+        all = Some(match all {
+            None => numbers,
+            Some(all) => all.and(numbers),
+        });
+    }
+    let all = all.context("there is no io.npz beside it")?;
+    Ok(Verdict::Ran(all))
+}
+
+fn run_one(
+    arguments: &Verify,
+    scratch: &Scratch,
+    ready: &Ready<'_>,
+    path: &Path,
+) -> Result<Verdict> {
     let model = ready.model;
-    let recording = model.recording.as_ref();
-    let recording = Recording::open(recording.context("there is no io.npz beside it")?)?;
+    let recording = Recording::open(path)?;
     let (inputs, outputs) = (scratch.values(model, "in"), scratch.values(model, "out"));
     wire::write(&inputs, &recording.inputs)?;
     let request = json!({
@@ -111,15 +133,20 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<Verdi
     let limit = Duration::from_secs(arguments.timeout);
     let messages = scratch.messages(model);
     let outcome = ask(&ready.program, &request, None, limit, &messages)?;
+    // One recording is the usual case, in which its name says nothing.
+    let place = match model.recordings.as_slice() {
+        [_] => String::new(),
+        _ => format!(" ({})", path.file_name().unwrap_or_default().display()),
+    };
     let verdict = match outcome {
-        Outcome::Refused(text) => Verdict::Failed(format!("refuses to run: {text}")),
-        Outcome::Died(text) => Verdict::Failed(text),
+        Outcome::Refused(text) => Verdict::Failed(format!("refuses to run: {text}{place}")),
+        Outcome::Died(text) => Verdict::Failed(text + &place),
         Outcome::Answer(answer) => {
             let number = |key: &str| answer[key].as_f64();
             let found = wire::read(&outputs)?;
             let (relative, problem) = judge(model, &found, &recording);
             Verdict::Ran(Numbers {
-                problem,
+                problem: problem.map(|problem| problem + &place),
                 relative,
                 build: ready.seconds,
                 run: number("first_ms").unwrap_or_default() / 1e3,

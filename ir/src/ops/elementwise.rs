@@ -123,8 +123,8 @@ const fn float(method: &'static str) -> Unary {
 use Device::{Activation, Kernel, Method};
 
 const RELU: Unary = unary(NUMBER, Activation("relu"), None, |x| Some(x.max(0.0)));
-const SIGMOID: Unary = unary(FLOAT, Activation("sigmoid"), None, |_| None);
-const TANH: Unary = float("tanh");
+const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
+const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
 const EXP: Unary = unary(FLOAT, Method("exp"), Some("exp"), |_| None);
 const LOG: Unary = unary(FLOAT, Method("log"), Some("log"), |_| None);
 const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()));

@@ -81,11 +81,11 @@ impl Fused {
         let call = |function| shaped_call(function, &x, dtype, parameters);
         match name.as_str() {
             "Relu" => quote!(activation::relu(#x)),
-            "Sigmoid" => quote!(activation::sigmoid(#x)),
+            "Sigmoid" => quote!(ops::elementary::sigmoid(#x)),
             "Silu" => quote!(activation::silu(#x)),
             "Softplus" => quote!(ops::activation::softplus(#x)),
             "Softsign" => quote!(activation::softsign(#x)),
-            "Tanh" => quote!(#x.tanh()),
+            "Tanh" => quote!(ops::elementary::tanh(#x)),
             "Celu" => call("celu"),
             "Elu" => call("elu"),
             "HardSigmoid" => call("hard_sigmoid"),

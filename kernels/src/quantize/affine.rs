@@ -5,7 +5,7 @@
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, activation};
 
 use super::{dequantize_by, quantize_by, within};
-use crate::{dtype::lowered, pool, reduce, select::where_, window::Window};
+use crate::{dtype::lowered, elementary, pool, reduce, select::where_, window::Window};
 
 /// What 8-bit integers stand for: `(integer - zero) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +87,7 @@ pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tenso
 
 /// QLinearSigmoid.
 pub fn sigmoid<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    y.integers(activation::sigmoid(of.floats(x)))
+    y.integers(elementary::sigmoid(of.floats(x)))
 }
 
 /// QLinearLeakyRelu: what is negative is multiplied by `alpha`.

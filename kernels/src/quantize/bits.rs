@@ -75,6 +75,36 @@ pub fn matmul_wide<const D: usize>(
     module::linear(widened(x), matrix, bias.map(widened)).cast(dtype)
 }
 
+/// The operand of a product as the sums of its integers see it: `size` elements of the last axis at a time rounded to 8 bits
+/// whose range is that of the largest of them.
+#[inline(never)]
+pub fn in_bytes<const D: usize>(x: Tensor<D>, size: usize) -> Tensor<D> {
+    const LEVELS: f32 = 127.0;
+    let dtype: FloatDType = x.dtype().into();
+    let dims = x.dims();
+    let (inputs, rows) = (dims[D - 1], dims[..D - 1].iter().product());
+    let blocks = inputs.div_ceil(size);
+    if rows * inputs == 0 {
+        return x;
+    }
+    let x = reshape(widened(x), [rows, inputs]);
+    let x = match blocks * size - inputs {
+        0 => x,
+        rest => {
+            let zeros = Tensor::zeros([rows, rest], (&x.device(), x.dtype()));
+            Tensor::cat(vec![x, zeros], 1)
+        }
+    };
+    let x = reshape(x, [rows, blocks, size]);
+    let largest = x.clone().abs().max_dim(2);
+    let none = largest.clone().equal_scalar(0.0);
+    let finer = Tensor::full_like(&largest, LEVELS).div(largest.clone());
+    let codes = x.mul(finer.mask_fill(none, 0.0)).round();
+    let y = codes.mul(largest.div_scalar(LEVELS));
+    let y = reshape(y, [rows, blocks * size]).narrow(1, 0, inputs);
+    reshape(y, dims).cast(dtype)
+}
+
 /// The numbers of `bits` bits that the last axis holds, those in the low ends of bytes first.
 pub fn unpacked<const D: usize>(bytes: Tensor<D, Int>, bits: usize) -> Tensor<D, Int> {
     if bits == 8 {
@@ -101,7 +131,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, int, same};
+    use crate::testing::{float, int, near, same};
 
     #[test]
     fn low_bits_come_first() {
@@ -142,6 +172,13 @@ mod tests {
         let groups = Some(int([1i32, 0, 1]));
         let matrix = BLOCKS.matrix(bytes(), scales, Zeros::Middle, groups);
         same(matrix, [[0f32, -32.0], [1.0, -0.5], [4.0, 28.0]]);
+    }
+
+    #[test]
+    fn operands_are_rounded_block_by_block() {
+        let x = float::<2>([[127f32, 0.6, -2.5, 0.0, 0.0, 0.0, 1.27, 0.004, 0.006, -254.0]]);
+        let expected = [[127f32, 1.0, -2.0, 0.0, 0.0, 0.0, 1.27, 0.0, 0.01, -254.0]];
+        near(in_bytes(x, 3), expected, 1e-6);
     }
 
     #[test]

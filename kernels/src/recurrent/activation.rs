@@ -2,6 +2,8 @@
 
 use burn::tensor::{Tensor, activation};
 
+use crate::elementary::{sigmoid, tanh};
+
 /// An activation function with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
@@ -28,15 +30,15 @@ impl Activation {
             }
             Self::LeakyRelu { alpha } => activation::leaky_relu(x, f64::from(alpha)),
             Self::Relu => activation::relu(x),
-            Self::ScaledTanh { alpha, beta } => x.mul_scalar(beta).tanh().mul_scalar(alpha),
-            Self::Sigmoid => activation::sigmoid(x),
+            Self::ScaledTanh { alpha, beta } => tanh(x.mul_scalar(beta)).mul_scalar(alpha),
+            Self::Sigmoid => sigmoid(x),
             // No exponent above 0, so nothing overflows.
             Self::Softplus => {
                 let tail = x.clone().abs().neg().exp().log1p();
                 activation::relu(x) + tail
             }
             Self::Softsign => x.clone() / x.abs().add_scalar(1.0),
-            Self::Tanh => x.tanh(),
+            Self::Tanh => tanh(x),
             Self::ThresholdedRelu { alpha } => {
                 let below = x.clone().lower_scalar(alpha);
                 x.mask_fill(below, 0.0)

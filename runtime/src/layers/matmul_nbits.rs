@@ -2,7 +2,7 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Tensor};
-use onnx_embed_kernels::quantize::{Blocks, Zeros, matmul_wide};
+use onnx_embed_kernels::quantize::{Blocks, Zeros, in_bytes, matmul_wide};
 
 use crate::weights::Weights;
 
@@ -12,6 +12,8 @@ pub struct MatMulNBits {
     /// `[inputs, outputs]`, in f32 whatever the type of `x`.
     pub weight: Param<Tensor<2>>,
     pub bias: Option<Param<Tensor<1>>>,
+    /// As many elements of the operand at a time are rounded to 8 bits.
+    block: Option<usize>,
 }
 
 impl MatMulNBits {
@@ -35,11 +37,24 @@ impl MatMulNBits {
         Self {
             weight: Param::from_tensor(blocks.matrix(bytes, scales, zeros, groups)),
             bias: bias.map(|name| weights.float(name)),
+            block: None,
+        }
+    }
+
+    /// Rounds the operand to 8 bits, in blocks of `size`.
+    pub fn in_bytes(self, size: usize) -> Self {
+        Self {
+            block: Some(size),
+            ..self
         }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let bias = self.bias.as_ref().map(Param::val);
+        let x = match self.block {
+            Some(size) => in_bytes(x, size),
+            None => x,
+        };
         matmul_wide(x, self.weight.val(), bias)
     }
 }

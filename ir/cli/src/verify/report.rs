@@ -33,6 +33,20 @@ pub struct Numbers {
     pub warnings: usize,
 }
 
+impl Numbers {
+    /// Those of two runs of one model: the first problem and the largest of the rest.
+    pub fn and(self, other: Self) -> Self {
+        Numbers {
+            problem: self.problem.or(other.problem),
+            relative: self.relative.max(other.relative),
+            build: self.build,
+            run: self.run.max(other.run),
+            peak: self.peak.max(other.peak),
+            warnings: self.warnings,
+        }
+    }
+}
+
 /// All verdicts, told as they come.
 pub struct Report {
     json: bool,
@@ -232,7 +246,7 @@ mod tests {
         Model {
             name: "m".to_owned(),
             path: "/m.onnx".into(),
-            recording: None,
+            recordings: Vec::new(),
             tolerance: 0.0,
         }
     }

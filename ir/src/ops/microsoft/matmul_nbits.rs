@@ -24,11 +24,12 @@ struct MatMulNBits {
     outputs: usize,
     bits: usize,
     block: usize,
+    /// Whether the operand may be rounded to 8 bits.
+    bytes: bool,
 }
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // It says how exact sums must be at least.
-    a.ignore(&["accuracy_level"]);
+    let accuracy = a.int_or("accuracy_level", 0)?;
     if a.int_or("weight_prepacked", 0)? != 0 {
         return Err(Problem::new("the weight is packed for one kind of device")
             .help("export the model without `weight_prepacked`"));
@@ -46,6 +47,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         outputs: size("N", None)?,
         bits: size("bits", Some(4))?,
         block: size("block_size", None)?,
+        bytes: accuracy == 4,
     };
     if ![2, 4, 8].contains(&operator.bits) {
         return Err(Problem::new(format!("`bits` is {}", operator.bits))
@@ -80,6 +82,14 @@ impl MatMulNBits {
         quote!(ops::quantize::Blocks { inputs: #inputs, outputs: #outputs, bits: #bits, size: #size })
     }
 
+    /// Whether the product is one of integers. The level of accuracy permits that; ONNX Runtime does
+    /// so, and rounds the operand, unless zero points or the order of blocks stand against it.
+    fn sums_integers(&self, cx: &Emit<'_, '_>) -> bool {
+        let whole = |dtype: DType| dtype == DType::U8;
+        let zeros = !cx.has(3) || cx.tensor_type(3).is_ok_and(|held| whole(held.dtype));
+        self.bytes && zeros && !cx.has(4)
+    }
+
     /// The field that holds matrix and bias, when all that they are made of are weights.
     fn layer(&self, cx: &mut Emit<'_, '_>) -> Option<TokenStream> {
         let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
@@ -89,8 +99,13 @@ impl MatMulNBits {
         };
         let (zeros, groups, bias) = (optional(3)?, optional(4)?, optional(5)?);
         let (hint, blocks) = (cx.layer_hint(1), self.blocks());
+        let rounded = self.sums_integers(cx).then(|| {
+            let size = Literal::usize_unsuffixed(self.block);
+            quote!(.in_bytes(#size))
+        });
         let load = quote! {
             layers::MatMulNBits::load(weights, [#bytes, #scales], #zeros, #groups, #bias, #blocks)
+                #rounded
         };
         Some(cx.layer(&hint, quote!(layers::MatMulNBits), load))
     }
