@@ -107,10 +107,10 @@ impl Diagnostics {
     }
 
     /// The named sizes that would have to be 1 for every problem to be none.
-    pub fn ones(&self) -> Vec<&str> {
+    pub fn ones(&self) -> Vec<String> {
         let problems = self.problems.iter();
         let names = problems.map(|problem| match &problem.cure {
-            Some(Cure::Ones(names)) => Some(names.iter().map(String::as_str)),
+            Some(Cure::Ones(names)) => Some(names.iter().cloned()),
             _ => None,
         });
         let names: Option<Vec<_>> = names.collect();

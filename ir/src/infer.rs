@@ -28,6 +28,8 @@ pub struct Names {
     taken: BTreeSet<Symbol>,
     /// The number that a hint got last.
     counts: BTreeMap<Symbol, usize>,
+    /// Sizes that were taken to be other than 1 where a rank hangs on that.
+    doubted: BTreeSet<Symbol>,
 }
 
 /// Known values beyond this many elements are not kept: the files hold them.
@@ -72,6 +74,11 @@ impl Names {
     /// Whether a name is taken.
     pub fn holds(&self, name: &Symbol) -> bool {
         self.taken.contains(name)
+    }
+
+    /// Sizes that were taken to be other than 1 where a rank hangs on that.
+    pub fn doubted(&self) -> impl Iterator<Item = &Symbol> {
+        self.doubted.iter()
     }
 
     /// A name of its own, beginning with `hint`.
@@ -168,6 +175,12 @@ impl Infer<'_> {
     /// A size of its own for what only the run can tell.
     pub fn fresh(&mut self, hint: &str) -> Dim {
         self.names.fresh(hint)
+    }
+
+    /// Notes that the input's open sizes are taken to be other than 1.
+    pub fn doubt(&mut self, shape: &Shape) {
+        let open = shape.iter().filter_map(|dim| dim.name().cloned());
+        self.names.doubted.extend(open);
     }
 
     /// `dim`, or a size of its own where arithmetic gave up.

@@ -32,6 +32,7 @@ use emit::Item;
 use graph::Graph;
 use options::Options;
 use read::Model;
+use types::Type;
 
 /// The model at `path` as a Rust module.
 pub fn compile(path: &Path, item: &Item, options: &Options) -> Result<TokenStream, Diagnostics> {
@@ -81,10 +82,15 @@ fn prepare(
     observe: &mut dyn FnMut(&str, &Graph),
 ) -> Result<Model, Diagnostics> {
     let (model, problems) = inferred(read, options);
-    let better = match problems.is_empty() {
-        true => None,
-        false => with_ones(read, options, &problems),
+    let ones = match &model {
+        Some(model) if problems.is_empty() => match contradicts(model) {
+            true => model.names.doubted().map(|name| name.to_string()).collect(),
+            false => Vec::new(),
+        },
+        _ => problems.ones(),
     };
+    let better = with_ones(read, options, ones);
+    let better = better.filter(|better| !problems.is_empty() || !contradicts(better));
     let solved = problems.is_empty() || better.is_some();
     let Some(mut model) = better.or(model) else {
         return Err(problems);
@@ -97,6 +103,15 @@ fn prepare(
     Ok(model)
 }
 
+/// Whether an output is of another rank than the file says.
+fn contradicts(model: &Model) -> bool {
+    let outputs = model.graph.body.outputs.iter().zip(&model.facts.ranks);
+    outputs.into_iter().any(|(&id, declared)| {
+        let found = model.graph.values[id].ty.as_ref().and_then(Type::as_tensor);
+        found.is_some_and(|found| declared.is_some_and(|rank| rank != found.rank()))
+    })
+}
+
 /// The model with a type for every value that has no problem.
 fn inferred(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::default();
@@ -107,19 +122,18 @@ fn inferred(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) 
     (model, diagnostics)
 }
 
-/// The model with open sizes fixed to 1, where ranks hang on that and nothing else is wrong:
-/// exporters write such a model for the size that they saw.
-fn with_ones(read: &Read<'_>, options: &Options, problems: &Diagnostics) -> Option<Model> {
+/// The model with these sizes fixed to 1, and further ones as long as nothing else is wrong:
+/// exporters write a model whose ranks hang on sizes for the ones that they saw.
+fn with_ones(read: &Read<'_>, options: &Options, names: Vec<String>) -> Option<Model> {
     let mut options = options.clone();
-    let names = problems.ones();
-    if names.iter().all(|name| options.dims.contains_key(*name)) {
+    let before = options.dims.len();
+    options.dims.extend(names.into_iter().map(|name| (name, 1)));
+    if options.dims.len() == before {
         return None;
     }
-    let ones = names.iter().map(|name| ((*name).to_owned(), 1));
-    options.dims.extend(ones);
     let (model, problems) = inferred(read, &options);
     match problems.is_empty() {
         true => model,
-        false => with_ones(read, &options, &problems),
+        false => with_ones(read, &options, problems.ones()),
     }
 }

@@ -239,7 +239,10 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
                     .help("fix the size with `dims(..)`, or export the model with the axes to squeeze")
                     .unless_ones(names.map(|name| name.to_string())));
                 }
-                _ => ones,
+                _ => {
+                    cx.doubt(&x.shape);
+                    ones
+                }
             }
         }
     };
@@ -301,6 +304,19 @@ mod tests {
                 g (float32[1, 3] x) => (float32[3] y)
                 {
                     float32[3] y = Squeeze (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_declared_rank_says_whether_a_size_is_one() {
+        check(
+            "g (float[batch, 1] x) => (float y) { y = Squeeze (x) }",
+            expect![[r#"
+                g (float32[1, 1] x) => (float32[] y)
+                {
+                    float32[] y = Squeeze (x)
                 }
             "#]],
         );

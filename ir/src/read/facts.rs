@@ -26,6 +26,8 @@ pub struct Facts {
     pub documentation: String,
     /// The names of the outputs, which several may share with inputs or constants.
     pub outputs: Vec<String>,
+    /// The ranks that the file gives them.
+    pub ranks: Vec<Option<usize>>,
     /// How often each operator occurs, with its domain, and whether it is supported.
     pub operators: BTreeMap<(String, String), Count>,
 }
@@ -82,6 +84,7 @@ impl Facts {
             producer: producer.map(String::as_str).join(" ").trim().to_owned(),
             documentation: message.doc_string.clone(),
             outputs: Vec::new(),
+            ranks: Vec::new(),
             operators: BTreeMap::new(),
         }
     }

@@ -76,6 +76,7 @@ impl Reader<'_> {
             .zip(outputs)
             .map(|(output, _)| output.name.clone())
             .collect();
+        self.facts.ranks = graph.output.iter().map(declared_rank).collect();
     }
 
     /// Reserves the names of sizes, before sizes without a name are given others.
@@ -194,6 +195,13 @@ impl Reader<'_> {
         let symbol = Symbol::from(name);
         self.names.reserve(&symbol);
         Dim::named(symbol)
+    }
+}
+
+fn declared_rank(output: &ValueInfoProto) -> Option<usize> {
+    match output.r#type.as_ref()?.value.as_ref()? {
+        TypeValue::Tensor(tensor) => Some(tensor.shape.as_ref()?.dim.len()),
+        _ => None,
     }
 }
 
