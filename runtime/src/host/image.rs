@@ -1,5 +1,7 @@
 //! Images out of the bytes of their files.
 
+mod jpeg;
+
 use hayro_jpeg2000::{DecodeSettings, DecoderContext};
 use image::RgbImage;
 
@@ -18,11 +20,10 @@ pub enum PixelFormat {
 #[inline(never)]
 pub fn decode_image(file: &Array<u8>, format: PixelFormat) -> Array<u8> {
     let bytes = file.data();
-    let pixels = match is_jpeg_2000(bytes) {
-        true => jpeg_2000(bytes),
-        false => image::load_from_memory(bytes)
-            .ok()
-            .map(|image| image.to_rgb8()),
+    let pixels = match bytes {
+        _ if is_jpeg_2000(bytes) => jpeg_2000(bytes),
+        _ if jpeg::is_jpeg(bytes) => jpeg(bytes).or_else(|| any(bytes)),
+        _ => any(bytes),
     };
     let pixels = pixels.unwrap_or_default();
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
@@ -47,6 +48,18 @@ pub fn decode_image(file: &Array<u8>, format: PixelFormat) -> Array<u8> {
 fn luma(&[red, green, blue]: &[u8; 3]) -> u8 {
     let [red, green, blue] = [red, green, blue].map(u32::from);
     ((19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16) as u8
+}
+
+/// What the crate `image` reads; of JPEG, files of four inks too.
+fn any(bytes: &[u8]) -> Option<RgbImage> {
+    let image = image::load_from_memory(bytes).ok()?;
+    Some(image.to_rgb8())
+}
+
+fn jpeg(bytes: &[u8]) -> Option<RgbImage> {
+    let picture = jpeg::decode(bytes)?;
+    let [width, height] = [picture.width, picture.height].map(u32::try_from);
+    RgbImage::from_raw(width.ok()?, height.ok()?, picture.pixels)
 }
 
 /// Whether these are the bytes that JPEG 2000 begins with, in its container or alone.

@@ -1,0 +1,310 @@
+//! The segments of a JPEG file.
+
+use std::rc::Rc;
+
+use super::huffman::Code;
+
+/// The size of the picture and its components.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub width: usize,
+    pub height: usize,
+    pub progressive: bool,
+    pub components: Vec<Component>,
+    /// How many groups of blocks an interleaved scan has, across and down.
+    pub groups: [usize; 2],
+}
+
+#[derive(Clone, Debug)]
+pub struct Component {
+    pub id: u8,
+    /// Blocks of a group, across and down.
+    pub factors: [usize; 2],
+    /// How often each sample stands in the picture, across and down.
+    pub stretch: [usize; 2],
+    /// How many samples it has across and down.
+    pub width: usize,
+    pub height: usize,
+    pub table: usize,
+}
+
+/// One scan: which bits of which coefficients of which components.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    pub parts: Vec<Part>,
+    /// The first and last coefficient.
+    pub band: [usize; 2],
+    /// The lowest bit that was sent before, if any, and the lowest that is sent now.
+    pub bits: [u32; 2],
+    /// Where its bits begin.
+    pub start: usize,
+}
+
+/// A component of a scan, by its place in the frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub component: usize,
+    pub dc: usize,
+    pub ac: usize,
+}
+
+#[derive(Clone, Debug)]
+pub enum Segment {
+    Frame(Frame),
+    Scan(Scan),
+    End,
+}
+
+/// What three components mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colors {
+    Rgb,
+    /// Luma, blue and red.
+    Luma,
+}
+
+/// The segments of a file, with the tables that hold now.
+#[derive(Debug)]
+pub struct Markers<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    ids: Vec<u8>,
+    scans: usize,
+    jfif: bool,
+    adobe: Option<u8>,
+    pub quantizers: [Option<Rc<[u16; 64]>>; 4],
+    pub dc: [Option<Code>; 4],
+    pub ac: [Option<Code>; 4],
+    /// How many groups stand between two restarts, 0 without any.
+    pub interval: usize,
+}
+
+/// The place in a block, row by row, of each coefficient as it is sent.
+pub const ORDER: [u8; 64] = order();
+/// A file of more scans is made to take time.
+const MOST_SCANS: usize = 500;
+/// The most samples of a picture, as the default of Pillow has it, with some for borders.
+const MOST_SAMPLES: usize = 3 * 180_000_000;
+
+impl Component {
+    /// How many blocks a scan of this component alone has, across and down.
+    pub fn blocks(&self) -> [usize; 2] {
+        [self.width.div_ceil(8), self.height.div_ceil(8)]
+    }
+}
+
+impl<'a> Markers<'a> {
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        bytes.starts_with(b"\xFF\xD8").then(|| Markers {
+            bytes,
+            position: 2,
+            ids: Vec::new(),
+            scans: 0,
+            jfif: false,
+            adobe: None,
+            quantizers: Default::default(),
+            dc: Default::default(),
+            ac: Default::default(),
+            interval: 0,
+        })
+    }
+
+    /// The whole file, of which scans are parts.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Goes on behind a scan.
+    pub fn skip_to(&mut self, position: usize) {
+        self.position = position;
+    }
+
+    /// The next frame or scan; tables on the way are kept. A file may end without its mark.
+    pub fn next(&mut self) -> Option<Segment> {
+        loop {
+            let rest = self.bytes.get(self.position..).unwrap_or_default();
+            if rest.is_empty() {
+                return Some(Segment::End);
+            }
+            let before = rest.iter().position(|&byte| byte == 0xFF)?;
+            let after = rest.get(before..)?;
+            let filling = after.iter().position(|&byte| byte != 0xFF)?;
+            let marker = after[filling];
+            self.position += before + filling + 1;
+            match marker {
+                // A stuffed byte, a restart or a mark without a meaning.
+                0 | 1 | 0xD0..=0xD7 => continue,
+                0xD9 => return Some(Segment::End),
+                _ => {}
+            }
+            let length = self.bytes.get(self.position..)?.first_chunk::<2>()?;
+            let end = self.position + usize::from(u16::from_be_bytes(*length));
+            let data = self.bytes.get(self.position + 2..end)?;
+            self.position = end;
+            match marker {
+                0xC0..=0xC2 => return Some(Segment::Frame(self.frame(marker == 0xC2, data)?)),
+                0xC4 => self.codes(data)?,
+                0xDA => return Some(Segment::Scan(self.scan(data)?)),
+                0xDB => self.quantizers(data)?,
+                0xDD => self.interval = usize::from(u16::from_be_bytes(*data.first_chunk()?)),
+                0xE0 => self.jfif |= data.starts_with(b"JFIF\0"),
+                0xEE if data.starts_with(b"Adobe") => self.adobe = data.get(11).copied(),
+                0xDC | 0xE1..=0xEF | 0xFE => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// What the components mean, by the marks of programs, else by their names.
+    pub fn colors(&self, components: &[Component]) -> Colors {
+        let named = components.iter().map(|component| component.id).eq(*b"RGB");
+        match (self.jfif, self.adobe) {
+            (true, _) => Colors::Luma,
+            (false, Some(0)) => Colors::Rgb,
+            (false, None) if named => Colors::Rgb,
+            _ => Colors::Luma,
+        }
+    }
+
+    fn frame(&mut self, progressive: bool, data: &[u8]) -> Option<Frame> {
+        let ([8, top, below, left, right, count], rest) = data.split_first_chunk()? else {
+            return None;
+        };
+        let height = usize::from(u16::from_be_bytes([*top, *below]));
+        let width = usize::from(u16::from_be_bytes([*left, *right]));
+        let listed = rest.as_chunks::<3>().0;
+        let wanted = matches!(count, 1 | 3) && listed.len() == usize::from(*count);
+        if !wanted || width == 0 || height == 0 {
+            return None;
+        }
+        let factors = |entry: &[u8; 3]| [entry[1] >> 4, entry[1] & 15].map(usize::from);
+        let allowed = |entry: &[u8; 3]| {
+            factors(entry).iter().all(|factor| (1..=4).contains(factor)) && entry[2] < 4
+        };
+        if !listed.iter().all(allowed) {
+            return None;
+        }
+        let most = |axis: usize| listed.iter().map(|entry| factors(entry)[axis]).max();
+        let most = [most(0)?, most(1)?];
+        let component = |entry: &[u8; 3]| {
+            let factors = factors(entry);
+            Component {
+                id: entry[0],
+                factors,
+                stretch: [most[0] / factors[0], most[1] / factors[1]],
+                width: (width * factors[0]).div_ceil(most[0]),
+                height: (height * factors[1]).div_ceil(most[1]),
+                table: usize::from(entry[2]),
+            }
+        };
+        let components: Vec<Component> = listed.iter().map(component).collect();
+        let whole = |c: &Component| {
+            c.stretch[0] * c.factors[0] == most[0] && c.stretch[1] * c.factors[1] == most[1]
+        };
+        let groups = [width.div_ceil(8 * most[0]), height.div_ceil(8 * most[1])];
+        let blocks = |c: &Component| groups[0] * groups[1] * c.factors[0] * c.factors[1];
+        let alone = |c: &Component| c.blocks()[0] * c.blocks()[1];
+        let held: usize = components.iter().map(blocks).sum();
+        let sent: usize = components.iter().map(alone).sum();
+        let twins = |at: usize| listed[..at].iter().any(|entry| entry[0] == listed[at][0]);
+        // Each block that is sent takes a bit at least.
+        if held > MOST_SAMPLES / 64
+            || sent / 8 > self.bytes.len()
+            || !components.iter().all(whole)
+            || (0..listed.len()).any(twins)
+        {
+            return None;
+        }
+        self.ids = components.iter().map(|component| component.id).collect();
+        Some(Frame {
+            width,
+            height,
+            progressive,
+            components,
+            groups,
+        })
+    }
+
+    fn scan(&mut self, data: &[u8]) -> Option<Scan> {
+        let (&count, rest) = data.split_first()?;
+        let (listed, rest) = rest.split_at_checked(2 * usize::from(count))?;
+        let [first, last, bits] = *rest.first_chunk::<3>()?;
+        let part = |entry: &[u8; 2]| {
+            Some(Part {
+                component: self.ids.iter().position(|id| *id == entry[0])?,
+                dc: usize::from(entry[1] >> 4),
+                ac: usize::from(entry[1] & 15),
+            })
+        };
+        let parts: Vec<Part> = listed
+            .as_chunks()
+            .0
+            .iter()
+            .map(part)
+            .collect::<Option<_>>()?;
+        let rising = parts.is_sorted_by(|a, b| a.component < b.component);
+        self.scans += 1;
+        if parts.is_empty() || !rising || self.scans > MOST_SCANS {
+            return None;
+        }
+        Some(Scan {
+            parts,
+            band: [first, last].map(usize::from),
+            bits: [bits >> 4, bits & 15].map(u32::from),
+            start: self.position,
+        })
+    }
+
+    fn codes(&mut self, mut data: &[u8]) -> Option<()> {
+        while let Some((&class, rest)) = data.split_first() {
+            let (counts, rest) = rest.split_first_chunk::<16>()?;
+            let count = counts.iter().map(|&count| usize::from(count)).sum();
+            let (symbols, rest) = rest.split_at_checked(count)?;
+            let tables = match class >> 4 {
+                0 => &mut self.dc,
+                1 => &mut self.ac,
+                _ => return None,
+            };
+            *tables.get_mut(usize::from(class & 15))? = Some(Code::new(counts, symbols)?);
+            data = rest;
+        }
+        Some(())
+    }
+
+    fn quantizers(&mut self, mut data: &[u8]) -> Option<()> {
+        while let Some((&class, rest)) = data.split_first() {
+            let wide = class >> 4 != 0;
+            let (values, rest) = rest.split_at_checked(if wide { 128 } else { 64 })?;
+            let value = |at: usize| match wide {
+                true => u16::from_be_bytes([values[2 * at], values[2 * at + 1]]),
+                false => u16::from(values[at]),
+            };
+            let mut table = [0; 64];
+            for (at, &place) in ORDER.iter().enumerate() {
+                table[usize::from(place)] = value(at);
+            }
+            *self.quantizers.get_mut(usize::from(class & 15))? = Some(Rc::new(table));
+            data = rest;
+        }
+        Some(())
+    }
+}
+
+/// The diagonals of a block, which are walked up and down in turns.
+const fn order() -> [u8; 64] {
+    let mut order = [0; 64];
+    let (mut at, mut row, mut column) = (0, 0, 0);
+    while at < 64 {
+        order[at] = row * 8 + column;
+        match ((row + column) % 2, row, column) {
+            (0, _, 7) => row += 1,
+            (0, 0, _) => column += 1,
+            (0, _, _) => (row, column) = (row - 1, column + 1),
+            (_, 7, _) => column += 1,
+            (_, _, 0) => row += 1,
+            _ => (row, column) = (row + 1, column - 1),
+        }
+        at += 1;
+    }
+    order
+}
