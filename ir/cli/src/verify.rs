@@ -2,6 +2,7 @@
 
 mod expect;
 mod report;
+mod resolution;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use serde_json::json;
 
 use crate::args::Verify;
 use crate::compare::compare;
-use crate::models::{self, Model};
+use crate::models;
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare, say};
 use crate::process::{Outcome, ask};
@@ -22,6 +23,7 @@ use crate::style::count;
 use crate::{parallel, wire};
 use expect::Expectations;
 use report::{Numbers, Report, Verdict};
+use resolution::resolution;
 
 pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     let programs = &arguments.programs;
@@ -100,8 +102,9 @@ fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Resul
 /// The verdict on all recordings: the first failure, else the largest numbers.
 fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<Verdict> {
     let mut all: Option<Numbers> = None;
+    let tolerance = ready.model.tolerance.max(resolution(ready.model));
     for path in &ready.model.recordings {
-        let numbers = match run_one(arguments, scratch, ready, path)? {
+        let numbers = match run_one(arguments, scratch, ready, path, tolerance)? {
             Verdict::Ran(numbers) => numbers,
             other => return Ok(other),
         };
@@ -119,6 +122,7 @@ fn run_one(
     scratch: &Scratch,
     ready: &Ready<'_>,
     path: &Path,
+    tolerance: f64,
 ) -> Result<Verdict> {
     let model = ready.model;
     let recording = Recording::open(path)?;
@@ -144,7 +148,7 @@ fn run_one(
         Outcome::Answer(answer) => {
             let number = |key: &str| answer[key].as_f64();
             let found = wire::read(&outputs)?;
-            let (relative, problem) = judge(model, &found, &recording);
+            let (relative, problem) = judge(&found, &recording, tolerance);
             Verdict::Ran(Numbers {
                 problem: problem.map(|problem| problem + &place),
                 relative,
@@ -166,9 +170,9 @@ fn run_one(
 
 /// The largest relative error, and the first output that differs.
 fn judge(
-    model: &Model,
     found: &crate::value::Values,
     recording: &Recording,
+    tolerance: f64,
 ) -> (f64, Option<String>) {
     let mut relative = 0.0f64;
     let mut problem = None;
@@ -177,7 +181,7 @@ fn judge(
             problem.get_or_insert(format!("output `{name}` is missing"));
             continue;
         };
-        let comparison = compare(value, expected, model.tolerance);
+        let comparison = compare(value, expected, tolerance);
         relative = relative.max(comparison.relative);
         if let Some(text) = comparison.problem {
             problem.get_or_insert(format!("output `{name}` {text}"));
