@@ -126,6 +126,7 @@ mod classical;
 mod fused;
 mod window;
 
+pub use gradient::{DERIVATIVES, Named, WRITTEN};
 pub use sequence::construct;
 
 families! {
@@ -153,6 +154,7 @@ families! {
     expand,
     extreme,
     gather,
+    gradient,
     grid_sample,
     image,
     loss,
@@ -217,7 +219,8 @@ families! {
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.
 pub fn find(domain: &str, name: &str, opset: i64) -> Option<(&'static Row, Option<i64>)> {
-    let row = all().find(|row| row.domain == domain && row.name == name)?;
+    let mut rows = all().chain(gradient::WRITTEN);
+    let row = rows.find(|row| row.domain == domain && row.name == name)?;
     let version = row.since.iter().copied().filter(|&since| since <= opset);
     Some((row, version.max()))
 }

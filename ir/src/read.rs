@@ -5,6 +5,7 @@ mod facts;
 mod files;
 mod foreign;
 mod function;
+mod gradient;
 mod list;
 mod missing;
 mod order;
@@ -122,7 +123,11 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
 impl<'a> Reader<'a> {
     /// The nodes of a graph or function, into a block whose inputs are set already.
     fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope, block: &mut Block) {
-        for proto in self.in_order(nodes, scope) {
+        let nodes = self.in_order(nodes, scope);
+        if nodes.iter().any(|node| gradient::is_gradient(node)) {
+            return self.with_gradients(&nodes, scope, block);
+        }
+        for proto in nodes {
             self.node(proto, scope, block);
         }
     }

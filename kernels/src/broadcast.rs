@@ -55,6 +55,22 @@ pub fn common<const D: usize>(a: [usize; D], b: [usize; D]) -> [usize; D] {
     })
 }
 
+/// Undoes [`expand`] for a gradient: `x` summed over the axes that `shape` lacks, and over those that
+/// are 1 there.
+///
+/// # Panics
+/// If `x` has fewer axes than `shape`, or a size of `shape` is neither 1 nor that of `x`.
+pub fn sum_to<const D: usize, const D2: usize>(mut x: Tensor<D>, shape: [usize; D2]) -> Tensor<D2> {
+    let sizes = x.dims();
+    for (axis, size) in sizes.into_iter().enumerate() {
+        let wanted = (axis + D2).checked_sub(D).map_or(1, |own| shape[own]);
+        if wanted == 1 && size != 1 {
+            x = x.sum_dim(axis);
+        }
+    }
+    x.reshape(shape)
+}
+
 /// `x` repeated along its axes of size 1 to `shape`, which it must broadcast to.
 pub fn to_shape<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
     if x.dims() == shape {
@@ -71,13 +87,23 @@ mod tests {
     use burn::tensor::{Int, TensorData};
 
     use super::*;
-    use crate::testing::{bool, int, same};
+    use crate::testing::{bool, float, int, same};
 
     #[test]
     fn a_one_in_the_shape_keeps_the_size() {
         let x = int::<2>([[1i64], [2], [3]]);
         same(expand(x.clone(), [3, 1]), [[1i64], [2], [3]]);
         same(expand(x, [1, 2]), [[1i64, 1], [2, 2], [3, 3]]);
+    }
+
+    #[test]
+    fn sums_undo_what_was_repeated() {
+        let x = float::<3>([[[1f32, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
+        same(sum_to(x.clone(), [2, 1]), [[14f32], [22.0]]);
+        same(sum_to(x.clone(), [1]), [36f32]);
+        same(sum_to(x, [2, 1, 2]), [[[4f32, 6.0]], [[12.0, 14.0]]]);
+        let x = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
+        same(sum_to(x, [2]), [0f32, 0.0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::scope::Scope;
-use super::{DEEPEST, Reader};
+use super::{DEEPEST, Reader, gradient};
 use crate::diagnostics::Problem;
 use crate::proto::{GraphProto, NodeProto};
 
@@ -23,7 +23,7 @@ impl Reader<'_> {
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         for (at, node) in nodes.iter().enumerate() {
             let mut count = 0usize;
-            for name in reads(node, 0) {
+            for name in reads(node, 0).into_iter().chain(gradient::target(node)) {
                 if let Some(&maker) = makers.get(name)
                     && let Some(users) = users.get_mut(maker)
                 {
@@ -80,11 +80,8 @@ fn cycle(left: &[&NodeProto]) -> Problem {
     let makers: BTreeMap<&str, usize> = outputs.map(|(name, at)| (name.as_str(), at)).collect();
     // Whoever is left waits for a value that somebody left makes.
     let needed = |at: usize| {
-        let mut reads = left
-            .get(at)
-            .map(|node| reads(node, 0))
-            .into_iter()
-            .flatten();
+        let node = left.get(at)?;
+        let mut reads = reads(node, 0).into_iter().chain(gradient::target(node));
         reads.find_map(|name| Some((*makers.get(name)?, name)))
     };
     let mut path: Vec<(usize, &str)> = Vec::new();
@@ -118,7 +115,7 @@ fn cycle(left: &[&NodeProto]) -> Problem {
 }
 
 /// Names from outside that a node and the graphs in its attributes read.
-fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
+pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
     if depth < DEEPEST {
         for graph in node.attribute.iter().filter_map(|held| held.g.as_deref()) {

@@ -90,6 +90,14 @@ impl Scope {
         &self.opsets
     }
 
+    /// Sets every version imported here; those before are returned.
+    pub fn exchange_opsets(
+        &mut self,
+        opsets: Rc<BTreeMap<String, i64>>,
+    ) -> Rc<BTreeMap<String, i64>> {
+        std::mem::replace(&mut self.opsets, opsets)
+    }
+
     /// Attributes with references to the function's own attributes replaced; a reference to one
     /// that the caller left out is left out too.
     pub fn resolve(&self, list: &[AttributeProto]) -> Result<Vec<AttributeProto>, Problem> {
