@@ -79,6 +79,11 @@ impl DType {
         TABLE.iter().find(|row| row.1 == number).map(|row| row.0)
     }
 
+    /// The number in ONNX's `TensorProto.DataType`.
+    pub fn number(self) -> i32 {
+        self.row().1
+    }
+
     /// The type's name, as numpy and ONNX Runtime spell it.
     pub fn name(self) -> &'static str {
         self.row().2

@@ -1,5 +1,6 @@
 //! The graph: values, nodes, blocks.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
@@ -102,6 +103,11 @@ impl Values {
         ValueId(u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX))
     }
 
+    /// Forgets the values behind the first ones; nothing may hold them any more.
+    pub fn truncate(&mut self, len: usize) {
+        self.all.truncate(len);
+    }
+
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -115,7 +121,7 @@ impl Values {
     }
 }
 
-/// Ids come from `push` on the same arena, which never shrinks.
+/// Ids come from `push` on the same arena, which forgets only what nothing holds.
 impl Index<ValueId> for Values {
     type Output = Value;
 
@@ -150,6 +156,12 @@ impl Value {
 }
 
 impl Node {
+    /// The operator, as its family holds it.
+    pub fn operator_as<T: Operator>(&self) -> Option<&T> {
+        let operator: &dyn Any = &*self.operator;
+        operator.downcast_ref()
+    }
+
     /// The input, when the node has it.
     pub fn input(&self, at: usize) -> Option<ValueId> {
         self.inputs.get(at).copied().flatten()
@@ -217,6 +229,16 @@ impl Block {
         let mut seen = std::collections::BTreeSet::new();
         captured.retain(|id| seen.insert(*id));
         captured
+    }
+
+    /// How many nodes there are, nested blocks included, constants excluded.
+    pub fn count(&self) -> usize {
+        let computes = self.nodes.iter().filter(|node| &*node.kind != "Constant");
+        let nodes = computes.map(|node| {
+            let inner = node.blocks.iter().map(|(_, block)| block.count());
+            inner.sum::<usize>().saturating_add(1)
+        });
+        nodes.sum()
     }
 
     /// How often each value is read by nodes and outputs, nested blocks included.

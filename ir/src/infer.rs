@@ -65,6 +65,22 @@ fn infer_block(
     }
 }
 
+/// Infers one node, whose inputs have types.
+pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), Problem> {
+    let mut diagnostics = Diagnostics::default();
+    let mut cx = Infer {
+        values,
+        node,
+        names,
+        diagnostics: &mut diagnostics,
+    };
+    node.operator.infer(&mut cx)?;
+    match diagnostics.is_empty() {
+        true => Ok(()),
+        false => Err(Problem::new("the types do not fit")),
+    }
+}
+
 impl Names {
     /// Reserves a name that stands in the file.
     pub fn reserve(&mut self, name: &Symbol) {

@@ -69,7 +69,8 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
         problems: Diagnostics::default(),
     };
     if problems.is_empty() {
-        passes::run(&mut model.graph, &mut |_, _| ());
+        let (graph, names) = (&mut model.graph, &mut model.names);
+        passes::run(graph, names, options, &mut |_| ());
         problems = crate::code(&model, &item(), options)
             .err()
             .unwrap_or_default();

@@ -29,8 +29,8 @@ use proc_macro2::TokenStream;
 
 use diagnostics::Diagnostics;
 use emit::Item;
-use graph::Graph;
 use options::Options;
+use passes::Step;
 use read::Model;
 use types::Type;
 
@@ -53,7 +53,7 @@ pub fn code(model: &Model, item: &Item, options: &Options) -> Result<TokenStream
 /// The model at `path`, inferred and simplified.
 pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
     let read = |options: &Options, problems: &mut _| read::read(path, options, problems);
-    prepare(&read, options, &mut |_, _| ())
+    prepare(&read, options, &mut |_| ())
 }
 
 /// As [`load`], also from ONNX's text syntax; `observe` sees the graph as it was read, problems or
@@ -61,7 +61,7 @@ pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
 pub fn load_observed(
     path: &Path,
     options: &Options,
-    observe: &mut dyn FnMut(&str, &Graph),
+    observe: &mut dyn FnMut(Step<'_>),
 ) -> Result<Model, Diagnostics> {
     let read = |options: &Options, problems: &mut _| inspect::read(path, options, problems);
     prepare(&read, options, observe)
@@ -71,7 +71,7 @@ pub fn load_observed(
 pub fn load_bytes(bytes: Bytes, options: &Options) -> Result<Model, Diagnostics> {
     let read =
         |options: &Options, problems: &mut _| read::read_bytes(bytes.clone(), options, problems);
-    prepare(&read, options, &mut |_, _| ())
+    prepare(&read, options, &mut |_| ())
 }
 
 type Read<'a> = dyn Fn(&Options, &mut Diagnostics) -> Option<Model> + 'a;
@@ -79,7 +79,7 @@ type Read<'a> = dyn Fn(&Options, &mut Diagnostics) -> Option<Model> + 'a;
 fn prepare(
     read: &Read<'_>,
     options: &Options,
-    observe: &mut dyn FnMut(&str, &Graph),
+    observe: &mut dyn FnMut(Step<'_>),
 ) -> Result<Model, Diagnostics> {
     let (model, problems) = inferred(read, options);
     let ones = match &model {
@@ -95,11 +95,15 @@ fn prepare(
     let Some(mut model) = better.or(model) else {
         return Err(problems);
     };
-    observe("read", &model.graph);
+    observe(Step {
+        name: "read",
+        graph: &model.graph,
+        rules: None,
+    });
     if !solved {
         return Err(problems);
     }
-    passes::run(&mut model.graph, observe);
+    passes::run(&mut model.graph, &mut model.names, options, observe);
     Ok(model)
 }
 

@@ -1,5 +1,6 @@
 //! Operators, one family a file.
 
+use std::any::Any;
 use std::fmt;
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use crate::graph::Flow;
 use crate::infer::Infer;
 
 /// An operator with its attributes read: versions differ in how it was written, not in here.
-pub trait Operator: fmt::Debug {
+pub trait Operator: fmt::Debug + Any {
     /// Types, sizes and known values of the outputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem>;
 
@@ -110,7 +111,7 @@ impl Row {
 /// `find` searches. A family may hold operators of several domains.
 macro_rules! families {
     ($($family:ident,)*; $($folder:ident { $($inner:ident,)* })*) => {
-        $(mod $family;)*
+        $(pub mod $family;)*
         $(mod $folder { $(pub mod $inner;)* })*
 
         /// Every operator, family by family.

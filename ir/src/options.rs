@@ -3,13 +3,26 @@
 use std::collections::BTreeMap;
 
 /// The arguments of `onnx_model!`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Sizes by the names that the file gives them.
     pub dims: BTreeMap<String, i64>,
     /// Shapes of inputs that the file leaves open.
     pub inputs: BTreeMap<String, Vec<Size>>,
     pub weights: Weights,
+    /// Whether graphs are rewritten as a person would have written them.
+    pub simplify: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            dims: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            weights: Weights::default(),
+            simplify: true,
+        }
+    }
 }
 
 /// One size of an input's shape.

@@ -148,6 +148,44 @@ pub struct AttributeProto {
     pub type_protos: Vec<TypeProto>,
 }
 
+/// The value of an attribute that stands in no file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    Int(i64),
+    Float(f32),
+    Text(String),
+    Ints(Vec<i64>),
+}
+
+impl Setting {
+    /// As the attribute of this name.
+    pub fn named(&self, name: &str) -> AttributeProto {
+        let mut attribute = AttributeProto {
+            name: name.to_owned(),
+            ..AttributeProto::default()
+        };
+        attribute.r#type = Some(i32::from(match self {
+            Setting::Int(value) => {
+                attribute.i = Some(*value);
+                AttributeType::Int
+            }
+            Setting::Float(value) => {
+                attribute.f = Some(*value);
+                AttributeType::Float
+            }
+            Setting::Text(value) => {
+                attribute.s = Some(value.clone().into_bytes().into());
+                AttributeType::String
+            }
+            Setting::Ints(values) => {
+                attribute.list = Some(List::new(Elements::Ints(values.clone())));
+                AttributeType::Ints
+            }
+        }));
+        attribute
+    }
+}
+
 impl AttributeProto {
     pub fn floats(&self) -> &[f32] {
         match self.list.as_ref().map(|list| &list.elements) {

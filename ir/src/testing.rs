@@ -18,7 +18,12 @@ pub fn check(text: &str, expected: Expect) {
         Ok(model) => model.encode_to_vec(),
         Err(error) => panic!("{error}"),
     };
-    let shown = match crate::load_bytes(model.into(), &Options::default()) {
+    // What rules make of it is their own tests' matter.
+    let options = Options {
+        simplify: false,
+        ..Options::default()
+    };
+    let shown = match crate::load_bytes(model.into(), &options) {
         Ok(model) => print::graph(&model.graph),
         Err(problems) => problems.report("model"),
     };

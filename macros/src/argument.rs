@@ -7,7 +7,9 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Ident, LitInt, LitStr, Path, Token, Visibility, bracketed, parenthesized};
+use syn::{
+    Attribute, Ident, LitBool, LitInt, LitStr, Path, Token, Visibility, bracketed, parenthesized,
+};
 
 /// What stands between the braces of a call.
 pub struct Arguments {
@@ -39,6 +41,7 @@ enum Choice {
     Dims(Vec<(Key, i64)>),
     Inputs(Vec<(Key, Vec<Size>)>),
     Runtime(Path),
+    Simplify(bool),
 }
 
 impl Parse for Arguments {
@@ -105,6 +108,7 @@ impl Arguments {
                     }
                 }
                 Choice::Runtime(path) => self.runtime = path,
+                Choice::Simplify(simplify) => self.options.simplify = simplify,
             }
         }
         Ok(())
@@ -140,6 +144,15 @@ impl Parse for Choice {
                 input.parse::<Token![=]>()?;
                 Ok(Choice::Runtime(input.call(Path::parse_mod_style)?))
             }
+            "simplify" => {
+                input.parse::<Token![=]>()?;
+                let span = input.span();
+                let value = input.parse::<LitBool>();
+                let wrong = |_| syn::Error::new(span, "`simplify` is `true` or `false`");
+                value
+                    .map(|value| Choice::Simplify(value.value))
+                    .map_err(wrong)
+            }
             "dims" => {
                 let dims = entries(input, |input| {
                     let name: Key = input.parse()?;
@@ -162,7 +175,8 @@ impl Parse for Choice {
             other => Err(syn::Error::new(
                 name.span(),
                 format!(
-                    "unknown option `{other}`; there are `weights`, `dims`, `inputs` and `crate`"
+                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `simplify` \
+                     and `crate`"
                 ),
             )),
         }

@@ -29,6 +29,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   the file, which `from_file` opens.
 /// - `dims(batch = 1)` fixes a size that the file names.
 /// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open.
+/// - `simplify = false` leaves the operators as the file has them.
 /// - `crate = path` names the run-time crate where it is re-exported.
 #[proc_macro]
 pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {

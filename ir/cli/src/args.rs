@@ -31,10 +31,13 @@ pub struct Inspect {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,
     #[command(flatten)]
-    pub sizes: Sizes,
+    pub choices: Choices,
     /// Write JSON
     #[arg(long)]
     pub json: bool,
+    /// Only count the nodes as they are read and behind each pass
+    #[arg(long, conflicts_with = "json")]
+    pub counts: bool,
 }
 
 #[derive(Debug, Args)]
@@ -42,7 +45,7 @@ pub struct Expand {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,
     #[command(flatten)]
-    pub sizes: Sizes,
+    pub choices: Choices,
     /// Show the graph instead of Rust
     #[arg(long)]
     pub graph: bool,
@@ -120,17 +123,23 @@ pub struct Programs {
     /// Do without operator fusion on GPUs
     #[arg(long)]
     pub no_fusion: bool,
+    /// Leave the operators as the files have them
+    #[arg(long)]
+    pub no_simplify: bool,
 }
 
-/// Sizes that the file leaves open.
+/// What `onnx_model!` may be told.
 #[derive(Debug, Default, Args)]
-pub struct Sizes {
+pub struct Choices {
     /// Pin a named size
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
     /// Give an input's shape, in numbers and names
     #[arg(long = "input", value_name = "NAME=SIZE,..", value_parser = input)]
     pub inputs: Vec<(String, Vec<Size>)>,
+    /// Leave the operators as the file has them
+    #[arg(long)]
+    pub no_simplify: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -175,7 +184,7 @@ impl Programs {
     }
 }
 
-impl Sizes {
+impl Choices {
     /// The compiler's options.
     pub fn options(&self, weights: Storage) -> Options {
         Options {
@@ -185,6 +194,7 @@ impl Sizes {
                 Storage::Embed => Weights::Embed,
                 Storage::File => Weights::File,
             },
+            simplify: !self.no_simplify,
         }
     }
 }

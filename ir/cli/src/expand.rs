@@ -1,10 +1,12 @@
 //! `expand`: the Rust code or the graph of a model.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::passes::rewrite::{Event, Report};
 use onnx_embed_ir::print;
 use onnx_embed_ir::read::display_name;
 use quote::quote;
@@ -12,13 +14,17 @@ use quote::quote;
 use crate::args::Expand;
 use crate::style;
 
+/// So many places of one rule are named.
+const NAMED: usize = 3;
+
 pub fn expand(arguments: &Expand) -> Result<ExitCode> {
-    let options = arguments.sizes.options(arguments.weights);
+    let options = arguments.choices.options(arguments.weights);
     let path = &arguments.model;
     let mut passes = String::new();
-    let model = onnx_embed_ir::load_observed(path, &options, &mut |pass, graph| {
+    let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
         if arguments.passes {
-            let _ = writeln!(passes, "# {pass}\n{}", print::graph(graph));
+            let _ = writeln!(passes, "# {}\n{}", step.name, print::graph(step.graph));
+            let _ = writeln!(passes, "{}", step.rules.map(rules).unwrap_or_default());
         }
     });
     anstream::print!("{passes}");
@@ -54,5 +60,57 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(found) => problems(found),
+    }
+}
+
+/// What each rule did, and where it nearly did something.
+fn rules(report: &Report) -> String {
+    let mut text = String::new();
+    let mut table = |events: &[Event], sign: &str| {
+        let mut kinds: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        for event in events {
+            let places = kinds.entry((event.rule, event.reason)).or_default();
+            places.push(&event.value);
+        }
+        for ((rule, reason), places) in kinds {
+            let more = if places.len() > NAMED { ", .." } else { "" };
+            let named = places.get(..NAMED).unwrap_or(&places).join(", ");
+            let reason = if reason.is_empty() { "" } else { ": " }.to_owned() + reason;
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{sign} {rule}{reason}, {} at {named}{more}",
+                places.len()
+            );
+        }
+    };
+    table(&report.applied, "+");
+    table(&report.missed, "-");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn places_of_a_rule_stand_together() {
+        let event = |rule, value: &str, reason| Event {
+            rule,
+            value: value.to_owned(),
+            reason,
+        };
+        let applied = ["a", "b", "c", "d"].map(|value| event("silu", value, ""));
+        let report = Report {
+            applied: applied.to_vec(),
+            missed: vec![event("layer norm", "y", "reduced axes vanish")],
+        };
+        expect![[r#"
+            + silu, 4 at a, b, c, ..
+            - layer norm: reduced axes vanish, 1 at y
+        "#]]
+        .assert_eq(&rules(&report));
     }
 }

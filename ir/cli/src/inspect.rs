@@ -17,8 +17,11 @@ use crate::style::{self, BAD, DIM, GOOD, HEADING};
 const LARGEST: usize = 5;
 
 pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
-    let options = arguments.sizes.options(Storage::Embed);
+    let options = arguments.choices.options(Storage::Embed);
     let name = arguments.model.display().to_string();
+    if arguments.counts {
+        return counts(&name, arguments, &options);
+    }
     let inspection = match look(&arguments.model, &options) {
         Ok(inspection) => inspection,
         Err(problems) if arguments.json => {
@@ -39,6 +42,24 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
         false => anstream::print!("{}", table(&name, &inspection)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The nodes as they are read, without constants, and behind each pass, in one line.
+fn counts(
+    name: &str,
+    arguments: &Inspect,
+    options: &onnx_embed_ir::options::Options,
+) -> Result<ExitCode> {
+    let mut line = name.to_owned();
+    let model = onnx_embed_ir::load_observed(&arguments.model, options, &mut |step| {
+        // Writing to a string cannot fail.
+        let _ = write!(line, "  {} {}", step.name, step.graph.body.count());
+    });
+    println!("{line}");
+    Ok(match model {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
 }
 
 fn table(model: &str, inspection: &Inspection) -> String {

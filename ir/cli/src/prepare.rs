@@ -48,6 +48,11 @@ pub fn prepare<'m>(
     say(bar, &format!("compiling {}", count(models.len(), "model")));
     panics_are_kept();
     let cores = parallel::cores();
+    let options = Options {
+        simplify: scratch.simplify,
+        ..Options::default()
+    };
+    let compile = |model: &Model| compile(model, &options);
     parallel::each(models, cores, compile, |model, obstacle| match obstacle {
         None => compiled.push(model),
         Some(obstacle) => told(model, obstacle),
@@ -125,7 +130,7 @@ pub fn say(bar: &ProgressBar, text: &str) {
 }
 
 /// The compiler's verdict, without rustc.
-fn compile(model: &Model) -> Option<Obstacle> {
+fn compile(model: &Model, options: &Options) -> Option<Obstacle> {
     let item = Item {
         attributes: quote!(),
         visibility: quote!(pub),
@@ -133,7 +138,7 @@ fn compile(model: &Model) -> Option<Obstacle> {
         runtime: quote!(::onnx_embed),
         file: model.name.clone(),
     };
-    let compile = || onnx_embed_ir::compile(&model.path, &item, &Options::default());
+    let compile = || onnx_embed_ir::compile(&model.path, &item, options);
     // What the closure borrows is not used after a panic.
     match catch_unwind(AssertUnwindSafe(compile)) {
         Ok(Ok(_)) => None,

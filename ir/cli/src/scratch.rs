@@ -14,6 +14,8 @@ pub struct Scratch {
     root: PathBuf,
     pub target: PathBuf,
     features: String,
+    /// Whether the models are simplified.
+    pub simplify: bool,
     /// Held while this process uses the folder.
     _lock: File,
 }
@@ -49,6 +51,7 @@ impl Scratch {
             root,
             target,
             features,
+            simplify: !programs.no_simplify,
             _lock: lock,
         })
     }
@@ -76,7 +79,7 @@ impl Scratch {
             let folder = self.root.join("models").join(model.package());
             let manifest = self.manifest(&model.package(), &[]);
             write(&folder.join("Cargo.toml"), &manifest)?;
-            write(&folder.join("src/lib.rs"), &library(model))?;
+            write(&folder.join("src/lib.rs"), &library(model, self.simplify))?;
         }
         self.write_workspace(models, 0)
     }
@@ -185,14 +188,22 @@ fn source(folder: &str) -> String {
     }
 }
 
-fn library(model: &Model) -> String {
+fn library(model: &Model, simplify: bool) -> String {
     let (package, path) = (model.package(), literal(&model.path));
-    let (item, load) = match model.bytes() > EMBEDDED {
-        false => (path.clone(), "Ok(model::Model::new(device))".to_owned()),
-        true => (
-            format!("#[onnx(weights = \"file\")] pub struct Model = {path};"),
-            format!("model::Model::from_file({path}, device)"),
-        ),
+    let file = model.bytes() > EMBEDDED;
+    let load = match file {
+        false => "Ok(model::Model::new(device))".to_owned(),
+        true => format!("model::Model::from_file({path}, device)"),
+    };
+    let options = [
+        (file, "weights = \"file\""),
+        (!simplify, "simplify = false"),
+    ];
+    let options = options.iter().filter(|(given, _)| *given);
+    let options: Vec<&str> = options.map(|(_, text)| *text).collect();
+    let item = match options.is_empty() {
+        true => path,
+        false => format!("#[onnx({})] pub struct Model = {path};", options.join(", ")),
     };
     format!(
         "mod model {{\n    onnx_embed::onnx_model! {{ {item} }}\n}}\n\n\
@@ -278,7 +289,7 @@ mod tests {
             pub fn subject() -> onnx_embed_runner::Subject {
                 onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
             }
-        "#]].assert_eq(&library(&model("a")));
+        "#]].assert_eq(&library(&model("a"), true));
     }
 
     #[test]

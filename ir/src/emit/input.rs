@@ -240,10 +240,7 @@ impl Source<'_, '_> {
     /// A constant that the compiler computed, as a field.
     fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> TokenStream {
         let name = &self.cx.values[id].name;
-        let hint = match super::snake(name)
-            .chars()
-            .any(|letter| letter.is_alphabetic())
-        {
+        let hint = match name.chars().any(char::is_alphabetic) {
             true => name.clone(),
             false => "constant".to_owned(),
         };

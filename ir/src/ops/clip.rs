@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)];
 
 /// Bounds from attributes in old versions, from inputs 1 and 2 in new ones.
 #[derive(Debug)]
-struct Clip {
+pub struct Clip {
     lower: Option<f32>,
     upper: Option<f32>,
 }
@@ -136,6 +136,15 @@ impl Bound {
 }
 
 impl Clip {
+    /// A bound that is a number, by the input that it is in new versions.
+    pub fn number(&self, input: usize, known: Option<&Known>) -> Option<f64> {
+        let attribute = if input == 1 { self.lower } else { self.upper };
+        match self.bound(known, attribute)? {
+            Bound::Float(bound) => Some(bound),
+            Bound::Int(bound) => Some(bound as f64),
+        }
+    }
+
     fn bound(&self, known: Option<&Known>, attribute: Option<f32>) -> Option<Bound> {
         match (known, attribute) {
             (Some(Known::Floats(values)), _) => values.first().copied().map(Bound::Float),

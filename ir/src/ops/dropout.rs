@@ -12,13 +12,14 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
+use crate::graph::Node;
 use crate::infer::Infer;
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)];
 
 #[derive(Debug)]
-struct Dropout {
+pub struct Dropout {
     /// Before version 10 the mask was of the input's type.
     old_mask: bool,
     /// How much is dropped, where an attribute says so; from version 12 on input 1 does.
@@ -57,6 +58,13 @@ enum Mode {
 }
 
 impl Dropout {
+    /// Whether nothing is dropped, whatever the run brings; `ratio` and `training` are what is known
+    /// of inputs 1 and 2.
+    pub fn is_off(&self, node: &Node, ratio: Option<&Known>, training: Option<&Known>) -> bool {
+        let ratio = self.ratio(ratio, node.input(1).is_some());
+        self.mode(training, node.input(2).is_some(), ratio) == Mode::Never
+    }
+
     fn mode(&self, training: Option<&Known>, given: bool, ratio: Option<f64>) -> Mode {
         match training {
             _ if ratio == Some(0.0) => Mode::Never,

@@ -187,7 +187,7 @@ const BURN: &[&str] = &["elu", "celu", "leaky_relu", "hard_sigmoid"];
 
 /// An activation with float parameters.
 #[derive(Debug)]
-struct Shaped {
+pub struct Shaped {
     function: &'static str,
     parameters: Vec<f32>,
 }
@@ -287,6 +287,13 @@ impl Operator for Plain {
 
     fn runs_on_host(&self) -> bool {
         self.0.host.is_some()
+    }
+}
+
+impl Shaped {
+    /// In the order of the operator's attributes.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
     }
 }
 

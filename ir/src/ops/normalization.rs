@@ -2,7 +2,7 @@
 
 mod batch;
 mod channels;
-mod rows;
+pub mod rows;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;

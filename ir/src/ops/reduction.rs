@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
 
 /// A reduction, over all axes if `axes` and input 1 name none.
 #[derive(Debug)]
-struct Reduction {
+pub struct Reduction {
     fold: &'static Fold,
     axes: Option<Vec<i64>>,
     keep: bool,
@@ -137,8 +137,13 @@ impl Operator for Reduction {
 }
 
 impl Reduction {
+    /// Whether reduced axes stay with size 1.
+    pub fn keeps(&self) -> bool {
+        self.keep
+    }
+
     /// The axes in rising order, `None` if only the run tells.
-    fn axes(
+    pub fn axes(
         &self,
         known: Option<Vec<i64>>,
         input: Option<&TensorType>,

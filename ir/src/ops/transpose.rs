@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| {
 
 /// Axis `i` of the result is axis `axes[i]` of the input; without `axes` their order is reversed.
 #[derive(Debug)]
-struct Transpose {
+pub struct Transpose {
     axes: Option<Vec<i64>>,
 }
 
@@ -74,7 +74,8 @@ impl Operator for Transpose {
 }
 
 impl Transpose {
-    fn axes(&self, rank: usize) -> Result<Vec<usize>, Problem> {
+    /// Which axis of the input each of the result is.
+    pub fn axes(&self, rank: usize) -> Result<Vec<usize>, Problem> {
         let Some(axes) = &self.axes else {
             return Ok((0..rank).rev().collect());
         };

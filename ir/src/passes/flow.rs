@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 
 /// What values are to be read instead of others.
-type Renamed = BTreeMap<ValueId, ValueId>;
+pub type Renamed = BTreeMap<ValueId, ValueId>;
 
 /// Removes copies, puts the branch that a known condition takes in the place of its node, and has
 /// loops read what no round changes from outside.
@@ -140,7 +140,8 @@ fn copied(node: &Node, values: &Values) -> Option<ValueId> {
     node.output(0).and_then(|id| values[id].copy_of)
 }
 
-fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {
+/// The value that is read instead.
+pub fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {
     while let Some(&next) = renamed.get(&id) {
         id = next;
     }

@@ -18,9 +18,9 @@ use crate::types::TensorType;
 
 /// Over the axes from one on, then scaled.
 #[derive(Debug)]
-struct Layer {
-    axis: i64,
-    epsilon: f32,
+pub struct Layer {
+    pub axis: i64,
+    pub epsilon: f32,
     /// The type of the statistics that are outputs.
     statistics: Option<DType>,
     /// Whether the mean is left where it is.

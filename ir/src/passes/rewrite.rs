@@ -1,0 +1,334 @@
+//! Applies rules until none applies any more.
+
+mod build;
+mod matching;
+mod pattern;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::dead;
+use super::flow::{Renamed, resolved};
+use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::infer::Names;
+use crate::read::Files;
+pub use build::Match;
+use matching::{State, View, matches};
+use pattern::{Pattern, parse};
+
+/// A part of a graph that may be written another way, with equal results but for rounding.
+#[derive(Debug)]
+pub struct Rule {
+    pub name: &'static str,
+    /// What is looked for, as `pattern` describes.
+    pub from: &'static str,
+    to: To,
+    when: fn(&mut Match<'_, '_>) -> Result<(), Miss>,
+    /// Whether what stands inside may be read elsewhere too, and then stays.
+    shared: bool,
+    /// The equation and when it holds.
+    pub law: &'static str,
+    /// A graph in ONNX's text syntax to which it applies.
+    pub example: &'static str,
+}
+
+/// Why a rule does not apply where its pattern does; an empty reason is none that people want to know.
+pub type Miss = &'static str;
+
+#[derive(Clone, Copy, Debug)]
+enum To {
+    Text(&'static str),
+    Made(Make),
+}
+
+type Make = fn(&mut Match<'_, '_>) -> Result<ValueId, Miss>;
+
+/// A right side, read.
+enum Right {
+    Text(Pattern),
+    Made(Make),
+}
+
+/// What rules did.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub applied: Vec<Event>,
+    /// What stayed as it was though its pattern matched.
+    pub missed: Vec<Event>,
+}
+
+/// A rule at one place.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub rule: &'static str,
+    /// The value that is made another way.
+    pub value: String,
+    /// Why not.
+    pub reason: &'static str,
+}
+
+/// A rule that puts `to` in the place of `from`.
+pub const fn rule(name: &'static str, from: &'static str, to: &'static str) -> Rule {
+    Rule {
+        name,
+        from,
+        to: To::Text(to),
+        when: |_| Ok(()),
+        shared: false,
+        law: "",
+        example: "",
+    }
+}
+
+/// A rule whose right side is built.
+pub const fn building(name: &'static str, from: &'static str, make: Make) -> Rule {
+    Rule {
+        to: To::Made(make),
+        ..rule(name, from, "")
+    }
+}
+
+impl Rule {
+    /// What must be so beside the pattern; it may set attributes of the right side.
+    pub const fn when(self, when: fn(&mut Match<'_, '_>) -> Result<(), Miss>) -> Self {
+        Rule { when, ..self }
+    }
+
+    /// What stands inside may be read elsewhere too.
+    pub const fn shared(self) -> Self {
+        Rule {
+            shared: true,
+            ..self
+        }
+    }
+
+    pub const fn law(self, law: &'static str) -> Self {
+        Rule { law, ..self }
+    }
+
+    pub const fn example(self, example: &'static str) -> Self {
+        Rule { example, ..self }
+    }
+}
+
+/// Graphs come to rest after a few rounds; a rule that undoes another would go on for ever.
+pub const MOST_ROUNDS: usize = 64;
+
+/// Applies rules until none applies any more, and returns whether it came to that.
+pub fn rewrite<'r>(
+    graph: &mut Graph,
+    names: &mut Names,
+    rules: impl IntoIterator<Item = &'r Rule>,
+    report: &mut Report,
+) -> bool {
+    let mut engine = Engine {
+        rules: Vec::new(),
+        by_kind: BTreeMap::new(),
+        files: Files::memory(Bytes::new()),
+        names,
+        report,
+    };
+    rules.into_iter().for_each(|rule| engine.learn(rule));
+    for _ in 0..MOST_ROUNDS {
+        engine.report.missed.clear();
+        let mut body = std::mem::take(&mut graph.body);
+        let mut renamed = Renamed::new();
+        let changed = engine.block(&mut body, &mut graph.values, &mut renamed);
+        graph.body = body;
+        if !changed {
+            return true;
+        }
+        dead::remove(graph);
+    }
+    false
+}
+
+struct Engine<'e, 'r> {
+    rules: Vec<(&'r Rule, Pattern, Right)>,
+    /// The rules that may match at an operator.
+    by_kind: BTreeMap<&'static str, Vec<usize>>,
+    files: Files,
+    names: &'e mut Names,
+    report: &'e mut Report,
+}
+
+/// What stands in the place of a node.
+struct Change {
+    nodes: Vec<Node>,
+    result: ValueId,
+}
+
+impl<'r> Engine<'_, 'r> {
+    /// That rules can be read is tested.
+    fn learn(&mut self, rule: &'r Rule) {
+        let (Ok(from), Ok(right)) = (parse(rule.from), rule.right()) else {
+            return;
+        };
+        for kind in from.kinds() {
+            self.by_kind.entry(kind).or_default().push(self.rules.len());
+        }
+        self.rules.push((rule, from, right));
+    }
+
+    /// One round over a block and those in it, whether anything changed.
+    fn block(&mut self, block: &mut Block, values: &mut Values, renamed: &mut Renamed) -> bool {
+        let mut changes = BTreeMap::new();
+        let mut taken = vec![false; block.nodes.len()];
+        let view = View::new(block);
+        for (at, node) in block.nodes.iter().enumerate() {
+            if taken.get(at) != Some(&false) {
+                continue;
+            }
+            if let Some((change, nodes)) = self.node(&view, node, values, &taken) {
+                for node in nodes {
+                    taken
+                        .get_mut(node)
+                        .into_iter()
+                        .for_each(|held| *held = true);
+                }
+                changes.insert(at, change);
+            }
+        }
+        let mut changed = !changes.is_empty();
+        for (at, mut node) in std::mem::take(&mut block.nodes).into_iter().enumerate() {
+            match (changes.remove(&at), node.output(0)) {
+                (Some(mut change), Some(output)) => {
+                    // The new node makes the value that the old one made.
+                    let outputs = change.nodes.iter_mut().flat_map(|node| &mut node.outputs);
+                    let made: Vec<_> = outputs.filter(|id| **id == Some(change.result)).collect();
+                    if made.is_empty() {
+                        renamed.insert(output, change.result);
+                    }
+                    made.into_iter().for_each(|id| *id = Some(output));
+                    for node in &mut change.nodes {
+                        rename(node, renamed);
+                    }
+                    block.nodes.append(&mut change.nodes);
+                }
+                _ => {
+                    rename(&mut node, renamed);
+                    for (_, inner) in &mut node.blocks {
+                        changed |= self.block(inner, values, renamed);
+                    }
+                    block.nodes.push(node);
+                }
+            }
+        }
+        for output in &mut block.outputs {
+            *output = resolved(*output, renamed);
+        }
+        changed
+    }
+
+    /// The first rule that applies at a node, and the nodes of which it disposes.
+    fn node(
+        &mut self,
+        view: &View<'_>,
+        node: &Node,
+        values: &mut Values,
+        taken: &[bool],
+    ) -> Option<(Change, Vec<usize>)> {
+        let output = node.output(0)?;
+        view.maker(output)?;
+        for &at in self.by_kind.get(&*node.kind).into_iter().flatten() {
+            let (rule, from, right) = self.rules.get(at)?;
+            let mut missed = None;
+            for state in matches(view, values, from, output) {
+                if state.nodes.iter().any(|&at| taken.get(at) != Some(&false)) {
+                    continue;
+                }
+                let before = values.len();
+                let mut found = Match {
+                    view,
+                    values,
+                    names: self.names,
+                    files: &self.files,
+                    state: &state,
+                    root: node,
+                    made: Vec::new(),
+                    settings: Vec::new(),
+                };
+                match found.apply(rule, right, output) {
+                    Ok(change) => {
+                        let event = Event::new(rule, values, output, "");
+                        self.report.applied.push(event);
+                        return Some((change, state.nodes));
+                    }
+                    Err(reason) => {
+                        values.truncate(before);
+                        missed = missed.or(Some(reason));
+                    }
+                }
+            }
+            if let Some(reason) = missed.filter(|reason| !reason.is_empty()) {
+                let event = Event::new(rule, values, output, reason);
+                self.report.missed.push(event);
+            }
+        }
+        None
+    }
+}
+
+impl Match<'_, '_> {
+    fn apply(&mut self, rule: &Rule, right: &Right, output: ValueId) -> Result<Change, Miss> {
+        (rule.when)(self)?;
+        if !rule.shared && !self.is_alone(output) {
+            return Err("something inside is used elsewhere too");
+        }
+        let result = self.right(right)?;
+        if self.values[result].ty != self.values[output].ty {
+            return Err(match right {
+                Right::Text(Pattern::Any(_)) => "",
+                _ => "the result would be of another type",
+            });
+        }
+        Ok(Change {
+            nodes: std::mem::take(&mut self.made),
+            result,
+        })
+    }
+
+    /// Whether nobody else reads what the nodes inside make.
+    fn is_alone(&self, output: ValueId) -> bool {
+        let State { nodes, .. } = self.state;
+        nodes.iter().all(|&at| {
+            let root = self.view.maker(output).is_some_and(|(root, _)| root == at);
+            root || self.view.is_read_within(at, nodes)
+        })
+    }
+}
+
+impl Rule {
+    /// The part of its text that cannot be read.
+    pub fn check(&self) -> Result<(), &'static str> {
+        parse(self.from)?;
+        self.right().map(|_| ())
+    }
+
+    fn right(&self) -> Result<Right, &'static str> {
+        Ok(match self.to {
+            To::Text(text) => Right::Text(parse(text)?),
+            To::Made(make) => Right::Made(make),
+        })
+    }
+}
+
+impl Event {
+    fn new(rule: &Rule, values: &Values, output: ValueId, reason: &'static str) -> Self {
+        Event {
+            rule: rule.name,
+            value: values[output].name.clone(),
+            reason,
+        }
+    }
+}
+
+fn rename(node: &mut Node, renamed: &Renamed) {
+    for input in node.inputs.iter_mut().flatten() {
+        *input = resolved(*input, renamed);
+    }
+}
+
+#[cfg(test)]
+pub mod testing;

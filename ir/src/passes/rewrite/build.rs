@@ -1,0 +1,261 @@
+//! Makes what a rule puts in the place of what it matched.
+
+use super::matching::{State, View, number, tensor};
+use super::pattern::{Call, Given, Pattern};
+use super::{Miss, Right};
+use crate::attributes::Attributes;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::graph::{Node, Value, ValueId, Values};
+use crate::infer::{self, Names};
+use crate::ops::{self, Operator};
+use crate::proto::{AttributeProto, Setting};
+use crate::read::Files;
+use crate::types::{Known, Place, TensorType, Type};
+
+/// One match of a rule, which the rule's functions question and from which they build.
+pub struct Match<'m, 'g> {
+    pub(super) view: &'m View<'g>,
+    pub(super) values: &'m mut Values,
+    pub(super) names: &'m mut Names,
+    pub(super) files: &'m Files,
+    pub(super) state: &'m State,
+    /// The node whose result is made another way.
+    pub(super) root: &'g Node,
+    pub(super) made: Vec<Node>,
+    pub(super) settings: Vec<(&'static str, Setting)>,
+}
+
+impl<'g> Match<'_, 'g> {
+    /// The node whose result is made another way.
+    pub fn root(&self) -> &'g Node {
+        self.root
+    }
+
+    /// The operator of this label.
+    pub fn node(&self, label: &str) -> Result<&'g Node, Miss> {
+        let found = self.state.labels.iter().find(|(held, _)| *held == label);
+        let node = found.and_then(|(_, at)| self.view.nodes.get(*at));
+        node.ok_or("an operator is missing")
+    }
+
+    /// The operator of this label, as its family holds it.
+    pub fn operator<T: Operator>(&self, label: &str) -> Result<&'g T, Miss> {
+        let operator = self.node(label)?.operator_as::<T>();
+        operator.ok_or("an operator is of another family")
+    }
+
+    /// The value of a word or a constant.
+    pub fn value(&self, name: &str) -> Result<ValueId, Miss> {
+        let found = self.state.bound.iter().find(|(held, _)| *held == name);
+        found.map(|(_, id)| *id).ok_or("a value is missing")
+    }
+
+    /// The number of a scalar.
+    pub fn number(&self, name: &str) -> Result<f64, Miss> {
+        let found = self.state.numbers.iter().find(|(held, _)| *held == name);
+        found
+            .map(|(_, number)| *number)
+            .ok_or("a number is missing")
+    }
+
+    /// The tensor type of a word or a constant.
+    pub fn tensor(&self, name: &str) -> Result<&TensorType, Miss> {
+        self.tensor_of(self.value(name)?)
+    }
+
+    pub fn tensor_of(&self, id: ValueId) -> Result<&TensorType, Miss> {
+        tensor(self.values, id).ok_or("a value is no tensor")
+    }
+
+    /// The type of what the rule makes.
+    pub fn result(&self) -> Result<&TensorType, Miss> {
+        let id = self.root.output(0).ok_or("nothing is made")?;
+        self.tensor_of(id)
+    }
+
+    pub fn held(&self, id: ValueId) -> &Value {
+        &self.values[id]
+    }
+
+    /// The integers of a node's input, when all are numbers.
+    pub fn ints(&self, node: &Node, input: usize) -> Option<Vec<i64>> {
+        let id = node.input(input)?;
+        self.values[id].known.as_ref()?.numbers()
+    }
+
+    /// The number that all elements of a value are.
+    pub fn uniform(&self, id: ValueId) -> Option<f64> {
+        number(self.values, id)
+    }
+
+    /// How often a value is read.
+    pub fn uses(&self, id: ValueId) -> usize {
+        self.view.uses(id)
+    }
+
+    /// The node that makes a value, when that is all that it makes.
+    pub fn maker(&self, id: ValueId) -> Option<&'g Node> {
+        self.view.maker(id).map(|(_, node)| node)
+    }
+
+    /// Attributes that were set.
+    pub fn settings(&self, names: &[&'static str]) -> Vec<(&'static str, Setting)> {
+        let held = self
+            .settings
+            .iter()
+            .filter(|(name, _)| names.contains(name));
+        held.cloned().collect()
+    }
+
+    /// Sets an attribute that the right side calls `@name`.
+    pub fn set(&mut self, name: &'static str, setting: Setting) {
+        self.settings.push((name, setting));
+    }
+
+    /// A constant of the right side.
+    pub fn constant(&mut self, dtype: DType, shape: Vec<Dim>, known: Known) -> ValueId {
+        self.values.push(Value {
+            ty: Some(Type::tensor(dtype, shape)),
+            known: Some(known),
+            ..Value::default()
+        })
+    }
+
+    /// Integers of the right side, such as axes or sizes.
+    pub fn integers(&mut self, all: Vec<Dim>) -> ValueId {
+        let count = i64::try_from(all.len()).unwrap_or(i64::MAX);
+        self.constant(DType::I64, vec![count.into()], Known::Ints(all))
+    }
+
+    /// A number of the type of what is made, of rank 0.
+    pub fn scalar(&mut self, number: f64) -> Result<ValueId, Miss> {
+        let dtype = self.result()?.dtype;
+        let known = match dtype.kind() {
+            Kind::Float => Known::Floats(vec![ops::elementwise::rounded(number, dtype)]),
+            Kind::Int if number.fract() == 0.0 => Known::Ints(vec![(number as i64).into()]),
+            _ => return Err("a number is of another type"),
+        };
+        Ok(self.constant(dtype, Vec::new(), known))
+    }
+
+    /// The newest version of an operator, by its name with its domain.
+    pub fn call(
+        &mut self,
+        kind: &str,
+        attributes: &[(&str, Setting)],
+        inputs: &[Option<ValueId>],
+    ) -> Result<ValueId, Miss> {
+        let (domain, name) = kind.rsplit_once('.').unwrap_or(("", kind));
+        let found = ops::find(domain, name, i64::MAX);
+        let Some((row, Some(version))) = found else {
+            return Err("the right side names no operator");
+        };
+        let attributes = attributes.iter();
+        let list: Vec<AttributeProto> = attributes.map(|(name, held)| held.named(name)).collect();
+        let read = Attributes::new(&list, self.files, version).with_arity(inputs.len(), 1);
+        let operator = (row.read)(&read).map_err(|_| "the operator refuses its attributes")?;
+        read.finish()
+            .map_err(|_| "the operator knows no such attribute")?;
+        let like = Node {
+            kind: kind.into(),
+            version,
+            operator,
+            ..self.root.clone()
+        };
+        self.made(like, inputs)
+    }
+
+    /// The operator of a node, or one that was made of it, with other inputs.
+    pub fn made(&mut self, like: Node, inputs: &[Option<ValueId>]) -> Result<ValueId, Miss> {
+        let mut inputs = inputs.to_vec();
+        while inputs.last() == Some(&None) {
+            inputs.pop();
+        }
+        let output = self.values.push(Value::default());
+        let node = Node {
+            name: self.root.name.clone(),
+            origin: self.root.origin.clone(),
+            inputs,
+            outputs: vec![Some(output)],
+            blocks: Vec::new(),
+            place: Place::Device,
+            ..like
+        };
+        infer::node(&node, self.values, self.names)
+            .map_err(|_| "the operator refuses its inputs")?;
+        self.made.push(node);
+        Ok(output)
+    }
+
+    /// What a right side says.
+    pub(super) fn right(&mut self, right: &Right) -> Result<ValueId, Miss> {
+        match right {
+            Right::Text(pattern) => self.written(pattern),
+            Right::Made(make) => make(self),
+        }
+    }
+
+    fn written(&mut self, pattern: &Pattern) -> Result<ValueId, Miss> {
+        match pattern {
+            Pattern::Any(name) | Pattern::Constant(name) => self.value(name),
+            Pattern::Number(number) => self.scalar(*number),
+            Pattern::Scalar(name) => self.scalar(self.number(name)?),
+            Pattern::Sum(terms) => self.folded("Add", terms),
+            Pattern::Product(factors) => self.folded("Mul", factors),
+            Pattern::Difference(sides) => self.folded("Sub", sides.as_slice()),
+            Pattern::Inverse(inner) => {
+                let inner = self.written(inner)?;
+                self.call("Reciprocal", &[], &[Some(inner)])
+            }
+            Pattern::Power(base, exponent) => {
+                let (base, exponent) = (self.written(base)?, self.scalar((*exponent).into())?);
+                self.call("Pow", &[], &[Some(base), Some(exponent)])
+            }
+            Pattern::Call(call) => self.called(call),
+            Pattern::Absent => Err("an input left out stands alone"),
+        }
+    }
+
+    fn folded(&mut self, kind: &str, parts: &[Pattern]) -> Result<ValueId, Miss> {
+        let mut all = None;
+        for part in parts {
+            let part = self.written(part)?;
+            all = Some(match all {
+                None => part,
+                Some(all) => self.call(kind, &[], &[Some(all), Some(part)])?,
+            });
+        }
+        all.ok_or("nothing is added together")
+    }
+
+    fn called(&mut self, call: &Call) -> Result<ValueId, Miss> {
+        let mut inputs = Vec::new();
+        for argument in &call.arguments {
+            inputs.push(match argument {
+                Pattern::Absent => None,
+                argument => Some(self.written(argument)?),
+            });
+        }
+        let mut attributes = Vec::new();
+        for (name, given) in &call.attributes {
+            attributes.push((
+                *name,
+                match given {
+                    Given::Int(value) => Setting::Int(*value),
+                    Given::Float(value) => Setting::Float(*value),
+                    Given::Text(value) => Setting::Text((*value).to_owned()),
+                    Given::Scalar(name) => Setting::Float(self.number(name)? as f32),
+                    Given::Set(name) => {
+                        let found = self.settings.iter().find(|(held, _)| held == name);
+                        found
+                            .map(|(_, held)| held.clone())
+                            .ok_or("an attribute was not set")?
+                    }
+                },
+            ));
+        }
+        let kind = call.kinds.first().copied().unwrap_or_default();
+        self.call(kind, &attributes, &inputs)
+    }
+}

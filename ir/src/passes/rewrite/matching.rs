@@ -1,0 +1,289 @@
+//! Finds what a pattern stands for.
+
+mod arithmetic;
+
+use std::collections::BTreeMap;
+
+use super::pattern::{Call, Pattern};
+use crate::dtype::{DType, Kind};
+use crate::graph::{Block, Node, ValueId, Values};
+use crate::ops::clip::Clip;
+use crate::types::{Known, TensorType, Type};
+
+/// A block's nodes by what they make.
+pub struct View<'g> {
+    pub nodes: &'g [Node],
+    makers: BTreeMap<ValueId, usize>,
+    /// The nodes that read a value; what else does, outputs of the block, is no node of it.
+    users: BTreeMap<ValueId, Vec<usize>>,
+}
+
+/// What the parts of a pattern are in one match.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub bound: Vec<(&'static str, ValueId)>,
+    pub numbers: Vec<(&'static str, f64)>,
+    pub labels: Vec<(&'static str, usize)>,
+    /// The nodes that the right side takes the place of.
+    pub nodes: Vec<usize>,
+}
+
+/// Operators of which the order of two inputs does not matter.
+const COMMUTATIVE: &[&str] = &["Max", "Min", "And", "Or", "Xor", "Equal"];
+
+impl<'g> View<'g> {
+    pub fn new(block: &'g Block) -> Self {
+        let (mut makers, mut users) = (BTreeMap::new(), BTreeMap::<_, Vec<usize>>::new());
+        for (at, node) in block.nodes.iter().enumerate() {
+            makers.extend(node.outputs.iter().flatten().map(|&id| (id, at)));
+            for id in node.reads() {
+                users.entry(id).or_default().push(at);
+            }
+        }
+        for &id in &block.outputs {
+            users.entry(id).or_default().push(usize::MAX);
+        }
+        View {
+            nodes: &block.nodes,
+            makers,
+            users,
+        }
+    }
+
+    /// Whether only these nodes read what the node makes.
+    pub fn is_read_within(&self, node: usize, nodes: &[usize]) -> bool {
+        let outputs = self.nodes.get(node).into_iter();
+        let outputs = outputs.flat_map(|node| node.outputs.iter().flatten());
+        let mut users = outputs.flat_map(|id| self.users.get(id).into_iter().flatten());
+        users.all(|user| nodes.contains(user))
+    }
+
+    /// How often nodes and outputs read a value.
+    pub fn uses(&self, id: ValueId) -> usize {
+        self.users.get(&id).map_or(0, Vec::len)
+    }
+
+    /// The node that makes a value as its only result.
+    pub fn maker(&self, id: ValueId) -> Option<(usize, &'g Node)> {
+        let at = *self.makers.get(&id)?;
+        let node = self.nodes.get(at)?;
+        let alone = node.outputs.iter().skip(1).all(Option::is_none);
+        (alone && node.output(0) == Some(id) && node.blocks.is_empty()).then_some((at, node))
+    }
+}
+
+/// The matches of a pattern at a value.
+pub fn matches(view: &View<'_>, values: &Values, pattern: &Pattern, id: ValueId) -> Vec<State> {
+    Matcher { view, values }.at(pattern, id, &State::default())
+}
+
+/// The number that all elements of a constant are.
+pub fn number(values: &Values, id: ValueId) -> Option<f64> {
+    fn one<T: PartialEq + Copy>(mut all: impl Iterator<Item = T>) -> Option<T> {
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(first)
+    }
+    match values[id].known.as_ref()? {
+        Known::Floats(all) => one(all.iter().copied()),
+        // Beyond this integers are no floats.
+        Known::Ints(all) => one(all.iter().map(|dim| dim.number()))?
+            .filter(|number| number.unsigned_abs() < 1 << 52)
+            .map(|number| number as f64),
+        Known::Bools(all) => one(all.iter().copied()).map(f64::from),
+        Known::Strings(_) => None,
+    }
+}
+
+pub fn tensor(values: &Values, id: ValueId) -> Option<&TensorType> {
+    values[id].ty.as_ref().and_then(Type::as_tensor)
+}
+
+struct Matcher<'m, 'g> {
+    view: &'m View<'g>,
+    values: &'m Values,
+}
+
+impl Matcher<'_, '_> {
+    fn at(&self, pattern: &Pattern, id: ValueId, state: &State) -> Vec<State> {
+        match pattern {
+            Pattern::Any(name) => bind(state, name, id).into_iter().collect(),
+            Pattern::Constant(name) => match self.values[id].is_constant() {
+                true => bind(state, name, id).into_iter().collect(),
+                false => Vec::new(),
+            },
+            Pattern::Number(_) | Pattern::Scalar(_) => match number(self.values, id) {
+                Some(found) => self.numeric(pattern, found, id, state),
+                None => Vec::new(),
+            },
+            Pattern::Sum(terms) => self.chain(terms, id, state, &["Add", "Sub"]),
+            Pattern::Product(factors) => self.chain(factors, id, state, &["Mul", "Div"]),
+            Pattern::Difference(sides) => self.difference(sides, id, state),
+            Pattern::Inverse(inner) => self.inverse(inner, id, state),
+            Pattern::Power(base, exponent) => self.power(base, *exponent, id, state),
+            Pattern::Call(call) => self.call(call, id, state),
+            Pattern::Absent => Vec::new(),
+        }
+    }
+
+    /// A number that stands in the graph as `like`, or as its negative or inverse.
+    fn numeric(&self, pattern: &Pattern, found: f64, like: ValueId, state: &State) -> Vec<State> {
+        let dtype = tensor(self.values, like).map(|held| held.dtype);
+        match pattern {
+            Pattern::Number(wanted) => match dtype.is_some_and(|dtype| near(found, *wanted, dtype))
+            {
+                true => vec![state.clone()],
+                false => Vec::new(),
+            },
+            Pattern::Scalar(name) => {
+                let mut state = state.clone();
+                match state.numbers.iter().find(|(held, _)| held == name) {
+                    Some((_, held)) if *held != found => return Vec::new(),
+                    Some(_) => {}
+                    None => state.numbers.push((name, found)),
+                }
+                vec![state]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn call(&self, call: &Call, id: ValueId, state: &State) -> Vec<State> {
+        if let (["Sqrt"], [of]) = (call.kinds.as_slice(), call.arguments.as_slice())
+            && let Some((a, b, state)) = self.pair(id, state, &["Pow"])
+            && number(self.values, b) == Some(0.5)
+        {
+            return self.at(of, a, &state);
+        }
+        let Some((inputs, mut state)) = self.node(id, state, &call.kinds) else {
+            return Vec::new();
+        };
+        let maker = self.view.maker(id);
+        if let (Some(label), Some((at, _))) = (call.label, maker) {
+            state.labels.push((label, at));
+        }
+        if let (["Clip"], [x, lower, upper], Some((_, node))) =
+            (call.kinds.as_slice(), call.arguments.as_slice(), maker)
+        {
+            return self.clip([x, lower, upper], node, &state);
+        }
+        let mut all = self.arguments(call, &inputs, &state);
+        let turns = call.kinds.iter().all(|kind| COMMUTATIVE.contains(kind));
+        if let ([a, b], true) = (inputs.as_slice(), turns && call.arguments.len() == 2) {
+            all.extend(self.arguments(call, &[*b, *a], &state));
+        }
+        all
+    }
+
+    /// Bounds are attributes in old versions; those that are known are numbers in either.
+    fn clip(&self, [x, lower, upper]: [&Pattern; 3], node: &Node, state: &State) -> Vec<State> {
+        let (Some(id), Some(clip)) = (node.input(0), node.operator_as::<Clip>()) else {
+            return Vec::new();
+        };
+        let known = |at: usize| node.input(at).and_then(|id| self.values[id].known.as_ref());
+        let mut states = self.at(x, id, state);
+        for (at, wanted) in [(1, lower), (2, upper)] {
+            let found = clip.number(at, known(at));
+            let open = node.input(at).is_some() && found.is_none();
+            states = states
+                .iter()
+                .flat_map(|state| match (wanted, found) {
+                    (Pattern::Absent, None) if !open => vec![state.clone()],
+                    (_, Some(found)) => self.numeric(wanted, found, id, state),
+                    _ => Vec::new(),
+                })
+                .collect();
+        }
+        states
+    }
+
+    fn arguments(&self, call: &Call, inputs: &[Option<ValueId>], state: &State) -> Vec<State> {
+        let given = call.arguments.len();
+        if inputs.len() < given || (inputs.len() > given && !call.open) {
+            let left = call.arguments.get(inputs.len()..).unwrap_or_default();
+            if inputs.len() > given || left.iter().any(|held| *held != Pattern::Absent) {
+                return Vec::new();
+            }
+        }
+        let mut states = vec![state.clone()];
+        for (pattern, input) in call.arguments.iter().zip(inputs) {
+            let next = |state: &State| match (input, pattern) {
+                (None, Pattern::Absent) => vec![state.clone()],
+                (Some(id), pattern) => self.at(pattern, *id, state),
+                (None, _) => Vec::new(),
+            };
+            states = states.iter().flat_map(next).collect();
+        }
+        states
+    }
+
+    /// The inputs of a node of one of these kinds, none missing at the end.
+    fn node(
+        &self,
+        id: ValueId,
+        state: &State,
+        kinds: &[&str],
+    ) -> Option<(Vec<Option<ValueId>>, State)> {
+        if self.values[id].is_constant() {
+            return None;
+        }
+        let (at, node) = self.view.maker(id)?;
+        if !kinds.contains(&&*node.kind) {
+            return None;
+        }
+        let mut inputs = node.inputs.clone();
+        while inputs.last() == Some(&None) {
+            inputs.pop();
+        }
+        let mut state = state.clone();
+        if !state.nodes.contains(&at) {
+            state.nodes.push(at);
+        }
+        Some((inputs, state))
+    }
+
+    /// The two inputs of a node of one of these kinds, broadcast as today.
+    fn pair(
+        &self,
+        id: ValueId,
+        state: &State,
+        kinds: &[&str],
+    ) -> Option<(ValueId, ValueId, State)> {
+        let (inputs, state) = self.node(id, state, kinds)?;
+        let [Some(a), Some(b)] = inputs.as_slice() else {
+            return None;
+        };
+        let shape = |id: ValueId| tensor(self.values, id).map(|held| held.shape.as_slice());
+        let (_, node) = self.view.maker(id)?;
+        let old = node.version < 7 && shape(*a) != shape(*b);
+        let scalar = shape(*b).is_some_and(<[_]>::is_empty);
+        (!old || scalar).then_some((*a, *b, state))
+    }
+
+    fn is_float(&self, id: ValueId) -> bool {
+        tensor(self.values, id).is_some_and(|held| held.dtype.kind() == Kind::Float)
+    }
+}
+
+fn bind(state: &State, name: &'static str, id: ValueId) -> Option<State> {
+    let held = state.bound.iter().find(|(held, _)| *held == name);
+    match held {
+        Some((_, held)) => (*held == id).then(|| state.clone()),
+        None => {
+            let mut state = state.clone();
+            state.bound.push((name, id));
+            Some(state)
+        }
+    }
+}
+
+/// Whether a constant of a file is the number meant, written with the digits that its type has.
+fn near(found: f64, wanted: f64, dtype: DType) -> bool {
+    let digits = match dtype {
+        DType::F16 => 5e-4,
+        DType::Bf16 => 4e-3,
+        DType::F32 => 1e-6,
+        DType::F64 => 1e-14,
+        _ => 0.0,
+    };
+    (found - wanted).abs() <= wanted.abs() * digits
+}

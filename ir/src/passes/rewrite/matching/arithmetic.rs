@@ -1,0 +1,173 @@
+//! Sums, products and powers in whatever order and spelling.
+
+use super::{Matcher, State, number};
+use crate::graph::ValueId;
+use crate::passes::rewrite::pattern::Pattern;
+
+impl Matcher<'_, '_> {
+    /// Terms of a sum, or factors of a product, in whatever order and nesting.
+    pub(super) fn chain(
+        &self,
+        parts: &[Pattern],
+        id: ValueId,
+        state: &State,
+        kinds: &[&str; 2],
+    ) -> Vec<State> {
+        let parts: Vec<&Pattern> = parts.iter().collect();
+        self.parts(&parts, id, state, kinds)
+    }
+
+    fn parts(
+        &self,
+        parts: &[&Pattern],
+        id: ValueId,
+        state: &State,
+        kinds: &[&str; 2],
+    ) -> Vec<State> {
+        if let [part] = parts {
+            let found = self.at(part, id, state);
+            // `x / 2` is `x * 0.5`, of which a part may be the number alone.
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        let [together, apart] = kinds;
+        let Some((a, b, state)) = self.pair(id, state, &[*together, *apart]) else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        let kind = self.view.maker(id).map(|(_, node)| node.kind.clone());
+        if kind.as_deref() == Some(*apart) {
+            for (at, part) in parts.iter().enumerate() {
+                let rest: Vec<&Pattern> = without(parts, at);
+                for state in self.taken_away(part, b, &state, apart) {
+                    all.extend(match rest.is_empty() {
+                        true => self.unit(a, &state, apart),
+                        false => self.parts(&rest, a, &state, kinds),
+                    });
+                }
+            }
+            return all;
+        }
+        // Every way to share the parts between the two, none going empty.
+        let ways = 1usize.checked_shl(parts.len() as u32).unwrap_or(0);
+        for way in 1..ways.saturating_sub(1) {
+            let side = |left: bool| -> Vec<&Pattern> {
+                let mine = |at: &usize| ((way >> at) & 1 == 1) == left;
+                let at = (0..parts.len()).filter(mine);
+                at.filter_map(|at| parts.get(at).copied()).collect()
+            };
+            for state in self.parts(&side(true), a, &state, kinds) {
+                all.extend(self.parts(&side(false), b, &state, kinds));
+            }
+        }
+        all
+    }
+
+    /// A part that is subtracted, or by which is divided.
+    fn taken_away(&self, part: &Pattern, id: ValueId, state: &State, kind: &str) -> Vec<State> {
+        match part {
+            Pattern::Number(_) | Pattern::Scalar(_) => match (number(self.values, id), kind) {
+                (Some(found), "Sub") => self.numeric(part, -found, id, state),
+                // Integers are divided another way.
+                (Some(found), _) if found == 1.0 || self.is_float(id) => {
+                    self.numeric(part, 1.0 / found, id, state)
+                }
+                _ => Vec::new(),
+            },
+            Pattern::Inverse(inner) if kind == "Div" => self.at(inner, id, state),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a difference or quotient begins with when all else is taken away from it.
+    fn unit(&self, id: ValueId, state: &State, kind: &str) -> Vec<State> {
+        let unit = if kind == "Div" { 1.0 } else { 0.0 };
+        match number(self.values, id) == Some(unit) {
+            true => vec![state.clone()],
+            false => Vec::new(),
+        }
+    }
+
+    pub(super) fn difference(
+        &self,
+        sides: &[Pattern; 2],
+        id: ValueId,
+        state: &State,
+    ) -> Vec<State> {
+        let [left, right] = sides;
+        let mut all = Vec::new();
+        if let Some((a, b, state)) = self.pair(id, state, &["Sub"]) {
+            for state in self.at(left, a, &state) {
+                all.extend(self.at(right, b, &state));
+            }
+        }
+        if let (Pattern::Number(number), Some((a, b, state))) =
+            (right, self.pair(id, state, &["Add"]))
+        {
+            for (a, b) in [(a, b), (b, a)] {
+                for state in self.at(left, a, &state) {
+                    all.extend(self.at(&Pattern::Number(-number), b, &state));
+                }
+            }
+        }
+        all
+    }
+
+    pub(super) fn inverse(&self, inner: &Pattern, id: ValueId, state: &State) -> Vec<State> {
+        if let Some((inputs, state)) = self.node(id, state, &["Reciprocal"])
+            && let [Some(x)] = inputs.as_slice()
+        {
+            return self.at(inner, *x, &state);
+        }
+        if let Some((a, b, state)) = self.pair(id, state, &["Div"])
+            && number(self.values, a) == Some(1.0)
+            && self.is_float(a)
+        {
+            return self.at(inner, b, &state);
+        }
+        if let (Some((a, b, state)), Pattern::Call(call)) = (self.pair(id, state, &["Pow"]), inner)
+            && let (["Sqrt"], [of]) = (call.kinds.as_slice(), call.arguments.as_slice())
+            && number(self.values, b) == Some(-0.5)
+        {
+            return self.at(of, a, &state);
+        }
+        Vec::new()
+    }
+
+    pub(super) fn power(
+        &self,
+        base: &Pattern,
+        exponent: i32,
+        id: ValueId,
+        state: &State,
+    ) -> Vec<State> {
+        if exponent == 1 {
+            return self.at(base, id, state);
+        }
+        if let Some((a, b, state)) = self.pair(id, state, &["Pow"])
+            && number(self.values, b) == Some(f64::from(exponent))
+        {
+            return self.at(base, a, &state);
+        }
+        let Some((a, b, state)) = self.pair(id, state, &["Mul"]) else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for (a, b) in [(a, b), (b, a)] {
+            for state in self.at(base, a, &state) {
+                all.extend(self.power(base, exponent - 1, b, &state));
+            }
+            // A square is found the same either way.
+            if exponent == 2 {
+                break;
+            }
+        }
+        all
+    }
+}
+
+fn without<'p>(parts: &[&'p Pattern], at: usize) -> Vec<&'p Pattern> {
+    let others = parts.iter().enumerate().filter(|(other, _)| *other != at);
+    others.map(|(_, part)| *part).collect()
+}

@@ -1,0 +1,283 @@
+//! Patterns and right sides of rules, as text and as trees.
+//!
+//! They are written like the mathematics: `x * Sigmoid(#a * x)`. A word is any value, the same one
+//! wherever it stands again; `#a` is a constant whose elements are one number; `$w` is a constant;
+//! `Name:label(..)` an operator that the rule's functions know by its label, `A|B(..)` either of two,
+//! `Name(x, ..)` one with further inputs, and `_` an input left out. A right side gives attributes as
+//! `<alpha = 1.5, axis = @axis, epsilon = #e, mode = tanh>`, `@axis` being what a function has set.
+
+/// A part of a pattern or of a right side.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    Any(&'static str),
+    Number(f64),
+    /// One number, however many elements hold it.
+    Scalar(&'static str),
+    /// What is known before the model runs.
+    Constant(&'static str),
+    /// An input left out.
+    Absent,
+    Sum(Vec<Pattern>),
+    Product(Vec<Pattern>),
+    Difference(Box<[Pattern; 2]>),
+    Inverse(Box<Pattern>),
+    Power(Box<Pattern>, i32),
+    Call(Call),
+}
+
+/// An operator and its inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Any of these.
+    pub kinds: Vec<&'static str>,
+    pub label: Option<&'static str>,
+    pub attributes: Vec<(&'static str, Given)>,
+    pub arguments: Vec<Pattern>,
+    /// Whether there may be further inputs.
+    pub open: bool,
+}
+
+/// An attribute of a right side.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    Int(i64),
+    Float(f32),
+    Text(&'static str),
+    /// The number of a scalar.
+    Scalar(&'static str),
+    /// What a function of the rule has set.
+    Set(&'static str),
+}
+
+/// Reads a pattern; the error is what could not be read.
+pub fn parse(text: &'static str) -> Result<Pattern, &'static str> {
+    let mut parser = Parser { rest: text };
+    let pattern = parser.sum()?;
+    parser.spaces();
+    match parser.rest.is_empty() {
+        true => Ok(pattern),
+        false => Err(parser.rest),
+    }
+}
+
+struct Parser {
+    rest: &'static str,
+}
+
+impl Parser {
+    fn sum(&mut self) -> Result<Pattern, &'static str> {
+        let mut terms = vec![self.product()?];
+        loop {
+            if self.accept('+') {
+                terms.push(self.product()?);
+            } else if self.accept('-') {
+                let less = self.product()?;
+                let left = joined(std::mem::take(&mut terms), Pattern::Sum);
+                terms.push(Pattern::Difference(Box::new([left, less])));
+            } else {
+                return Ok(joined(terms, Pattern::Sum));
+            }
+        }
+    }
+
+    fn product(&mut self) -> Result<Pattern, &'static str> {
+        let mut factors = vec![self.power()?];
+        loop {
+            if self.accept('*') {
+                factors.push(self.power()?);
+            } else if self.accept('/') {
+                factors.push(match self.power()? {
+                    Pattern::Number(number) => Pattern::Number(1.0 / number),
+                    divisor => Pattern::Inverse(Box::new(divisor)),
+                });
+            } else {
+                return Ok(joined(factors, Pattern::Product));
+            }
+        }
+    }
+
+    fn power(&mut self) -> Result<Pattern, &'static str> {
+        let base = self.atom()?;
+        if !self.accept('^') {
+            return Ok(base);
+        }
+        let at = self.rest;
+        let exponent = self.word(|c| c.is_ascii_digit()).parse();
+        Ok(Pattern::Power(Box::new(base), exponent.map_err(|_| at)?))
+    }
+
+    fn atom(&mut self) -> Result<Pattern, &'static str> {
+        self.spaces();
+        let at = self.rest;
+        if self.accept('(') {
+            let inner = self.sum()?;
+            return self.expect(')').map(|()| inner);
+        }
+        if self.accept('#') {
+            return Ok(Pattern::Scalar(self.name()?));
+        }
+        if self.accept('$') {
+            return Ok(Pattern::Constant(self.name()?));
+        }
+        if at.starts_with(|c: char| c.is_ascii_digit()) {
+            return Ok(Pattern::Number(self.number()?));
+        }
+        let word = self.word(|c| c.is_alphanumeric() || "._|".contains(c));
+        match word.chars().next() {
+            Some('_') => Ok(Pattern::Absent),
+            Some(first) if first.is_uppercase() || word.contains('.') => self.call(word),
+            Some(_) => Ok(Pattern::Any(word)),
+            None => Err(at),
+        }
+    }
+
+    fn call(&mut self, kinds: &'static str) -> Result<Pattern, &'static str> {
+        let label = match self.accept(':') {
+            true => Some(self.name()?),
+            false => None,
+        };
+        let mut attributes = Vec::new();
+        if self.accept('<') {
+            while !self.accept('>') {
+                let name = self.name()?;
+                self.expect('=')?;
+                attributes.push((name, self.given()?));
+                self.accept(',');
+            }
+        }
+        let (mut arguments, mut open) = (Vec::new(), false);
+        self.expect('(')?;
+        while !self.accept(')') {
+            if self.rest.trim_start().starts_with("..") {
+                open = self.accept('.') && self.accept('.');
+            } else {
+                arguments.push(self.sum()?);
+            }
+            self.accept(',');
+        }
+        Ok(Pattern::Call(Call {
+            kinds: kinds.split('|').collect(),
+            label,
+            attributes,
+            arguments,
+            open,
+        }))
+    }
+
+    fn given(&mut self) -> Result<Given, &'static str> {
+        self.spaces();
+        if self.accept('#') {
+            return Ok(Given::Scalar(self.name()?));
+        }
+        if self.accept('@') {
+            return Ok(Given::Set(self.name()?));
+        }
+        if self.rest.starts_with(char::is_alphabetic) {
+            return Ok(Given::Text(self.name()?));
+        }
+        let at = self.rest;
+        let text = self.word(|c| c.is_ascii_digit() || "-.e".contains(c));
+        match text.parse() {
+            Ok(int) => Ok(Given::Int(int)),
+            Err(_) => text.parse().map(Given::Float).map_err(|_| at),
+        }
+    }
+
+    fn number(&mut self) -> Result<f64, &'static str> {
+        let at = self.rest;
+        let text = self.word(|c| c.is_ascii_digit() || c == '.');
+        text.parse().map_err(|_| at)
+    }
+
+    fn name(&mut self) -> Result<&'static str, &'static str> {
+        self.spaces();
+        let at = self.rest;
+        match self.word(|c| c.is_alphanumeric() || c == '_') {
+            "" => Err(at),
+            name => Ok(name),
+        }
+    }
+
+    fn expect(&mut self, sign: char) -> Result<(), &'static str> {
+        match self.accept(sign) {
+            true => Ok(()),
+            false => Err(self.rest),
+        }
+    }
+
+    fn accept(&mut self, sign: char) -> bool {
+        self.spaces();
+        let rest = self.rest.strip_prefix(sign);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn word(&mut self, belongs: impl Fn(char) -> bool) -> &'static str {
+        let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn spaces(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+}
+
+/// One alone is itself.
+fn joined(mut all: Vec<Pattern>, several: fn(Vec<Pattern>) -> Pattern) -> Pattern {
+    match (all.len(), all.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            all.extend(last);
+            several(all)
+        }
+    }
+}
+
+impl Pattern {
+    /// The operators that a node may be at which the pattern matches.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        match self {
+            Pattern::Sum(_) | Pattern::Difference(_) => vec!["Add", "Sub"],
+            Pattern::Product(_) => vec!["Mul", "Div"],
+            Pattern::Inverse(_) => vec!["Reciprocal", "Div", "Pow"],
+            Pattern::Power(..) => vec!["Pow", "Mul"],
+            Pattern::Call(call) if call.kinds == ["Sqrt"] => vec!["Sqrt", "Pow"],
+            Pattern::Call(call) => call.kinds.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn divisors_are_factors_and_numbers_among_them_turned_over() {
+        let x = || Pattern::Any("x");
+        let inverse = Pattern::Inverse(Box::new(Pattern::Any("y")));
+        let product = Pattern::Product(vec![x(), inverse, Pattern::Number(0.5)]);
+        assert_eq!(parse("x / y / 2"), Ok(product));
+    }
+
+    #[test]
+    fn operators_have_labels_attributes_and_further_inputs() {
+        let call = Call {
+            kinds: vec!["Reshape", "Flatten"],
+            label: Some("inner"),
+            attributes: vec![("axis", Given::Int(-1)), ("mode", Given::Text("tanh"))],
+            arguments: vec![Pattern::Any("x"), Pattern::Absent],
+            open: true,
+        };
+        let text = "Reshape|Flatten:inner<axis = -1, mode = tanh>(x, _, ..)";
+        assert_eq!(parse(text), Ok(Pattern::Call(call)));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        assert_eq!(parse("x * )"), Err(")"));
+        assert_eq!(parse("Relu(x) y"), Err("y"));
+    }
+}

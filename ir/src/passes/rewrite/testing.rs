@@ -1,0 +1,71 @@
+//! What rules make of their examples.
+
+use std::fmt::Write;
+
+use prost::Message;
+
+use super::{Report, Rule, rewrite};
+use crate::diagnostics::Diagnostics;
+use crate::passes::{dead, flow, rules, share};
+use crate::{infer, print, read};
+
+/// The graph of a rule's example, before any rule or behind these.
+pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {}",
+        rule.example
+    );
+    graph(&text, rules)
+}
+
+/// A graph in ONNX's text syntax behind rules.
+pub fn graph<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
+    let model = crate::text::model(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut problems = Diagnostics::default();
+    let bytes = model.encode_to_vec().into();
+    let mut model = read::read_bytes(bytes, &Default::default(), &mut problems).unwrap();
+    infer::infer(&mut model.graph, &mut model.names, &mut problems);
+    assert!(problems.is_empty(), "{}", problems.report(text));
+    let graph = &mut model.graph;
+    flow::simplify(graph);
+    dead::remove(graph);
+    share::share(graph);
+    let mut report = Report::default();
+    assert!(
+        rewrite(graph, &mut model.names, rules, &mut report),
+        "rules go on for ever"
+    );
+    (print::graph(graph), report)
+}
+
+/// Each rule's example before and behind all rules, with what is read and made alone.
+pub fn shown(family: &[Rule]) -> String {
+    let mut text = String::new();
+    for rule in family {
+        let (before, _) = example(rule, []);
+        let (behind, report) = example(rule, rules::all());
+        assert!(
+            report.applied.iter().any(|event| event.rule == rule.name),
+            "`{}` does not apply to its example:\n{before}{behind}{:?}",
+            rule.name,
+            report
+        );
+        let lines = |text: &str| {
+            let inner = text
+                .lines()
+                .skip(1)
+                .filter(|line| !"{}".contains(line.trim()));
+            inner
+                .map(|line| format!("  {}\n", line.trim()))
+                .collect::<String>()
+        };
+        let _ = write!(
+            text,
+            "{}\n{}  =>\n{}",
+            rule.name,
+            lines(&before),
+            lines(&behind)
+        );
+    }
+    text
+}

@@ -1,0 +1,337 @@
+//! Operators that change nothing.
+
+use crate::ops::dropout::Dropout;
+use crate::passes::rewrite::{Match, Miss, Rule, rule};
+
+pub const RULES: &[Rule] = &[
+    rule("add zero", "x + 0", "x")
+        .law("x + 0 = x - 0 = x, the sign of zeros aside")
+        .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Add (c, x) z = Exp (y) }"),
+    rule("multiply by one", "x * 1", "x")
+        .law("x · 1 = x / 1 = x")
+        .example("(int64[N] x) => (int64[N] z) <int64 c = {1}> { y = Div (x, c) z = Neg (y) }"),
+    rule("power of one", "Pow(x, 1)", "x")
+        .law("x¹ = x")
+        .example("(float[N] x) => (float[N] z) <float c = {1}> { y = Pow (x, c) z = Exp (y) }"),
+    rule("and true", "And(x, 1)", "x")
+        .law("x ∧ true = x")
+        .example("(bool[N] x) => (bool[N] z) <bool c = {1}> { y = And (x, c) z = Not (y) }"),
+    rule("or false", "Or(x, 0)", "x")
+        .law("x ∨ false = x")
+        .example("(bool[N] x) => (bool[N] z) <bool c = {0}> { y = Or (c, x) z = Not (y) }"),
+    rule("same twice", "Max|Min|And|Or(x, x)", "x")
+        .law("max(x, x) = x, NaN included; so with min, ∧ and ∨")
+        .example("(float[N] x) => (float[N] z) { y = Max (x, x) z = Exp (y) }"),
+    rule("one alone", "Max|Min|Sum|Mean|Concat(x)", "x")
+        .law("one operand alone is the result")
+        .example("(float[N] x) => (float[N] z) { y = Concat <axis = 0> (x) z = Exp (y) }"),
+    rule("cast to own type", "Cast(x)", "x")
+        .law("a cast to the type that is there changes nothing")
+        .example("(float[N] x) => (float[N] z) { y = Cast <to = 1> (x) z = Exp (y) }"),
+    rule(
+        "same shape",
+        "Reshape|Flatten|Squeeze|Unsqueeze|Expand(x, ..)",
+        "x",
+    )
+    .law("the same elements in the same shape; types are compared with their sizes")
+    .example(
+        "(float[N, 2] x) => (float[N, 2] z) {
+                s = Shape (x)
+                y = Reshape (x, s)
+                z = Exp (y)
+            }",
+    ),
+    rule("transpose in order", "Transpose:t(x)", "x")
+        .when(axes_stay)
+        .law("axes in the order in which they are")
+        .example(
+            "(float[2, 2] x) => (float[2, 2] z) { y = Transpose <perm = [0, 1]> (x) z = Exp (y) }",
+        ),
+    rule("slice of all", "Slice:s(x, ..)", "x")
+        .when(steps_forward)
+        .law("every element, when sizes stay and steps go forward")
+        .example(
+            "(float[N, 2] x) => (float[N, 2] z)
+            <int64[1] start = {0}, int64[1] end = {9223372036854775807}, int64[1] axis = {1}> {
+                y = Slice (x, start, end, axis)
+                z = Exp (y)
+            }",
+        ),
+    rule("pad of nothing", "Pad:p(x, $pads, ..)", "x")
+        .when(|m| match m.uniform(m.value("pads")?) {
+            Some(0.0) => Ok(()),
+            _ => Err(""),
+        })
+        .law("nothing is added or taken away")
+        .example(
+            "(float[N, 2] x) => (float[N, 2] z) <int64[4] pads = {0, 0, 0, 0}> {
+                y = Pad (x, pads)
+                z = Exp (y)
+            }",
+        ),
+    rule("tile of one", "Tile(x, 1)", "x")
+        .law("each axis once")
+        .example(
+            "(float[N, 2] x) => (float[N, 2] z) <int64[2] once = {1, 1}> {
+                y = Tile (x, once)
+                z = Exp (y)
+            }",
+        ),
+    rule(
+        "reduce one element",
+        "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd(x, ..)",
+        "x",
+    )
+    .law("the reduction of one element is that element; sizes stay, so axes are of size 1")
+    .example(
+        "(float[N, 1] x) => (float[N, 1] z) <int64[1] axes = {1}> {
+            y = ReduceMax (x, axes)
+            z = Exp (y)
+        }",
+    ),
+    rule("dropout at inference", "Dropout:d(x, ..)", "x")
+        .when(|m| {
+            let node = m.node("d")?;
+            let known = |at| node.input(at).and_then(|id| m.held(id).known.as_ref());
+            match m.operator::<Dropout>("d")?.is_off(node, known(1), known(2)) {
+                true => Ok(()),
+                false => Err("the model is, or may be, in training"),
+            }
+        })
+        .law("nothing is dropped outside of training")
+        .example("(float[N] x) => (float[N] z) { y = Dropout (x) z = Exp (y) }"),
+    rule("negative of negative", "Neg(Neg(x))", "x")
+        .shared()
+        .law("-(-x) = x")
+        .example("(float[N] x) => (float[N] z) { y = Neg (x) w = Neg (y) z = Exp (w) }"),
+    rule("not of not", "Not(Not(x))", "x")
+        .shared()
+        .law("¬¬x = x")
+        .example("(bool[N] x) => (bool[N] z) { y = Not (x) w = Not (y) z = And (w, w) }"),
+    rule("relu twice", "Relu(Relu(x))", "Relu(x)")
+        .shared()
+        .law("max(max(x, 0), 0) = max(x, 0)")
+        .example("(float[N] x) => (float[N] z) { y = Relu (x) z = Relu (y) }"),
+    rule("abs twice", "Abs(Abs(x))", "Abs(x)")
+        .shared()
+        .law("||x|| = |x|")
+        .example("(float[N] x) => (float[N] z) { y = Abs (x) z = Abs (y) }"),
+    rule("abs of negative", "Abs(Neg(x))", "Abs(x)")
+        .shared()
+        .law("|-x| = |x|")
+        .example("(float[N] x) => (float[N] z) { y = Neg (x) z = Abs (y) }"),
+    rule("sign twice", "Sign(Sign(x))", "Sign(x)")
+        .shared()
+        .law("the sign of a sign is that sign")
+        .example("(float[N] x) => (float[N] z) { y = Sign (x) z = Sign (y) }"),
+    rule("whole already", "Floor|Ceil|Round(r)", "r")
+        .when(|m| {
+            let maker = m.maker(m.value("r")?);
+            match maker.is_some_and(|node| ["Floor", "Ceil", "Round"].contains(&&*node.kind)) {
+                true => Ok(()),
+                false => Err(""),
+            }
+        })
+        .law("⌊r⌋ = ⌈r⌉ = r where r is whole")
+        .example("(float[N] x) => (float[N] z) { y = Floor (x) z = Ceil (y) }"),
+    rule(
+        "clip twice",
+        "Clip(Clip(x, #low, #high), #low, #high)",
+        "Clip(x, #low, #high)",
+    )
+    .shared()
+    .law("what is within bounds stays within the same bounds")
+    .example(
+        "(float[N] x) => (float[N] z) <float a = {0}, float b = {6}> {
+                y = Clip (x, a, b)
+                z = Clip (y, a, b)
+            }",
+    ),
+];
+
+fn axes_stay(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+    let axes = m.axes("t")?;
+    match axes.is_sorted() {
+        true => Ok(()),
+        false => Err(""),
+    }
+}
+
+fn steps_forward(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+    let node = m.node("s")?;
+    match (node.input(4), m.ints(node, 4)) {
+        (None, _) => Ok(()),
+        (_, Some(steps)) if steps.iter().all(|&step| step > 0) => Ok(()),
+        _ => Err("steps go backward, or only the run tells them"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn what_changes_nothing_is_left_out() {
+        expect![[r#"
+            add zero
+              <
+              float32[1] c = {0}
+              >
+              float32[N] y = Add (c, x)
+              float32[N] z = Exp (y)
+              =>
+              float32[N] z = Exp (x)
+            multiply by one
+              <
+              int64[] c = {1}
+              >
+              int64[N] y = Div (x, c)
+              int64[N] z = Neg (y)
+              =>
+              int64[N] z = Neg (x)
+            power of one
+              <
+              float32[] c = {1}
+              >
+              float32[N] y = Pow (x, c)
+              float32[N] z = Exp (y)
+              =>
+              float32[N] z = Exp (x)
+            and true
+              <
+              bool[] c = {true}
+              >
+              bool[N] y = And (x, c)
+              bool[N] z = Not (y)
+              =>
+              bool[N] z = Not (x)
+            or false
+              <
+              bool[] c = {false}
+              >
+              bool[N] y = Or (c, x)
+              bool[N] z = Not (y)
+              =>
+              bool[N] z = Not (x)
+            same twice
+              float32[N] y = Max (x, x)
+              float32[N] z = Exp (y)
+              =>
+              float32[N] z = Exp (x)
+            one alone
+              float32[N] y = Concat <axis: 0> (x)
+              float32[N] z = Exp (y)
+              =>
+              float32[N] z = Exp (x)
+            cast to own type
+              float32[N] y = Cast <to: F32, saturate: true, toward: "Up"> (x)
+              float32[N] z = Exp (y)
+              =>
+              float32[N] z = Exp (x)
+            same shape
+              <
+              int64[2] s = {N, 2}
+              >
+              float32[N, 2] y = Reshape (x, s)
+              float32[N, 2] z = Exp (y)
+              =>
+              float32[N, 2] z = Exp (x)
+            transpose in order
+              float32[2, 2] y = Transpose <axes: [0, 1]> (x)
+              float32[2, 2] z = Exp (y)
+              =>
+              float32[2, 2] z = Exp (x)
+            slice of all
+              <
+              int64[1] start = {0},
+              int64[1] end = {9223372036854775807},
+              int64[1] axis = {1}
+              >
+              float32[N, 2] y = Slice (x, start, end, axis)
+              float32[N, 2] z = Exp (y)
+              =>
+              float32[N, 2] z = Exp (x)
+            pad of nothing
+              <
+              int64[4] pads = {0, 0, 0, 0}
+              >
+              float32[N, 2] y = Pad <mode: Constant> (x, pads)
+              float32[N, 2] z = Exp (y)
+              =>
+              float32[N, 2] z = Exp (x)
+            tile of one
+              <
+              int64[2] once = {1, 1}
+              >
+              float32[N, 2] y = Tile (x, once)
+              float32[N, 2] z = Exp (y)
+              =>
+              float32[N, 2] z = Exp (x)
+            reduce one element
+              <
+              int64[1] axes = {1}
+              >
+              float32[N, 1] y = ReduceMax <keep: true> (x, axes)
+              float32[N, 1] z = Exp (y)
+              =>
+              float32[N, 1] z = Exp (x)
+            dropout at inference
+              float32[N] y = Dropout (x)
+              float32[N] z = Exp (y)
+              =>
+              float32[N] z = Exp (x)
+            negative of negative
+              float32[N] y = Neg (x)
+              float32[N] w = Neg (y)
+              float32[N] z = Exp (w)
+              =>
+              float32[N] z = Exp (x)
+            not of not
+              bool[N] y = Not (x)
+              bool[N] w = Not (y)
+              bool[N] z = And (w, w)
+              =>
+            relu twice
+              float32[N] y = Relu (x)
+              float32[N] z = Relu (y)
+              =>
+              float32[N] z = Relu (x)
+            abs twice
+              float32[N] y = Abs (x)
+              float32[N] z = Abs (y)
+              =>
+              float32[N] z = Abs (x)
+            abs of negative
+              float32[N] y = Neg (x)
+              float32[N] z = Abs (y)
+              =>
+              float32[N] z = Abs (x)
+            sign twice
+              float32[N] y = Sign (x)
+              float32[N] z = Sign (y)
+              =>
+              float32[N] z = Sign (x)
+            whole already
+              float32[N] y = Floor (x)
+              float32[N] z = Ceil (y)
+              =>
+              float32[N] y = Floor (x)
+            clip twice
+              <
+              float32[] a = {0},
+              float32[] b = {6}
+              >
+              float32[N] y = Clip (x, a, b)
+              float32[N] z = Clip (y, a, b)
+              =>
+              <
+              float32[] %5 = {0},
+              float32[] %6 = {6}
+              >
+              float32[N] z = Clip (x, %5, %6)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}

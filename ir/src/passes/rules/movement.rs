@@ -1,0 +1,180 @@
+//! Elements moved and converted in fewer steps.
+
+use std::collections::BTreeSet;
+
+use crate::dim::{Dim, Symbol};
+use crate::dtype::{DType, Kind};
+use crate::graph::{Node, ValueId};
+use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
+use crate::proto::Setting;
+
+pub const RULES: &[Rule] = &[
+    building("transposes", "Transpose:outer(Transpose:inner(x))", |m| {
+        let (inner, outer) = (m.axes("inner")?, m.axes("outer")?);
+        let axes = outer.iter().map(|&at| inner.get(at).map(|&axis| axis as i64));
+        let axes = axes.collect::<Option<Vec<i64>>>().ok_or("axes are missing")?;
+        let x = m.value("x")?;
+        if axes.is_sorted() {
+            return Ok(x);
+        }
+        m.call("Transpose", &[("perm", Setting::Ints(axes))], &[Some(x)])
+    })
+    .shared()
+    .law("axes moved twice are moved once, or stay where they were")
+    .example(
+        "(float[A, B, C] x) => (float[B, C, A] z) {
+            y = Transpose <perm = [0, 2, 1]> (x)
+            z = Transpose <perm = [2, 1, 0]> (y)
+        }",
+    ),
+    building(
+        "reshapes",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..), ..)",
+        reshaped,
+    )
+    .shared()
+    .law("the elements stay in their order, so that the last shape counts")
+    .example(
+        "(float[N, 4, 3] x) => (float[N, 3, 2, 2] z) <int64[1] axis = {2}, int64[4] s = {-1, 3, 2, 2}> {
+            y = Unsqueeze (x, axis)
+            z = Reshape (y, s)
+        }",
+    ),
+    rule("casts", "Cast:outer(Cast:inner(x))", "Cast<to = @to>(x)")
+        .when(through_wider)
+        .shared()
+        .law("a type that holds all of another's values exactly adds nothing between two")
+        .example(
+            "(int8[N] x) => (float[N] z) { y = Cast <to = 7> (x) z = Cast <to = 1> (y) }",
+        ),
+];
+
+impl<'g> Match<'_, 'g> {
+    /// Where each axis of a transpose's result comes from.
+    pub fn axes(&self, label: &str) -> Result<Vec<usize>, Miss> {
+        use crate::ops::transpose::Transpose;
+        let rank = self.result()?.rank();
+        let axes = self.operator::<Transpose>(label)?.axes(rank);
+        axes.map_err(|_| "axes are no permutation")
+    }
+
+    /// Sizes for a reshape, when all are made of names that are known before it.
+    pub fn sizes(&mut self, shape: &[Dim], given: &[ValueId]) -> Result<ValueId, Miss> {
+        let mut told: BTreeSet<Symbol> = BTreeSet::new();
+        for &id in given {
+            let held = self.held(id);
+            let dims = held.ty.iter().filter_map(|ty| ty.as_tensor());
+            told.extend(dims.flat_map(|held| &held.shape).flat_map(Dim::symbols));
+            if let Some(crate::types::Known::Ints(dims)) = &held.known {
+                told.extend(dims.iter().flat_map(Dim::symbols));
+            }
+        }
+        match shape
+            .iter()
+            .flat_map(Dim::symbols)
+            .all(|name| told.contains(&name))
+        {
+            true => Ok(self.integers(shape.to_vec())),
+            false => Err("a size is told only by what would be taken away"),
+        }
+    }
+
+    /// The value with the shape of the result.
+    pub fn reshape(&mut self, x: ValueId, given: &[ValueId]) -> Result<ValueId, Miss> {
+        let shape = self.result()?.shape.clone();
+        let sizes = self.sizes(&shape, given)?;
+        let zero = shape.iter().any(|dim| dim.is(0));
+        let attributes = [("allowzero", Setting::Int(1))];
+        let attributes = if zero { attributes.as_slice() } else { &[] };
+        self.call("Reshape", attributes, &[Some(x), Some(sizes)])
+    }
+}
+
+fn reshaped(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let x = m.value("x")?;
+    let second = |node: &Node| node.input(1);
+    let mut given = vec![x];
+    given.extend(second(m.node("inner")?));
+    given.extend(second(m.node("outer")?));
+    m.reshape(x, &given)
+}
+
+fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+    let from = m.tensor("x")?.dtype;
+    let inner = m.node("inner")?.output(0).ok_or("nothing is made")?;
+    let (through, to) = (m.tensor_of(inner)?.dtype, m.result()?.dtype);
+    m.set("to", Setting::Int(to.number().into()));
+    // How numbers become small ones is an attribute of its own.
+    let plain = to.is_float() || to.bits() >= 8 && matches!(to.kind(), Kind::Int | Kind::Bool);
+    match holds(through, from) && plain {
+        true => Ok(()),
+        false => Err("the type between does not hold every value"),
+    }
+}
+
+/// Whether a type holds every value of another exactly.
+fn holds(wide: DType, narrow: DType) -> bool {
+    // Digits of the fraction, the hidden one included, and the width of the exponent.
+    let float = |dtype: DType| match dtype {
+        DType::F64 => Some((53, 11)),
+        DType::F32 => Some((24, 8)),
+        DType::F16 => Some((11, 5)),
+        DType::Bf16 => Some((8, 8)),
+        _ => None,
+    };
+    let digits = |dtype: DType| dtype.bits() - u32::from(dtype.is_signed());
+    match (wide.kind(), narrow.kind()) {
+        _ if wide == narrow => true,
+        (Kind::Float, Kind::Float) => match (float(wide), float(narrow)) {
+            (Some((a, b)), Some((c, d))) => a >= c && b >= d,
+            _ => false,
+        },
+        // The smallest float with an exponent of 8 bits holds integers of its digits.
+        (Kind::Float, Kind::Int) => {
+            float(wide).is_some_and(|(held, exponent)| held >= digits(narrow) && exponent >= 8)
+        }
+        (Kind::Int, Kind::Int) => {
+            let sign = wide.is_signed() || !narrow.is_signed();
+            sign && digits(wide) >= digits(narrow)
+        }
+        (Kind::Float, Kind::Bool) => float(wide).is_some(),
+        (Kind::Int, Kind::Bool) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn steps_are_joined() {
+        expect![[r#"
+            transposes
+              float32[A, C, B] y = Transpose <axes: [0, 2, 1]> (x)
+              float32[B, C, A] z = Transpose <axes: [2, 1, 0]> (y)
+              =>
+              float32[B, C, A] z = Transpose <axes: [1, 2, 0]> (x)
+            reshapes
+              <
+              int64[1] axis = {2},
+              int64[4] s = {-1, 3, 2, 2}
+              >
+              float32[N, 4, 1, 3] y = Unsqueeze (x, axis)
+              float32[N, 3, 2, 2] z = Reshape (y, s)
+              =>
+              <
+              int64[4] %5 = {N, 3, 2, 2}
+              >
+              float32[N, 3, 2, 2] z = Reshape (x, %5)
+            casts
+              int64[N] y = Cast <to: I64, saturate: true, toward: "Up"> (x)
+              float32[N] z = Cast <to: F32, saturate: true, toward: "Up"> (y)
+              =>
+              float32[N] z = Cast <to: F32, saturate: true, toward: "Up"> (x)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}

@@ -1,0 +1,249 @@
+//! Normalizations that exporters take apart.
+
+use crate::dtype::Kind;
+use crate::ops::normalization::rows::Layer;
+use crate::ops::reduction::Reduction;
+use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
+use crate::proto::Setting;
+
+pub const RULES: &[Rule] = &[
+    rule(
+        "layer norm",
+        "(x - ReduceMean:mean(x, ..)) / Sqrt(ReduceMean:variance((x - ReduceMean(x, ..))^2, ..) + #epsilon)",
+        "LayerNormalization<axis = @axis, epsilon = #epsilon>(x, 1)",
+    )
+    .when(|m| {
+        over_last_axes(m, "mean")?;
+        over_last_axes(m, "variance")
+    })
+    .law("(x - E x) / √(E (x - E x)² + ε) over the last axes")
+    .example(
+        "(float[N, 4] x) => (float[N, 4] y)
+        <int64[1] axes = {-1}, float two = {2}, float e = {0.00001}> {
+            m = ReduceMean (x, axes) d = Sub (x, m) s = Pow (d, two) v = ReduceMean (s, axes)
+            p = Add (v, e) r = Sqrt (p) y = Div (d, r)
+        }",
+    ),
+    rule(
+        "rms norm",
+        "x / Sqrt(ReduceMean:square(x^2, ..) + #epsilon)",
+        "RMSNormalization<axis = @axis, epsilon = #epsilon>(x, 1)",
+    )
+    .when(|m| over_last_axes(m, "square"))
+    .law("x / √(E x² + ε) over the last axes")
+    .example(
+        "(float[N, 4] x) => (float[N, 4] y)
+        <int64[1] axes = {-1}, float two = {2}, float e = {0.00001}> {
+            s = Pow (x, two) v = ReduceMean (s, axes) p = Add (v, e) r = Sqrt (p)
+            i = Reciprocal (r) y = Mul (x, i)
+        }",
+    ),
+    rule(
+        "rms norm between casts",
+        "Cast(RMSNormalization:n(Cast(x), 1))",
+        "RMSNormalization<axis = @axis, epsilon = @epsilon>(x, 1)",
+    )
+    .when(|m| {
+        halves(m)?;
+        keep(m)
+    })
+    .law("statistics of halves are formed in single precision whoever asks for it")
+    .example(
+        "(float16[N, 4] x) => (float16[N, 4] y)
+        <int64[1] axes = {-1}, float two = {2}, float e = {0.00001}> {
+            f = Cast <to = 1> (x) s = Pow (f, two) v = ReduceMean (s, axes) p = Add (v, e)
+            r = Sqrt (p) n = Div (f, r) y = Cast <to = 10> (n)
+        }",
+    ),
+    building("layer norm between casts", "Cast(LayerNormalization:n(Cast(x), $scale, ..))", |m| {
+        halves(m)?;
+        let (node, scale) = (m.node("n")?, m.value("scale")?);
+        let all_ones = m.uniform(scale) == Some(1.0) && node.input(2).is_none();
+        if !all_ones {
+            return Err("it is scaled in single precision");
+        }
+        keep(m)?;
+        let (x, one) = (m.value("x")?, m.scalar(1.0)?);
+        let settings = m.settings(&["axis", "epsilon"]);
+        m.call("LayerNormalization", &settings, &[Some(x), Some(one)])
+    })
+    .law("statistics of halves are formed in single precision whoever asks for it")
+    .example(
+        "(float16[N, 4] x) => (float16[N, 4] y) <float[1] one = {1}> {
+            f = Cast <to = 1> (x) n = LayerNormalization (f, one) y = Cast <to = 10> (n)
+        }",
+    ),
+    building("scale of a norm", "LayerNormalization|RMSNormalization:n(x, 1) * $scale", |m| {
+        keep(m)?;
+        let (node, x, scale) = (m.node("n")?, m.value("x")?, m.value("scale")?);
+        let settings = m.settings(&["axis", "epsilon"]);
+        m.call(&node.kind, &settings, &[Some(x), Some(scale)])
+    })
+    .law("a norm of scale 1, scaled")
+    .example(
+        "(float[N, 2] x) => (float[N, 2] y) <float one = {1}, float[2] s = {3, 4}> {
+            n = LayerNormalization (x, one) y = Mul (n, s)
+        }",
+    ),
+    building("bias of a norm", "LayerNormalization:n(x, s) + $bias", |m| {
+        keep(m)?;
+        let (x, scale, bias) = (m.value("x")?, m.value("s")?, m.value("bias")?);
+        let settings = m.settings(&["axis", "epsilon"]);
+        m.call("LayerNormalization", &settings, &[Some(x), Some(scale), Some(bias)])
+    })
+    .law("a norm without bias, and a bias")
+    .example(
+        "(float[N, 2] x) => (float[N, 2] y) <float[2] s = {3, 4}, float[2] b = {1, 2}> {
+            n = LayerNormalization (x, s) y = Add (n, b)
+        }",
+    ),
+];
+
+/// Sets `@axis` to the first of the axes of a reduction, which must be the last of its input and
+/// stay with size 1.
+fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss> {
+    let node = m.node(label)?;
+    let input = node.input(0).ok_or("nothing is reduced")?;
+    let (rank, axes) = (m.tensor_of(input)?.rank(), m.ints(node, 1));
+    let second = node
+        .input(1)
+        .and_then(|id| m.held(id).ty.as_ref()?.as_tensor());
+    let reduction = m.operator::<Reduction>(label)?;
+    let axes = reduction.axes(axes, second, rank).ok().flatten();
+    let axes = axes.ok_or("only the run tells the axes")?;
+    let first = *axes.first().ok_or("no axis is reduced")?;
+    if !reduction.keeps() {
+        return Err("reduced axes vanish");
+    }
+    if !axes.iter().copied().eq(first..rank) {
+        return Err("not over the last axes");
+    }
+    let axis = match axes.len() {
+        1 => -1,
+        _ => i64::try_from(first).unwrap_or(-1),
+    };
+    m.set("axis", Setting::Int(axis));
+    Ok(())
+}
+
+/// Sets `@axis` and `@epsilon` to those of the norm.
+fn keep(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+    let layer = m.operator::<Layer>("n")?;
+    m.set("axis", Setting::Int(layer.axis));
+    m.set("epsilon", Setting::Float(layer.epsilon));
+    Ok(())
+}
+
+/// Whether the input and the result are halves, between which is single precision.
+fn halves(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+    let (from, to) = (m.tensor("x")?.dtype, m.result()?.dtype);
+    let inside = m.node("n")?.output(0).ok_or("nothing is made")?;
+    let inside = m.tensor_of(inside)?.dtype;
+    match from == to && to.kind() == Kind::Float && to.bits() == 16 && inside.bits() == 32 {
+        true => Ok(()),
+        false => Err("the casts are not from halves to single precision and back"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn norms_are_put_together() {
+        expect![[r#"
+            layer norm
+              <
+              int64[1] axes = {-1},
+              float32[] two = {2},
+              float32[] e = {0.00001}
+              >
+              float32[N, 1] m = ReduceMean <keep: true> (x, axes)
+              float32[N, 4] d = Sub (x, m)
+              float32[N, 4] s = Pow (d, two)
+              float32[N, 1] v = ReduceMean <keep: true> (s, axes)
+              float32[N, 1] p = Add (v, e)
+              float32[N, 1] r = Sqrt (p)
+              float32[N, 4] y = Div (d, r)
+              =>
+              <
+              float32[] %11 = {1}
+              >
+              float32[N, 4] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, %11)
+            rms norm
+              <
+              int64[1] axes = {-1},
+              float32[] two = {2},
+              float32[] e = {0.00001}
+              >
+              float32[N, 4] s = Pow (x, two)
+              float32[N, 1] v = ReduceMean <keep: true> (s, axes)
+              float32[N, 1] p = Add (v, e)
+              float32[N, 1] r = Sqrt (p)
+              float32[N, 1] i = Reciprocal (r)
+              float32[N, 4] y = Mul (x, i)
+              =>
+              <
+              float32[] %10 = {1}
+              >
+              float32[N, 4] y = RMSNormalization <axis: -1, epsilon: 1e-5, statistics: F32, root_mean_square: true> (x, %10)
+            rms norm between casts
+              <
+              int64[1] axes = {-1},
+              float32[] two = {2},
+              float32[] e = {0.00001}
+              >
+              float32[N, 4] f = Cast <to: F32, saturate: true, toward: "Up"> (x)
+              float32[N, 4] s = Pow (f, two)
+              float32[N, 1] v = ReduceMean <keep: true> (s, axes)
+              float32[N, 1] p = Add (v, e)
+              float32[N, 1] r = Sqrt (p)
+              float32[N, 4] n = Div (f, r)
+              float16[N, 4] y = Cast <to: F16, saturate: true, toward: "Up"> (n)
+              =>
+              <
+              float16[] %13 = {1}
+              >
+              float16[N, 4] y = RMSNormalization <axis: -1, epsilon: 1e-5, statistics: F32, root_mean_square: true> (x, %13)
+            layer norm between casts
+              <
+              float32[1] one = {1}
+              >
+              float32[N, 4] f = Cast <to: F32, saturate: true, toward: "Up"> (x)
+              float32[N, 4] n = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (f, one)
+              float16[N, 4] y = Cast <to: F16, saturate: true, toward: "Up"> (n)
+              =>
+              <
+              float16[] %5 = {1}
+              >
+              float16[N, 4] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, %5)
+            scale of a norm
+              <
+              float32[] one = {1},
+              float32[2] s = {3, 4}
+              >
+              float32[N, 2] n = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, one)
+              float32[N, 2] y = Mul (n, s)
+              =>
+              <
+              float32[2] s = {3, 4}
+              >
+              float32[N, 2] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, s)
+            bias of a norm
+              <
+              float32[2] s = {3, 4},
+              float32[2] b = {1, 2}
+              >
+              float32[N, 2] n = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, s)
+              float32[N, 2] y = Add (n, b)
+              =>
+              <
+              float32[2] s = {3, 4},
+              float32[2] b = {1, 2}
+              >
+              float32[N, 2] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, s, b)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}

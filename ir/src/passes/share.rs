@@ -1,0 +1,153 @@
+//! Computes once what is computed twice.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::flow::{Renamed, resolved};
+use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::types::{Known, Type};
+
+/// Has nodes that compute the same from the same inputs be one, and equal small constants too.
+/// What is drawn at random is another each time.
+pub fn share(graph: &mut Graph) {
+    let mut body = std::mem::take(&mut graph.body);
+    let mut renamed = Renamed::new();
+    let mut constants = HashMap::new();
+    block(&mut body, &graph.values, &mut constants, &mut renamed);
+    graph.body = body;
+}
+
+/// What makes two nodes equal.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    kind: Rc<str>,
+    /// With all its attributes.
+    operator: String,
+    inputs: Vec<Option<ValueId>>,
+    outputs: Vec<bool>,
+}
+
+/// Constants by their type and elements.
+type Constants = HashMap<String, ValueId>;
+
+fn block(block: &mut Block, values: &Values, constants: &mut Constants, renamed: &mut Renamed) {
+    let mut made: HashMap<Key, Vec<Option<ValueId>>> = HashMap::new();
+    for mut node in std::mem::take(&mut block.nodes) {
+        for input in node.inputs.iter_mut().flatten() {
+            *input = constant(resolved(*input, renamed), values, constants);
+        }
+        for (_, inner) in &mut node.blocks {
+            self::block(inner, values, constants, renamed);
+        }
+        if !node.operator.is_pure() || !node.blocks.is_empty() {
+            block.nodes.push(node);
+            continue;
+        }
+        let key = key(&node);
+        match made.get(&key) {
+            Some(outputs) if same_types(outputs, &node.outputs, values) => {
+                let pairs = node.outputs.iter().flatten().zip(outputs.iter().flatten());
+                renamed.extend(pairs.map(|(&mine, &held)| (mine, held)));
+            }
+            _ => {
+                made.insert(key, node.outputs.clone());
+                block.nodes.push(node);
+            }
+        }
+    }
+    for output in &mut block.outputs {
+        *output = resolved(*output, renamed);
+    }
+}
+
+fn key(node: &Node) -> Key {
+    Key {
+        kind: node.kind.clone(),
+        operator: format!("{:?}", node.operator),
+        inputs: node.inputs.clone(),
+        outputs: node.outputs.iter().map(Option::is_some).collect(),
+    }
+}
+
+/// Sizes that only the run tells have a name for each node.
+fn same_types(a: &[Option<ValueId>], b: &[Option<ValueId>], values: &Values) -> bool {
+    let ty = |id: &Option<ValueId>| id.and_then(|id| values[id].ty.clone());
+    a.iter().map(ty).eq(b.iter().map(ty))
+}
+
+/// Constants of more elements are not compared.
+const COMPARED: usize = 64;
+
+/// The first constant of the same type and elements.
+fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId {
+    let value = &values[id];
+    let (Some(known), Some(Type::Tensor(ty))) = (&value.known, &value.ty) else {
+        return id;
+    };
+    if known.len() > COMPARED || !known.is_concrete() {
+        return id;
+    }
+    // Zeros of either sign are told apart, as a float's own comparison does not.
+    let elements = match known {
+        Known::Floats(all) => format!("{:?}", all.iter().map(|x| x.to_bits()).collect::<Vec<_>>()),
+        other => format!("{other:?}"),
+    };
+    *constants.entry(format!("{ty} {elements}")).or_insert(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::graph;
+
+    fn check(text: &str, expected: expect_test::Expect) {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {text}");
+        expected.assert_eq(&graph(&text, []).0);
+    }
+
+    #[test]
+    fn equal_nodes_are_one_and_constants_too() {
+        check(
+            r#"g (float[N] x) => (float[N] y) <float a = {2}, float b = {2}> {
+                p = Mul (x, a)
+                q = Mul (x, b)
+                r = Exp (p)
+                s = Exp (q)
+                y = Sub (r, s)
+            }"#,
+            expect![[r#"
+                g (float32[N] x) => (float32[N] y)
+                <
+                    float32[] a = {2}
+                >
+                {
+                    float32[N] p = Mul (x, a)
+                    float32[N] r = Exp (p)
+                    float32[N] y = Sub (r, r)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn random_numbers_and_sizes_of_the_run_are_others_each_time() {
+        check(
+            r#"g (float[N] x) => (float[2] a, float[2] b, int64[1, k] c, int64[1, k2] d) {
+                a = RandomNormal <shape = [2]> ()
+                b = RandomNormal <shape = [2]> ()
+                c = NonZero (x)
+                d = NonZero (x)
+            }"#,
+            expect![[r#"
+                g (float32[N] x) => (float32[2] a, float32[2] b, int64[1, nonzero] c, int64[1, nonzero_2] d)
+                {
+                    float32[2] a = RandomNormal <function: "normal", numbers: [0.0, 1.0], dtype: F32, shape: [2]> ()
+                    float32[2] b = RandomNormal <function: "normal", numbers: [0.0, 1.0], dtype: F32, shape: [2]> ()
+                    int64[1, nonzero] c = NonZero (x)
+                    int64[1, nonzero_2] d = NonZero (x)
+                }
+            "#]],
+        );
+    }
+}
