@@ -83,11 +83,15 @@ impl MatMulNBits {
     }
 
     /// Whether the product is one of integers. The level of accuracy permits that; ONNX Runtime does
-    /// so, and rounds the operand, unless zero points or the order of blocks stand against it.
+    /// so, and rounds the operand, unless zero points, the order of blocks or sizes stand against it.
     fn sums_integers(&self, cx: &Emit<'_, '_>) -> bool {
         let whole = |dtype: DType| dtype == DType::U8;
         let zeros = !cx.has(3) || cx.tensor_type(3).is_ok_and(|held| whole(held.dtype));
-        self.bytes && zeros && !cx.has(4)
+        let sizes = match self.bits {
+            2 => 32..=128,
+            _ => 16..=256,
+        };
+        self.bytes && zeros && !cx.has(4) && sizes.contains(&self.block)
     }
 
     /// The field that holds matrix and bias, when all that they are made of are weights.
