@@ -14,6 +14,7 @@ mod pattern;
 mod signature;
 mod size;
 mod split;
+mod stored;
 mod strings;
 mod structs;
 mod tree;
@@ -40,6 +41,7 @@ pub use layer::Layer;
 pub use model::{Item, module};
 pub use name::{camel, mentions, snake};
 pub use size::Sizes;
+pub use stored::whole;
 
 /// What an operator sees of its node while its expression is made.
 pub struct Emit<'a, 'g> {
@@ -51,6 +53,8 @@ pub struct Emit<'a, 'g> {
 struct Source<'a, 'g> {
     layer: &'a mut Layer,
     cx: &'a mut Context<'g>,
+    /// Whether the expressions are those of a constructor, over `weights: &Weights`.
+    loading: bool,
 }
 
 /// What the code of one model shares.
@@ -178,11 +182,9 @@ impl Emit<'_, '_> {
 
     /// A name for the node's layer: that of the weight without its last part, else the node's.
     pub fn layer_hint(&self, weight: usize) -> String {
-        let held = self
-            .node
-            .input(weight)
-            .map(|id| self.source.cx.values[id].name.as_str());
-        let stem = held.and_then(|name| {
+        let held = self.node.input(weight);
+        let held = held.map(|id| self.source.cx.stored_name(id));
+        let stem = held.as_deref().and_then(|name| {
             ["weight", "kernel", "W", "w"].iter().find_map(|end| {
                 let stem = name.strip_suffix(end)?;
                 stem.strip_suffix(['.', '/', '_'])
@@ -207,7 +209,7 @@ impl Emit<'_, '_> {
 
     /// The name of the weight that an input is, for `weights.float::<4>("name")` and the like.
     pub fn weight(&mut self, input: usize) -> Option<String> {
-        let id = self.node.input(input)?;
+        let id = self.node.input(input).filter(|_| !self.source.loading)?;
         self.source.cx.values[id].weight.as_ref()?;
         Some(self.source.cx.weight_name(id))
     }
@@ -257,6 +259,23 @@ impl<'g> Context<'g> {
                 self.origins.entry(symbol.clone()).or_insert(id);
             }
         }
+    }
+
+    /// What a constant is called: one that is computed may be called as what it is computed from.
+    fn stored_name(&self, id: ValueId) -> String {
+        let value = &self.values[id];
+        let inputs = value
+            .maker
+            .iter()
+            .flat_map(|node| node.inputs.iter().flatten());
+        match value.name.is_empty() {
+            true => inputs
+                .copied()
+                .map(|id| self.stored_name(id))
+                .find(|name| !name.is_empty()),
+            false => Some(value.name.clone()),
+        }
+        .unwrap_or_default()
     }
 
     /// The name under which the table of weights has a constant.

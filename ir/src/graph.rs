@@ -84,6 +84,8 @@ pub struct Value {
     pub known: Option<Known>,
     /// Where its elements stand in the files, when it is a constant of the model.
     pub weight: Option<Weight>,
+    /// The node that computes it from constants when the model is loaded.
+    pub maker: Option<Rc<Node>>,
     /// What it is made of, when it is a sequence, or an optional, of which the items are known.
     pub parts: Option<Vec<ValueId>>,
     /// The value that it is a copy of.
@@ -151,7 +153,12 @@ impl Value {
 
     /// Whether it is a constant of the model.
     pub fn is_constant(&self) -> bool {
-        self.weight.is_some() || self.known.as_ref().is_some_and(Known::is_concrete)
+        self.is_stored() || self.known.as_ref().is_some_and(Known::is_concrete)
+    }
+
+    /// Whether the model holds its elements, or computes them from such when it is loaded.
+    pub fn is_stored(&self) -> bool {
+        self.weight.is_some() || self.maker.is_some()
     }
 }
 

@@ -124,7 +124,7 @@ macro_rules! families {
 mod axes;
 mod broadcast;
 mod classical;
-mod fused;
+pub mod fused;
 mod window;
 
 pub use gradient::{DERIVATIVES, Named, WRITTEN};

@@ -2,6 +2,7 @@
 
 mod dead;
 mod flow;
+mod hoist;
 mod place;
 pub mod rewrite;
 pub mod rules;

@@ -74,16 +74,58 @@ impl Printer<'_> {
     fn constants(&mut self, block: &Block) {
         let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
         collect(block, &mut used, &mut made);
+        for id in used.clone() {
+            self.made_from(id, &mut used);
+        }
         let constants = used
             .difference(&made)
             .copied()
             .filter(|&id| self.values[id].is_constant() || self.values[id].known.is_some())
-            .map(|id| format!("{} = {}", self.typed(id), constant(&self.values[id])));
+            .map(|id| format!("{} = {}", self.typed(id), self.constant(id)));
         let constants: Vec<String> = constants.collect();
         if !constants.is_empty() {
             let text = format!("<\n    {}\n>", constants.join(",\n    "));
             self.line(0, &text);
         }
+    }
+
+    /// The constants of the file from which one is computed.
+    fn made_from(&self, id: ValueId, used: &mut BTreeSet<ValueId>) {
+        let Some(node) = &self.values[id].maker else {
+            return;
+        };
+        for &input in node.inputs.iter().flatten() {
+            match self.values[input].maker {
+                None if self.values[input].weight.is_some() => drop(used.insert(input)),
+                _ => self.made_from(input, used),
+            }
+        }
+    }
+
+    /// The elements where they are few, else how many bytes they take, or how they are computed.
+    fn constant(&self, id: ValueId) -> String {
+        let value = &self.values[id];
+        match (&value.known, &value.weight, &value.maker) {
+            (Some(known), ..) if known.len() <= LISTED => elements(known),
+            (_, Some(weight), _) => {
+                let bytes: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
+                format!("{{.. {bytes} bytes}}")
+            }
+            (Some(known), ..) => elements(known),
+            (.., Some(node)) => self.expression(node),
+            _ => "{..}".to_owned(),
+        }
+    }
+
+    /// A node that computes a constant, those inside in one line.
+    fn expression(&self, node: &Node) -> String {
+        let input = |id: &Option<ValueId>| match id {
+            Some(id) if self.values[*id].weight.is_none() => self.constant(*id),
+            Some(id) => self.name(*id).to_owned(),
+            None => String::new(),
+        };
+        let inputs: Vec<String> = node.inputs.iter().map(input).collect();
+        format!("{} ({})", node.kind, inputs.join(", "))
     }
 
     fn nodes(&mut self, block: &Block, depth: usize) {
@@ -171,19 +213,6 @@ fn collect(block: &Block, used: &mut BTreeSet<ValueId>, made: &mut BTreeSet<Valu
         for (_, inner) in &node.blocks {
             collect(inner, used, made);
         }
-    }
-}
-
-/// The elements where they are few, else how many bytes they take.
-fn constant(value: &Value) -> String {
-    match (&value.known, &value.weight) {
-        (Some(known), _) if known.len() <= LISTED => elements(known),
-        (_, Some(weight)) => {
-            let bytes: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
-            format!("{{.. {bytes} bytes}}")
-        }
-        (Some(known), None) => elements(known),
-        (None, None) => "{..}".to_owned(),
     }
 }
 

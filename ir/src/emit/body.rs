@@ -47,7 +47,11 @@ pub fn statements(
     for node in nodes {
         let mut emit = Emit {
             node,
-            source: Source { layer, cx },
+            source: Source {
+                layer,
+                cx,
+                loading: false,
+            },
         };
         match emit.expression() {
             Ok(tokens) => statements.push(Statement {

@@ -4,6 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::pattern::{Pattern, pattern};
+use super::stored::whole;
 use super::{Emit, Source, element_type, float_literal, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -173,8 +174,14 @@ impl Source<'_, '_> {
                 "a tensor of type string cannot be on a device",
             ));
         }
+        if self.loading {
+            return self.loaded(id).map(whole);
+        }
         if value.weight.is_some() {
             return Ok(self.stored(id, tensor));
+        }
+        if value.maker.is_some() {
+            return self.computed(id, tensor);
         }
         match &value.known {
             Some(known) if known.is_concrete() => Ok(self.written(id, tensor, known)),
@@ -239,11 +246,19 @@ impl Source<'_, '_> {
 
     /// A constant that the compiler computed, as a field.
     fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> TokenStream {
+        let load = self.constant(tensor, known);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         let name = &self.cx.values[id].name;
         let hint = match name.chars().any(char::is_alphabetic) {
             true => name.clone(),
             false => "constant".to_owned(),
         };
+        let field = self.layer.constant(id, || (hint, ty, load));
+        quote!(#field.clone())
+    }
+
+    /// A constant that the compiler computed, over `weights: &Weights`.
+    pub(super) fn constant(&mut self, tensor: &TensorType, known: &Known) -> TokenStream {
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let element = element_type(tensor.dtype);
         let shape = self.cx.shape(&tensor.shape);
@@ -261,9 +276,8 @@ impl Source<'_, '_> {
             }
             Known::Strings(_) => return quote!(compile_error!("strings are host values")),
         };
-        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         let device = quote!(weights.device());
-        let load = match (tensor.dtype.kind(), pattern(known)) {
+        match (tensor.dtype.kind(), pattern(known)) {
             (Kind::Bool, Some(Pattern::Equal(value))) => {
                 quote!(constant::full_boolean(#device, #shape, #value))
             }
@@ -280,9 +294,7 @@ impl Source<'_, '_> {
                 quote!(constant::boolean::<#rank>(#device, #shape, &[#elements]))
             }
             _ => quote!(constant::#call::<#rank>(#device, #element, #shape, &[#elements])),
-        };
-        let field = self.layer.constant(id, || (hint, ty, load));
-        quote!(#field.clone())
+        }
     }
 
     /// Sizes as a tensor, made at each call.
@@ -353,7 +365,10 @@ impl Source<'_, '_> {
 
     /// The device of the model, by reference.
     pub fn device(&mut self) -> TokenStream {
-        quote!(device)
+        match self.loading {
+            true => quote!(weights.device()),
+            false => quote!(device),
+        }
     }
 }
 

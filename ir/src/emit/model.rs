@@ -43,6 +43,7 @@ pub fn module(
     let mut source = Source {
         layer: &mut root,
         cx: &mut cx,
+        loading: false,
     };
     let nodes = tree::group(&body.nodes);
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);

@@ -110,7 +110,7 @@ impl Emit<'_, '_> {
     /// Whether a value is a constant, which needs no variable.
     pub fn is_constant(&self, id: ValueId) -> bool {
         let value = &self.source.cx.values[id];
-        value.weight.is_some() || value.known.is_some()
+        value.is_stored() || value.known.is_some()
     }
 
     /// Whether no value before the node's outputs tells a size.

@@ -65,7 +65,11 @@ pub fn results(
     root: &mut Layer,
     cx: &mut Context<'_>,
 ) -> Result<Vec<TokenStream>, Problem> {
-    let mut source = Source { layer: root, cx };
+    let mut source = Source {
+        layer: root,
+        cx,
+        loading: false,
+    };
     let mut result = |port: &Port| match &port.ty {
         Type::Tensor(tensor) if tensor.dtype != DType::String => source.device_value(port.id),
         Type::Tensor(_) => {
@@ -128,7 +132,7 @@ fn interface(
 ) -> (Vec<ValueId>, Vec<ValueId>) {
     let passed = |id: &ValueId| {
         let value = &cx.values[*id];
-        value.weight.is_none() && value.known.is_none() && !value.is_nothing()
+        !value.is_stored() && value.known.is_none() && !value.is_nothing()
     };
     let nodes = group.nodes();
     let mut inside: BTreeMap<ValueId, usize> = BTreeMap::new();

@@ -17,9 +17,9 @@ use crate::types::TensorType;
 pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read)];
 
 #[derive(Debug)]
-struct ConvTranspose {
+pub struct ConvTranspose {
     window: Window,
-    groups: i64,
+    pub groups: i64,
     output_padding: Option<Vec<i64>>,
     /// Spatial sizes of the result, from which the padding follows.
     output_shape: Option<Vec<i64>>,
@@ -85,7 +85,7 @@ impl Operator for ConvTranspose {
         let (odd, more) = (self.odd(&window), list(&more));
         let settled = window.with_pads(window.pads.clone()).emit(cx, &spatial);
         let Some(sizes) = sizes else {
-            if let Some(layer) = self.layer(cx, spatial.len(), &settled, &more) {
+            if let Some(layer) = self.layer(cx, spatial.len(), &settled, &more)? {
                 return Ok(quote!(#layer.forward(#input)));
             }
             let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
@@ -193,19 +193,10 @@ impl ConvTranspose {
         axes: usize,
         window: &TokenStream,
         more: &TokenStream,
-    ) -> Option<TokenStream> {
-        let bias = match cx.has(2) {
-            true => {
-                let name = cx.weight(2)?;
-                quote!(Some(#name))
-            }
-            false => quote!(None),
-        };
-        let weight = cx.weight(1)?;
-        let (hint, groups) = (cx.layer_hint(1), Literal::i64_unsuffixed(self.groups));
+    ) -> Result<Option<TokenStream>, Problem> {
+        let groups = Literal::i64_unsuffixed(self.groups);
         let name = format_ident!("ConvTranspose{axes}d");
-        let load = quote!(layers::#name::load(weights, #weight, #bias, #window, #more, #groups));
-        Some(cx.layer(&hint, quote!(layers::#name), load))
+        cx.stored_layer(quote!(layers::#name), [1, 2], quote!(#window, #more, #groups))
     }
 }
 

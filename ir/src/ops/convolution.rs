@@ -35,8 +35,8 @@ pub const ROWS: &[Row] = &[
 ];
 
 /// A convolution, to which input 3 may be added before the activation.
-#[derive(Debug)]
-struct Conv {
+#[derive(Clone, Debug)]
+pub struct Conv {
     window: Window,
     groups: i64,
     activation: Option<Fused>,
@@ -125,6 +125,14 @@ fn channels_second(x: TensorType) -> TensorType {
 }
 
 impl Conv {
+    /// With an activation behind it, when it has none.
+    pub fn followed_by(&self, activation: Fused) -> Option<Self> {
+        self.activation.is_none().then(|| Conv {
+            activation: Some(activation),
+            ..self.clone()
+        })
+    }
+
     fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;
@@ -133,22 +141,13 @@ impl Conv {
         let groups = Literal::i64_unsuffixed(self.groups);
         let function = quote::format_ident!("conv{}d", spatial.len());
         let name = quote::format_ident!("Conv{}d", spatial.len());
-        let hint = cx.layer_hint(1);
-        let bias = match cx.has(2) {
-            true => cx.weight(2).map(|name| quote!(Some(#name))),
-            false => Some(quote!(None)),
-        };
-        if let (Some(weight), Some(bias)) = (cx.weight(1), bias) {
-            // A window that depends on sizes is given at each call.
+        // A window that depends on sizes is given at each call.
+        if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes()
+            && let Some(layer) =
+                cx.stored_layer(quote!(layers::#name), [1, 2], quote!(#window, #groups))?
+        {
             let input = cx.tensor(0)?;
-            if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes() {
-                let layer = cx.layer(
-                    &hint,
-                    quote!(layers::#name),
-                    quote!(layers::#name::load(weights, #weight, #bias, #window, #groups)),
-                );
-                return Ok(quote!(#layer.forward(#input)));
-            }
+            return Ok(quote!(#layer.forward(#input)));
         }
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
         Ok(quote!(ops::conv::#function(#input, #weight, #bias, #window, #groups)))

@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::emit::float_literal;
 
 /// An activation named by attributes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fused {
     name: String,
     parameters: Vec<f32>,
@@ -34,6 +34,12 @@ const ACTIVATIONS: &[(&str, &[f32])] = &[
 ];
 
 impl Fused {
+    /// One of those that the operators know.
+    pub fn named(name: &str, parameters: &[f32]) -> Option<Self> {
+        let given = parameters.iter().map(|&value| Some(value));
+        Self::new(name.to_owned(), given).ok().flatten()
+    }
+
     /// That of a convolution, with a list of parameters.
     pub fn of_conv(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
         let given = a.floats("activation_params")?.unwrap_or_default();

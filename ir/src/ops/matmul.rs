@@ -11,7 +11,7 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
-use crate::emit::{Emit, float_literal, lifted};
+use crate::emit::{Emit, float_literal, lifted, whole};
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
@@ -23,9 +23,9 @@ pub const ROWS: &[Row] = &[
     row("FusedGemm", &[1], gemm).of(MICROSOFT),
 ];
 
-/// `alpha * a * b`, the axes of either exchanged first.
-#[derive(Debug, Default)]
-struct MatMul {
+/// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias.
+#[derive(Clone, Debug, Default)]
+pub struct MatMul {
     turned: [Turn; 2],
     alpha: Option<f32>,
 }
@@ -40,11 +40,11 @@ struct Turn {
 }
 
 /// `alpha * a * b + beta * c`, either matrix transposed first.
-#[derive(Debug)]
-struct Gemm {
-    alpha: f32,
-    beta: f32,
-    transposed: [bool; 2],
+#[derive(Clone, Debug)]
+pub struct Gemm {
+    pub alpha: f32,
+    pub beta: f32,
+    pub transposed: [bool; 2],
     activation: Option<Fused>,
 }
 
@@ -95,21 +95,37 @@ impl Operator for MatMul {
 }
 
 impl MatMul {
+    /// Whether nothing is exchanged or scaled.
+    pub fn is_plain(&self) -> bool {
+        self.alpha.is_none() && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
+    }
+
+    /// The product with its bias, when it has one.
     fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let [left, right] = self.turned;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
-        if let (Some(weight), 2, 2.., Kind::Float, false) =
-            (cx.weight(1), b.rank(), a.rank(), b.dtype.kind(), right.batch)
+        let linear = (b.rank(), a.rank(), b.dtype.kind(), right.batch);
+        if let (2, 2.., Kind::Float, false) = linear
+            && let Some(layer) = linear_layer(cx, right.matrix)?
         {
-            let hint = cx.layer_hint(1);
             let x = left.written(cx.tensor(0)?, a.rank());
-            let load = match right.matrix {
-                true => quote!(layers::Linear::load_transposed(weights, #weight, None)),
-                false => quote!(layers::Linear::load(weights, #weight, None)),
-            };
-            let layer = cx.layer(&hint, quote!(layers::Linear), load);
             return Ok(quote!(#layer.forward(#x)));
         }
+        let product = self.multiplied(cx, &a, &b)?;
+        if !cx.has(2) {
+            return Ok(product);
+        }
+        let bias = cx.tensor_of_rank(2, cx.output_tensor(0)?.burn_rank())?;
+        Ok(quote!(#product.add(#bias)))
+    }
+
+    fn multiplied(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        a: &TensorType,
+        b: &TensorType,
+    ) -> Result<TokenStream, Problem> {
+        let [left, right] = self.turned;
         let integers = a.dtype.kind() == Kind::Int;
         if integers || a.rank() < 2 || b.rank() < 2 {
             let a = left.written(cx.tensor(0)?, a.rank());
@@ -192,6 +208,14 @@ impl Operator for Gemm {
 }
 
 impl Gemm {
+    /// With a bias that is added as it is.
+    pub fn with_bias(&self) -> Self {
+        Gemm {
+            beta: 1.0,
+            ..self.clone()
+        }
+    }
+
     fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         if let Some(layer) = self.linear(cx)? {
             return Ok(layer);
@@ -220,29 +244,48 @@ impl Gemm {
             return Ok(None);
         }
         let columns = cx.output_tensor(0)?.shape.get(1).cloned();
-        let bias = match cx.has(2) {
-            true => {
-                let held = cx.tensor_type(2)?;
-                let whole = held.rank() == 1 && held.shape.first() == columns.as_ref();
-                match cx.weight(2).filter(|_| whole) {
-                    Some(name) => quote!(Some(#name)),
-                    None => return Ok(None),
-                }
+        if cx.has(2) {
+            let held = cx.tensor_type(2)?;
+            if held.rank() != 1 || held.shape.first() != columns.as_ref() {
+                return Ok(None);
             }
-            false => quote!(None),
-        };
-        let Some(weight) = cx.weight(1) else {
+        }
+        let Some(layer) = linear_layer(cx, self.transposed[1])? else {
             return Ok(None);
         };
-        let hint = cx.layer_hint(1);
         let x = cx.tensor(0)?;
-        let load = match self.transposed[1] {
-            true => quote!(layers::Linear::load_transposed(weights, #weight, #bias)),
-            false => quote!(layers::Linear::load(weights, #weight, #bias)),
-        };
-        let layer = cx.layer(&hint, quote!(layers::Linear), load);
         Ok(Some(quote!(#layer.forward(#x))))
     }
+}
+
+/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or turned,
+/// and the bias of input 2, if they are stored.
+fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<TokenStream>, Problem> {
+    if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
+        return Ok(None);
+    }
+    let hint = cx.layer_hint(1);
+    let bias = match cx.has(2) {
+        true => cx.weight(2).map(|name| quote!(Some(#name))),
+        false => Some(quote!(None)),
+    };
+    let load = match (cx.weight(1), bias, turned) {
+        (Some(weight), Some(bias), true) => {
+            quote!(layers::Linear::load_transposed(weights, #weight, #bias))
+        }
+        (Some(weight), Some(bias), false) => quote!(layers::Linear::load(weights, #weight, #bias)),
+        (.., turned) => {
+            let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
+            match turned {
+                true => {
+                    let weight = whole(weight);
+                    quote!(layers::Linear::new(#weight.transpose(), #bias))
+                }
+                false => quote!(layers::Linear::new(#weight, #bias)),
+            }
+        }
+    };
+    Ok(Some(cx.layer(&hint, quote!(layers::Linear), load)))
 }
 
 /// The shape of a matrix product; leading axes are broadcast, vectors lose their axis.

@@ -1,6 +1,6 @@
 //! Normalisation by statistics of batches, rows, channels and neighbours.
 
-mod batch;
+pub mod batch;
 mod channels;
 pub mod rows;
 

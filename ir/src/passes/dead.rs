@@ -47,7 +47,7 @@ impl Context<'_> {
         match &value.known {
             Some(Known::Ints(dims)) if value.weight.is_none() => self.tellers(dims),
             Some(_) => Vec::new(),
-            None if value.weight.is_some() || value.is_nothing() => Vec::new(),
+            None if value.is_stored() || value.is_nothing() => Vec::new(),
             None => vec![id],
         }
     }

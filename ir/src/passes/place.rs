@@ -286,7 +286,7 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
         .collect();
     let constants_are_known = inputs
         .iter()
-        .all(|&id| values[id].known.is_some() || values[id].weight.is_none());
+        .all(|&id| values[id].known.is_some() || !values[id].is_stored());
     let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
     // Strings are nowhere else, whatever they are computed with.
     if inputs.iter().chain(&made).any(|&id| is_string(values, id)) {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::dead;
 use super::flow::{Renamed, resolved};
+use super::{dead, hoist};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::infer::Names;
 use crate::read::Files;
@@ -131,6 +131,7 @@ pub fn rewrite<'r>(
     };
     rules.into_iter().for_each(|rule| engine.learn(rule));
     for _ in 0..MOST_ROUNDS {
+        hoist::hoist(graph);
         engine.report.missed.clear();
         let mut body = std::mem::take(&mut graph.body);
         let mut renamed = Renamed::new();

@@ -1,6 +1,8 @@
 //! Every rewrite rule, one family a file.
 
 mod activation;
+mod fold_weights;
+mod fused;
 mod identity;
 mod movement;
 mod normalization;
@@ -13,6 +15,8 @@ pub const FAMILIES: &[&[Rule]] = &[
     movement::RULES,
     normalization::RULES,
     activation::RULES,
+    fold_weights::RULES,
+    fused::RULES,
 ];
 
 /// Every rule.

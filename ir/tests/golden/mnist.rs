@@ -15,9 +15,7 @@ mod model_model {
     #[derive(Module, Debug)]
     pub struct Model {
         conv1: layers::Conv2d,
-        norm1: layers::BatchNorm,
         conv2: layers::Conv2d,
-        norm2: layers::BatchNorm,
         linear: layers::Linear,
         anchor: Anchor,
     }
@@ -46,13 +44,9 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
             let [batch, _, _, _] = image.dims();
-            let x = self.conv1.forward(image);
-            let x = self.norm1.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.conv1.forward(image));
             let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
-            let x = self.conv2.forward(x);
-            let x = self.norm2.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.conv2.forward(x));
             let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
             let x = x.reshape([batch, 784]);
             let x = self.linear.forward(x);
@@ -60,39 +54,35 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                conv1: layers::Conv2d::load(
-                    weights,
-                    "conv1.weight",
-                    None,
+                conv1: layers::Conv2d::new(
+                    weights.tensor::<4>("conv1.weight")
+                        * (weights.tensor::<1>("norm1.weight")
+                            / (weights.tensor::<1>("norm1.running_var") + 0.00001)
+                                .sqrt())
+                            .reshape([8, 1, 1, 1]),
+                    Some(
+                        (weights.tensor::<1>("norm1.running_mean").neg()
+                            * (weights.tensor::<1>("norm1.weight")
+                                / (weights.tensor::<1>("norm1.running_var") + 0.00001)
+                                    .sqrt())) + weights.tensor::<1>("norm1.bias"),
+                    ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     1,
                 ),
-                norm1: layers::BatchNorm::load(
-                    weights,
-                    [
-                        "norm1.weight",
-                        "norm1.bias",
-                        "norm1.running_mean",
-                        "norm1.running_var",
-                    ],
-                    0.00001,
-                ),
-                conv2: layers::Conv2d::load(
-                    weights,
-                    "conv2.weight",
-                    None,
+                conv2: layers::Conv2d::new(
+                    weights.tensor::<4>("conv2.weight")
+                        * (weights.tensor::<1>("norm2.weight")
+                            / (weights.tensor::<1>("norm2.running_var") + 0.00001)
+                                .sqrt())
+                            .reshape([16, 1, 1, 1]),
+                    Some(
+                        (weights.tensor::<1>("norm2.running_mean").neg()
+                            * (weights.tensor::<1>("norm2.weight")
+                                / (weights.tensor::<1>("norm2.running_var") + 0.00001)
+                                    .sqrt())) + weights.tensor::<1>("norm2.bias"),
+                    ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     1,
-                ),
-                norm2: layers::BatchNorm::load(
-                    weights,
-                    [
-                        "norm2.weight",
-                        "norm2.bias",
-                        "norm2.running_mean",
-                        "norm2.running_var",
-                    ],
-                    0.00001,
                 ),
                 linear: layers::Linear::load_transposed(
                     weights,

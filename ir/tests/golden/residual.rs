@@ -15,7 +15,6 @@ mod model_model {
     #[derive(Module, Debug)]
     pub struct Model {
         block_conv1: layers::Conv2d,
-        block_norm: layers::BatchNorm,
         block_conv2: layers::Conv2d,
         head: layers::Linear,
         anchor: Anchor,
@@ -45,9 +44,7 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
             let [batch, _, _, _] = image.dims();
-            let x = self.block_conv1.forward(image.clone());
-            let x = self.block_norm.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.block_conv1.forward(image.clone()));
             let x = self.block_conv2.forward(x);
             let x = x + image;
             let x = ops::pool::global_average_pool(x);
@@ -57,22 +54,21 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                block_conv1: layers::Conv2d::load(
-                    weights,
-                    "block.conv1.weight",
-                    Some("block.conv1.bias"),
+                block_conv1: layers::Conv2d::new(
+                    weights.tensor::<4>("block.conv1.weight")
+                        * (weights.tensor::<1>("block.norm.weight")
+                            / (weights.tensor::<1>("block.norm.variance") + 0.00001)
+                                .sqrt())
+                            .reshape([2, 1, 1, 1]),
+                    Some(
+                        ((weights.tensor::<1>("block.conv1.bias")
+                            - weights.tensor::<1>("block.norm.mean"))
+                            * (weights.tensor::<1>("block.norm.weight")
+                                / (weights.tensor::<1>("block.norm.variance") + 0.00001)
+                                    .sqrt())) + weights.tensor::<1>("block.norm.bias"),
+                    ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     1,
-                ),
-                block_norm: layers::BatchNorm::load(
-                    weights,
-                    [
-                        "block.norm.weight",
-                        "block.norm.bias",
-                        "block.norm.mean",
-                        "block.norm.variance",
-                    ],
-                    0.00001,
                 ),
                 block_conv2: layers::Conv2d::load(
                     weights,

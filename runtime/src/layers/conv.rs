@@ -27,9 +27,19 @@ macro_rules! conv {
                 window: Window<$axes>,
                 groups: usize,
             ) -> Self {
+                let bias = bias.map(|name| weights.tensor(name));
+                Self::new(weights.tensor(weight), bias, window, groups)
+            }
+
+            pub fn new(
+                weight: Tensor<$rank>,
+                bias: Option<Tensor<1>>,
+                window: Window<$axes>,
+                groups: usize,
+            ) -> Self {
                 Self {
-                    weight: weights.float(weight),
-                    bias: bias.map(|name| weights.float(name)),
+                    weight: Param::from_tensor(weight),
+                    bias: bias.map(Param::from_tensor),
                     window,
                     groups,
                 }

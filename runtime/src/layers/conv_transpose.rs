@@ -30,9 +30,20 @@ macro_rules! conv_transpose {
                 output_padding: [usize; $axes],
                 groups: usize,
             ) -> Self {
+                let bias = bias.map(|name| weights.tensor(name));
+                Self::new(weights.tensor(weight), bias, window, output_padding, groups)
+            }
+
+            pub fn new(
+                weight: Tensor<$rank>,
+                bias: Option<Tensor<1>>,
+                window: Window<$axes>,
+                output_padding: [usize; $axes],
+                groups: usize,
+            ) -> Self {
                 Self {
-                    weight: weights.float(weight),
-                    bias: bias.map(|name| weights.float(name)),
+                    weight: Param::from_tensor(weight),
+                    bias: bias.map(Param::from_tensor),
                     window,
                     output_padding,
                     groups,

@@ -16,17 +16,21 @@ pub struct Linear {
 impl Linear {
     /// With a weight stored as `[inputs, outputs]`.
     pub fn load(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
-        Self {
-            weight: weights.float(weight),
-            bias: bias.map(|name| weights.float(name)),
-        }
+        let bias = bias.map(|name| weights.tensor(name));
+        Self::new(weights.tensor(weight), bias)
     }
 
     /// With a weight stored as `[outputs, inputs]`.
     pub fn load_transposed(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
+        let bias = bias.map(|name| weights.tensor(name));
+        Self::new(weights.tensor::<2>(weight).transpose(), bias)
+    }
+
+    /// With a weight `[inputs, outputs]`.
+    pub fn new(weight: Tensor<2>, bias: Option<Tensor<1>>) -> Self {
         Self {
-            weight: Param::from_tensor(weights.tensor::<2>(weight).transpose()),
-            bias: bias.map(|name| weights.float(name)),
+            weight: Param::from_tensor(weight),
+            bias: bias.map(Param::from_tensor),
         }
     }
 

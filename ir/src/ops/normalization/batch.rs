@@ -13,7 +13,7 @@ use crate::infer::Infer;
 use crate::ops::Operator;
 
 #[derive(Debug)]
-struct Batch {
+pub struct Batch {
     epsilon: f32,
     /// Whether each element of an image has statistics of its own, and not each channel.
     elements: bool,
@@ -34,6 +34,13 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         elements,
         training: training.then_some(momentum),
     }))
+}
+
+impl Batch {
+    /// What is added to the variance, when the statistics are those of training.
+    pub fn inference(&self) -> Option<f32> {
+        self.training.is_none().then_some(self.epsilon)
+    }
 }
 
 impl Operator for Batch {

@@ -184,6 +184,13 @@ impl<'g> Match<'_, 'g> {
         };
         infer::node(&node, self.values, self.names)
             .map_err(|_| "the operator refuses its inputs")?;
+        let stored = node.inputs.iter().flatten();
+        if stored.into_iter().any(|id| self.values[*id].is_stored())
+            && self.values[output].known.is_some()
+        {
+            // The code says how it is computed, not what comes out.
+            self.values[output].known = None;
+        }
         self.made.push(node);
         Ok(output)
     }

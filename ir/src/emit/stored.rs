@@ -1,0 +1,138 @@
+//! Constants as expressions over the weights.
+
+use proc_macro2::{Literal, TokenStream, TokenTree};
+use quote::quote;
+
+use super::{Emit, Layer, Source, rust_type};
+use crate::diagnostics::Problem;
+use crate::dtype::Kind;
+use crate::graph::ValueId;
+use crate::types::{Place, TensorType, Type};
+
+impl Emit<'_, '_> {
+    /// Whether an input is a constant, so that a layer may hold it.
+    pub fn is_stored(&self, input: usize) -> bool {
+        let id = self.node.input(input);
+        !self.source.loading && id.is_some_and(|id| self.source.cx.values[id].is_constant())
+    }
+
+    /// A stored input as a tensor, over `weights: &Weights`.
+    pub fn loaded(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        let id = self.node.input(input);
+        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        self.source.loaded(id)
+    }
+
+    /// `Some(tensor)` over `weights: &Weights`, or `None` for an input left out.
+    pub fn loaded_optional(&mut self, input: usize) -> Result<TokenStream, Problem> {
+        match self.has(input) {
+            true => {
+                let tensor = self.loaded(input)?;
+                Ok(quote!(Some(#tensor)))
+            }
+            false => Ok(quote!(None)),
+        }
+    }
+}
+
+impl Emit<'_, '_> {
+    /// The field of a layer that holds a weight and maybe a bias, if both are stored: made by `load`
+    /// from their names, or by `new` where one is computed. `rest` are further arguments.
+    pub fn stored_layer(
+        &mut self,
+        ty: TokenStream,
+        [weight, bias]: [usize; 2],
+        rest: TokenStream,
+    ) -> Result<Option<TokenStream>, Problem> {
+        let stored = self.is_stored(weight) && (!self.has(bias) || self.is_stored(bias));
+        if !stored {
+            return Ok(None);
+        }
+        let hint = self.layer_hint(weight);
+        let names = match self.has(bias) {
+            true => self.weight(bias).map(|name| quote!(Some(#name))),
+            false => Some(quote!(None)),
+        };
+        let load = match (self.weight(weight), names) {
+            (Some(weight), Some(bias)) => quote!(#ty::load(weights, #weight, #bias, #rest)),
+            _ => {
+                let (weight, bias) = (self.loaded(weight)?, self.loaded_optional(bias)?);
+                quote!(#ty::new(#weight, #bias, #rest))
+            }
+        };
+        Ok(Some(self.layer(&hint, ty, load)))
+    }
+}
+
+impl Source<'_, '_> {
+    /// A constant as a tensor, over `weights: &Weights`.
+    pub(super) fn loaded(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
+        let values = self.cx.values;
+        let value = &values[id];
+        let Some(Type::Tensor(tensor)) = &value.ty else {
+            return Err(Problem::new("a constant is no tensor"));
+        };
+        if value.weight.is_some() {
+            return Ok(self.weight(id, tensor));
+        }
+        if let Some(known) = value.known.as_ref().filter(|known| known.is_concrete()) {
+            return Ok(self.constant(tensor, known));
+        }
+        let Some(node) = value.maker.as_deref() else {
+            return Err(Problem::new("a constant waits for the run"));
+        };
+        let mut emit = Emit {
+            node,
+            source: Source {
+                layer: &mut Layer::default(),
+                cx: self.cx,
+                loading: true,
+            },
+        };
+        emit.expression()
+    }
+
+    fn weight(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
+        let name = self.cx.weight_name(id);
+        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+        match tensor.dtype.kind() {
+            Kind::Float => quote!(weights.tensor::<#rank>(#name)),
+            Kind::Bool => quote!(weights.boolean::<#rank>(#name)),
+            _ => quote!(weights.int::<#rank>(#name)),
+        }
+    }
+
+    /// A constant that is computed when the model is loaded, as a field.
+    pub(super) fn computed(
+        &mut self,
+        id: ValueId,
+        tensor: &TensorType,
+    ) -> Result<TokenStream, Problem> {
+        let load = self.loaded(id)?;
+        let hint = self.cx.stored_name(id);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        Ok(match tensor.dtype.kind() {
+            Kind::Float => {
+                let make = || (hint, quote!(Param<#ty>), quote!(Param::from_tensor(#load)));
+                let field = self.layer.constant(id, make);
+                quote!(#field.val())
+            }
+            _ => {
+                let field = self.layer.constant(id, || (hint, ty, load));
+                quote!(#field.clone())
+            }
+        })
+    }
+}
+
+/// In parentheses, if an operator stands in it that binds less than a call.
+pub fn whole(tokens: TokenStream) -> TokenStream {
+    let loose = |token: TokenTree| match token {
+        TokenTree::Punct(sign) => "+-*/%&|^!".contains(sign.as_char()),
+        _ => false,
+    };
+    match tokens.clone().into_iter().any(loose) {
+        true => quote!((#tokens)),
+        false => tokens,
+    }
+}

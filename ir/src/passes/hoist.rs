@@ -1,0 +1,127 @@
+//! Has what weights alone determine be computed when the model is loaded.
+
+use std::rc::Rc;
+
+use crate::dtype::Kind;
+use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::types::{Known, Type};
+
+/// Takes nodes of which all inputs are constants out of the graph; their results are constants too.
+pub fn hoist(graph: &mut Graph) {
+    let mut body = std::mem::take(&mut graph.body);
+    block(&mut body, &mut graph.values);
+    graph.body = body;
+}
+
+/// Operators of which the expressions need nothing but tensors and numbers.
+const EXPRESSIONS: &[&str] = &[
+    "Abs",
+    "Add",
+    "Cast",
+    "Concat",
+    "DequantizeLinear",
+    "Div",
+    "Exp",
+    "Expand",
+    "Flatten",
+    "Log",
+    "MatMul",
+    "Max",
+    "Min",
+    "Mul",
+    "Neg",
+    "Pow",
+    "Reciprocal",
+    "ReduceMean",
+    "ReduceSum",
+    "Reshape",
+    "Sigmoid",
+    "Slice",
+    "Sqrt",
+    "Squeeze",
+    "Sub",
+    "Tanh",
+    "Transpose",
+    "Unsqueeze",
+];
+
+/// A result may be so many times as large as what it is computed from, and so many elements larger:
+/// it is kept in memory as long as the model is.
+const GROWTH: usize = 4;
+const SMALL: usize = 1 << 16;
+
+fn block(block: &mut Block, values: &mut Values) {
+    for mut node in std::mem::take(&mut block.nodes) {
+        for (_, inner) in &mut node.blocks {
+            self::block(inner, values);
+        }
+        match stored(&node, values) {
+            Some(output) => values[output].maker = Some(Rc::new(node)),
+            None => block.nodes.push(node),
+        }
+    }
+}
+
+/// The only result of a node that can be computed when the model is loaded.
+fn stored(node: &Node, values: &Values) -> Option<ValueId> {
+    let output = node.output(0)?;
+    let alone = node.outputs.iter().skip(1).all(Option::is_none);
+    let ty = tensor(values, output)?;
+    let constant = |(at, id): (usize, &Option<ValueId>)| {
+        let Some(id) = id else { return true };
+        let value = &values[*id];
+        let known = value.known.as_ref().is_some_and(Known::is_concrete);
+        value.is_constant()
+            && (known || !node.operator.wants_host(at))
+            && tensor(values, *id).is_some()
+    };
+    if !EXPRESSIONS.contains(&&*node.kind)
+        || !alone
+        || !node.inputs.iter().enumerate().all(constant)
+    {
+        return None;
+    }
+    let inputs = node.inputs.iter().flatten();
+    let from = inputs.filter_map(|&id| tensor(values, id)?.0);
+    let from = from.fold(0usize, usize::saturating_add);
+    let most = from.saturating_mul(GROWTH).saturating_add(SMALL);
+    ty.0.is_some_and(|count| count <= most).then_some(output)
+}
+
+/// How many elements a tensor has that may be on the device.
+fn tensor(values: &Values, id: ValueId) -> Option<(Option<usize>,)> {
+    match &values[id].ty {
+        Some(Type::Tensor(ty)) if !matches!(ty.dtype.kind(), Kind::String | Kind::Complex) => {
+            Some((ty.count(),))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::graph;
+
+    #[test]
+    fn what_weights_determine_is_a_constant() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}> {
+                e = Exp (w)
+                t = Transpose (e)
+                y = MatMul (x, t)
+            }"#;
+        expect![[r#"
+            g (float32[N, 2] x) => (float32[N, 2] y)
+            <
+                float32[2, 2] w = {1, 2, 3, 4},
+                float32[2, 2] t = Transpose (Exp (w))
+            >
+            {
+                float32[N, 2] y = MatMul (x, t)
+            }
+        "#]]
+        .assert_eq(&graph(text, []).0);
+    }
+}

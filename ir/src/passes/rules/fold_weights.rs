@@ -1,0 +1,301 @@
+//! What follows a product with weights, taken into the weights.
+
+use crate::dim::Dim;
+use crate::graph::{Node, ValueId};
+use crate::ops::conv_transpose::ConvTranspose;
+use crate::ops::matmul::{Gemm, MatMul};
+use crate::ops::normalization::batch::Batch;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+use std::rc::Rc;
+
+pub const RULES: &[Rule] = &[
+    building(
+        "batch norm of a product",
+        "BatchNormalization:norm(Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..), $scale, $shift, $mean, $variance)",
+        batch_norm,
+    )
+    .law("(wx + b - μ)·s/√(σ² + ε) + β has weights ws/√(σ² + ε) and a bias")
+    .example(
+        "(float[N, 2, 5] x) => (float[N, 3, 4] y)
+        <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] s = {1, 2, 3},
+        float[3] b = {1, 1, 2}, float[3] m = {0, 1, 0}, float[3] v = {1, 2, 1}> {
+            c = Conv (x, w) y = BatchNormalization (c, s, b, m, v)
+        }",
+    ),
+    building(
+        "factor of a product",
+        "Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..) * $factor",
+        factor,
+    )
+    .law("(wx + b)·f has weights wf and a bias bf, of each channel")
+    .example(
+        "(float[N, 2] x) => (float[N, 3] y)
+        <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}, float[1, 3] f = {1, 2, 3}> {
+            c = Gemm <transB = 1> (x, w, b) y = Mul (f, c)
+        }",
+    ),
+    building(
+        "bias of a product",
+        "Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..) + $bias",
+        bias,
+    )
+    .law("(wx + b) + c has the bias b + c, of each channel")
+    .example(
+        "(float[N, 4, 2] x) => (float[N, 4, 3] y)
+        <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}> {
+            c = MatMul (x, w) y = Add (b, c)
+        }",
+    ),
+];
+
+/// A product with weights, by the channels of its result.
+struct Product<'g> {
+    node: &'g Node,
+    x: ValueId,
+    weight: ValueId,
+    bias: Option<ValueId>,
+    channels: i64,
+    /// The axis of the result along which the channels are.
+    axis: usize,
+    /// The shape in which a factor of each channel stretches to the weight.
+    stretched: Vec<i64>,
+}
+
+impl<'g> Product<'g> {
+    fn of(m: &Match<'_, 'g>) -> Result<Self, Miss> {
+        let (node, weight) = (m.node("product")?, m.value("weight")?);
+        let (held, rank) = (m.tensor("weight")?, m.result()?.rank());
+        let from_end = |at: usize| held.rank().checked_sub(at);
+        let (at, axis) = match &*node.kind {
+            "Conv" => (Some(0), 1),
+            "ConvTranspose" => match node.operator_as::<ConvTranspose>() {
+                Some(ConvTranspose { groups: 1, .. }) => (Some(1), 1),
+                _ => return Err("each group has channels of its own"),
+            },
+            "Gemm" => match node.operator_as::<Gemm>() {
+                Some(gemm) if gemm.alpha != 1.0 => return Err("the product is scaled"),
+                Some(gemm) if gemm.beta != 1.0 && node.input(2).is_some() => {
+                    return Err("the bias is scaled");
+                }
+                Some(gemm) => (Some(usize::from(!gemm.transposed[1])), 1),
+                None => (None, 1),
+            },
+            _ if held.rank() != 2 => return Err("the weight is no matrix"),
+            _ => match node.operator_as::<MatMul>() {
+                Some(product) if product.is_plain() && rank > 1 => (from_end(1), rank - 1),
+                _ => return Err("the product is scaled, or of a vector"),
+            },
+        };
+        let at = at.ok_or("the weight has too few axes")?;
+        let channels = held.shape.get(at).and_then(Dim::number);
+        let channels = channels.ok_or("only the run tells the channels")?;
+        let mut stretched = vec![1; held.rank()];
+        stretched
+            .get_mut(at)
+            .into_iter()
+            .for_each(|size| *size = channels);
+        if node.inputs.len() > 3 {
+            return Err("something is added already");
+        }
+        let bias = node.input(2);
+        if let Some(id) = bias {
+            let whole = m.tensor_of(id)?.shape == [Dim::from(channels)];
+            if !whole || !m.held(id).is_constant() {
+                return Err("the bias is no constant of each channel");
+            }
+        }
+        Ok(Product {
+            node,
+            x: m.value("x")?,
+            weight,
+            bias,
+            channels,
+            axis,
+            stretched,
+        })
+    }
+
+    /// A constant that is added to the result or multiplied with it, with an element for each
+    /// channel or one for all.
+    fn vector(&self, m: &mut Match<'_, '_>, id: ValueId) -> Result<ValueId, Miss> {
+        let (held, rank) = (m.tensor_of(id)?, m.result()?.rank());
+        let first = rank
+            .checked_sub(held.rank())
+            .ok_or("it has more axes than the product")?;
+        let sizes: Option<Vec<i64>> = held.shape.iter().map(Dim::number).collect();
+        let sizes = sizes.ok_or("only the run tells its sizes")?;
+        let along = |(at, size): (usize, &i64)| *size == 1 || first + at == self.axis;
+        if !sizes.iter().enumerate().all(along) {
+            return Err("it differs along other axes than that of the channels");
+        }
+        match sizes.as_slice() {
+            [_] => Ok(id),
+            sizes => m.shaped(id, &[sizes.iter().product()]),
+        }
+    }
+
+    /// Puts the product in the place of what was matched.
+    fn with(&self, m: &mut Match<'_, '_>, weight: ValueId, bias: ValueId) -> Result<ValueId, Miss> {
+        let mut node = self.node.clone();
+        if let Some(gemm) = node.operator_as::<Gemm>() {
+            node.operator = Rc::new(gemm.with_bias());
+        }
+        if &*node.kind == "MatMul" {
+            node.kind = "Linear".into();
+        }
+        m.made(node, &[Some(self.x), Some(weight), Some(bias)])
+    }
+
+    /// The weight times a factor of each channel, or of all.
+    fn scaled(&self, m: &mut Match<'_, '_>, factor: ValueId) -> Result<ValueId, Miss> {
+        if m.uses(self.weight) > 1 {
+            return Err("the weight is used elsewhere too");
+        }
+        let one = m.tensor_of(factor)?.count() == Some(1);
+        let factor = match one {
+            true => factor,
+            false => m.shaped(factor, &self.stretched)?,
+        };
+        m.call("Mul", &[], &[Some(self.weight), Some(factor)])
+    }
+}
+
+fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let product = Product::of(m)?;
+    if product.axis != 1 {
+        return Err("the channels are along another axis");
+    }
+    let epsilon = m.operator::<Batch>("norm")?.inference();
+    let epsilon = epsilon.ok_or("the statistics are those of training")?;
+    in_single(m)?;
+    let [scale, shift, mean, variance] =
+        ["scale", "shift", "mean", "variance"].map(|name| m.value(name));
+    let epsilon = m.scalar(epsilon.into())?;
+    let shifted = m.call("Add", &[], &[Some(variance?), Some(epsilon)])?;
+    let root = m.call("Sqrt", &[], &[Some(shifted)])?;
+    let factor = m.call("Div", &[], &[Some(scale?), Some(root)])?;
+    let weight = product.scaled(m, factor)?;
+    let before = match product.bias {
+        Some(bias) => m.call("Sub", &[], &[Some(bias), Some(mean?)])?,
+        None => m.call("Neg", &[], &[Some(mean?)])?,
+    };
+    let moved = m.call("Mul", &[], &[Some(before), Some(factor)])?;
+    let bias = m.call("Add", &[], &[Some(moved), Some(shift?)])?;
+    product.with(m, weight, bias)
+}
+
+fn factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let product = Product::of(m)?;
+    in_single(m)?;
+    let factor = m.value("factor")?;
+    let factor = product.vector(m, factor)?;
+    let weight = product.scaled(m, factor)?;
+    match product.bias {
+        Some(bias) => {
+            let bias = m.call("Mul", &[], &[Some(bias), Some(factor)])?;
+            product.with(m, weight, bias)
+        }
+        None => m.made(product.node.clone(), &[Some(product.x), Some(weight)]),
+    }
+}
+
+fn bias(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let product = Product::of(m)?;
+    let bias = m.value("bias")?;
+    let bias = product.vector(m, bias)?;
+    let bias = match product.bias {
+        Some(before) => m.call("Add", &[], &[Some(before), Some(bias)])?,
+        None if m.tensor_of(bias)?.shape == [Dim::from(product.channels)] => bias,
+        None => {
+            let sizes = m.integers(vec![product.channels.into()]);
+            m.call("Expand", &[], &[Some(bias), Some(sizes)])?
+        }
+    };
+    product.with(m, product.weight, bias)
+}
+
+/// Halves would be rounded once more, and may not hold the product of two of them.
+fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
+    let dtype = m.result()?.dtype;
+    let same = |name: &str| m.tensor(name).is_ok_and(|held| held.dtype == dtype);
+    let others = ["scale", "shift", "mean", "variance", "factor"];
+    let present = others.into_iter().filter(|name| m.value(name).is_ok());
+    match dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {
+        true => Ok(()),
+        false => Err("halves would be rounded once more"),
+    }
+}
+
+impl Match<'_, '_> {
+    /// A value in another shape.
+    fn shaped(&mut self, id: ValueId, sizes: &[i64]) -> Result<ValueId, Miss> {
+        let attributes: &[(&str, Setting)] = &[];
+        let sizes = self.integers(sizes.iter().map(|&size| size.into()).collect());
+        self.call("Reshape", attributes, &[Some(id), Some(sizes)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn what_follows_a_product_is_in_its_weights() {
+        expect![[r#"
+            batch norm of a product
+              <
+              float32[3, 2, 2] w = {.. 48 bytes},
+              float32[3] s = {1, 2, 3},
+              float32[3] b = {1, 1, 2},
+              float32[3] m = {0, 1, 0},
+              float32[3] v = {1, 2, 1}
+              >
+              float32[N, 3, 4] c = Conv <window: {padding: Explicit}, groups: 1> (x, w)
+              float32[N, 3, 4] y = BatchNormalization <epsilon: 1e-5> (c, s, b, m, v)
+              =>
+              <
+              float32[3, 2, 2] w = {.. 48 bytes},
+              float32[3] s = {1, 2, 3},
+              float32[3] b = {1, 1, 2},
+              float32[3] m = {0, 1, 0},
+              float32[3] v = {1, 2, 1},
+              float32[3, 2, 2] %14 = Mul (w, Reshape (Div (s, Sqrt (Add (v, {0.00001}))), {3, 1, 1})),
+              float32[3] %17 = Add (Mul (Neg (m), Div (s, Sqrt (Add (v, {0.00001})))), b)
+              >
+              float32[N, 3, 4] y = Conv <window: {padding: Explicit}, groups: 1> (x, %14, %17)
+            factor of a product
+              <
+              float32[3, 2] w = {1, 2, 3, 4, 5, 6},
+              float32[3] b = {1, 2, 3},
+              float32[1, 3] f = {1, 2, 3}
+              >
+              float32[N, 3] c = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, true]> (x, w, b)
+              float32[N, 3] y = Mul (f, c)
+              =>
+              <
+              float32[3, 2] w = {1, 2, 3, 4, 5, 6},
+              float32[3] b = {1, 2, 3},
+              float32[1, 3] f = {1, 2, 3},
+              float32[3, 2] %10 = Mul (w, Reshape (Reshape (f, {3}), {3, 1})),
+              float32[3] %11 = Mul (b, Reshape (f, {3}))
+              >
+              float32[N, 3] y = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, true]> (x, %10, %11)
+            bias of a product
+              <
+              float32[2, 3] w = {1, 2, 3, 4, 5, 6},
+              float32[3] b = {1, 2, 3}
+              >
+              float32[N, 4, 3] c = MatMul (x, w)
+              float32[N, 4, 3] y = Add (b, c)
+              =>
+              <
+              float32[2, 3] w = {1, 2, 3, 4, 5, 6},
+              float32[3] b = {1, 2, 3}
+              >
+              float32[N, 4, 3] y = Linear (x, w, b)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}
