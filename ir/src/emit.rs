@@ -261,23 +261,6 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// What a constant is called: one that is computed may be called as what it is computed from.
-    fn stored_name(&self, id: ValueId) -> String {
-        let value = &self.values[id];
-        let inputs = value
-            .maker
-            .iter()
-            .flat_map(|node| node.inputs.iter().flatten());
-        match value.name.is_empty() {
-            true => inputs
-                .copied()
-                .map(|id| self.stored_name(id))
-                .find(|name| !name.is_empty()),
-            false => Some(value.name.clone()),
-        }
-        .unwrap_or_default()
-    }
-
     /// The name under which the table of weights has a constant.
     fn weight_name(&mut self, id: ValueId) -> String {
         if let Some(name) = self.weights.get(&id) {

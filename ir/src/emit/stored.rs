@@ -3,7 +3,7 @@
 use proc_macro2::{Literal, TokenStream, TokenTree};
 use quote::quote;
 
-use super::{Emit, Layer, Source, rust_type};
+use super::{Context, Emit, Layer, Source, rust_type};
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::graph::ValueId;
@@ -122,6 +122,25 @@ impl Source<'_, '_> {
                 quote!(#field.clone())
             }
         })
+    }
+}
+
+impl Context<'_> {
+    /// What a constant is called: one that is computed may be called as what it is computed from.
+    pub(super) fn stored_name(&self, id: ValueId) -> String {
+        let value = &self.values[id];
+        let inputs = value
+            .maker
+            .iter()
+            .flat_map(|node| node.inputs.iter().flatten());
+        match value.name.is_empty() {
+            true => inputs
+                .copied()
+                .map(|id| self.stored_name(id))
+                .find(|name| !name.is_empty()),
+            false => Some(value.name.clone()),
+        }
+        .unwrap_or_default()
     }
 }
 

@@ -133,6 +133,20 @@ impl Conv {
         })
     }
 
+    /// With so many more zeros before and after each axis.
+    pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
+        let window = self.window.padded(more)?;
+        Some(Conv {
+            window,
+            ..self.clone()
+        })
+    }
+
+    /// Whether nothing is padded.
+    pub fn is_unpadded(&self) -> bool {
+        self.window.is_unpadded()
+    }
+
     fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;

@@ -88,7 +88,7 @@ impl Fused {
         match name.as_str() {
             "Relu" => quote!(activation::relu(#x)),
             "Sigmoid" => quote!(ops::elementary::sigmoid(#x)),
-            "Silu" => quote!(activation::silu(#x)),
+            "Silu" => quote!(ops::activation::swish(#x, 1.0)),
             "Softplus" => quote!(ops::activation::softplus(#x)),
             "Softsign" => quote!(activation::softsign(#x)),
             "Tanh" => quote!(ops::elementary::tanh(#x)),

@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[
 
 /// So many elements before and after each axis; fewer than none takes elements away.
 #[derive(Debug)]
-struct Pad {
+pub struct Pad {
     mode: Mode,
     /// Before version 11 the pads and the constant were attributes.
     attributes: Option<(Vec<i64>, f32)>,
@@ -174,6 +174,27 @@ impl Operator for Pad {
 }
 
 impl Pad {
+    /// How many constants, in old versions zeros, it puts before and after each axis, if all is known.
+    pub fn zeros(
+        &self,
+        pads: Option<Vec<i64>>,
+        (given, axes): (bool, Option<Vec<i64>>),
+        rank: usize,
+    ) -> Option<Vec<(i64, i64)>> {
+        let pads = match (self.mode, &self.attributes) {
+            (Mode::Constant, Some((pads, 0.0))) => pads.clone(),
+            (Mode::Constant, None) => pads?,
+            _ => return None,
+        };
+        let axes = self.axes(given, axes, rank).ok()??;
+        let (begins, ends) = pads.split_at_checked(axes.len())?;
+        let mut all = vec![(0, 0); rank];
+        for (axis, (&begin, &end)) in axes.into_iter().zip(begins.iter().zip(ends)) {
+            *all.get_mut(axis)? = (begin, end);
+        }
+        Some(all)
+    }
+
     /// The axes that the pads are for; `None` where only the run can tell.
     fn axes(
         &self,

@@ -63,6 +63,42 @@ impl Window {
         })
     }
 
+    /// With so many more zeros before and after each axis; `None` where sizes tell the padding, or
+    /// elements would be taken away.
+    pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
+        let none = || vec![0; more.len().saturating_mul(2)];
+        let held = match self.padding {
+            Padding::Explicit => self.pads.clone().unwrap_or_else(none),
+            Padding::Valid => none(),
+            Padding::SameUpper | Padding::SameLower => return None,
+        };
+        let begins = more.iter().map(|pads| pads.0);
+        let added = begins.chain(more.iter().map(|pads| pads.1));
+        let added: Vec<i64> = added.collect();
+        if held.len() != added.len() || added.iter().any(|&pads| pads < 0) {
+            return None;
+        }
+        let pads = held
+            .iter()
+            .zip(added)
+            .map(|(held, added)| held.checked_add(added));
+        Some(Window {
+            pads: Some(pads.collect::<Option<_>>()?),
+            padding: Padding::Explicit,
+            ..self.clone()
+        })
+    }
+
+    /// Whether nothing is padded, whatever the sizes.
+    pub fn is_unpadded(&self) -> bool {
+        let zeros = |pads: &Vec<i64>| pads.iter().all(|&pads| pads == 0);
+        match self.padding {
+            Padding::Explicit => self.pads.as_ref().is_none_or(zeros),
+            Padding::Valid => true,
+            Padding::SameUpper | Padding::SameLower => false,
+        }
+    }
+
     /// The window over `axes` spatial axes; `kernel` where the attribute is left out.
     pub fn resolve(&self, axes: usize, kernel: Option<Vec<i64>>) -> Result<Resolved, Problem> {
         let kernel = self.kernel.clone().or(kernel).ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! Every rewrite rule, one family a file.
 
 mod activation;
+mod before;
 mod fold_weights;
 mod fused;
 mod identity;
@@ -16,6 +17,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     normalization::RULES,
     activation::RULES,
     fold_weights::RULES,
+    before::RULES,
     fused::RULES,
 ];
 

@@ -84,7 +84,7 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
     let (Some(known), Some(Type::Tensor(ty))) = (&value.known, &value.ty) else {
         return id;
     };
-    if known.len() > COMPARED || !known.is_concrete() {
+    if known.len() > COMPARED {
         return id;
     }
     // Zeros of either sign are told apart, as a float's own comparison does not.

@@ -174,8 +174,6 @@ impl<'g> Match<'_, 'g> {
         }
         let output = self.values.push(Value::default());
         let node = Node {
-            name: self.root.name.clone(),
-            origin: self.root.origin.clone(),
             inputs,
             outputs: vec![Some(output)],
             blocks: Vec::new(),

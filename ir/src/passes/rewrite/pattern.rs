@@ -86,6 +86,10 @@ impl Parser {
             if self.accept('*') {
                 factors.push(self.power()?);
             } else if self.accept('/') {
+                // `1 / x` is the inverse and nothing else.
+                if factors == [Pattern::Number(1.0)] {
+                    factors.clear();
+                }
                 factors.push(match self.power()? {
                     Pattern::Number(number) => Pattern::Number(1.0 / number),
                     divisor => Pattern::Inverse(Box::new(divisor)),

@@ -25,6 +25,25 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     rule(
+        "layer norm as batch norm",
+        "x * (1 / Sqrt(ReduceMean|GlobalAveragePool:variance((x - ReduceMean|GlobalAveragePool(x, ..))^2, ..) + #epsilon) * $scale) \
+         + ($bias - ReduceMean|GlobalAveragePool:mean(x, ..) \
+         * (1 / Sqrt(ReduceMean|GlobalAveragePool((x - ReduceMean|GlobalAveragePool(x, ..))^2, ..) + #epsilon) * $scale))",
+        "LayerNormalization<axis = @axis, epsilon = #epsilon>(x, $scale, $bias)",
+    )
+    .when(|m| {
+        over_last_axes(m, "mean")?;
+        over_last_axes(m, "variance")
+    })
+    .law("xr + (β - μr) with r = γ / √(σ² + ε) is γ(x - μ)/√(σ² + ε) + β")
+    .example(
+        "(float[N, 3, 2] x) => (float[N, 3, 2] y) <float e = {0.00001}, float[2] g = {1, 2}, float[2] b = {3, 4}> {
+            m = GlobalAveragePool (x) d = Sub (x, m) s = Mul (d, d) v = GlobalAveragePool (s)
+            p = Add (v, e) q = Sqrt (p) i = Reciprocal (q) r = Mul (i, g) a = Mul (m, r) c = Sub (b, a)
+            f = Mul (x, r) y = Add (f, c)
+        }",
+    ),
+    rule(
         "rms norm",
         "x / Sqrt(ReduceMean:square(x^2, ..) + #epsilon)",
         "RMSNormalization<axis = @axis, epsilon = #epsilon>(x, 1)",
@@ -108,13 +127,19 @@ fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss
     let second = node
         .input(1)
         .and_then(|id| m.held(id).ty.as_ref()?.as_tensor());
-    let reduction = m.operator::<Reduction>(label)?;
-    let axes = reduction.axes(axes, second, rank).ok().flatten();
-    let axes = axes.ok_or("only the run tells the axes")?;
+    let axes = match &*node.kind {
+        // Over the spatial axes.
+        "GlobalAveragePool" => (2..rank).collect(),
+        _ => {
+            let reduction = m.operator::<Reduction>(label)?;
+            if !reduction.keeps() {
+                return Err("reduced axes vanish");
+            }
+            let axes = reduction.axes(axes, second, rank).ok().flatten();
+            axes.ok_or("only the run tells the axes")?
+        }
+    };
     let first = *axes.first().ok_or("no axis is reduced")?;
-    if !reduction.keeps() {
-        return Err("reduced axes vanish");
-    }
     if !axes.iter().copied().eq(first..rank) {
         return Err("not over the last axes");
     }
@@ -172,6 +197,30 @@ mod tests {
               float32[] %11 = {1}
               >
               float32[N, 4] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, %11)
+            layer norm as batch norm
+              <
+              float32[] e = {0.00001},
+              float32[2] g = {1, 2},
+              float32[2] b = {3, 4}
+              >
+              float32[N, 3, 1] m = GlobalAveragePool <"global_average_pool"> (x)
+              float32[N, 3, 2] d = Sub (x, m)
+              float32[N, 3, 2] s = Mul (d, d)
+              float32[N, 3, 1] v = GlobalAveragePool <"global_average_pool"> (s)
+              float32[N, 3, 1] p = Add (v, e)
+              float32[N, 3, 1] q = Sqrt (p)
+              float32[N, 3, 1] i = Reciprocal (q)
+              float32[N, 3, 2] r = Mul (i, g)
+              float32[N, 3, 2] a = Mul (m, r)
+              float32[N, 3, 2] c = Sub (b, a)
+              float32[N, 3, 2] f = Mul (x, r)
+              float32[N, 3, 2] y = Add (f, c)
+              =>
+              <
+              float32[2] g = {1, 2},
+              float32[2] b = {3, 4}
+              >
+              float32[N, 3, 2] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, g, b)
             rms norm
               <
               int64[1] axes = {-1},
