@@ -29,3 +29,12 @@ pub fn check(text: &str, expected: Expect) {
     };
     expected.assert_eq(&shown);
 }
+
+/// As [`check`], with operators of `ai.onnx.ml`.
+pub fn ml(graph: &str, expected: Expect) {
+    let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
+    check(
+        &format!("<ir_version: 10, opset_import: {opsets}> {graph}"),
+        expected,
+    );
+}

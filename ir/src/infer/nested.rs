@@ -48,6 +48,18 @@ impl Fact {
 }
 
 impl Infer<'_> {
+    /// The problem of a body that takes or gives another number of values.
+    pub fn misfit(&self, body: &Block) -> Problem {
+        Problem::new(format!(
+            "the body has {} inputs and {} outputs, \
+             which do not fit the node's {} inputs and {} outputs",
+            body.inputs.len(),
+            body.outputs.len(),
+            self.inputs(),
+            self.outputs()
+        ))
+    }
+
     /// The body under an attribute name.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
         let found = self.node.blocks.iter().find(|(held, _)| held == name);

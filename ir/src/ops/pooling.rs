@@ -92,13 +92,7 @@ fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
 impl Operator for Pool {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        let axes = spatial_axes(x.rank())?;
-        let window = self.window.resolve(axes, None)?;
-        let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
-        match window.positions(x.shape.get(2..).unwrap_or_default()) {
-            Some(positions) => shape.extend(positions),
-            None => shape.extend((0..axes).map(|_| cx.fresh("pool"))),
-        }
+        let shape = self.window.pooled(cx, &x)?;
         cx.output(0, x.dtype, shape.clone());
         cx.output(1, DType::I64, shape);
         Ok(())

@@ -9,6 +9,8 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Shape, TensorType};
 
 /// The attributes that convolution and pooling share.
 #[derive(Clone, Debug)]
@@ -97,6 +99,18 @@ impl Window {
             Padding::Valid => true,
             Padding::SameUpper | Padding::SameLower => false,
         }
+    }
+
+    /// The shape of a value for each window over `x`, of each channel.
+    pub fn pooled(&self, cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
+        let axes = spatial_axes(x.rank())?;
+        let window = self.resolve(axes, None)?;
+        let mut shape: Shape = x.shape.iter().take(2).cloned().collect();
+        match window.positions(x.shape.get(2..).unwrap_or_default()) {
+            Some(positions) => shape.extend(positions),
+            None => shape.extend((0..axes).map(|_| cx.fresh("pool"))),
+        }
+        Ok(shape)
     }
 
     /// The window over `axes` spatial axes; `kernel` where the attribute is left out.

@@ -34,12 +34,7 @@ impl Operator for Loop {
         let state = cx.inputs().saturating_sub(2);
         let (given, told) = (block.inputs.len(), block.outputs.len());
         if given != state + 2 || told <= state || cx.outputs() > told - 1 {
-            return Err(Problem::new(format!(
-                "the body has {given} inputs and {told} outputs, \
-                 which do not fit the node's {} inputs and {} outputs",
-                cx.inputs(),
-                cx.outputs()
-            )));
+            return Err(cx.misfit(block));
         }
         let names = cx.names();
         let number = cx.fresh("i");

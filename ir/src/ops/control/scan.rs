@@ -74,14 +74,7 @@ impl Operator for Scan {
                 && cx.outputs() <= block.outputs.len()
         });
         let Some(state) = state else {
-            return Err(Problem::new(format!(
-                "the body has {} inputs and {} outputs, \
-                 which do not fit the node's {} inputs and {} outputs",
-                block.inputs.len(),
-                block.outputs.len(),
-                cx.inputs(),
-                cx.outputs()
-            )));
+            return Err(cx.misfit(block));
         };
         let names = cx.names();
         let mut initial = (0..state)

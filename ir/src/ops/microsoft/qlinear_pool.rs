@@ -77,13 +77,7 @@ fn input(cx: &Infer<'_>, channels_last: bool) -> Result<TensorType, Problem> {
 impl Operator for Pool {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = input(cx, self.channels_last)?;
-        let axes = spatial_axes(x.rank())?;
-        let window = self.window.resolve(axes, None)?;
-        let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
-        match window.positions(x.shape.get(2..).unwrap_or_default()) {
-            Some(positions) => shape.extend(positions),
-            None => shape.extend((0..axes).map(|_| cx.fresh("pool"))),
-        }
+        let shape = self.window.pooled(cx, &x)?;
         cx.output(0, x.dtype, channels::back(&shape, self.channels_last));
         Ok(())
     }

@@ -234,12 +234,7 @@ fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> To
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
-
-    fn ml(graph: &str, expected: expect_test::Expect) {
-        let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
-        check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
-    }
+    use crate::testing::ml;
 
     #[test]
     fn features_become_floats() {

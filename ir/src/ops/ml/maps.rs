@@ -185,12 +185,7 @@ impl Operator for ZipMap {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
-
-    fn ml(graph: &str, expected: expect_test::Expect) {
-        let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
-        check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
-    }
+    use crate::testing::ml;
 
     #[test]
     fn rows_become_maps() {

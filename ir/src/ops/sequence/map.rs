@@ -32,12 +32,7 @@ impl Operator for Map {
         let block = cx.block(BODY)?;
         let (given, told) = (block.inputs.len(), block.outputs.len());
         if given != cx.inputs() || told < cx.outputs() {
-            return Err(Problem::new(format!(
-                "the body has {given} inputs and {told} outputs, \
-                 which do not fit the node's {} inputs and {} outputs",
-                cx.inputs(),
-                cx.outputs()
-            )));
+            return Err(cx.misfit(block));
         }
         let names = cx.names();
         let mut items = Vec::new();
