@@ -206,6 +206,26 @@ impl Cast {
     }
 }
 
+/// What `run` makes of numbers of any type as floats, in their own type again.
+pub fn through_floats(
+    x: TokenStream,
+    dtype: DType,
+    run: impl FnOnce(TokenStream) -> TokenStream,
+) -> TokenStream {
+    let to = format_ident!("{}", carrier(dtype));
+    match dtype.kind() {
+        Kind::Int => {
+            let y = run(quote!(ops::cast::int_to_float(#x, DType::F64)));
+            quote!(ops::cast::float_to_int(#y, DType::#to))
+        }
+        Kind::Bool => {
+            let y = run(quote!(ops::cast::bool_to_float(#x, DType::F32)));
+            quote!(ops::cast::to_bool(#y))
+        }
+        _ => run(x),
+    }
+}
+
 /// 1 where a boolean tensor is true, 0 where it is false; itself when that is what is asked for.
 pub fn from_bool(x: &TokenStream, to: DType) -> TokenStream {
     let target = format_ident!("{}", carrier(to));

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 
+use super::cast::carrier;
 use super::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
@@ -131,13 +132,27 @@ impl Operator for Einsum {
         let inputs: Vec<String> = self.inputs.iter().map(text).collect();
         let equation = format!("{}->{}", inputs.join(","), text(&self.output));
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
-        let kind = match cx.tensor_type(0)?.dtype.kind() {
+        let dtype = cx.tensor_type(0)?.dtype;
+        let kind = match dtype.kind() {
             Kind::Int => quote!(Tensor::<#rank, Int>),
             _ => quote!(Tensor::<#rank>),
         };
-        let operands = (0..cx.inputs()).map(|at| cx.tensor(at));
+        // Burn multiplies matrices of these integers alone.
+        let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
+        let operands = (0..cx.inputs()).map(|at| {
+            let x = cx.tensor(at)?;
+            Ok(match wide {
+                true => quote!(ops::cast::int_to_int(#x, DType::I64).into()),
+                false => quote!(#x.into()),
+            })
+        });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
-        Ok(quote!(#kind::einsum(#equation, [#(#operands.into()),*])))
+        let product = quote!(#kind::einsum(#equation, [#(#operands),*]));
+        let to = format_ident!("{}", carrier(dtype));
+        Ok(match wide {
+            true => quote!(ops::cast::int_to_int(#product, DType::#to)),
+            false => product,
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::cast::through_floats;
 use super::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -300,7 +301,8 @@ impl Shaped {
 impl Operator for Shaped {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if x.dtype.kind() != Kind::Float {
+        let whole = self.function == "shrink" && x.dtype.is_int();
+        if x.dtype.kind() != Kind::Float && !whole {
             return Err(Problem::new(format!("the input is of type {}", x.dtype)));
         }
         cx.output(0, x.dtype, x.shape);
@@ -309,7 +311,7 @@ impl Operator for Shaped {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
-        Ok(shaped_call(self.function, &x, dtype, &self.parameters))
+        Ok(through_floats(x, dtype, |x| shaped_call(self.function, &x, dtype, &self.parameters)))
     }
 }
 

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::cast::through_floats;
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
+use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 
@@ -63,7 +65,8 @@ impl Operator for GridSample {
             grid.rank() == x.rank()
                 && coordinates.is_none_or(|count| usize::try_from(count) == Ok(axes))
         });
-        if !fits || !x.dtype.is_float() || !grid.dtype.is_float() {
+        let numbers = matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool);
+        if !fits || !numbers || !grid.dtype.is_float() {
             return Err(Problem::new(format!(
                 "the input is {x} and the grid {grid}, which do not fit together"
             )));
@@ -87,16 +90,20 @@ impl Operator for GridSample {
             format_ident!("{}", self.padding),
         );
         let align_corners = self.align_corners;
-        Ok(quote! {
-            ops::grid_sample::grid_sample(
-                #x,
-                #grid,
-                &ops::grid_sample::GridSample {
-                    mode: ops::grid_sample::Mode::#mode,
-                    padding: ops::grid_sample::Padding::#padding,
-                    align_corners: #align_corners,
-                },
-            )
-        })
+        let dtype = cx.tensor_type(0)?.dtype;
+        let sampled = |x| {
+            quote! {
+                ops::grid_sample::grid_sample(
+                    #x,
+                    #grid,
+                    &ops::grid_sample::GridSample {
+                        mode: ops::grid_sample::Mode::#mode,
+                        padding: ops::grid_sample::Padding::#padding,
+                        align_corners: #align_corners,
+                    },
+                )
+            }
+        };
+        Ok(through_floats(x, dtype, sampled))
     }
 }

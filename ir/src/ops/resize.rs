@@ -168,7 +168,7 @@ fn old(a: &Attributes<'_>, scales: Option<Vec<f32>>) -> Result<Rc<dyn Operator>,
 impl Operator for Resize {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if !matches!(x.dtype.kind(), Kind::Float | Kind::Int) {
+        if !matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool) {
             return Err(Problem::new(format!("the input is of type {}", x.dtype)));
         }
         let axes = self.resized(x.rank())?;
@@ -233,8 +233,12 @@ impl Operator for Resize {
             return Ok(result);
         }
         let roi = self.roi(cx, crops)?;
+        let truth = x.dtype.kind() == Kind::Bool;
+        if truth {
+            result = quote!(ops::cast::bool_to_int(#result, DType::U8));
+        }
         let function = match x.dtype.kind() {
-            Kind::Int => format_ident!("resize_int"),
+            Kind::Int | Kind::Bool => format_ident!("resize_int"),
             _ => format_ident!("resize"),
         };
         let groups = match self.mode {
@@ -249,7 +253,10 @@ impl Operator for Resize {
                 ops::resize::#function(#result, &[#(#axes),*], #target, #roi, &#options)
             };
         }
-        Ok(result)
+        Ok(match truth {
+            true => quote!(ops::cast::to_bool(#result)),
+            false => result,
+        })
     }
 
     fn wants_host(&self, input: usize) -> bool {

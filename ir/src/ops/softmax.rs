@@ -65,6 +65,9 @@ impl Operator for Softmax {
         let function = format_ident!("{}", self.function);
         Ok(match self.function {
             "hardmax" => quote!(ops::softmax::#function(#x, #axis)),
+            "log_softmax" if half => {
+                quote!(ops::activation::in_single(#x, |x| activation::log_softmax(x, #axis)))
+            }
             "softmax" if half => quote!(ops::softmax::softmax_of_halves(#x, #axis)),
             _ => quote!(activation::#function(#x, #axis)),
         })

@@ -101,6 +101,10 @@ pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[TokenSt
             [value] => float_literal(*value, DType::F32),
             _ => return None,
         },
+        Some(Known::Ints(_)) => match cx.numbers(scale).as_deref() {
+            Some([value]) => float_literal(*value as f64, DType::F32),
+            _ => return None,
+        },
         _ => return None,
     };
     let zero = match (cx.has(zero), cx.numbers(zero).as_deref()) {

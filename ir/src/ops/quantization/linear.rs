@@ -67,7 +67,8 @@ impl Operator for Linear {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
         let zero = if cx.has(2) { Some(cx.tensor(2)?) } else { None };
-        if scale.dtype.kind() != Kind::Float {
+        let whole = !self.back && scale.dtype == DType::I32;
+        if scale.dtype.kind() != Kind::Float && !whole {
             return Err(Problem::new(format!("the scale is {scale}")));
         }
         let layout = Layout::of(&x, &scale, self.axis, self.block)?;
@@ -98,6 +99,13 @@ impl Operator for Linear {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (held, scale) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let layout = Layout::of(&held, &scale, self.axis, self.block)?;
+        let factor = |cx: &mut Emit<'_, '_>| {
+            let factor = layout.emit(cx, 1, &held)?;
+            Ok::<_, Problem>(match scale.dtype.kind() {
+                Kind::Int => quote!(ops::cast::int_to_float(#factor, DType::F32)),
+                _ => factor,
+            })
+        };
         let x = match (self.back, held.dtype.kind()) {
             (false, Kind::Int) => {
                 let x = cx.tensor(0)?;
@@ -111,11 +119,11 @@ impl Operator for Linear {
             Literal::u32_unsuffixed(to.bits()),
         );
         if self.back && is_small(held.dtype) {
-            let scale = layout.emit(cx, 1, &held)?;
+            let scale = factor(cx)?;
             return Ok(quote!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
         }
         if let Some(small) = small_float(to, "Up") {
-            let (scale, saturate) = (layout.emit(cx, 1, &held)?, self.saturate);
+            let (scale, saturate) = (factor(cx)?, self.saturate);
             return Ok(quote!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
         }
         let target = match self.back {
@@ -127,7 +135,7 @@ impl Operator for Linear {
             let function = format_ident!("{function}_by");
             return Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)));
         }
-        let scale = layout.emit(cx, 1, &held)?;
+        let scale = factor(cx)?;
         let zero = match cx.has(2) {
             true => {
                 let zero = layout.emit(cx, 2, &held)?;
