@@ -30,16 +30,21 @@ pub fn write_part(part: usize) {
     let out = variable("OUT_DIR").expect("cargo sets it");
     let home = manifest.parent().expect("a part has a folder around it");
     println!("cargo::rerun-if-env-changed=CASES");
+    println!("cargo::rerun-if-env-changed=CLIPPY_ARGS");
     let wanted = std::env::var("CASES").unwrap_or_default().to_lowercase();
     let wanted: Vec<&str> = wanted.split('|').collect();
     let folder = out.join("cases");
     let _ = std::fs::remove_dir_all(&folder);
     let mut cases = Vec::new();
+    // Expansions allow every lint, so that linting them is waiting for nothing.
+    let linting = std::env::var_os("CLIPPY_ARGS").is_some();
     for archive in ARCHIVES {
         let path = home.join(archive);
         println!("cargo::rerun-if-changed={}", path.display());
         cases.extend(unpack(&path, &folder, &|name| {
-            turn(name) == part - 1 && wanted.iter().any(|part| name.to_lowercase().contains(part))
+            !linting
+                && turn(name) == part - 1
+                && wanted.iter().any(|part| name.to_lowercase().contains(part))
         }));
     }
     let code = code(&folder, &cases);
