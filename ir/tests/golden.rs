@@ -42,14 +42,14 @@ fn branches_and_loops() {
 
 #[test]
 fn a_long_graph_in_blocks() {
-    let nodes = (0..120).map(|at| match at % 3 {
-        0 => format!("x{} = Relu (x{at})", at + 1),
-        1 => format!("x{} = Add (x{at}, bias)", at + 1),
-        _ => format!("x{} = MatMul (x{at}, weight)", at + 1),
+    let nodes = (0..180).map(|at| match at % 3 {
+        0 => format!("x{} = Add (x{at}, bias)", at + 1),
+        1 => format!("x{} = MatMul (x{at}, weight)", at + 1),
+        _ => format!("x{} = Relu (x{at})", at + 1),
     });
     let text = format!(
         "<ir_version: 10, opset_import: [\"\": 21]>
-        long (float[n, 2] x0) => (float[n, 2] x120)
+        long (float[n, 2] x0) => (float[n, 2] x180)
         <float[2] bias = {{1, 2}}, float[2, 2] weight = {{1, 2, 3, 4}}> {{ {} }}",
         nodes.collect::<Vec<_>>().join("\n")
     );

@@ -28,6 +28,7 @@ pub const ROWS: &[Row] = &[
 pub struct MatMul {
     turned: [Turn; 2],
     alpha: Option<f32>,
+    activation: Option<Fused>,
 }
 
 /// How the axes of an operand are exchanged; those of a vector never are.
@@ -58,6 +59,7 @@ fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(MatMul {
         turned: [turn("transBatchA", "transA")?, turn("transBatchB", "transB")?],
         alpha: a.float("alpha")?.filter(|&alpha| alpha != 1.0),
+        activation: None,
     }))
 }
 
@@ -83,21 +85,28 @@ impl Operator for MatMul {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let product = self.product(cx)?;
-        Ok(match self.alpha {
-            Some(alpha) => {
-                let alpha = float_literal(f64::from(alpha), DType::F32);
-                quote!(#product.mul_scalar(#alpha))
-            }
-            None => product,
-        })
+        let mut product = self.product(cx)?;
+        if let Some(alpha) = self.alpha {
+            let alpha = float_literal(f64::from(alpha), DType::F32);
+            product = quote!(#product.mul_scalar(#alpha));
+        }
+        let dtype = cx.tensor_type(0)?.dtype;
+        Ok(Fused::after(self.activation.as_ref(), product, dtype))
     }
 }
 
 impl MatMul {
-    /// Whether nothing is exchanged or scaled.
+    /// With an activation behind it, when it has none.
+    pub fn followed_by(&self, activation: Fused) -> Option<Self> {
+        self.activation.is_none().then(|| MatMul {
+            activation: Some(activation),
+            ..self.clone()
+        })
+    }
+
+    /// Whether nothing is exchanged or scaled, and no activation follows.
     pub fn is_plain(&self) -> bool {
-        self.alpha.is_none() && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
+        self.alpha.is_none() && self.activation.is_none() && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
     }
 
     /// The product with its bias, when it has one.
@@ -208,6 +217,14 @@ impl Operator for Gemm {
 }
 
 impl Gemm {
+    /// With an activation behind it, when it has none.
+    pub fn followed_by(&self, activation: Fused) -> Option<Self> {
+        self.activation.is_none().then(|| Gemm {
+            activation: Some(activation),
+            ..self.clone()
+        })
+    }
+
     /// With a bias that is added as it is.
     pub fn with_bias(&self) -> Self {
         Gemm {

@@ -19,6 +19,7 @@ const EXPRESSIONS: &[&str] = &[
     "Add",
     "Cast",
     "Concat",
+    "ConstantOfShape",
     "DequantizeLinear",
     "Div",
     "Exp",
@@ -49,6 +50,8 @@ const EXPRESSIONS: &[&str] = &[
 /// it is kept in memory as long as the model is.
 const GROWTH: usize = 4;
 const SMALL: usize = 1 << 16;
+/// One number in a shape is filled in at each call otherwise.
+const FILLED: usize = 1 << 26;
 
 fn block(block: &mut Block, values: &mut Values) {
     for mut node in std::mem::take(&mut block.nodes) {
@@ -84,7 +87,10 @@ fn stored(node: &Node, values: &Values) -> Option<ValueId> {
     let inputs = node.inputs.iter().flatten();
     let from = inputs.filter_map(|&id| tensor(values, id)?.0);
     let from = from.fold(0usize, usize::saturating_add);
-    let most = from.saturating_mul(GROWTH).saturating_add(SMALL);
+    let most = match &*node.kind {
+        "ConstantOfShape" => FILLED,
+        _ => from.saturating_mul(GROWTH).saturating_add(SMALL),
+    };
     ty.0.is_some_and(|count| count <= most).then_some(output)
 }
 

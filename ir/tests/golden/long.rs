@@ -65,7 +65,7 @@ mod model_model {
             ],
             outputs: &[
                 Port {
-                    name: "x120",
+                    name: "x180",
                     kind: Kind::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
@@ -121,70 +121,80 @@ mod model_model {
         linear18: layers::Linear,
         linear19: layers::Linear,
         linear20: layers::Linear,
+        linear21: layers::Linear,
+        linear22: layers::Linear,
+        linear23: layers::Linear,
+        linear24: layers::Linear,
+        linear25: layers::Linear,
+        linear26: layers::Linear,
+        linear27: layers::Linear,
+        linear28: layers::Linear,
+        linear29: layers::Linear,
+        linear30: layers::Linear,
     }
     impl Block {
         #[inline(never)]
         fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-            let x = activation::relu(x);
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear2.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear2.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear3.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear3.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear4.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear4.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear5.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear5.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear6.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear6.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear7.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear7.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear8.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear8.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear9.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear9.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear10.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear10.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear11.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear11.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear12.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear12.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear13.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear13.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear14.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear14.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear15.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear15.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear16.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear16.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear17.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear17.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear18.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear18.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = self.linear19.forward(x);
-            let x = activation::relu(x);
+            let x = activation::relu(self.linear19.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            self.linear20.forward(x)
+            let x = activation::relu(self.linear20.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear21.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear22.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear23.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear24.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear25.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear26.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear27.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear28.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            let x = activation::relu(self.linear29.forward(x));
+            let x = x + self.weight.val().unsqueeze::<2>();
+            activation::relu(self.linear30.forward(x))
         }
         fn load_block1(weights: &Weights<'_>) -> Self {
             Self {
@@ -209,6 +219,16 @@ mod model_model {
                 linear18: layers::Linear::load(weights, "weight", None),
                 linear19: layers::Linear::load(weights, "weight", None),
                 linear20: layers::Linear::load(weights, "weight", None),
+                linear21: layers::Linear::load(weights, "weight", None),
+                linear22: layers::Linear::load(weights, "weight", None),
+                linear23: layers::Linear::load(weights, "weight", None),
+                linear24: layers::Linear::load(weights, "weight", None),
+                linear25: layers::Linear::load(weights, "weight", None),
+                linear26: layers::Linear::load(weights, "weight", None),
+                linear27: layers::Linear::load(weights, "weight", None),
+                linear28: layers::Linear::load(weights, "weight", None),
+                linear29: layers::Linear::load(weights, "weight", None),
+                linear30: layers::Linear::load(weights, "weight", None),
             }
         }
         fn load_block2(weights: &Weights<'_>) -> Self {
@@ -234,6 +254,16 @@ mod model_model {
                 linear18: layers::Linear::load(weights, "weight", None),
                 linear19: layers::Linear::load(weights, "weight", None),
                 linear20: layers::Linear::load(weights, "weight", None),
+                linear21: layers::Linear::load(weights, "weight", None),
+                linear22: layers::Linear::load(weights, "weight", None),
+                linear23: layers::Linear::load(weights, "weight", None),
+                linear24: layers::Linear::load(weights, "weight", None),
+                linear25: layers::Linear::load(weights, "weight", None),
+                linear26: layers::Linear::load(weights, "weight", None),
+                linear27: layers::Linear::load(weights, "weight", None),
+                linear28: layers::Linear::load(weights, "weight", None),
+                linear29: layers::Linear::load(weights, "weight", None),
+                linear30: layers::Linear::load(weights, "weight", None),
             }
         }
     }

@@ -3,40 +3,45 @@
 use std::rc::Rc;
 
 use crate::graph::{Node, ValueId};
+use crate::ops::Operator;
 use crate::ops::convolution::Conv;
 use crate::ops::elementwise::Shaped;
 use crate::ops::fused::Fused;
+use crate::ops::matmul::{Gemm, MatMul};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
     building(
-        "activation of a convolution",
-        "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Swish:act(Conv:conv(x, w, ..))",
+        "activation of a product",
+        "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Swish:act(Conv|Gemm|Linear|MatMul:product(x, w, ..))",
         |m| {
             let (name, parameters) = activation(m)?;
-            let node = m.node("conv")?;
+            let node = m.node("product")?;
             fused(m, node.inputs.clone(), name, &parameters)
         },
     )
-    .law("an activation of each element, right behind a convolution")
+    .law("an activation of each element, right behind a product")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 2] y) <float[1, 1, 2] w = {1, 2}> {
             c = Conv (x, w) y = LeakyRelu <alpha = 0.2> (c)
         }",
     ),
     building(
-        "bounds of a convolution",
-        "Clip(Conv:conv(x, w, ..), #low, #high)",
+        "bounds of a product",
+        "Clip(Conv|Gemm|Linear|MatMul:product(x, w, ..), #low, #high)",
         |m| {
             let bounds = [m.number("low")? as f32, m.number("high")? as f32];
-            let node = m.node("conv")?;
-            if bounds[0] > bounds[1] {
+            let node = m.node("product")?;
+            if !m.result()?.dtype.is_float() {
+            return Err("integers have activations of their own");
+        }
+        if bounds[0] > bounds[1] {
                 return Err("the bounds are the wrong way round");
             }
             fused(m, node.inputs.clone(), "Clip", &bounds)
         },
     )
-    .law("bounds of each element, right behind a convolution")
+    .law("bounds of each element, right behind a product")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 2] y)
         <float[1, 1, 2] w = {1, 2}, float zero = {0}, float six = {6}> {
@@ -45,10 +50,10 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "sum and activation of a convolution",
-        "Relu:act(Conv:conv(x, w, ..) + z)",
+        "Relu:act(Conv:product(x, w, ..) + z)",
         |m| {
             let (name, parameters) = activation(m)?;
-            let (node, z) = (m.node("conv")?, m.value("z")?);
+            let (node, z) = (m.node("product")?, m.value("z")?);
             let mut inputs = node.inputs.clone();
             if inputs.len() > 3 {
                 return Err("something is added already");
@@ -72,7 +77,11 @@ pub const RULES: &[Rule] = &[
 /// The activation as fused operators know it.
 fn activation(m: &Match<'_, '_>) -> Result<(&'static str, Vec<f32>), Miss> {
     let parameters = |m: &Match<'_, '_>| Ok(m.operator::<Shaped>("act")?.parameters().to_vec());
-    let half = m.result()?.dtype.bits() < 32;
+    let dtype = m.result()?.dtype;
+    if !dtype.is_float() {
+        return Err("integers have activations of their own");
+    }
+    let half = dtype.bits() < 32;
     Ok(match &*m.root().kind {
         "Relu" => ("Relu", Vec::new()),
         "LeakyRelu" => ("LeakyRelu", parameters(m)?),
@@ -91,18 +100,34 @@ fn fused(
     name: &str,
     parameters: &[f32],
 ) -> Result<ValueId, Miss> {
-    let node = m.node("conv")?;
+    let node = m.node("product")?;
     let activation =
         Fused::named(name, parameters).ok_or("no fused operator has this activation")?;
-    let conv = m.operator::<Conv>("conv")?.followed_by(activation);
-    let conv = conv.ok_or("an activation is there already")?;
+    let (kind, operator) = followed(node, activation).ok_or("an activation is there already")?;
     let node = Node {
-        kind: "com.microsoft.FusedConv".into(),
-        version: 1,
-        operator: Rc::new(conv),
+        kind: kind.into(),
+        operator,
         ..node.clone()
     };
     m.made(node, &inputs)
+}
+
+/// The product with an activation, and how people call it.
+fn followed(node: &Node, activation: Fused) -> Option<(&'static str, Rc<dyn Operator>)> {
+    if let Some(conv) = node.operator_as::<Conv>() {
+        return Some((
+            "com.microsoft.FusedConv",
+            Rc::new(conv.followed_by(activation)?),
+        ));
+    }
+    if let Some(gemm) = node.operator_as::<Gemm>() {
+        return Some((
+            "com.microsoft.FusedGemm",
+            Rc::new(gemm.followed_by(activation)?),
+        ));
+    }
+    let product = node.operator_as::<MatMul>()?.followed_by(activation)?;
+    Some(("FusedLinear", Rc::new(product)))
 }
 
 #[cfg(test)]
@@ -114,7 +139,7 @@ mod tests {
     #[test]
     fn what_follows_a_convolution_is_part_of_it() {
         expect![[r#"
-            activation of a convolution
+            activation of a product
               <
               float32[1, 1, 2] w = {1, 2}
               >
@@ -125,7 +150,7 @@ mod tests {
               float32[1, 1, 2] w = {1, 2}
               >
               float32[N, 1, 2] y = com.microsoft.FusedConv <window: {padding: Explicit}, groups: 1, activation: {name: "LeakyRelu", parameters: [0.2]}> (x, w)
-            bounds of a convolution
+            bounds of a product
               <
               float32[1, 1, 2] w = {1, 2},
               float32[] zero = {0},
