@@ -1,0 +1,69 @@
+//! Sequences of given items, or of none.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::either;
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::types::Type;
+
+/// Input 0, input 1 and so on.
+#[derive(Debug)]
+struct Construct;
+
+/// A sequence of no items.
+#[derive(Debug)]
+struct Empty {
+    dtype: DType,
+}
+
+/// What makes a sequence of its inputs.
+pub fn construct() -> Rc<dyn Operator> {
+    Rc::new(Construct)
+}
+
+pub fn empty(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let number = a.int_or("dtype", 1)?;
+    let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+    let dtype =
+        dtype.ok_or_else(|| Problem::new(format!("`dtype` {number} is no type of elements")))?;
+    Ok(Rc::new(Empty { dtype }))
+}
+
+impl Operator for Construct {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let mut item = cx.ty(0)?.clone();
+        for at in 1..cx.inputs() {
+            item = either(&item, cx.ty(at)?)?;
+        }
+        cx.output_type(0, Type::Sequence(Box::new(item)));
+        cx.output_parts(0, (0..cx.inputs()).map(|at| cx.part(at)).collect());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let item = cx.output_items(0)?.clone();
+        let items = (0..cx.inputs()).map(|at| cx.item(at, &item));
+        let items: Vec<TokenStream> = items.collect::<Result<_, _>>()?;
+        Ok(quote!(vec![#(#items),*]))
+    }
+}
+
+impl Operator for Empty {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        cx.output_type(0, Type::Sequence(Box::new(Type::Nothing(self.dtype))));
+        cx.output_parts(0, Some(Vec::new()));
+        Ok(())
+    }
+
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        Err(Problem::new("an empty sequence is known to be empty"))
+    }
+}
