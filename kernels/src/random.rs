@@ -30,8 +30,7 @@ pub fn uniform<const D: usize>(
     let bits = digits(dtype);
     let value = |_| low + (high - low) * random.fraction(bits);
     let values: Vec<f64> = (0..shape.iter().product()).map(value).collect();
-    let data = TensorData::new(values, shape).convert_dtype(dtype);
-    Tensor::from_data(data, (device, dtype))
+    tensor(values, shape, dtype, device)
 }
 
 /// Floats of the normal distribution of this mean and standard deviation.
@@ -48,6 +47,15 @@ pub fn normal<const D: usize>(
     let count = shape.iter().product::<usize>();
     let pairs = (0..count.div_ceil(2)).flat_map(|_| pair(&mut random));
     let values: Vec<f64> = pairs.take(count).map(|z| mean + scale * z).collect();
+    tensor(values, shape, dtype, device)
+}
+
+fn tensor<const D: usize>(
+    values: Vec<f64>,
+    shape: [usize; D],
+    dtype: DType,
+    device: &Device,
+) -> Tensor<D> {
     let data = TensorData::new(values, shape).convert_dtype(dtype);
     Tensor::from_data(data, (device, dtype))
 }

@@ -1,6 +1,7 @@
 //! Sequences: items taken out, put in, cut from arrays.
 
 use super::place;
+use super::slice::part;
 use crate::Array;
 
 /// The item at a position, which counts from the end if it is negative.
@@ -44,18 +45,12 @@ pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Arra
         "parts of sizes {sizes:?} are not an axis of size {size}"
     );
     let mut start = 0;
-    let part = |size: &usize| {
-        let mut shape = array.shape().to_vec();
-        shape[axis] = *size;
-        let part = Array::from_fn(shape, |index| {
-            let mut index = index.to_vec();
-            index[axis] += start;
-            array[index.as_slice()].clone()
-        });
+    let next = |&size: &usize| {
+        let part = part(array, axis, start, size);
         start += size;
         part
     };
-    super::shape(sizes).iter().map(part).collect()
+    super::shape(sizes).iter().map(next).collect()
 }
 
 /// Parts of a size along `axis`, of which the last may be smaller.

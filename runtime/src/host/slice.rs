@@ -36,15 +36,20 @@ pub fn split<T: Clone, const N: usize>(
 ) -> [Array<T>; N] {
     let mut start = 0;
     sizes.map(|size| {
-        let mut shape = array.shape().to_vec();
-        shape[axis] = size;
-        let part = Array::from_fn(shape, |index| {
-            let mut index = index.to_vec();
-            index[axis] += start;
-            array[index.as_slice()].clone()
-        });
+        let part = part(array, axis, start, size);
         start += size;
         part
+    })
+}
+
+/// As much as `size` along `axis`, from `start` on.
+pub(super) fn part<T: Clone>(array: &Array<T>, axis: usize, start: usize, size: usize) -> Array<T> {
+    let mut shape = array.shape().to_vec();
+    shape[axis] = size;
+    Array::from_fn(shape, |index| {
+        let mut index = index.to_vec();
+        index[axis] += start;
+        array[index.as_slice()].clone()
     })
 }
 

@@ -44,8 +44,23 @@ impl Labels {
         }
     }
 
-    /// The labels of classes on a device.
-    pub(super) fn tensor(&self, classes: &[usize], device: &Device) -> Tensor<1, Int> {
+    /// The labels of classes and their scores, on the device of these.
+    pub(super) fn told(
+        &self,
+        (classes, scores): (Vec<usize>, Tensor<2>),
+    ) -> (Tensor<1, Int>, Tensor<2>) {
+        (self.tensor(&classes, &scores.device()), scores)
+    }
+
+    /// As [`Labels::told`], where labels are strings.
+    pub(super) fn told_texts(
+        &self,
+        (classes, scores): (Vec<usize>, Tensor<2>),
+    ) -> (Array<String>, Tensor<2>) {
+        (self.texts(&classes), scores)
+    }
+
+    fn tensor(&self, classes: &[usize], device: &Device) -> Tensor<1, Int> {
         let Labels::Ints(labels) = self else {
             panic!("the labels of the classifier are strings");
         };
@@ -55,8 +70,7 @@ impl Labels {
         Tensor::from_data(convert(data, dtype), (device, dtype))
     }
 
-    /// The labels of classes as strings.
-    pub(super) fn texts(&self, classes: &[usize]) -> Array<String> {
+    fn texts(&self, classes: &[usize]) -> Array<String> {
         let Labels::Strings(labels) = self else {
             panic!("the labels of the classifier are integers");
         };

@@ -71,14 +71,12 @@ impl LinearClassifier {
 
     /// The labels, which are found on the host, and the scores of all classes.
     pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
-        let (classes, scores) = self.classes(x);
-        (self.labels.tensor(&classes, &scores.device()), scores)
+        self.labels.told(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
-        let (classes, scores) = self.classes(x);
-        (self.labels.texts(&classes), scores)
+        self.labels.told_texts(self.classes(x))
     }
 
     fn classes(&self, x: Tensor<2>) -> (Vec<usize>, Tensor<2>) {

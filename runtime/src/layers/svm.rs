@@ -152,14 +152,12 @@ impl SvmClassifier {
     /// The labels, and the scores of all classes or pairs of them; the input is read if it is not
     /// on the host.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        let (classes, scores) = self.classes(x);
-        (self.labels.tensor(&classes, &scores.device()), scores)
+        self.labels.told(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        let (classes, scores) = self.classes(x);
-        (self.labels.texts(&classes), scores)
+        self.labels.told_texts(self.classes(x))
     }
 
     fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {

@@ -89,20 +89,10 @@ impl TreeRegressor {
         base: Option<&str>,
     ) -> Self {
         let model = match precision {
-            ElementType::Float64 => Precision::Double(Regress {
-                forest: trees.load(weights, targets).0,
-                targets,
-                aggregate,
-                transform,
-                base: list(weights, base),
-            }),
-            _ => Precision::Single(Regress {
-                forest: trees.load(weights, targets).0,
-                targets,
-                aggregate,
-                transform,
-                base: list(weights, base),
-            }),
+            ElementType::Float64 => {
+                Precision::Double(regress(weights, trees, targets, aggregate, transform, base))
+            }
+            _ => Precision::Single(regress(weights, trees, targets, aggregate, transform, base)),
         };
         Self {
             model: Arc::new(model),
@@ -114,20 +104,8 @@ impl TreeRegressor {
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         let device = x.device();
         let (values, targets) = match &*self.model {
-            Precision::Single(model) => {
-                let rows = Rows::of(x);
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.targets,
-                )
-            }
-            Precision::Double(model) => {
-                let rows = Rows::of(x);
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.targets,
-                )
-            }
+            Precision::Single(model) => (predict(model, x), model.targets),
+            Precision::Double(model) => (predict(model, x), model.targets),
         };
         scores(values, targets, self.dtype, &device)
     }
@@ -165,35 +143,51 @@ impl TreeClassifier {
 
     /// The labels, and the scores of all classes; the input is read if it is not on the host.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        let (classes, scores) = self.classes(x);
-        (self.labels.tensor(&classes, &scores.device()), scores)
+        self.labels.told(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        let (classes, scores) = self.classes(x);
-        (self.labels.texts(&classes), scores)
+        self.labels.told_texts(self.classes(x))
     }
 
     fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {
         let device = x.device();
         let ((classes, values), width) = match &*self.model {
-            Precision::Single(model) => {
-                let rows = Rows::of(x);
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.classes,
-                )
-            }
-            Precision::Double(model) => {
-                let rows = Rows::of(x);
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.classes,
-                )
-            }
+            Precision::Single(model) => (choose(model, x), model.classes),
+            Precision::Double(model) => (choose(model, x), model.classes),
         };
         (classes, scores(values, width, DType::F32, &device))
+    }
+}
+
+fn predict<T: Number + Scalar, K: Basic>(model: &Regress<T>, x: Tensor<2, K>) -> Vec<f64> {
+    let rows = Rows::of(x);
+    model.run(&rows.values, rows.width, rows.count)
+}
+
+fn choose<T: Number + Scalar, K: Basic>(
+    model: &Classify<T>,
+    x: Tensor<2, K>,
+) -> (Vec<usize>, Vec<f64>) {
+    let rows = Rows::of(x);
+    model.run(&rows.values, rows.width, rows.count)
+}
+
+fn regress<T: Number + Scalar>(
+    weights: &Weights<'_>,
+    trees: Trees<'_>,
+    targets: usize,
+    aggregate: Aggregate,
+    transform: Transform,
+    base: Option<&str>,
+) -> Regress<T> {
+    Regress {
+        forest: trees.load(weights, targets).0,
+        targets,
+        aggregate,
+        transform,
+        base: list(weights, base),
     }
 }
 
