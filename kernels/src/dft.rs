@@ -1,5 +1,6 @@
 //! The discrete Fourier transform, fast or as a matrix.
 
+mod chirp;
 mod fast;
 
 use std::f64::consts::TAU;
@@ -7,6 +8,7 @@ use std::f64::consts::TAU;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use crate::widen::widened;
+use chirp::Chirp;
 use fast::Complex;
 
 /// Which transform. Complex numbers are pairs along the last axis, real ones stand alone there.
@@ -64,15 +66,39 @@ impl Dft {
     /// The matrix that a signal of `size` numbers of `parts` parts each is multiplied by from the
     /// right, all parts in one row; in f64 where `dtype` is, else in f32.
     pub fn matrix(&self, size: usize, parts: usize, device: &Device, dtype: DType) -> Tensor<2> {
+        self.matrix_of([size, parts], device, dtype, |at, output| {
+            self.turn(at, output)
+        })
+    }
+
+    /// [`Self::matrix`] for the frames of a signal, in single precision with ONNX Runtime's
+    /// rounding of angles.
+    pub fn frame_matrix(&self, parts: usize, device: &Device, dtype: DType) -> Tensor<2> {
+        let size = self.length;
+        if dtype == DType::F64 || size.is_power_of_two() {
+            return self.matrix(size, parts, device, dtype);
+        }
+        let chirp = Chirp::new(size);
+        self.matrix_of([size, parts], device, dtype, |at, output| {
+            chirp.turn(at, output)
+        })
+    }
+
+    fn matrix_of(
+        &self,
+        [size, parts]: [usize; 2],
+        device: &Device,
+        dtype: DType,
+        turn: impl Fn(usize, usize) -> [f64; 2],
+    ) -> Tensor<2> {
         let (outputs, turned) = (self.outputs(), self.parts());
         let columns = outputs * turned;
         let mut matrix = vec![0.0; size * parts * columns];
         for at in 0..size.min(self.used()) {
             for output in 0..outputs {
-                let angle = TAU * ((at * output) % self.length) as f64 / self.length as f64;
-                let angle = if self.inverse { angle } else { -angle };
+                let [real, imaginary] = turn(at, output);
                 let weight = self.weight(at);
-                let (real, imaginary) = (weight * angle.cos(), weight * angle.sin());
+                let (real, imaginary) = (weight * real, weight * imaginary);
                 let turn = [[real, imaginary], [-imaginary, real]];
                 for (part, turn) in turn.iter().enumerate().take(parts) {
                     for (column, value) in turn.iter().enumerate().take(turned) {
@@ -88,6 +114,13 @@ impl Dft {
         };
         let data = TensorData::new(matrix, [size * parts, columns]).convert_dtype(dtype);
         Tensor::from_data(data, (device, dtype))
+    }
+
+    /// What one number of the input adds to one of the output.
+    fn turn(&self, at: usize, output: usize) -> [f64; 2] {
+        let angle = TAU * ((at * output) % self.length) as f64 / self.length as f64;
+        let angle = if self.inverse { angle } else { -angle };
+        [angle.cos(), angle.sin()]
     }
 
     /// How many numbers of the input count.
@@ -196,7 +229,7 @@ pub fn stft(
         onesided,
         ..Dft::new(frame)
     };
-    let matrix = options.matrix(frame, x.dims()[2], &x.device(), x.dtype());
+    let matrix = options.frame_matrix(x.dims()[2], &x.device(), x.dtype());
     stft_by(x, step, windowed(matrix, window), &options)
 }
 

@@ -33,7 +33,8 @@ impl Dft {
         [size, parts]: [usize; 2],
         options: dft::Dft,
     ) -> Self {
-        let matrix = || matrix(weights.device(), dtype, [size, parts], &options);
+        let device = weights.device();
+        let matrix = || options.matrix(size, parts, device, of_device(device, dtype));
         Self {
             matrix: (!options.is_fast()).then(matrix),
             options,
@@ -57,7 +58,8 @@ impl Stft {
         window: Option<&str>,
         options: dft::Dft,
     ) -> Self {
-        let matrix = matrix(weights.device(), dtype, [options.length, parts], &options);
+        let device = weights.device();
+        let matrix = options.frame_matrix(parts, device, of_device(device, dtype));
         Self {
             matrix: dft::windowed(matrix, window.map(|name| weights.tensor(name))),
             options,
@@ -69,12 +71,6 @@ impl Stft {
     }
 }
 
-fn matrix(
-    device: &Device,
-    dtype: ElementType,
-    [size, parts]: [usize; 2],
-    options: &dft::Dft,
-) -> Tensor<2> {
-    let dtype = lowered(device, dtype.carrier().unwrap_or(DType::F32));
-    options.matrix(size, parts, device, dtype)
+fn of_device(device: &Device, dtype: ElementType) -> DType {
+    lowered(device, dtype.carrier().unwrap_or(DType::F32))
 }
