@@ -1,13 +1,10 @@
 //! Activations that Burn lacks or defines otherwise.
 
-use burn::tensor::{
-    FloatDType, Int, Tensor,
-    activation::{gelu, relu},
-};
+use burn::tensor::{FloatDType, Int, Tensor, activation::relu};
 
 use crate::{
     broadcast::{to_shape, together},
-    elementary::{sigmoid, tanh},
+    elementary::{gelu, sigmoid, tanh},
     widen::widened,
 };
 

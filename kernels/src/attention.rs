@@ -1,14 +1,12 @@
 //! Attention, with masks, windows, caches and shared heads.
 
-use burn::tensor::{
-    Bool, DType, FloatDType, Int, Tensor, activation::softmax, module, ops::AttentionModuleOptions,
-};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, module, ops::AttentionModuleOptions};
 
 use crate::{
     broadcast::to_shape,
     dtype::lowered,
     elementary::tanh,
-    softmax::softmax_of_halves,
+    softmax::{softmax, softmax_of_halves},
     widen::{is_flex, widened},
 };
 

@@ -1,49 +1,49 @@
-//! Sigmoid and tanh by fractions of polynomials.
+//! Functions that ONNX Runtime computes by polynomials.
 //!
-//! On the CPU the fractions are those that Eigen and ONNX Runtime compute, with one rounding for each product and sum: a model
-//! that rounds their results to few bits gets the same bits.
+//! On the CPU they are the same polynomials, rounded at the same places: a model that rounds their
+//! results to few bits gets the same bits.
 
-use burn::tensor::{DType, Device, Tensor, TensorData, activation};
+mod power;
 
-use crate::widen::{is_flex, widened};
+use burn::tensor::{Tensor, activation};
+
+use crate::cpu::{Sum, by_rows, dispatched, in_place};
+pub(crate) use power::exp_below;
+use power::{erf_at, exp_at};
 
 /// `1 / (1 + exp(-x))`.
 #[inline(never)]
 pub fn sigmoid<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    on_cpu(x, logistic, activation::sigmoid)
+    each(x, logistic, activation::sigmoid)
 }
 
 #[inline(never)]
 pub fn tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    on_cpu(x, hyperbolic, Tensor::tanh)
+    each(x, hyperbolic, Tensor::tanh)
 }
 
-/// `x` through `of` where it lies in this process in single precision, else through `other`.
-fn on_cpu<const D: usize>(
+#[inline(never)]
+pub fn exp<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    each(x, powers, Tensor::exp)
+}
+
+#[inline(never)]
+pub fn erf<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    each(x, errors, Tensor::erf)
+}
+
+/// `x * (1 + erf(x / sqrt(2))) / 2`.
+#[inline(never)]
+pub fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    each(x, gelus, activation::gelu)
+}
+
+fn each<const D: usize>(
     x: Tensor<D>,
-    of: fn(&mut [f32]),
+    run: fn(&mut [f32]),
     other: fn(Tensor<D>) -> Tensor<D>,
 ) -> Tensor<D> {
-    let (device, dtype) = (x.device(), x.dtype());
-    if !is_plain(&device) || dtype == DType::F64 {
-        return other(x);
-    }
-    // Takes the buffer itself where no other tensor has it.
-    let mut data: TensorData = widened(x).into_data();
-    match data.as_mut_slice::<f32>() {
-        Ok(elements) => of(elements),
-        Err(error) => panic!("{error:?}"),
-    }
-    let y = Tensor::from_data(data, (&device, DType::F32));
-    match dtype {
-        DType::F32 => y,
-        _ => y.cast(dtype),
-    }
-}
-
-/// Whether tensors lie in this process and nobody asks for their gradients.
-fn is_plain(device: &Device) -> bool {
-    is_flex(device) && !device.is_autodiff()
+    in_place(x, |elements| by_rows(elements, 1, run), other)
 }
 
 /// A polynomial over another one, in `x²` and from the highest power on; the upper one is multiplied by `x`.
@@ -103,31 +103,6 @@ impl<const A: usize, const B: usize> Fraction<A, B> {
     }
 }
 
-/// `a * b + c`.
-trait Sum {
-    fn of(a: f32, b: f32, c: f32) -> f32;
-}
-
-/// Rounded once.
-struct Fused;
-
-impl Sum for Fused {
-    #[inline(always)]
-    fn of(a: f32, b: f32, c: f32) -> f32 {
-        a.mul_add(b, c)
-    }
-}
-
-/// Rounded twice, where one instruction cannot do it.
-struct Separate;
-
-impl Sum for Separate {
-    #[inline(always)]
-    fn of(a: f32, b: f32, c: f32) -> f32 {
-        a * b + c
-    }
-}
-
 #[inline(always)]
 fn logistic_of<S: Sum>(elements: &mut [f32]) {
     for x in elements {
@@ -142,36 +117,38 @@ fn tanh_of<S: Sum>(elements: &mut [f32]) {
     }
 }
 
-/// Functions for slices, `$name` by whichever instructions the processor has.
-macro_rules! dispatched {
-    ($($name:ident $generic:ident;)*) => {$(
-        fn $name(elements: &mut [f32]) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx2,fma")]
-                fn wide(elements: &mut [f32]) {
-                    $generic::<Fused>(elements);
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the processor has the instructions that the function is compiled for.
-                    return unsafe { wide(elements) };
-                }
-            }
-            match cfg!(target_arch = "aarch64") {
-                true => $generic::<Fused>(elements),
-                false => $generic::<Separate>(elements),
-            }
-        }
-    )*};
+#[inline(always)]
+fn exp_of<S: Sum>(elements: &mut [f32]) {
+    for x in elements {
+        *x = exp_at::<S>(*x);
+    }
+}
+
+#[inline(always)]
+fn erf_of<S: Sum>(elements: &mut [f32]) {
+    for x in elements {
+        *x = erf_at::<S>(*x);
+    }
+}
+
+#[inline(always)]
+fn gelu_of<S: Sum>(elements: &mut [f32]) {
+    for x in elements {
+        *x = 0.5 * *x * (erf_at::<S>(*x * std::f32::consts::FRAC_1_SQRT_2) + 1.0);
+    }
 }
 
 dispatched! {
-    logistic logistic_of;
-    hyperbolic tanh_of;
+    fn logistic(elements: &mut [f32]) = logistic_of;
+    fn hyperbolic(elements: &mut [f32]) = tanh_of;
+    fn powers(elements: &mut [f32]) = exp_of;
+    fn errors(elements: &mut [f32]) = erf_of;
+    fn gelus(elements: &mut [f32]) = gelu_of;
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
     use half::f16;
 
     use super::*;

@@ -9,6 +9,7 @@ pub mod causal_conv;
 pub mod col2im;
 pub mod conv;
 pub mod conv_transpose;
+mod cpu;
 pub mod cumulative;
 pub mod deform_conv;
 pub mod depth;

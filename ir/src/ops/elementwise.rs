@@ -130,7 +130,7 @@ use Device::{Activation, Kernel, Method};
 const RELU: Unary = unary(NUMBER, Activation("relu"), None, |x| Some(x.max(0.0)));
 const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
 const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
-const EXP: Unary = unary(FLOAT, Method("exp"), Some("exp"), |_| None);
+const EXP: Unary = unary(FLOAT, Kernel("elementary", "exp"), Some("exp"), |_| None);
 const LOG: Unary = unary(FLOAT, Method("log"), Some("log"), |_| None);
 const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()));
 const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x));
@@ -148,7 +148,7 @@ const CEIL: Unary = unary(FLOAT, Method("ceil"), Some("ceil"), |x| Some(x.ceil()
 const ROUND: Unary = unary(FLOAT, Method("round"), Some("round"), |x| {
     Some(x.round_ties_even())
 });
-const ERF: Unary = float("erf");
+const ERF: Unary = unary(FLOAT, Kernel("elementary", "erf"), None, |_| None);
 const SIN: Unary = float("sin");
 const COS: Unary = float("cos");
 const TAN: Unary = float("tan");
@@ -164,7 +164,7 @@ const SOFTPLUS: Unary = unary(FLOAT, Kernel("activation", "softplus"), None, |_|
 const SOFTSIGN: Unary = unary(FLOAT, Activation("softsign"), None, |_| None);
 const HARD_SWISH: Unary = unary(FLOAT, Activation("hard_swish"), None, |_| None);
 const MISH: Unary = unary(FLOAT, Kernel("activation", "mish"), None, |_| None);
-const GELU: Unary = unary(FLOAT, Activation("gelu"), None, |_| None);
+const GELU: Unary = unary(FLOAT, Kernel("elementary", "gelu"), None, |_| None);
 const GELU_BY_TANH: Unary = unary(FLOAT, Kernel("activation", "gelu_tanh"), None, |_| None);
 const NOT: Unary = unary(&[Kind::Bool], Method("bool_not"), Some("not"), |x| {
     Some(f64::from(x == 0.0))

@@ -50,7 +50,7 @@ mod model_model {
             let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
             let x = x.reshape([batch, 784]);
             let x = self.linear.forward(x);
-            activation::softmax(x, 1)
+            ops::softmax::softmax(x, 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -50,7 +50,7 @@ mod model_model {
             let x = ops::pool::global_average_pool(x);
             let x = x.reshape([batch, 2]);
             let x = self.head.forward(x);
-            activation::softmax(x, 1)
+            ops::softmax::softmax(x, 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -1,9 +1,12 @@
 //! LayerNormalization and RMSNormalization.
 
+mod rows;
+
 use burn::tensor::{DType, Tensor, module};
 
 use super::standardized;
 use crate::widen::widened;
+use rows::{Factors, normalized_rows};
 
 /// Standardizes over the axes from `axis` on, then applies `scale` and `bias`, which broadcast to `x`.
 pub fn layer_norm<const D: usize, const S: usize>(
@@ -21,8 +24,16 @@ pub fn layer_norm<const D: usize, const S: usize>(
     let spans = |t: &Tensor<S>| spans(dims, t.dims(), axis);
     let y = if spans(&scale) && bias.as_ref().is_none_or(spans) {
         let length = rows.dims()[1];
-        let bias = bias.map(|bias| bias.reshape([length]));
-        module::layer_norm(rows, scale.reshape([length]), bias, f64::from(epsilon)).reshape(dims)
+        let factors = Factors {
+            scale: scale.reshape([length]),
+            bias: bias.map(|bias| bias.reshape([length])),
+            centered: true,
+            epsilon,
+        };
+        let other = |rows, Factors { scale, bias, .. }| {
+            module::layer_norm(rows, scale, bias, f64::from(epsilon))
+        };
+        normalized_rows(rows, factors, other).reshape(dims)
     } else {
         scaled(standardized(rows, epsilon).reshape(dims), scale, bias)
     };
@@ -69,7 +80,23 @@ pub fn rms_norm<const D: usize, const S: usize>(
     axis: usize,
     epsilon: f32,
 ) -> Tensor<D> {
-    rms_norm_with_statistics(x, scale, axis, epsilon).0
+    let (dtype, dims) = (scale.dtype(), x.dims());
+    if !spans(dims, scale.dims(), axis) {
+        return rms_norm_with_statistics(x, scale, axis, epsilon).0;
+    }
+    let rows = rows(x, axis);
+    let length = rows.dims()[1];
+    let factors = Factors {
+        scale: widened(scale).cast(rows.dtype()).reshape([length]),
+        bias: None,
+        centered: false,
+        epsilon,
+    };
+    let other =
+        |rows, factors: Factors| rms_norm_with_statistics(rows, factors.scale, 1, epsilon).0;
+    normalized_rows(rows, factors, other)
+        .reshape(dims)
+        .cast(dtype)
 }
 
 /// [`rms_norm`], and the reciprocal root of the mean square: f32, and 1 wide along the normalized axes.
