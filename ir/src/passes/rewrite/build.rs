@@ -219,6 +219,7 @@ impl<'g> Match<'_, 'g> {
             }
             Pattern::Call(call) => self.called(call),
             Pattern::Absent => Err("an input left out stands alone"),
+            Pattern::Either(_) => Err("a right side is one of one"),
         }
     }
 

@@ -120,6 +120,10 @@ impl Matcher<'_, '_> {
             Pattern::Difference(sides) => self.difference(sides, id, state),
             Pattern::Inverse(inner) => self.inverse(inner, id, state),
             Pattern::Power(base, exponent) => self.power(base, *exponent, id, state),
+            Pattern::Either(all) => {
+                let found = all.iter().flat_map(|pattern| self.at(pattern, id, state));
+                found.collect()
+            }
             Pattern::Call(call) => self.call(call, id, state),
             Pattern::Absent => Vec::new(),
         }

@@ -3,8 +3,11 @@
 //! They are written like the mathematics: `x * Sigmoid(#a * x)`. A word is any value, the same one
 //! wherever it stands again; `#a` is a constant whose elements are one number; `$w` is a constant;
 //! `Name:label(..)` an operator that the rule's functions know by its label, `A|B(..)` either of two,
-//! `Name(x, ..)` one with further inputs, and `_` an input left out. A right side gives attributes as
+//! `Name(x, ..)` one with further inputs, `_` an input left out, and `either(x, y)` one of two patterns
+//! or of more, the first of them first. A right side gives attributes as
 //! `<alpha = 1.5, axis = @axis, epsilon = #e, mode = tanh>`, `@axis` being what a function has set.
+
+use std::collections::BTreeSet;
 
 /// A part of a pattern or of a right side.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +25,8 @@ pub enum Pattern {
     Difference(Box<[Pattern; 2]>),
     Inverse(Box<Pattern>),
     Power(Box<Pattern>, i32),
+    /// One of these.
+    Either(Vec<Pattern>),
     Call(Call),
 }
 
@@ -130,6 +135,7 @@ impl Parser {
         match word.chars().next() {
             Some('_') => Ok(Pattern::Absent),
             Some(first) if first.is_uppercase() || word.contains('.') => self.call(word),
+            Some(_) if word == "either" => Ok(Pattern::Either(self.arguments()?.0)),
             Some(_) => Ok(Pattern::Any(word)),
             None => Err(at),
         }
@@ -149,6 +155,18 @@ impl Parser {
                 self.accept(',');
             }
         }
+        let (arguments, open) = self.arguments()?;
+        Ok(Pattern::Call(Call {
+            kinds: kinds.split('|').collect(),
+            label,
+            attributes,
+            arguments,
+            open,
+        }))
+    }
+
+    /// What stands in parentheses, and whether more may.
+    fn arguments(&mut self) -> Result<(Vec<Pattern>, bool), &'static str> {
         let (mut arguments, mut open) = (Vec::new(), false);
         self.expect('(')?;
         while !self.accept(')') {
@@ -159,13 +177,7 @@ impl Parser {
             }
             self.accept(',');
         }
-        Ok(Pattern::Call(Call {
-            kinds: kinds.split('|').collect(),
-            label,
-            attributes,
-            arguments,
-            open,
-        }))
+        Ok((arguments, open))
     }
 
     fn given(&mut self) -> Result<Given, &'static str> {
@@ -247,6 +259,10 @@ impl Pattern {
             Pattern::Product(_) => vec!["Mul", "Div"],
             Pattern::Inverse(_) => vec!["Reciprocal", "Div", "Pow"],
             Pattern::Power(..) => vec!["Pow", "Mul"],
+            Pattern::Either(all) => {
+                let kinds: BTreeSet<_> = all.iter().flat_map(Pattern::kinds).collect();
+                kinds.into_iter().collect()
+            }
             Pattern::Call(call) if call.kinds == ["Sqrt"] => vec!["Sqrt", "Pow"],
             Pattern::Call(call) => call.kinds.clone(),
             _ => Vec::new(),
@@ -277,6 +293,17 @@ mod tests {
         };
         let text = "Reshape|Flatten:inner<axis = -1, mode = tanh>(x, _, ..)";
         assert_eq!(parse(text), Ok(Pattern::Call(call)));
+    }
+
+    #[test]
+    fn alternatives_match_where_any_of_them_may() {
+        let text = "either(Relu(x), x * y)";
+        let Ok(Pattern::Either(all)) = parse(text) else {
+            panic!("`{text}` has alternatives");
+        };
+        let product = Pattern::Product(vec![Pattern::Any("x"), Pattern::Any("y")]);
+        assert_eq!(all.last(), Some(&product));
+        assert_eq!(Pattern::Either(all).kinds(), ["Div", "Mul", "Relu"]);
     }
 
     #[test]
