@@ -11,9 +11,11 @@ use crate::{
 };
 
 mod heads;
+mod joined;
 mod seen;
 
 pub use heads::{merge_heads, split_heads};
+pub use joined::{JoinedAttention, ScoreMask, joined_attention};
 use seen::Seen;
 
 /// What the scores are and which keys a query may see.

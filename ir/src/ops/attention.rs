@@ -2,7 +2,8 @@
 
 mod dot_product;
 mod flexible;
-mod heads;
+pub mod heads;
+pub mod joined;
 mod linear;
 mod rotary;
 

@@ -109,6 +109,13 @@ impl MatMul {
         self.alpha.is_none() && self.activation.is_none() && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
     }
 
+    /// The factor and whether either operand is transposed, when there is nothing else to it.
+    pub fn scaled(&self) -> Option<(f64, [bool; 2])> {
+        let plain = self.activation.is_none() && self.turned.iter().all(|turn| !turn.batch);
+        let alpha = self.alpha.map_or(1.0, f64::from);
+        plain.then_some((alpha, self.turned.map(|turn| turn.matrix)))
+    }
+
     /// The product with its bias, when it has one.
     fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let [left, right] = self.turned;

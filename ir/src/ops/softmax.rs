@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
 ];
 
 #[derive(Debug)]
-struct Softmax {
+pub struct Softmax {
     function: &'static str,
     axis: i64,
     /// Before version 13 all axes from this one on were taken together.
@@ -34,6 +34,14 @@ fn softmax(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator
         axis: a.int_or("axis", if flat { 1 } else { -1 })?,
         flat,
     }))
+}
+
+impl Softmax {
+    /// Whether it is a softmax along the last of so many axes alone.
+    pub fn is_along_last(&self, rank: usize) -> bool {
+        let last = rank.checked_sub(1);
+        self.function == "softmax" && last.is_some() && axis(self.axis, rank).ok() == last
+    }
 }
 
 impl Operator for Softmax {

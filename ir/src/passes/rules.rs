@@ -1,6 +1,7 @@
 //! Every rewrite rule, one family a file.
 
 mod activation;
+mod attention;
 mod before;
 mod fold_weights;
 mod fused;
@@ -15,6 +16,9 @@ pub const FAMILIES: &[&[Rule]] = &[
     identity::RULES,
     movement::RULES,
     normalization::RULES,
+    attention::RULES,
+    attention::heads::RULES,
+    attention::batches::RULES,
     activation::RULES,
     fold_weights::RULES,
     before::RULES,

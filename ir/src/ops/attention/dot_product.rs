@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::heads::{self, Sizes, agree, count, floats, sizes};
+use super::heads::{self, Sizes, agree, count, floats, sizes, split};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -139,7 +139,7 @@ impl Operator for Attention {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let query = self.split(cx, 0, self.query_heads)?;
+        let query = split(cx, 0, self.query_heads)?;
         let mut key = self.joined(cx, 1, PAST[0])?;
         let mut value = self.joined(cx, 2, PAST[1])?;
         let mut before = TokenStream::new();
@@ -224,23 +224,6 @@ impl Attention {
         Ok(key?.shape.get(2).cloned())
     }
 
-    fn split(
-        &self,
-        cx: &mut Emit<'_, '_>,
-        input: usize,
-        heads: Option<usize>,
-    ) -> Result<TokenStream, Problem> {
-        let rank = cx.tensor_type(input)?.rank();
-        let x = cx.tensor(input)?;
-        Ok(match (rank, heads) {
-            (3, Some(heads)) => {
-                let heads = Literal::usize_unsuffixed(heads);
-                quote!(ops::attention::split_heads(#x, #heads))
-            }
-            _ => x,
-        })
-    }
-
     /// Keys or values behind those of the cache.
     fn joined(
         &self,
@@ -252,7 +235,7 @@ impl Attention {
             true => Some(cx.tensor(past)?),
             false => None,
         };
-        let x = self.split(cx, input, self.key_heads)?;
+        let x = split(cx, input, self.key_heads)?;
         Ok(match past {
             Some(past) => quote!(Tensor::cat(vec![#past, #x], 2)),
             None => x,

@@ -1,8 +1,12 @@
 //! Features that are packed into heads.
 
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
+use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
@@ -41,6 +45,23 @@ pub fn sizes(
         .help("an input of rank 3 packs heads into its last axis; export how many they are")),
         _ => Err(Problem::new(format!("input {input} is {held}, not of rank 3 or 4"))),
     }
+}
+
+/// An operand with an axis of heads.
+pub fn split(
+    cx: &mut Emit<'_, '_>,
+    input: usize,
+    heads: Option<usize>,
+) -> Result<TokenStream, Problem> {
+    let rank = cx.tensor_type(input)?.rank();
+    let x = cx.tensor(input)?;
+    Ok(match (rank, heads) {
+        (3, Some(heads)) => {
+            let heads = Literal::usize_unsuffixed(heads);
+            quote!(ops::attention::split_heads(#x, #heads))
+        }
+        _ => x,
+    })
 }
 
 /// A size that is that of so many heads together, for each of them.

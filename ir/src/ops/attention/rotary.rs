@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::heads::{agree, count, dim, sizes};
+use super::heads::{agree, count, dim, sizes, split};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -78,14 +78,7 @@ impl Operator for RotaryEmbedding {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let rank = cx.tensor_type(0)?.rank();
-        let x = cx.tensor(0)?;
-        let x = match (rank, self.heads) {
-            (3, Some(heads)) => {
-                let heads = Literal::usize_unsuffixed(heads);
-                quote!(ops::attention::split_heads(#x, #heads))
-            }
-            _ => x,
-        };
+        let x = split(cx, 0, self.heads)?;
         let mut angles = [cx.tensor(1)?, cx.tensor(2)?];
         if cx.has(POSITIONS) {
             for cache in &mut angles {

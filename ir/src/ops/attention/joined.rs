@@ -1,0 +1,128 @@
+//! Attention put together from the steps that files write.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::heads::{self, agree, sizes, split};
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::types::Shape;
+
+/// The first mask, behind queries, keys and values.
+pub const MASKS: usize = 3;
+
+/// The operator's name, which ONNX does not know: its `Attention` says for queries that see no key
+/// what no softmax says.
+pub const KIND: &str = "JoinedAttention";
+
+/// `Softmax(scale * q * transpose(k), masked) * v`. An operand of rank 3 packs its heads into its last axis.
+#[derive(Clone, Debug)]
+pub struct JoinedAttention {
+    pub query_heads: Option<usize>,
+    pub key_heads: Option<usize>,
+    /// Whether the heads of the result are packed.
+    pub packed: bool,
+    /// The sizes of the result before the last, on as many axes as the steps had, where masks tell more
+    /// of them than queries do.
+    pub told: Option<Shape>,
+    pub scale: f64,
+    /// The score where a mask is false, for each mask that is of bool.
+    pub fills: Vec<Option<f64>>,
+    /// Chances that are no number count as 0.
+    pub undefined_as_zero: bool,
+}
+
+impl JoinedAttention {
+    pub fn shared(self) -> Rc<dyn Operator> {
+        Rc::new(self)
+    }
+}
+
+impl Operator for JoinedAttention {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let query = sizes(cx, 0, ("queries", self.query_heads))?;
+        let key = sizes(cx, 1, ("keys", self.key_heads))?;
+        let value = sizes(cx, 2, ("keys", self.key_heads))?;
+        for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
+            agree(what, &query[at], &key[at])?;
+        }
+        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+            agree(what, &key[at], &value[at])?;
+        }
+        heads::shared(&query[1], &key[1])?;
+        let dtype = cx.tensor(0)?.dtype;
+        if [1, 2].iter().any(|&at| cx.tensor(at).is_ok_and(|held| held.dtype != dtype)) {
+            return Err(Problem::new("queries, keys and values are of several types"));
+        }
+        for (at, fill) in self.fills.iter().enumerate() {
+            let mask = cx.tensor(at.saturating_add(MASKS))?;
+            let wanted = if fill.is_some() { Kind::Bool } else { Kind::Float };
+            if mask.rank() > 4 || mask.dtype.kind() != wanted {
+                return Err(Problem::new(format!("a mask is {mask}")));
+            }
+        }
+        let [mut batch, mut count, mut length, _] = query;
+        match self.told.as_deref() {
+            Some([b, l]) => (batch, length) = (b.clone(), l.clone()),
+            Some([b, h, l]) => (batch, count, length) = (b.clone(), h.clone(), l.clone()),
+            _ => {}
+        }
+        let result = match self.packed {
+            false => vec![batch, count, length, value[3].clone()],
+            true => {
+                let held = cx.tensor(2)?;
+                let hidden = match (held.rank(), count == value[1]) {
+                    (3, true) => held.shape.last().cloned(),
+                    _ => count.mul(&value[3]),
+                };
+                vec![batch, length, cx.dim_or_fresh(hidden, "hidden")]
+            }
+        };
+        cx.output(0, dtype, result);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let dtype = cx.tensor_type(0)?.dtype;
+        let query = split(cx, 0, self.query_heads)?;
+        let [key, value] = [split(cx, 1, self.key_heads)?, split(cx, 2, self.key_heads)?];
+        let mut masks = Vec::new();
+        for (at, fill) in self.fills.iter().enumerate() {
+            let mask = cx.tensor_of_rank(at.saturating_add(MASKS), 4)?;
+            masks.push(match fill {
+                None => quote!(ops::attention::ScoreMask::Added(#mask)),
+                Some(fill) => {
+                    let fill = literal(*fill, dtype);
+                    quote!(ops::attention::ScoreMask::Seen(#mask, #fill))
+                }
+            });
+        }
+        let scale = literal(self.scale, dtype);
+        let masks = match masks.is_empty() {
+            true => quote!(Vec::new()),
+            false => quote!(vec![#(#masks),*]),
+        };
+        let safe = format_ident!("{}", self.undefined_as_zero);
+        let result = quote! {
+            ops::attention::joined_attention(
+                #query, #key, #value, #masks,
+                ops::attention::JoinedAttention { scale: #scale, undefined_as_zero: #safe },
+            )
+        };
+        Ok(match self.packed {
+            true => quote!(ops::attention::merge_heads(#result)),
+            false => result,
+        })
+    }
+}
+
+/// A number as an f64, with the digits that numbers of this type have.
+fn literal(number: f64, dtype: DType) -> TokenStream {
+    let narrow = number.is_finite() && dtype != DType::F64;
+    float_literal(number, if narrow { DType::F32 } else { DType::F64 })
+}

@@ -1,0 +1,289 @@
+//! Attention put together from its steps.
+
+pub mod batches;
+pub mod heads;
+mod scores;
+mod shapes;
+
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::graph::{Node, ValueId};
+use crate::ops::attention::joined::{JoinedAttention, KIND};
+use crate::ops::matmul::MatMul;
+use crate::ops::softmax::Softmax;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+use scores::{Mask, Operand, Scores, scores};
+
+pub const RULES: &[Rule] = &[building(
+    "attention",
+    "MatMul:sums(either(Softmax:softmax(scores), Cast(Softmax:softmax(scores)), \
+         Where:guard(IsNaN(Softmax:softmax(scores)), 0, Softmax(scores)), \
+         Reshape(Softmax:softmax(scores), ..)), v)",
+    joined,
+)
+.law("softmax(c·qkᵀ, masked)·v, masks added or chosen in their order; halves are rounded once")
+.example(
+    "(float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 3] v, bool[B, 1, Q, K] seen)
+        => (float[B, 2, Q, 3] y) <float two = {2}, float none = {-1000000000}> {
+            p = MatMul (q, k) s = Div (p, two) m = Where (seen, s, none)
+            c = Softmax <axis = -1> (m) y = MatMul (c, v)
+        }",
+)];
+
+fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let (sums, softmax, last) = (m.node("sums")?, m.node("softmax")?, m.value("scores")?);
+    if !sums.operator_as::<MatMul>().is_some_and(MatMul::is_plain) {
+        return Err("the product is no plain one");
+    }
+    let rank = m.tensor_of(last)?.rank();
+    if !m.operator::<Softmax>("softmax")?.is_along_last(rank) {
+        return Err("the softmax is not along the keys");
+    }
+    let result = m.result()?.clone();
+    let inside = softmax.output(0).ok_or("nothing is made")?;
+    let inside = m.tensor_of(inside)?.dtype;
+    let wide = result.dtype.is_float() && result.dtype.bits() == 16 && inside == DType::F32;
+    if inside != result.dtype && !wide {
+        return Err("chances are converted to another type");
+    }
+    let found = scores(m, last)?;
+    let mut target = found.base.clone();
+    if let (3, Some(view)) = (target.len(), &found.view) {
+        target.clone_from(view);
+    }
+    let [outer @ .., _, _] = target.as_slice() else {
+        return Err("there are no batches");
+    };
+    if !matches!(outer.len(), 1 | 2) {
+        return Err("there are no batches, or more than heads");
+    }
+    let value = Operand {
+        value: m.value("v")?,
+        turned: false,
+    };
+    let given = [found.query.value, found.key.value, value.value];
+    let mut operands = Vec::new();
+    for operand in [found.query, found.key, value] {
+        operands.push(brought(m, operand, outer, &given)?);
+    }
+    if let Some(query) = operands.first_mut() {
+        for (kind, factor) in &found.factors {
+            let scaled = m.call(kind, &[], &[Some(*query), Some(*factor)])?;
+            if m.tensor_of(scaled)? != m.tensor_of(*query)? {
+                return Err("a factor stretches the queries");
+            }
+            *query = scaled;
+        }
+    }
+    let single = outer.len() == 1;
+    let count = single.then_some(1);
+    let fills = found.masks.iter().map(|mask| mask.fill).collect();
+    for mask in &found.masks {
+        operands.push(laid(m, mask, &target)?);
+    }
+    let Scores {
+        scale,
+        base,
+        direct,
+        ..
+    } = found;
+    let told = result.shape.split_last().map(|(_, sizes)| sizes.to_vec());
+    let told = told.filter(|sizes| direct && !base.starts_with(sizes));
+    let operator = JoinedAttention {
+        query_heads: count,
+        key_heads: count,
+        packed: single,
+        told,
+        scale,
+        fills,
+        undefined_as_zero: m.node("guard").is_ok(),
+    };
+    let operands: Vec<_> = operands.into_iter().map(Some).collect();
+    let y = made(m, operator, &operands)?;
+    match m.tensor_of(y)?.shape == result.shape {
+        true => Ok(y),
+        false => m.reshape(y, &given),
+    }
+}
+
+/// The operator with these inputs.
+fn made(
+    m: &mut Match<'_, '_>,
+    operator: JoinedAttention,
+    inputs: &[Option<ValueId>],
+) -> Result<ValueId, Miss> {
+    let node = Node {
+        kind: KIND.into(),
+        version: 1,
+        operator: operator.shared(),
+        ..m.root().clone()
+    };
+    m.made(node, inputs)
+}
+
+/// Rows of features, in batches of these sizes.
+fn brought(
+    m: &mut Match<'_, '_>,
+    operand: Operand,
+    outer: &[Dim],
+    given: &[ValueId],
+) -> Result<ValueId, Miss> {
+    let mut x = operand.value;
+    if operand.turned {
+        let rank = m.tensor_of(x)?.rank();
+        let mut axes: Vec<i64> = (0..).take(rank).collect();
+        if let [.., a, b] = axes.as_mut_slice() {
+            std::mem::swap(a, b);
+        }
+        x = m.call("Transpose", &[("perm", Setting::Ints(axes))], &[Some(x)])?;
+    }
+    let shape = &m.tensor_of(x)?.shape;
+    let [held @ .., rows, features] = shape.as_slice() else {
+        return Err("an operand is no matrix");
+    };
+    let fits =
+        |(at, (held, wanted)): (usize, (&Dim, &Dim))| held == wanted || at == 1 && held.is(1);
+    if held.len() == outer.len() && held.iter().zip(outer).enumerate().all(fits) {
+        return Ok(x);
+    }
+    let merged = match (held, outer) {
+        ([held], [batch, heads]) => batch.mul(heads).as_ref() == Some(held),
+        _ => false,
+    };
+    if !merged {
+        return Err("the operands are of several batches");
+    }
+    let shape: Vec<Dim> = outer.iter().chain([rows, features]).cloned().collect();
+    let sizes = m.sizes(&shape, given)?;
+    m.call("Reshape", &[], &[Some(x), Some(sizes)])
+}
+
+/// A mask as it stretches to scores of these sizes, an axis of heads among them.
+fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, Miss> {
+    let mut x = mask.value;
+    if mask.negative {
+        x = m.call("Neg", &[], &[Some(x)])?;
+    }
+    if mask.hiding {
+        x = m.call("Not", &[], &[Some(x)])?;
+    }
+    let held = m.tensor_of(x)?.shape.clone();
+    let mut shape = held.clone();
+    if let Some(at) = mask.at.as_ref().filter(|at| *at != target) {
+        let missing = at.len().checked_sub(held.len());
+        let missing = missing.ok_or("a mask has more axes than the scores")?;
+        let ones = std::iter::repeat_n(Dim::from(1), missing);
+        let padded: Vec<Dim> = ones.chain(held.iter().cloned()).collect();
+        shape = shapes::regrouped(&padded, at, target)
+            .ok_or("a mask is of other batches than the scores")?;
+    }
+    if let ([batch, rows, keys], 3) = (shape.as_slice(), target.len())
+        && !batch.is(1)
+    {
+        shape = vec![batch.clone(), 1.into(), rows.clone(), keys.clone()];
+    }
+    if shape == held {
+        return Ok(x);
+    }
+    let sizes = m.sizes(&shape, &[x])?;
+    m.call("Reshape", &[], &[Some(x), Some(sizes)])
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rules::all;
+
+    /// What becomes of steps between operands of open sizes.
+    fn behind(steps: &str) -> (String, Vec<&'static str>) {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 18]>
+            g (float[b, 2, q, 4] q, float[b, 2, 4, k] k, float[b, 2, k, 4] v, float[b, 1, q, k] m,
+            bool[x, 1, 1, z] n, float d) => (float[b, 2, q, 4] y)
+            <float half = {{0.5}}, float zero = {{0}}, float none = {{-1e9}},
+            float[2, 1, 1] h = {{1, 2}}> {{ {steps} }}"
+        );
+        let (graph, report) = graph(&text, all());
+        let missed = report
+            .missed
+            .iter()
+            .filter(|event| event.rule == "attention");
+        (graph, missed.map(|event| event.reason).collect())
+    }
+
+    #[test]
+    fn whatever_exporters_write_is_one_operator() {
+        for steps in [
+            "p = MatMul (q, k) c = Softmax (p) y = MatMul (c, v)",
+            "a = Mul (half, q) i = Div (k, half) p = MatMul (a, i) c = Softmax (p) y = MatMul (c, v)",
+            "p = MatMul (q, k) s = Mul (d, p) c = Softmax (s) y = MatMul (c, v)",
+            "p = MatMul (q, k) s = Div (p, h) t = Add (m, s) c = Softmax (t) y = MatMul (c, v)",
+            "p = MatMul (q, k) s = Where (n, p, none) t = Add (s, m) c = Softmax (t) y = MatMul (c, v)",
+            "p = MatMul (q, k) s = Add (p, m) t = Where (n, none, s) c = Softmax (t) y = MatMul (c, v)",
+            "p = MatMul (q, k) c = Softmax (p) i = IsNaN (c) s = Where (i, zero, c) y = MatMul (s, v)",
+        ] {
+            let (graph, missed) = behind(steps);
+            let count = |name: &str| graph.matches(name).count();
+            assert_eq!(
+                (count("JoinedAttention"), count("Softmax")),
+                (1, 0),
+                "{graph}{missed:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_attention_stays() {
+        for (steps, reason) in [
+            (
+                "p = MatMul (q, k) c = Softmax <axis = 2> (p) y = MatMul (c, v)",
+                "the softmax is not along the keys",
+            ),
+            (
+                "p = MatMul (q, k) c = Softmax (p) o = Exp (p) a = MatMul (c, v) s = ReduceSum (o) y = Add (a, s)",
+                "the scores are used elsewhere too",
+            ),
+            (
+                "p = MatMul (q, k) c = Softmax (p) a = MatMul (c, v) s = ReduceSum (c) y = Add (a, s)",
+                "something inside is used elsewhere too",
+            ),
+            (
+                "p = MatMul (q, k) s = Mul (m, p) c = Softmax (s) y = MatMul (c, v)",
+                "each score has a factor of its own",
+            ),
+            (
+                "p = MatMul (q, k) t = Add (m, p) s = Mul (t, half) c = Softmax (s) y = MatMul (c, v)",
+                "masked scores are scaled",
+            ),
+            (
+                "p = Exp (m) c = Softmax (p) y = MatMul (c, v)",
+                "the scores are no products of two tensors",
+            ),
+        ] {
+            let (graph, missed) = behind(steps);
+            assert_eq!(missed, [reason], "{graph}");
+        }
+    }
+
+    #[test]
+    fn steps_are_attention() {
+        expect![[r#"
+            attention
+              <
+              float32[] two = {2},
+              float32[] none = {-1000000000}
+              >
+              float32[B, 2, Q, K] p = MatMul (q, k)
+              float32[B, 2, Q, K] s = Div (p, two)
+              float32[B, 2, Q, K] m = Where (seen, s, none)
+              float32[B, 2, Q, K] c = Softmax <function: "softmax", axis: -1> (m)
+              float32[B, 2, Q, 3] y = MatMul (c, v)
+              =>
+              float32[B, 2, K, 4] %11 = Transpose <axes: [0, 1, 3, 2]> (k)
+              float32[B, 2, Q, 3] y = JoinedAttention <scale: 0.5, fills: [-1000000000.0]> (q, %11, v, seen)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}

@@ -1,0 +1,215 @@
+//! Heads that exporters take together with batches.
+
+use super::heads::turn;
+use super::made;
+use crate::dim::Dim;
+use crate::graph::ValueId;
+use crate::ops::attention::heads::dim;
+use crate::ops::attention::joined::{JoinedAttention, MASKS};
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+
+pub const RULES: &[Rule] = &[
+    building(
+        "heads among batches",
+        "Reshape:r(JoinedAttention:a(Reshape(q, ..), Reshape(k, ..), Reshape(v, ..), ..), ..)",
+        |m| {
+            let given = [m.value("q")?, m.value("k")?, m.value("v")?];
+            let [batch, heads, _, _] = m.result()?.shape.as_slice() else {
+                return Err("there are no heads");
+            };
+            let (batch, heads) = (batch.clone(), heads.clone());
+            let mut inputs = m.node("a")?.inputs.clone();
+            inputs.truncate(MASKS);
+            for (held, id) in inputs.iter_mut().zip(given) {
+                let [own @ .., _, _] = m.tensor_of(id)?.shape.as_slice() else {
+                    return Err("an operand is no matrix");
+                };
+                if own != [batch.clone(), heads.clone()] || !same_end(m, id, *held) {
+                    return Err("the operands are of other heads");
+                }
+                *held = Some(id);
+            }
+            let (operator, masks) = apart(m, [&batch, &heads])?;
+            inputs.extend(masks);
+            let operator = JoinedAttention {
+                query_heads: None,
+                key_heads: None,
+                packed: false,
+                ..operator
+            };
+            made(m, operator, &inputs)
+        },
+    )
+    .law("batches and heads are taken together in their order")
+    .example(
+        "(float[B, 2, 3, 4] q, float[B, 2, 5, 4] k, float[B, 2, 5, 4] v) => (float[B, 2, 3, 4] z)
+        <int64[3] s = {-1, 3, 4}, int64[3] t = {-1, 5, 4}, int64[4] u = {-1, 2, 3, 4}> {
+            a = Reshape (q, s) b = Reshape (k, t) c = Reshape (v, t)
+            d = Transpose <perm = [0, 2, 1]> (b) p = MatMul (a, d) e = Softmax <axis = -1> (p)
+            y = MatMul (e, c) z = Reshape (y, u)
+        }",
+    ),
+    building(
+        "heads behind lengths",
+        "Reshape:r(Transpose:t(JoinedAttention:a(Transpose:q(Reshape(x, ..)), Transpose:k(Reshape(y, ..)), \
+         Transpose:v(Reshape(z, ..)), ..)), ..)",
+        sequence_first,
+    )
+    .law("lengths come before batches, whose heads lie side by side")
+    .example(
+        "(float[5, B, 8] q, float[6, B, 8] k, float[6, B, 8] v) => (float[5, B, 8] z)
+        <int64[3] s = {5, -1, 4}, int64[3] t = {6, -1, 4}, int64[3] u = {5, -1, 8}> {
+            a = Reshape (q, s) b = Reshape (k, t) c = Reshape (v, t)
+            d = Transpose <perm = [1, 0, 2]> (a) e = Transpose <perm = [1, 2, 0]> (b)
+            f = Transpose <perm = [1, 0, 2]> (c) p = MatMul (d, e) g = Softmax <axis = -1> (p)
+            y = MatMul (g, f) h = Transpose <perm = [1, 0, 2]> (y) z = Reshape (h, u)
+        }",
+    ),
+];
+
+/// Whether two values have the same last two sizes.
+fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
+    let end = |id: ValueId| {
+        let held = m.tensor_of(id).ok()?;
+        Some(held.shape.iter().rev().take(2).cloned().collect::<Vec<_>>())
+    };
+    b.is_some_and(|b| end(a).is_some() && end(a) == end(b))
+}
+
+/// Attention of one head in each batch, with these heads instead, and its masks.
+fn apart(
+    m: &mut Match<'_, '_>,
+    [batch, heads]: [&Dim; 2],
+) -> Result<(JoinedAttention, Vec<Option<ValueId>>), Miss> {
+    let operator = m.operator::<JoinedAttention>("a")?.clone();
+    if operator.query_heads != Some(1) || operator.key_heads != Some(1) || !operator.packed {
+        return Err("there are heads already");
+    }
+    if operator.told.is_some() {
+        return Err("masks tell the sizes");
+    }
+    let mut masks = Vec::new();
+    for id in m.node("a")?.inputs.iter().skip(MASKS).flatten() {
+        masks.push(Some(match m.tensor_of(*id)?.shape.as_slice() {
+            [all, one, rows, keys] if !all.is(1) => {
+                if !one.is(1) || batch.mul(heads).as_ref() != Some(all) {
+                    return Err("a mask is of other batches");
+                }
+                let shape = [batch, heads, rows, keys].map(Clone::clone);
+                let sizes = m.sizes(&shape, &[*id])?;
+                m.call("Reshape", &[], &[Some(*id), Some(sizes)])?
+            }
+            _ => *id,
+        }));
+    }
+    let operator = JoinedAttention {
+        query_heads: heads.fixed(),
+        key_heads: heads.fixed(),
+        ..operator
+    };
+    Ok((operator, masks))
+}
+
+fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let (x, turned) = (m.value("x")?, vec![1, 0, 2]);
+    for label in ["q", "k", "v", "t"] {
+        if turn(m, m.node(label)?, 3) != Some(turned.clone()) {
+            return Err("the axes are not those of lengths and batches");
+        }
+    }
+    let [_, batch, hidden] = m.tensor_of(x)?.shape.as_slice() else {
+        return Err("only the run tells the batches");
+    };
+    let (batch, hidden) = (batch.clone(), hidden.clone());
+    let inner = m.node("q")?.input(0).ok_or("an operand is missing")?;
+    let size = m
+        .tensor_of(inner)?
+        .shape
+        .last()
+        .cloned()
+        .unwrap_or_default();
+    let heads = hidden.div_exact(&size).and_then(|heads| heads.fixed());
+    let heads = heads
+        .filter(|&count| count > 0)
+        .ok_or("only the run tells the heads")?;
+    let count = dim(heads);
+    let (operator, masks) = apart(m, [&batch, &count])?;
+    let mut inputs = m.node("a")?.inputs.clone();
+    let perm = [("perm", Setting::Ints(vec![1, 0, 2]))];
+    inputs.truncate(MASKS);
+    for (held, (label, name)) in inputs.iter_mut().zip([("q", "x"), ("k", "y"), ("v", "z")]) {
+        let (inner, x) = (m.node(label)?.input(0), m.value(name)?);
+        let inner = inner.ok_or("an operand is missing")?;
+        let [length, all, size] = m.tensor_of(inner)?.shape.as_slice() else {
+            return Err("an operand is of another rank");
+        };
+        if batch.mul(&count).as_ref() != Some(all) {
+            return Err("the operands are of other batches");
+        }
+        let hidden = size.mul(&count).ok_or("only the run tells the sizes")?;
+        let shape = [length.clone(), batch.clone(), hidden];
+        let sizes = m.sizes(&shape, &[x])?;
+        let apart = m.call("Reshape", &[], &[Some(x), Some(sizes)])?;
+        *held = Some(m.call("Transpose", &perm, &[Some(apart)])?);
+    }
+    inputs.extend(masks);
+    let y = made(m, operator, &inputs)?;
+    let y = m.call("Transpose", &perm, &[Some(y)])?;
+    match m.tensor_of(y)?.shape == m.result()?.shape {
+        true => Ok(y),
+        false => m.reshape(y, &[x]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn heads_come_out_of_batches() {
+        expect![[r#"
+            heads among batches
+              <
+              int64[3] s = {-1, 3, 4},
+              int64[3] t = {-1, 5, 4},
+              int64[4] u = {-1, 2, 3, 4}
+              >
+              float32[2*B, 3, 4] a = Reshape (q, s)
+              float32[2*B, 5, 4] b = Reshape (k, t)
+              float32[2*B, 5, 4] c = Reshape (v, t)
+              float32[2*B, 4, 5] d = Transpose <axes: [0, 2, 1]> (b)
+              float32[2*B, 3, 5] p = MatMul (a, d)
+              float32[2*B, 3, 5] e = Softmax <function: "softmax", axis: -1> (p)
+              float32[2*B, 3, 4] y = MatMul (e, c)
+              float32[B, 2, 3, 4] z = Reshape (y, u)
+              =>
+              float32[B, 2, 3, 4] z = JoinedAttention <scale: 1.0> (q, k, v)
+            heads behind lengths
+              <
+              int64[3] s = {5, -1, 4},
+              int64[3] t = {6, -1, 4},
+              int64[3] u = {5, -1, 8}
+              >
+              float32[5, 2*B, 4] a = Reshape (q, s)
+              float32[6, 2*B, 4] b = Reshape (k, t)
+              float32[6, 2*B, 4] c = Reshape (v, t)
+              float32[2*B, 5, 4] d = Transpose <axes: [1, 0, 2]> (a)
+              float32[2*B, 4, 6] e = Transpose <axes: [1, 2, 0]> (b)
+              float32[2*B, 6, 4] f = Transpose <axes: [1, 0, 2]> (c)
+              float32[2*B, 5, 6] p = MatMul (d, e)
+              float32[2*B, 5, 6] g = Softmax <function: "softmax", axis: -1> (p)
+              float32[2*B, 5, 4] y = MatMul (g, f)
+              float32[5, 2*B, 4] h = Transpose <axes: [1, 0, 2]> (y)
+              float32[5, B, 8] z = Reshape (h, u)
+              =>
+              float32[B, 5, 8] %22 = Transpose <axes: [1, 0, 2]> (q)
+              float32[B, 6, 8] %25 = Transpose <axes: [1, 0, 2]> (k)
+              float32[B, 6, 8] %28 = Transpose <axes: [1, 0, 2]> (v)
+              float32[B, 5, 8] %29 = JoinedAttention <query_heads: 2, key_heads: 2, packed: true, scale: 1.0> (%22, %25, %28)
+              float32[5, B, 8] z = Transpose <axes: [1, 0, 2]> (%29)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}

@@ -1,0 +1,287 @@
+//! What surrounds attention: factors, and heads taken apart and together.
+
+use crate::dim::Dim;
+use crate::graph::{Node, ValueId};
+use crate::ops::attention::joined::{JoinedAttention, MASKS};
+use crate::ops::transpose::Transpose;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+
+pub const RULES: &[Rule] = &[
+    building(
+        "factors of attention",
+        "JoinedAttention:a(q, k, v, ..)",
+        |m| {
+            let mut operator = m.operator::<JoinedAttention>("a")?.clone();
+            let mut inputs = m.node("a")?.inputs.clone();
+            let mut changed = false;
+            for held in inputs.iter_mut().take(2) {
+                let Some((x, factor)) = held.and_then(|id| unscaled(m, id, MOST_STEPS)) else {
+                    continue;
+                };
+                (*held, operator.scale, changed) = (Some(x), operator.scale * factor, true);
+            }
+            match changed {
+                true => super::made(m, operator, &inputs),
+                false => Err(""),
+            }
+        },
+    )
+    .law("(aq)(bk)ᵀ = ab·qkᵀ; factors come through moves of elements")
+    .example(
+        "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
+        => (float[B, 2, Q, 4] y) <float half = {0.5}, int64[4] apart = {0, 0, 2, 4}> {
+            r = Reshape (q, apart) h = Mul (r, half) s = Transpose <perm = [0, 2, 1, 3]> (h)
+            t = Transpose <perm = [0, 1, 3, 2]> (k) u = Mul (t, half) p = MatMul (s, u)
+            c = Softmax <axis = -1> (p) y = MatMul (c, v)
+        }",
+    ),
+    building(
+        "shared heads of attention",
+        "JoinedAttention:a(q, Reshape(Expand(k, ..), ..), Reshape(Expand(v, ..), ..), ..)",
+        |m| {
+            let [Some(key), Some(value)] = [m.node("a")?.input(1), m.node("a")?.input(2)] else {
+                return Err("an operand is missing");
+            };
+            let mut inputs = m.node("a")?.inputs.clone();
+            for (held, (name, id)) in inputs.iter_mut().skip(1).zip([("k", key), ("v", value)]) {
+                *held = Some(alone(m, m.value(name)?, id)?);
+            }
+            let operator = m.operator::<JoinedAttention>("a")?.clone();
+            super::made(m, operator, &inputs)
+        },
+    )
+    .law("each head of keys and values serves as many queries as it is repeated for")
+    .example(
+        "(float[B, 4, Q, 8] q, float[B, 2, K, 8] k, float[B, 2, K, 8] v) => (float[B, 4, Q, 8] y)
+        <int64[1] axis = {2}, int64[5] twice = {1, 1, 2, 1, 1}, int64[4] s = {0, 4, -1, 8}> {
+            ku = Unsqueeze (k, axis) ke = Expand (ku, twice) kr = Reshape (ke, s)
+            vu = Unsqueeze (v, axis) ve = Expand (vu, twice) vr = Reshape (ve, s)
+            t = Transpose <perm = [0, 1, 3, 2]> (kr) p = MatMul (q, t) c = Softmax <axis = -1> (p)
+            y = MatMul (c, vr)
+        }",
+    ),
+    building("heads of operands", "JoinedAttention:a(q, k, v, ..)", |m| {
+        let mut operator = m.operator::<JoinedAttention>("a")?.clone();
+        let mut inputs = m.node("a")?.inputs.clone();
+        let mut changed = false;
+        for (at, held) in inputs.iter_mut().enumerate().take(MASKS) {
+            let Some((x, heads)) = held.and_then(|id| together(m, id)) else {
+                continue;
+            };
+            let counted = match at {
+                0 => &mut operator.query_heads,
+                _ => &mut operator.key_heads,
+            };
+            if counted.is_none_or(|counted| counted == heads) {
+                (*counted, *held, changed) = (Some(heads), Some(x), true);
+            }
+        }
+        match changed {
+            true => super::made(m, operator, &inputs),
+            false => Err(""),
+        }
+    })
+    .law("heads of operands lie side by side in the last axis")
+    .example(
+        "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
+        => (float[B, 2, Q, 4] y) <int64[4] apart = {0, 0, 2, 4}> {
+            r = Reshape (q, apart) s = Transpose <perm = [0, 2, 1, 3]> (r)
+            t = Transpose <perm = [0, 1, 3, 2]> (k) p = MatMul (s, t)
+            c = Softmax <axis = -1> (p) y = MatMul (c, v)
+        }",
+    ),
+    building(
+        "heads of a result",
+        "Reshape:r(Transpose:t(JoinedAttention:a(q, k, v, ..)), ..)",
+        |m| {
+            let operator = m.operator::<JoinedAttention>("a")?.clone();
+            let turned = m.node("t")?.output(0).ok_or("nothing is made")?;
+            let shape = m.tensor_of(turned)?.shape.clone();
+            if operator.packed || turn(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+                return Err("the axes are not those of heads");
+            }
+            let inputs = m.node("a")?.inputs.clone();
+            let y = super::made(
+                m,
+                JoinedAttention {
+                    packed: true,
+                    ..operator
+                },
+                &inputs,
+            )?;
+            if m.tensor_of(y)?.shape == m.result()?.shape {
+                return Ok(y);
+            }
+            let [batch, length, heads, size] = shape.as_slice() else {
+                return Err("there are no heads");
+            };
+            // Sizes that the operator names anew are those that stood there.
+            let hidden = heads.mul(size).ok_or("only the run tells the sizes")?;
+            if m.tensor_of(y)?.shape != [batch.clone(), length.clone(), hidden] {
+                return Err("only the run tells the sizes");
+            }
+            m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
+        },
+    )
+    .law("heads of the result lie side by side in the last axis")
+    .example(
+        "(float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 4] v)
+        => (float[B, Q, 8] y) <int64[3] side = {0, 0, 8}> {
+            p = MatMul (q, k) c = Softmax <axis = -1> (p) s = MatMul (c, v)
+            t = Transpose <perm = [0, 2, 1, 3]> (s) y = Reshape (t, side)
+        }",
+    ),
+];
+
+/// Factors are sought behind so many moves at most.
+const MOST_STEPS: usize = 8;
+
+/// The value without a factor somewhere behind moves of its elements, and the factor.
+fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId, f64)> {
+    let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
+    let left = left.checked_sub(1)?;
+    match &*node.kind {
+        "Mul" | "Div" if node.version >= 7 => {
+            let (a, b) = node.input(0).zip(node.input(1))?;
+            let (x, factor) = match (&*node.kind, m.uniform(a), m.uniform(b)) {
+                ("Mul", None, Some(number)) => (a, number),
+                ("Mul", Some(number), None) => (b, number),
+                ("Div", None, Some(number)) => (a, 1.0 / number),
+                _ => return None,
+            };
+            (m.held(x).ty == m.held(id).ty).then_some((x, factor))
+        }
+        "Transpose" | "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Expand"
+        | "RotaryEmbedding" => {
+            let (x, factor) = unscaled(m, node.input(0)?, left)?;
+            let rest = node.inputs.iter().skip(1).copied();
+            let inputs: Vec<_> = std::iter::once(Some(x)).chain(rest).collect();
+            Some((m.made(node.clone(), &inputs).ok()?, factor))
+        }
+        _ => None,
+    }
+}
+
+/// What was repeated for several heads, with its own heads.
+fn alone(m: &mut Match<'_, '_>, x: ValueId, repeated: ValueId) -> Result<ValueId, Miss> {
+    let [batch, heads, one, length, size] = m.tensor_of(x)?.shape.as_slice() else {
+        return Err("no heads are repeated");
+    };
+    let shape = [batch, heads, length, size].map(Clone::clone);
+    let whole = match m.tensor_of(repeated)?.shape.as_slice() {
+        [b, h, l, s] => one.is(1) && [b, l, s] == [batch, length, size] && repeats(heads, h),
+        _ => false,
+    };
+    if !whole {
+        return Err("something other than heads is repeated");
+    }
+    let sizes = m.sizes(&shape, &[x])?;
+    m.call("Reshape", &[], &[Some(x), Some(sizes)])
+}
+
+/// Whether so many heads can serve so many queries.
+fn repeats(own: &Dim, all: &Dim) -> bool {
+    match (own.number(), all.number()) {
+        (Some(own), Some(all)) => own > 0 && all % own == 0,
+        _ => false,
+    }
+}
+
+/// An operand whose heads are taken apart by nobody else, with them side by side, and how many they are.
+fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
+    let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
+    if &*node.kind != "Transpose" || turn(m, node, 4)? != [0, 2, 1, 3] {
+        return None;
+    }
+    let apart = node.input(0)?;
+    let before = m.maker(apart).filter(|_| m.uses(apart) == 1)?;
+    if !["Reshape", "Add"].contains(&&*before.kind) {
+        return None;
+    }
+    let [batch, length, heads, size] = m.tensor_of(apart).ok()?.shape.as_slice() else {
+        return None;
+    };
+    let count = heads.fixed().filter(|&count| count > 0)?;
+    let shape = [batch.clone(), length.clone(), heads.mul(size)?];
+    let sizes = m.sizes(&shape, &[apart]).ok()?;
+    let x = m.call("Reshape", &[], &[Some(apart), Some(sizes)]).ok()?;
+    Some((x, count))
+}
+
+/// How a node turns the axes of a tensor of this rank.
+pub fn turn(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<usize>> {
+    let held = m.tensor_of(node.input(0)?).ok()?;
+    (held.rank() == rank).then_some(())?;
+    node.operator_as::<Transpose>()?.axes(rank).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn heads_are_part_of_attention() {
+        expect![[r#"
+            factors of attention
+              <
+              float32[] half = {0.5},
+              int64[4] apart = {0, 0, 2, 4}
+              >
+              float32[B, Q, 2, 4] r = Reshape (q, apart)
+              float32[B, Q, 2, 4] h = Mul (r, half)
+              float32[B, 2, Q, 4] s = Transpose <axes: [0, 2, 1, 3]> (h)
+              float32[B, 2, 4, K] t = Transpose <axes: [0, 1, 3, 2]> (k)
+              float32[B, 2, 4, K] u = Mul (t, half)
+              float32[B, 2, Q, K] p = MatMul (s, u)
+              float32[B, 2, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
+              float32[B, 2, Q, 4] y = MatMul (c, v)
+              =>
+              float32[B, 2, Q, 4] y = JoinedAttention <query_heads: 2, scale: 0.25> (q, k, v)
+            shared heads of attention
+              <
+              int64[1] axis = {2},
+              int64[5] twice = {1, 1, 2, 1, 1},
+              int64[4] s = {0, 4, -1, 8}
+              >
+              float32[B, 2, 1, K, 8] ku = Unsqueeze (k, axis)
+              float32[B, 2, 2, K, 8] ke = Expand (ku, twice)
+              float32[B, 4, K, 8] kr = Reshape (ke, s)
+              float32[B, 2, 1, K, 8] vu = Unsqueeze (v, axis)
+              float32[B, 2, 2, K, 8] ve = Expand (vu, twice)
+              float32[B, 4, K, 8] vr = Reshape (ve, s)
+              float32[B, 4, 8, K] t = Transpose <axes: [0, 1, 3, 2]> (kr)
+              float32[B, 4, Q, K] p = MatMul (q, t)
+              float32[B, 4, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
+              float32[B, 4, Q, 8] y = MatMul (c, vr)
+              =>
+              float32[B, 4, Q, 8] y = JoinedAttention <scale: 1.0> (q, k, v)
+            heads of operands
+              <
+              int64[4] apart = {0, 0, 2, 4}
+              >
+              float32[B, Q, 2, 4] r = Reshape (q, apart)
+              float32[B, 2, Q, 4] s = Transpose <axes: [0, 2, 1, 3]> (r)
+              float32[B, 2, 4, K] t = Transpose <axes: [0, 1, 3, 2]> (k)
+              float32[B, 2, Q, K] p = MatMul (s, t)
+              float32[B, 2, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
+              float32[B, 2, Q, 4] y = MatMul (c, v)
+              =>
+              float32[B, 2, Q, 4] y = JoinedAttention <query_heads: 2, scale: 1.0> (q, k, v)
+            heads of a result
+              <
+              int64[3] side = {0, 0, 8}
+              >
+              float32[B, 2, Q, K] p = MatMul (q, k)
+              float32[B, 2, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
+              float32[B, 2, Q, 4] s = MatMul (c, v)
+              float32[B, Q, 2, 4] t = Transpose <axes: [0, 2, 1, 3]> (s)
+              float32[B, Q, 8] y = Reshape (t, side)
+              =>
+              float32[B, 2, K, 4] %9 = Transpose <axes: [0, 1, 3, 2]> (k)
+              float32[B, Q, 8] y = JoinedAttention <packed: true, scale: 1.0> (q, %9, v)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}

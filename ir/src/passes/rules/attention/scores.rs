@@ -1,0 +1,252 @@
+//! The steps between products of queries with keys and their softmax.
+
+use crate::dim::Dim;
+use crate::dtype::Kind;
+use crate::graph::{Node, ValueId};
+use crate::ops::matmul::MatMul;
+use crate::ops::transpose::Transpose;
+use crate::passes::rewrite::{Match, Miss};
+
+/// Steps are followed back this far at most.
+const LONGEST: usize = 16;
+
+/// Products of queries with keys, and what is done to them in turn.
+#[derive(Debug)]
+pub struct Scores {
+    pub query: Operand,
+    pub key: Operand,
+    pub scale: f64,
+    /// What queries are multiplied with, or divided by, beside that.
+    pub factors: Vec<(&'static str, ValueId)>,
+    pub masks: Vec<Mask>,
+    /// The sizes of the products.
+    pub base: Vec<Dim>,
+    /// The sizes behind all steps.
+    pub end: Vec<Dim>,
+    /// Whether they are of the same shape all along.
+    pub direct: bool,
+    /// The first sizes of rank 4 into which they are brought.
+    pub view: Option<Vec<Dim>>,
+}
+
+/// An operand of the product, as rows of features or turned.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    pub value: ValueId,
+    pub turned: bool,
+}
+
+/// One step of masking.
+#[derive(Debug)]
+pub struct Mask {
+    pub value: ValueId,
+    /// The score where the mask is false, or true if it is `hiding`; without it the mask is added.
+    pub fill: Option<f64>,
+    pub hiding: bool,
+    /// Whether it is taken away instead.
+    pub negative: bool,
+    /// The sizes of the scores there, when they are of another shape than the products.
+    pub at: Option<Vec<Dim>>,
+}
+
+/// The steps that make these scores, which nobody else reads.
+pub fn scores(m: &Match<'_, '_>, id: ValueId) -> Result<Scores, Miss> {
+    followed(m, id, LONGEST)
+}
+
+fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss> {
+    const OTHER: Miss = "the scores are no products of two tensors";
+    let (Some(node), Some(left)) = (m.maker(id), left.checked_sub(1)) else {
+        return Err(OTHER);
+    };
+    if m.uses(id) > 1 {
+        return Err("the scores are used elsewhere too");
+    }
+    let at = m.tensor_of(id)?.shape.clone();
+    // Both operands may come of products: the first that fits the result is taken.
+    let side = |side: usize| -> Result<(Scores, ValueId), Miss> {
+        let (this, other) = (node.input(side), node.input(1 - side));
+        let (this, other) = this.zip(other).ok_or(OTHER)?;
+        if m.held(this).is_constant() {
+            return Err(OTHER);
+        }
+        Ok((followed(m, this, left)?.fitting(&at)?, other))
+    };
+    let first = || node.input(0).ok_or(OTHER);
+    match &*node.kind {
+        "MatMul" | "com.microsoft.FusedMatMul" | "com.microsoft.TransposeMatMul" => {
+            product(node, at)
+        }
+        "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => Err("it stretches in an old way"),
+        "Add" => {
+            let (found, mask) = side(0).or_else(|miss| side(1).map_err(|_| miss))?;
+            Ok(found.masked(Mask::of(mask, None)))
+        }
+        "Sub" => {
+            let (found, mask) = side(0)?;
+            Ok(found.masked(Mask {
+                negative: true,
+                ..Mask::of(mask, None)
+            }))
+        }
+        "Mul" => {
+            let (found, factor) = side(0).or_else(|miss| side(1).map_err(|_| miss))?;
+            found.scaled(m, ("Mul", factor))
+        }
+        "Div" => {
+            let (found, divisor) = side(0)?;
+            found.scaled(m, ("Div", divisor))
+        }
+        "Where" => chosen(m, node, at, left),
+        "Cast" => {
+            let (from, to) = (m.tensor_of(first()?)?.dtype, m.tensor_of(id)?.dtype);
+            match (from.bits(), to.bits(), from.kind() == Kind::Float) {
+                (16, 32, true) if to.kind() == Kind::Float => followed(m, first()?, left),
+                _ => Err("the scores are converted to another type"),
+            }
+        }
+        "Reshape" | "Squeeze" | "Unsqueeze" => {
+            let inner = first()?;
+            let (from, to) = (&m.tensor_of(inner)?.shape, &at);
+            if from.len() < 2 || from.iter().rev().take(2).ne(to.iter().rev().take(2)) {
+                return Err("the scores are brought into another shape");
+            }
+            let mut found = followed(m, inner, left)?;
+            if at.len() == 4 && found.view.is_none() {
+                found.view = Some(at.clone());
+            }
+            (found.end, found.direct) = (at, false);
+            Ok(found)
+        }
+        "Transpose" => {
+            let inner = first()?;
+            let axes = node
+                .operator_as::<Transpose>()
+                .map(|held| held.axes(at.len()));
+            let mut swapped: Vec<usize> = (0..at.len()).collect();
+            if let [.., a, b] = swapped.as_mut_slice() {
+                std::mem::swap(a, b);
+            }
+            if axes.is_none_or(|axes| axes.is_ok_and(|axes| axes != swapped)) {
+                return Err("the axes of the scores are in another order");
+            }
+            followed(m, inner, left)?.transposed()
+        }
+        _ => Err(OTHER),
+    }
+}
+
+fn product(node: &Node, base: Vec<Dim>) -> Result<Scores, Miss> {
+    let held = node.operator_as::<MatMul>().and_then(MatMul::scaled);
+    let (scale, [left, right]) = held.ok_or("the product is no plain one")?;
+    let operand = |at: usize, turned| {
+        let value = node.input(at).ok_or("an operand is missing")?;
+        Ok(Operand { value, turned })
+    };
+    Ok(Scores {
+        query: operand(0, left)?,
+        key: operand(1, !right)?,
+        scale,
+        factors: Vec::new(),
+        masks: Vec::new(),
+        end: base.clone(),
+        base,
+        direct: true,
+        view: None,
+    })
+}
+
+/// Scores where a mask says so, elsewhere one number.
+fn chosen(m: &Match<'_, '_>, node: &Node, at: Vec<Dim>, left: usize) -> Result<Scores, Miss> {
+    let [Some(mask), Some(a), Some(b)] = node.inputs.as_slice() else {
+        return Err("an operand is missing");
+    };
+    let (inner, fill, hiding) = match (m.uniform(*a), m.uniform(*b)) {
+        (None, Some(fill)) => (*a, fill, false),
+        (Some(fill), None) => (*b, fill, true),
+        _ => return Err("hidden scores are of several numbers"),
+    };
+    let found = followed(m, inner, left)?.fitting(&at)?;
+    Ok(found.masked(Mask {
+        hiding,
+        ..Mask::of(*mask, Some(fill))
+    }))
+}
+
+impl Mask {
+    fn of(value: ValueId, fill: Option<f64>) -> Self {
+        Mask {
+            value,
+            fill,
+            hiding: false,
+            negative: false,
+            at: None,
+        }
+    }
+}
+
+impl Scores {
+    /// The same where a step makes them of these sizes.
+    fn fitting(mut self, at: &[Dim]) -> Result<Self, Miss> {
+        // A size that may be 1 may stretch when the model runs.
+        let fits = |(own, all): (&Dim, &Dim)| own == all || own.number().is_none();
+        if self.end.len() != at.len() || !self.end.iter().zip(at).all(fits) {
+            return Err("a mask stretches the scores");
+        }
+        if self.direct {
+            self.end = at.to_vec();
+        }
+        match self.end == at {
+            true => Ok(self),
+            false => Err("a mask may stretch the scores, which are of another shape"),
+        }
+    }
+
+    fn masked(mut self, mask: Mask) -> Self {
+        let at = (!self.direct).then(|| self.end.clone());
+        self.masks.push(Mask { at, ..mask });
+        self
+    }
+
+    /// Multiplied with one number, or with one for each query.
+    fn scaled(
+        mut self,
+        m: &Match<'_, '_>,
+        (kind, factor): (&'static str, ValueId),
+    ) -> Result<Self, Miss> {
+        if !self.masks.is_empty() {
+            return Err("masked scores are scaled");
+        }
+        if let Some(number) = m.uniform(factor) {
+            match kind {
+                "Div" => self.scale /= number,
+                _ => self.scale *= number,
+            }
+            return Ok(self);
+        }
+        let shape = &m.tensor_of(factor)?.shape;
+        if !self.direct || !shape.last().is_none_or(|size| size.is(1)) {
+            return Err("each score has a factor of its own");
+        }
+        self.factors.push((kind, factor));
+        Ok(self)
+    }
+
+    fn transposed(mut self) -> Result<Self, Miss> {
+        if !self.masks.is_empty() || !self.factors.is_empty() {
+            return Err("masked scores are turned");
+        }
+        std::mem::swap(&mut self.query, &mut self.key);
+        let shapes = [
+            Some(&mut self.base),
+            Some(&mut self.end),
+            self.view.as_mut(),
+        ];
+        for shape in shapes.into_iter().flatten() {
+            if let [.., a, b] = shape.as_mut_slice() {
+                std::mem::swap(a, b);
+            }
+        }
+        Ok(self)
+    }
+}

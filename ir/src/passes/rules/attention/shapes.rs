@@ -1,0 +1,51 @@
+//! What stretches to sizes whose axes are taken together or apart.
+
+use crate::dim::Dim;
+
+/// The shape in which what stretches from `held` to `from` stretches to `to`, elements in their order.
+pub fn regrouped(held: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
+    if from.is_empty() && to.is_empty() {
+        return Some(Vec::new());
+    }
+    let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |all, dim| all.mul(dim));
+    // The fewest axes of either that hold equally many elements.
+    let most = from.len().max(to.len());
+    let mut ways =
+        (2..=most.saturating_mul(2)).flat_map(|both| (1..both).map(move |a| (a, both - a)));
+    ways.find_map(|(a, b)| {
+        let (group, rest) = from.split_at_checked(a)?;
+        let (target, others) = to.split_at_checked(b)?;
+        if product(group)? != product(target)? {
+            return None;
+        }
+        let (own, more) = held.split_at_checked(a)?;
+        let whole = own.iter().zip(group).all(|(own, size)| own == size);
+        let mut shape = match (whole, own.iter().all(|size| size.is(1))) {
+            (true, _) => target.to_vec(),
+            (_, true) => vec![Dim::from(1); b],
+            _ => return None,
+        };
+        shape.extend(regrouped(more, rest, others)?);
+        Some(shape)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(held: &[i64], from: &[i64], to: &[i64], expected: Option<&[i64]>) {
+        let dims = |all: &[i64]| all.iter().copied().map(Dim::from).collect::<Vec<_>>();
+        let found = regrouped(&dims(held), &dims(from), &dims(to));
+        assert_eq!(found, expected.map(dims));
+    }
+
+    #[test]
+    fn axes_are_taken_together_and_apart() {
+        check(&[1, 6, 1, 5], &[1, 6, 4, 5], &[6, 4, 5], Some(&[6, 1, 5]));
+        check(&[1, 1, 5], &[6, 4, 5], &[2, 3, 4, 5], Some(&[1, 1, 1, 5]));
+        check(&[6, 4, 5], &[6, 4, 5], &[2, 3, 4, 5], Some(&[2, 3, 4, 5]));
+        check(&[2, 1, 4], &[2, 3, 4], &[6, 4], None);
+        check(&[2, 3, 4], &[2, 3, 4], &[5, 4], None);
+    }
+}
