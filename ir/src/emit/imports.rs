@@ -44,9 +44,16 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("burn::tensor", &["activation"]),
 ];
 
-/// Every name that may be imported, which no struct may have.
+/// What expansions and derive macros name without importing it.
+const PRELUDE: &[&str] = &[
+    "AsRef", "Box", "Clone", "Default", "Err", "From", "Into", "None", "Ok", "Option", "Result",
+    "Self", "Some", "String", "Vec",
+];
+
+/// Every name with a meaning in expansions, which no struct may have.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {
-    IMPORTS.iter().flat_map(|(_, names)| names.iter().copied())
+    let imported = IMPORTS.iter().flat_map(|(_, names)| names.iter());
+    imported.chain(PRELUDE).copied()
 }
 
 /// `use` of what the items mention; `burn` is what its derive macros call their crate.

@@ -9,7 +9,7 @@ use super::name::{self, Unique};
 use crate::graph::ValueId;
 
 /// A struct of the expansion: what its `load` makes and its `forward` uses.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Layer {
     pub fields: Vec<Field>,
     /// The path of the module that the struct stands for.
@@ -29,11 +29,28 @@ pub struct Field {
     pub load: TokenStream,
 }
 
+/// Parameters of functions that the `Module` derive writes, in which fields become variables.
+const DERIVED: [&str; 2] = ["device", "mapper"];
+
+impl Default for Layer {
+    fn default() -> Self {
+        let mut taken = Unique::default();
+        DERIVED.iter().for_each(|name| taken.reserve(name));
+        Layer {
+            fields: Vec::new(),
+            path: Vec::new(),
+            plain: false,
+            taken,
+            constants: BTreeMap::new(),
+        }
+    }
+}
+
 impl Layer {
     /// The struct that users see, which has fields of its own.
     pub fn root() -> Self {
         let mut layer = Layer::default();
-        layer.taken.name("anchor");
+        layer.taken.reserve("anchor");
         layer
     }
 

@@ -19,7 +19,7 @@ pub fn snake(name: &str) -> String {
     let mut words = String::new();
     let mut lower = false;
     for letter in name.chars() {
-        if letter.is_alphanumeric() && (letter.is_ascii() || is_identifier(letter)) {
+        if letter.is_alphanumeric() && (letter.is_ascii() || is_identifier("a", letter)) {
             if letter.is_uppercase() && lower {
                 words.push('_');
             }
@@ -35,7 +35,7 @@ pub fn snake(name: &str) -> String {
     let words = words.trim_end_matches('_');
     match words.chars().next() {
         None => "unnamed".to_owned(),
-        Some(first) if first.is_numeric() => format!("n{words}"),
+        Some(first) if !is_identifier("", first) => format!("n{words}"),
         _ if KEYWORDS.contains(&words) => format!("{words}_"),
         _ => words.to_owned(),
     }
@@ -63,6 +63,11 @@ pub struct Unique {
 }
 
 impl Unique {
+    /// Keeps a name from being given.
+    pub fn reserve(&mut self, name: &str) {
+        self.taken.insert(name.to_owned());
+    }
+
     /// `wanted`, or `wanted` with a number.
     pub fn name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
@@ -125,9 +130,9 @@ fn renamed(ident: Ident, names: &BTreeMap<String, String>) -> Ident {
     }
 }
 
-fn is_identifier(letter: char) -> bool {
-    // A letter that Rust takes in names is one that the tokenizer takes.
-    format!("a{letter}")
+/// Whether Rust takes a letter behind `before` in a name, which is whether its tokenizer does.
+fn is_identifier(before: &str, letter: char) -> bool {
+    format!("{before}{letter}")
         .parse::<TokenStream>()
         .is_ok_and(|tokens| {
             let mut tokens = tokens.into_iter();
@@ -155,6 +160,8 @@ mod tests {
         check("type", "type_", "Type");
         check("batchSize", "batch_size", "BatchSize");
         check("输入", "输入", "输入");
+        check("\u{903}क", "n\u{903}क", "N\u{903}क");
+        check("👍 1", "n1", "N1");
     }
 
     #[test]

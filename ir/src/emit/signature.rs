@@ -44,6 +44,9 @@ impl Port {
     }
 }
 
+/// What `forward` calls variables of its own.
+const LOCAL: [&str; 2] = ["device", "entry"];
+
 /// The inputs, which may live on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
     let place = |id: ValueId| match cx.lives_on_host(id) {
@@ -53,7 +56,7 @@ pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
     let named = ids
         .iter()
         .map(|&id| (id, cx.values[id].name.clone(), place(id)));
-    ports(named, cx)
+    ports(named, &LOCAL, cx)
 }
 
 /// The outputs, on the device but for strings.
@@ -61,6 +64,7 @@ pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port>
     let named = ids.iter().zip(names);
     ports(
         named.map(|(&id, name)| (id, name.clone(), Place::Device)),
+        &[],
         cx,
     )
 }
@@ -102,8 +106,13 @@ pub fn signature(inputs: &[Port], outputs: &[Port]) -> TokenStream {
     }
 }
 
-fn ports(named: impl Iterator<Item = (ValueId, String, Place)>, cx: &Context<'_>) -> Vec<Port> {
+fn ports(
+    named: impl Iterator<Item = (ValueId, String, Place)>,
+    reserved: &[&str],
+    cx: &Context<'_>,
+) -> Vec<Port> {
     let mut unique = Unique::default();
+    reserved.iter().for_each(|name| unique.reserve(name));
     let mut ports = Vec::new();
     for (id, onnx, place) in named {
         let Some(ty) = cx.values[id].ty.clone() else {

@@ -38,7 +38,7 @@ struct Load {
 impl Structs {
     /// Keeps a name from being given to a struct.
     pub fn reserve(&mut self, name: &str) {
-        self.names.name(name);
+        self.names.reserve(name);
     }
 
     /// The type of a field of this name and the expression that loads it.
