@@ -195,6 +195,7 @@ impl Choices {
                 Storage::File => Weights::File,
             },
             simplify: !self.no_simplify,
+            ..Options::default()
         }
     }
 }

@@ -5,17 +5,18 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use serde_json::Value as Json;
 
+use crate::cost::Cost;
+
 /// What became of the packages.
 #[derive(Debug, Default)]
 pub struct Built {
-    /// Seconds that each package took; `None` for one that needed no building.
-    pub seconds: BTreeMap<String, Option<f64>>,
+    /// The packages that are there now.
+    pub packages: BTreeSet<String>,
     /// Programs by package.
     pub programs: BTreeMap<String, PathBuf>,
     /// What the compiler says against each package that it refused.
@@ -24,31 +25,33 @@ pub struct Built {
     pub warnings: BTreeMap<String, usize>,
 }
 
-/// What cargo says on its standard error, as it comes.
-#[derive(Debug, Default)]
-struct Log {
-    started: BTreeMap<String, Instant>,
-    text: String,
+/// What is built, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'p> {
+    /// The folder of the workspace.
+    pub root: &'p Path,
+    /// The target folder.
+    pub target: &'p Path,
+    /// Where it is noted what rustc takes.
+    pub costs: Option<&'p Path>,
+    pub release: bool,
 }
 
-/// Builds packages of the workspace at `root` into a target folder, as many as can be built.
-pub fn build(
-    root: &Path,
-    target: &Path,
-    packages: &[String],
-    release: bool,
-    bar: &ProgressBar,
-) -> Result<Built> {
-    let mut cargo = command(root, target);
+/// Builds packages of a workspace, as many as can be built.
+pub fn build(plan: &Plan<'_>, packages: &[String], bar: &ProgressBar) -> Result<Built> {
+    let mut cargo = command(plan.root, plan.target);
+    if let Some(folder) = plan.costs {
+        Cost::note(&mut cargo, folder)?;
+    }
     cargo.args(["build", "--keep-going", "--message-format=json"]);
-    if release {
+    if plan.release {
         cargo.arg("--release");
     }
     for package in packages {
         cargo.args(["-p", package]);
     }
     let mut child = cargo.spawn().context("cannot start cargo")?;
-    let log = Arc::new(Mutex::new(Log::default()));
+    let log = Arc::new(Mutex::new(String::new()));
     let reader = child.stderr.take().map(|stderr| {
         let (log, bar) = (log.clone(), bar.clone());
         std::thread::spawn(move || follow(BufReader::new(stderr), &log, &bar))
@@ -64,7 +67,7 @@ pub fn build(
             let name = message["target"]["name"].as_str().unwrap_or_default();
             match message["reason"].as_str() {
                 Some("compiler-artifact") if ours.contains(name) => {
-                    built.artifact(name, &message, &log);
+                    built.artifact(name, &message);
                     bar.inc(1);
                 }
                 Some("compiler-message") if ours.contains(name) => built.message(name, &message),
@@ -79,16 +82,16 @@ pub fn build(
     if let Some(reader) = reader {
         let _ = reader.join();
     }
-    let text = log.lock().map(|log| log.text.clone()).unwrap_or_default();
+    let text = log.lock().map(|log| log.clone()).unwrap_or_default();
     if !foreign.is_empty() {
         bail!("a crate beside the models does not compile\n{foreign}");
     }
-    let told = built.seconds.len() + built.errors.len();
+    let told = built.packages.len() + built.errors.len();
     if !status.success() && told == 0 {
         bail!("cargo fails\n{text}");
     }
     for package in packages {
-        if !built.seconds.contains_key(package) && !built.errors.contains_key(package) {
+        if !built.packages.contains(package) && !built.errors.contains_key(package) {
             // The compiler was killed or crashed: cargo alone speaks of it.
             built.errors.insert(package.clone(), about(package, &text));
         }
@@ -97,15 +100,8 @@ pub fn build(
 }
 
 impl Built {
-    fn artifact(&mut self, name: &str, message: &Json, log: &Mutex<Log>) {
-        let fresh = message["fresh"].as_bool().unwrap_or_default();
-        let start = log
-            .lock()
-            .ok()
-            .and_then(|log| log.started.get(name).copied());
-        let seconds = start.map(|start| start.elapsed().as_secs_f64());
-        self.seconds
-            .insert(name.to_owned(), seconds.filter(|_| !fresh));
+    fn artifact(&mut self, name: &str, message: &Json) {
+        self.packages.insert(name.to_owned());
         if let Some(program) = message["executable"].as_str() {
             self.programs.insert(name.to_owned(), program.into());
         }
@@ -150,21 +146,20 @@ fn command(root: &Path, target: &Path) -> Command {
     command
 }
 
-/// Notes when each package is begun, and shows it.
-fn follow(lines: impl BufRead, log: &Mutex<Log>, bar: &ProgressBar) {
+/// Keeps what cargo says on its standard error, and shows which package it begins.
+fn follow(lines: impl BufRead, log: &Mutex<String>, bar: &ProgressBar) {
     for line in lines.lines().map_while(Result::ok) {
         let Ok(mut log) = log.lock() else {
             return;
         };
         if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
             let name = package.split(' ').next().unwrap_or_default();
-            log.started.insert(name.to_owned(), Instant::now());
             bar.set_message(format!("compiling {name}"));
         } else if line.trim_start().starts_with("Blocking ") {
             bar.set_message("waiting for another cargo".to_owned());
         }
-        log.text.push_str(&line);
-        log.text.push('\n');
+        log.push_str(&line);
+        log.push('\n');
     }
 }
 
@@ -211,10 +206,16 @@ mod tests {
         std::fs::write(root.join("Cargo.toml"), workspace).unwrap();
         let packages = sources.map(|(package, _)| package.to_owned());
         let bar = ProgressBar::hidden();
-        let built = build(&root, &root.join("target"), &packages, false, &bar);
+        let plan = Plan {
+            root: &root,
+            target: &root.join("target"),
+            costs: None,
+            release: false,
+        };
+        let built = build(&plan, &packages, &bar);
         std::fs::remove_dir_all(&root).unwrap();
         let built = built.unwrap();
-        assert_eq!(built.seconds.keys().collect::<Vec<_>>(), ["good", "odd"]);
+        assert_eq!(Vec::from_iter(&built.packages), ["good", "odd"]);
         assert_eq!(built.warnings, BTreeMap::from([("odd".to_owned(), 1)]));
         assert_eq!(built.errors.keys().collect::<Vec<_>>(), ["bad"]);
         assert!(built.errors["bad"].contains("error[E0583]"), "{built:?}");
@@ -247,12 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn cargo_tells_when_a_package_is_begun() {
-        let log = Mutex::new(Log::default());
+    fn what_cargo_says_is_kept() {
+        let log = Mutex::new(String::new());
         let text = "   Compiling m_a v0.0.0 (/x)\n    Finished `dev` profile\n";
         follow(text.as_bytes(), &log, &ProgressBar::hidden());
-        let log = log.into_inner().unwrap();
-        assert_eq!(log.started.keys().collect::<Vec<_>>(), ["m_a"]);
-        assert_eq!(log.text, text);
+        assert_eq!(log.into_inner().unwrap(), text);
     }
 }

@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod build;
 mod compare;
+mod cost;
 mod expand;
 mod inspect;
 mod models;
@@ -26,6 +27,9 @@ use args::{Arguments, Command};
 use clap::Parser;
 
 fn main() -> ExitCode {
+    if let Some(code) = cost::run() {
+        return code;
+    }
     // Cargo passes the subcommand's own name first.
     let cargo = std::env::args()
         .nth(1)

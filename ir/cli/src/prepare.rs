@@ -11,7 +11,8 @@ use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
 use quote::{format_ident, quote};
 
-use crate::build::{Built, build};
+use crate::build::{Built, Plan, build};
+use crate::cost::Cost;
 use crate::models::Model;
 use crate::parallel;
 use crate::scratch::Scratch;
@@ -31,8 +32,8 @@ pub enum Obstacle {
 pub struct Ready<'m> {
     pub model: &'m Model,
     pub program: PathBuf,
-    /// Seconds that its crate took to build; `None` when it was built before.
-    pub seconds: Option<f64>,
+    /// What rustc took for its crate.
+    pub cost: Option<Cost>,
     pub warnings: usize,
 }
 
@@ -66,7 +67,14 @@ pub fn prepare<'m>(
     let packages: Vec<String> = compiled.iter().map(|model| model.package()).collect();
     bar.set_length(packages.len() as u64);
     say(bar, &format!("building {}", count(packages.len(), "crate")));
-    let mut libraries = build(scratch.root(), &scratch.target, &packages, release, bar)?;
+    let costs = scratch.costs(release);
+    let plan = Plan {
+        root: scratch.root(),
+        target: &scratch.target,
+        costs: Some(&costs),
+        release,
+    };
+    let mut libraries = build(&plan, &packages, bar)?;
     let mut linked: Vec<&Model> = Vec::new();
     for model in compiled {
         match libraries.errors.remove(&model.package()) {
@@ -90,7 +98,7 @@ pub fn prepare<'m>(
     );
     let mut built = match packages.is_empty() {
         true => Built::default(),
-        false => build(scratch.root(), &scratch.target, &packages, release, bar)?,
+        false => build(&plan, &packages, bar)?,
     };
     let mut ready = Vec::new();
     for (package, models) in programs {
@@ -101,7 +109,7 @@ pub fn prepare<'m>(
                 Some(program) => ready.push(Ready {
                     model,
                     program: program.clone(),
-                    seconds: libraries.seconds.get(&model.package()).copied().flatten(),
+                    cost: Cost::of(&costs, &model.package()),
                     warnings: libraries
                         .warnings
                         .get(&model.package())

@@ -73,6 +73,12 @@ impl Scratch {
         self.root.join("messages").join(name)
     }
 
+    /// The folder for what rustc takes for each model.
+    pub fn costs(&self, release: bool) -> PathBuf {
+        let profile = if release { "release" } else { "debug" };
+        self.root.join("costs").join(profile)
+    }
+
     /// Writes a library for each model and nothing else.
     pub fn write_libraries(&self, models: &[&Model]) -> Result<()> {
         for model in models {

@@ -152,7 +152,7 @@ fn run_one(
             Verdict::Ran(Numbers {
                 problem: problem.map(|problem| problem + &place),
                 relative,
-                build: ready.seconds,
+                cost: ready.cost,
                 run: number("first_ms").unwrap_or_default() / 1e3,
                 peak: answer["peak_bytes"].as_u64(),
                 warnings: ready.warnings,

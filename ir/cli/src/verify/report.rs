@@ -4,6 +4,7 @@ use indicatif::ProgressBar;
 use serde_json::{Value as Json, json};
 
 use super::expect::Expectations;
+use crate::cost::Cost;
 use crate::models::Model;
 use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD};
 
@@ -23,8 +24,8 @@ pub struct Numbers {
     /// How it differs from the recorded one.
     pub problem: Option<String>,
     pub relative: f64,
-    /// Seconds to build its crate, unless that was done before.
-    pub build: Option<f64>,
+    /// What rustc took for its crate.
+    pub cost: Option<Cost>,
     /// Seconds of the first run.
     pub run: f64,
     /// Bytes.
@@ -39,7 +40,7 @@ impl Numbers {
         Numbers {
             problem: self.problem.or(other.problem),
             relative: self.relative.max(other.relative),
-            build: self.build,
+            cost: self.cost,
             run: self.run.max(other.run),
             peak: self.peak.max(other.peak),
             warnings: self.warnings,
@@ -182,16 +183,19 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
     if let Some(problem) = &numbers.problem {
         return failed(problem);
     }
-    let build = numbers.build.map_or("before".to_owned(), style::seconds);
+    let rustc = numbers.cost.map(|cost| style::seconds(cost.seconds()));
+    let memory = numbers.cost.and_then(|cost| cost.peak).map(style::bytes);
     let (run, peak) = (style::seconds(numbers.run), numbers.peak.map(style::bytes));
     let warnings = match numbers.warnings {
         0 => String::new(),
         count => format!("  {DOUBTFUL}{}{DOUBTFUL:#}", style::count(count, "warning")),
     };
     format!(
-        "{GOOD}ok{GOOD:#}           {name:<width$}  {:>8.1e}  {DIM}built{DIM:#} {build:>7}  \
-         {DIM}run{DIM:#} {run:>8}  {:>7}{warnings}",
+        "{GOOD}ok{GOOD:#}           {name:<width$}  {:>8.1e}  {DIM}rustc{DIM:#} {:>7} {:>7}  \
+         {DIM}run{DIM:#} {run:>8} {:>7}{warnings}",
         numbers.relative,
+        rustc.unwrap_or_default(),
+        memory.unwrap_or_default(),
         peak.unwrap_or_default()
     )
 }
@@ -214,7 +218,7 @@ fn describe(model: &Model, verdict: &Verdict) -> Json {
             "reason": numbers.problem,
             // JSON has no infinity.
             "relative_error": numbers.relative.is_finite().then_some(numbers.relative),
-            "build_seconds": numbers.build,
+            "rustc": numbers.cost.map(Cost::to_json),
             "run_seconds": numbers.run,
             "peak_bytes": numbers.peak,
             "warnings": numbers.warnings,
@@ -235,7 +239,11 @@ mod tests {
         Numbers {
             problem: None,
             relative: 4.3e-7,
-            build: Some(3.25),
+            cost: Some(Cost {
+                wall: 9.0,
+                cpu: Some(3.25),
+                peak: Some(410_000_000),
+            }),
             run: 0.0021,
             peak: Some(120_000_000),
             warnings: 1,
@@ -260,7 +268,7 @@ mod tests {
         let verdicts = [
             Verdict::Ran(numbers()),
             Verdict::Ran(Numbers {
-                build: None,
+                cost: None,
                 warnings: 0,
                 ..numbers()
             }),
@@ -271,8 +279,8 @@ mod tests {
         let lines: Vec<String> = verdicts.iter().map(|it| line("name", 6, it)).collect();
         let text = lines.join("\n");
         expect![[r#"
-            ok           name      4.3e-7  built  3.25 s  run   2.1 ms   120 MB  1 warning
-            ok           name      4.3e-7  built  before  run   2.1 ms   120 MB
+            ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  1 warning
+            ok           name      4.3e-7  rustc                  run   2.1 ms  120 MB
             FAILED       name    output `y` is 1
             FAILED       name    panics
             unsupported  name    Foo"#]]

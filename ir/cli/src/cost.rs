@@ -1,0 +1,154 @@
+//! What rustc takes for each crate.
+//!
+//! Cargo starts rustc through this program, which notes what it took beside the crates: time of the
+//! processor rather than of the clock, which tells how busy the machine was.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde_json::{Value as Json, json};
+
+/// The folder for notes, set where this program stands before rustc.
+const FOLDER: &str = "ONNX_EMBED_RUSTC_COSTS";
+
+/// What rustc took for one crate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Seconds on the clock.
+    pub wall: f64,
+    /// Seconds of all processors.
+    pub cpu: Option<f64>,
+    /// Bytes of memory at its largest.
+    pub peak: Option<u64>,
+}
+
+impl Cost {
+    /// Has cargo note in `folder` what it takes to compile the crates of the workspace.
+    pub fn note(cargo: &mut Command, folder: &Path) -> Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        cargo
+            .env("RUSTC_WORKSPACE_WRAPPER", program)
+            .env(FOLDER, std::path::absolute(folder)?);
+        Ok(())
+    }
+
+    /// What was noted of a crate when it was compiled last.
+    pub fn of(folder: &Path, name: &str) -> Option<Self> {
+        let text = std::fs::read(file(folder, name)).ok()?;
+        let held: Json = serde_json::from_slice(&text).ok()?;
+        Some(Cost {
+            wall: held["wall_seconds"].as_f64()?,
+            cpu: held["cpu_seconds"].as_f64(),
+            peak: held["peak_bytes"].as_u64(),
+        })
+    }
+
+    /// Seconds of processors, else of the clock.
+    pub fn seconds(self) -> f64 {
+        self.cpu.unwrap_or(self.wall)
+    }
+
+    pub fn to_json(self) -> Json {
+        json!({
+            "wall_seconds": self.wall,
+            "cpu_seconds": self.cpu,
+            "peak_bytes": self.peak,
+        })
+    }
+}
+
+/// Runs rustc if cargo started this program for that.
+pub fn run() -> Option<ExitCode> {
+    let folder = PathBuf::from(std::env::var_os(FOLDER)?);
+    let mut words = std::env::args_os().skip(1);
+    let rustc = words.next()?;
+    Some(match compile(&folder, &rustc, words.collect()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn compile(folder: &Path, rustc: &OsString, words: Vec<OsString>) -> Result<ExitCode> {
+    let mut following = words.iter().skip_while(|word| *word != "--crate-name");
+    let name = following.nth(1).and_then(|name| name.to_str());
+    let start = Instant::now();
+    let status = Command::new(rustc)
+        .args(&words)
+        // What rustc starts in turn is not compiled for its own sake.
+        .env_remove(FOLDER)
+        .status()
+        .with_context(|| format!("cannot run `{}`", rustc.display()))?;
+    if let Some(name) = name.filter(|_| status.success()) {
+        let (cpu, peak) = children();
+        let wall = start.elapsed().as_secs_f64();
+        let cost = Cost { wall, cpu, peak };
+        std::fs::write(file(folder, name), cost.to_json().to_string())?;
+    }
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name).with_extension("json")
+}
+
+/// Seconds of processors and the most memory of one of the processes that this one has waited for.
+#[cfg(unix)]
+fn children() -> (Option<f64>, Option<u64>) {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
+        return (None, None);
+    };
+    let time = usage.user_time() + usage.system_time();
+    // Apple counts bytes, others kibibytes.
+    let unit = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1024
+    };
+    let peak = u64::try_from(usage.max_rss()).ok();
+    let peak = peak.and_then(|peak| peak.checked_mul(unit));
+    (Some(time.num_microseconds() as f64 / 1e6), peak)
+}
+
+#[cfg(not(unix))]
+fn children() -> (Option<f64>, Option<u64>) {
+    (None, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compilation_leaves_what_it_took() {
+        let folder = std::env::temp_dir().join(format!("onnx-embed-cost-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let source = folder.join("lib.rs");
+        std::fs::write(&source, "pub fn f() {}").unwrap();
+        let words = ["--crate-name", "tiny", "--crate-type", "lib", "--out-dir"];
+        let mut words: Vec<OsString> = words.map(OsString::from).to_vec();
+        words.extend([folder.clone().into(), source.into()]);
+        let code = compile(&folder, &"rustc".into(), words);
+        let (cost, other) = (Cost::of(&folder, "tiny"), Cost::of(&folder, "other"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(code.unwrap(), ExitCode::SUCCESS);
+        let cost = cost.unwrap();
+        assert!(cost.wall > 0.0 && other.is_none());
+        if cfg!(unix) {
+            assert!(
+                cost.cpu > Some(0.0) && cost.peak > Some(1 << 20),
+                "{cost:?}"
+            );
+        }
+    }
+}
