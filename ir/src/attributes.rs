@@ -1,6 +1,7 @@
 //! Attributes of a node, each of which must be read.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::diagnostics::Problem;
@@ -216,11 +217,17 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The problem of the first attribute that nobody asked for.
+    /// The problem of the first attribute that nobody asked for. Names that begin with two
+    /// underscores are notes of programs to themselves.
     pub fn finish(&self) -> Result<(), Problem> {
+        let mut names = BTreeSet::new();
+        if let Some(again) = self.list.iter().find(|held| !names.insert(&held.name)) {
+            let problem = Problem::new(format!("attribute `{}` is given twice", again.name));
+            return Err(problem.help("the file is inconsistent; export the model again"));
+        }
         let left = self.list.iter().zip(&self.asked).find(|(held, asked)| {
             let graph = held.g.is_some() || !held.graphs.is_empty();
-            !asked.get() && !graph
+            !asked.get() && !graph && !held.name.starts_with("__")
         });
         match left {
             None => Ok(()),
@@ -263,4 +270,68 @@ impl<'a> Attributes<'a> {
 fn wrong_type(name: &str, expected: AttributeType) -> Problem {
     let expected = format!("{expected:?}").to_lowercase();
     Problem::new(format!("attribute `{name}` is not of type {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn an_attribute_is_given_once() {
+        check(
+            "g (float[2] x) => (float[2] y) { y = Softmax <axis = 0, axis = 0> (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  attribute `axis` is given twice
+                    at node `y` (Softmax opset 21)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn an_attribute_must_be_known() {
+        check(
+            "g (float[2] x) => (float[2] y) { y = Relu <alpha = 0.5> (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  attribute `alpha` is unknown to this version of the operator
+                    at node `y` (Relu opset 21)
+                    help: export the model for the opset that has it, or remove the attribute
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn programs_may_leave_notes() {
+        check(
+            "g (float[2] x) => (float[2] y) { y = Relu <__made = 1> (x) }",
+            expect![[r#"
+                g (float32[2] x) => (float32[2] y)
+                {
+                    float32[2] y = Relu (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_attribute_is_of_its_type() {
+        check(
+            "g (float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 1> (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  attribute `alpha` is not of type float
+                    at node `y` (LeakyRelu opset 21)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
 }

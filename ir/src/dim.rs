@@ -94,6 +94,25 @@ impl Dim {
         found
     }
 
+    /// The size with other names, `None` when it overflows or grows too large.
+    pub fn renamed(&self, name: &impl Fn(&Symbol) -> Symbol) -> Option<Dim> {
+        let mut sum = Dim::default();
+        for (atoms, factor) in &self.terms {
+            let mut product = Dim::from(*factor);
+            for atom in atoms {
+                let atom = match atom {
+                    Atom::Name(held) => Dim::named(name(held)),
+                    Atom::Quotient(a, b) => a.renamed(name)?.div(&b.renamed(name)?)?,
+                    Atom::Min(a, b) => a.renamed(name)?.smaller(&b.renamed(name)?)?,
+                    Atom::Max(a, b) => a.renamed(name)?.larger(&b.renamed(name)?)?,
+                };
+                product = product.mul(&atom)?;
+            }
+            sum = sum.add(&product)?;
+        }
+        Some(sum)
+    }
+
     /// The sum, `None` when it overflows or grows too large.
     pub fn add(&self, other: &Dim) -> Option<Dim> {
         let mut sum = self.clone();

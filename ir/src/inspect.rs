@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::proto::{DimensionValue, ModelProto, TypeProto, TypeValue, ValueInfoProto};
 use crate::read::{self, Facts, Model};
 use crate::types::Type;
-use crate::{infer, passes, text};
+use crate::{passes, text};
 
 /// What is known of a file without compiling it.
 #[derive(Debug)]
@@ -48,11 +48,11 @@ pub struct Constant {
 
 /// Inspects the file at `path`, which fails only where it cannot be read as a model at all.
 pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics> {
-    let mut problems = Diagnostics::default();
-    let Some(mut model) = read(path, options, &mut problems) else {
+    let read = |options: &Options, problems: &mut _| read(path, options, problems);
+    let (model, mut problems) = crate::solved(&read, options);
+    let Some(mut model) = model else {
         return Err(problems);
     };
-    infer::infer(&mut model.graph, &mut model.names, &mut problems);
     let declared = ModelProto::decode(model.files.model()).unwrap_or_default();
     let declared = declared.graph.unwrap_or_default();
     let body = &model.graph.body;

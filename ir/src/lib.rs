@@ -16,6 +16,7 @@ pub mod passes;
 pub mod print;
 pub mod proto;
 pub mod read;
+mod separate;
 #[cfg(test)]
 mod testing;
 pub mod text;
@@ -81,6 +82,25 @@ fn prepare(
     options: &Options,
     observe: &mut dyn FnMut(Step<'_>),
 ) -> Result<Model, Diagnostics> {
+    let (model, problems) = solved(read, options);
+    let Some(mut model) = model else {
+        return Err(problems);
+    };
+    observe(Step {
+        name: "read",
+        graph: &model.graph,
+        rules: None,
+    });
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    passes::run(&mut model.graph, &mut model.names, options, observe);
+    Ok(model)
+}
+
+/// The model with a type for every value, if need be of fewer sizes that vary than the file says or
+/// of more, or the problems that it has whatever the sizes.
+fn solved(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
     let (model, problems) = inferred(read, options);
     let ones = match &model {
         Some(model) if problems.is_empty() => match contradicts(model) {
@@ -91,20 +111,18 @@ fn prepare(
     };
     let better = with_ones(read, options, ones);
     let better = better.filter(|better| !problems.is_empty() || !contradicts(better));
-    let solved = problems.is_empty() || better.is_some();
-    let Some(mut model) = better.or(model) else {
-        return Err(problems);
-    };
-    observe(Step {
-        name: "read",
-        graph: &model.graph,
-        rules: None,
-    });
-    if !solved {
-        return Err(problems);
+    if better.is_some() {
+        return (better, Diagnostics::default());
     }
-    passes::run(&mut model.graph, &mut model.names, options, observe);
-    Ok(model)
+    let apart = |options: &Options| {
+        let (model, problems) = inferred(read, options);
+        model.filter(|_| problems.is_empty())
+    };
+    let separate = |model| separate::separate(model, options, apart);
+    match problems.is_empty() {
+        true => (model.map(separate), problems),
+        false => (model, problems),
+    }
 }
 
 /// Whether an output is of another rank than the file says.

@@ -9,6 +9,8 @@ pub struct Options {
     pub dims: BTreeMap<String, i64>,
     /// Shapes of inputs that the file leaves open.
     pub inputs: BTreeMap<String, Vec<Size>>,
+    /// Names that sizes of inputs get in place of those of the file, by input and axis.
+    pub names: BTreeMap<(String, usize), String>,
     pub weights: Weights,
     /// Whether graphs are rewritten as a person would have written them.
     pub simplify: bool,
@@ -19,6 +21,7 @@ impl Default for Options {
         Options {
             dims: BTreeMap::new(),
             inputs: BTreeMap::new(),
+            names: BTreeMap::new(),
             weights: Weights::default(),
             simplify: true,
         }

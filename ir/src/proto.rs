@@ -2,8 +2,8 @@
 //!
 //! Field numbers are those of `onnx.proto`, IR version 14. Decoding from a [`bytes::Bytes`] copies
 //! no weights: every field that may be large is a slice of the input. Parts that say nothing about
-//! what a model computes (training information, quantisation annotations, device configurations)
-//! are skipped like unknown fields.
+//! what a model computes (documentation, which need not even be UTF-8, training information,
+//! quantisation annotations, device configurations) are skipped like unknown fields.
 
 mod list;
 mod tensor;
@@ -33,8 +33,6 @@ pub struct ModelProto {
     pub domain: String,
     #[prost(int64, optional, tag = "5")]
     pub model_version: Option<i64>,
-    #[prost(string, tag = "6")]
-    pub doc_string: String,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "14")]
@@ -71,8 +69,6 @@ pub struct GraphProto {
     pub initializer: Vec<TensorProto>,
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<SparseTensorProto>,
-    #[prost(string, tag = "10")]
-    pub doc_string: String,
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
@@ -100,8 +96,6 @@ pub struct NodeProto {
     pub overload: String,
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<AttributeProto>,
-    #[prost(string, tag = "6")]
-    pub doc_string: String,
     #[prost(message, repeated, tag = "9")]
     pub metadata_props: Vec<StringStringEntryProto>,
 }
@@ -116,8 +110,6 @@ pub struct AttributeProto {
     pub name: String,
     #[prost(string, tag = "21")]
     pub ref_attr_name: String,
-    #[prost(string, tag = "13")]
-    pub doc_string: String,
     /// One of [`AttributeType`].
     #[prost(int32, optional, tag = "20")]
     pub r#type: Option<i32>,
@@ -246,8 +238,6 @@ pub struct FunctionProto {
     pub attribute_proto: Vec<AttributeProto>,
     #[prost(message, repeated, tag = "7")]
     pub node: Vec<NodeProto>,
-    #[prost(string, tag = "8")]
-    pub doc_string: String,
     #[prost(message, repeated, tag = "9")]
     pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]

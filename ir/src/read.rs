@@ -6,6 +6,7 @@ mod files;
 mod foreign;
 mod function;
 mod gradient;
+mod input;
 mod list;
 mod missing;
 mod order;

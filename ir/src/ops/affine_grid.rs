@@ -84,13 +84,13 @@ mod tests {
                 z = AffineGrid<align_corners: int = 1>(u, s)
             }",
             expect![[r#"
-                g (float32[n, 2, 3] t, float32[n, 3, 4] u, host int64[5] s, float32[1, 1, h, w] x) => (float32[n, h, w, 2] y, float32[n, grid, grid_2, grid_3, 3] z)
+                g (float32[n, 2, 3] t, float32[n_2, 3, 4] u, host int64[5] s, float32[1, 1, h, w] x) => (float32[n, h, w, 2] y, float32[n_2, grid, grid_2, grid_3, 3] z)
                 <
                     int64[4] size = {1, 1, h, w}
                 >
                 {
                     float32[n, h, w, 2] y = AffineGrid (t, size)
-                    float32[n, grid, grid_2, grid_3, 3] z = AffineGrid <align_corners: true> (u, s)
+                    float32[n_2, grid, grid_2, grid_3, 3] z = AffineGrid <align_corners: true> (u, s)
                 }
             "#]],
         );

@@ -215,9 +215,9 @@ mod tests {
             }
             "#,
             expect![[r#"
-                main (float32[N, 2, 3] x, float32[3, N] y) => (float32[N, 2, N] a, float32[3] b, float32[] c)
+                main (float32[N, 2, 3] x, float32[3, N_2] y) => (float32[N, 2, N_2] a, float32[3] b, float32[] c)
                 {
-                    float32[N, 2, N] a = Einsum <inputs: [['.', 'j'], ['j', 'k']], output: ['.', 'k']> (x, y)
+                    float32[N, 2, N_2] a = Einsum <inputs: [['.', 'j'], ['j', 'k']], output: ['.', 'k']> (x, y)
                     float32[3] b = Einsum <inputs: [['a', 'b', 'c']], output: ['c']> (x)
                     float32[] c = Einsum <inputs: [['i', 'j'], ['i', 'j']]> (y, y)
                 }

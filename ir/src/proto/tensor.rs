@@ -28,8 +28,6 @@ pub struct TensorProto {
     pub int64_data: Vec<Bytes>,
     #[prost(string, tag = "8")]
     pub name: String,
-    #[prost(string, tag = "12")]
-    pub doc_string: String,
     /// Little-endian fixed-width values. Absent and empty differ: an empty tensor may have either.
     #[prost(bytes = "bytes", optional, tag = "9")]
     pub raw_data: Option<Bytes>,

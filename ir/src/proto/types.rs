@@ -9,8 +9,6 @@ pub struct ValueInfoProto {
     pub name: String,
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
-    #[prost(string, tag = "3")]
-    pub doc_string: String,
     #[prost(message, repeated, tag = "4")]
     pub metadata_props: Vec<StringStringEntryProto>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::signature::is_name;
+use super::input::is_name;
 use super::{Reader, distance};
 use crate::diagnostics::Problem;
 use crate::options::{Options, Size};
@@ -11,11 +11,7 @@ use crate::proto::{DimensionValue, GraphProto, TypeValue, ValueInfoProto};
 impl Reader<'_> {
     /// Reports options that name what the model lacks.
     pub(super) fn check(&mut self, graph: &GraphProto, options: &Options) {
-        let constants = graph.initializer.iter().map(|held| held.name.as_str());
-        let constants: BTreeSet<&str> = constants.collect();
-        let inputs = graph.input.iter();
-        let inputs = inputs.filter(|input| !constants.contains(input.name.as_str()));
-        let names: Vec<String> = inputs.clone().map(|input| input.name.clone()).collect();
+        let names: Vec<String> = graph.input.iter().map(|input| input.name.clone()).collect();
         for name in options.inputs.keys().filter(|name| !names.contains(name)) {
             let problem = Problem::new(format!("the model has no input `{name}`"));
             let help = suggestion(name, &names, "its inputs are", "it has no inputs");
@@ -29,6 +25,10 @@ impl Reader<'_> {
                 Size::Named(name) => Some(name.clone()),
                 Size::Fixed(_) => None,
             });
+        let constants = graph.initializer.iter().map(|held| held.name.as_str());
+        let constants: BTreeSet<&str> = constants.collect();
+        let inputs = graph.input.iter();
+        let inputs = inputs.filter(|input| !constants.contains(input.name.as_str()));
         let sizes: BTreeSet<String> = inputs.flat_map(size_names).chain(given).collect();
         let sizes: Vec<String> = sizes.into_iter().collect();
         for name in options.dims.keys().filter(|name| !sizes.contains(name)) {
@@ -63,4 +63,30 @@ fn size_names(input: &ValueInfoProto) -> Vec<String> {
         _ => Some(format!("{}_{axis}", input.name)),
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use prost::Message;
+
+    use crate::options::{Options, Size};
+    use crate::print;
+
+    #[test]
+    fn a_constant_that_is_listed_becomes_an_input_where_its_shape_is_given() {
+        let text = "<ir_version: 10, opset_import: [\"\": 21]>
+            g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }";
+        let model = crate::text::model(text).unwrap().encode_to_vec();
+        let mut options = Options::default();
+        options.inputs.insert("w".to_owned(), vec![Size::Fixed(2)]);
+        let model = crate::load_bytes(model.into(), &options).unwrap();
+        expect![[r#"
+            g (float32[2] x, float32[2] w%2) => (float32[2] y)
+            {
+                float32[2] y = Add (x, w%2)
+            }
+        "#]]
+        .assert_eq(&print::graph(&model.graph));
+    }
 }

@@ -23,7 +23,6 @@ pub struct Facts {
     /// Opset versions by domain; `ai.onnx` is the empty domain.
     pub opsets: BTreeMap<String, i64>,
     pub producer: String,
-    pub documentation: String,
     /// The names of the outputs, which several may share with inputs or constants.
     pub outputs: Vec<String>,
     /// The ranks that the file gives them.
@@ -82,7 +81,6 @@ impl Facts {
             ir_version,
             opsets,
             producer: producer.map(String::as_str).join(" ").trim().to_owned(),
-            documentation: message.doc_string.clone(),
             outputs: Vec::new(),
             ranks: Vec::new(),
             operators: BTreeMap::new(),
@@ -188,15 +186,24 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_without_a_version_is_refused() {
+    fn without_a_version_of_the_standard_its_newest_is_meant() {
+        check(
+            r#"<ir_version: 8, opset_import: ["com.acme": 1]> g (float[n] x) => (float[n] y) { y = Gelu (x) }"#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] y)
+                {
+                    float32[n] y = Gelu (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_operator_of_a_domain_that_nobody_knows_is_refused() {
         check(
             r#"<ir_version: 8, opset_import: ["com.acme": 1]> g (float[n] x) => (float[n] z) { y = Relu (x) z = com.other.Blend (y) }"#,
             expect![[r#"
-                cannot compile `model`: 2 problems
-
-                  the file does not say which version of the domain `ai.onnx` it uses
-                    at node `y` (Relu)
-                    help: the file is inconsistent; export the model again
+                cannot compile `model`
 
                   operator `com.other.Blend` is not supported
                     at node `z` (com.other.Blend)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::NEWEST_OPSET;
 use crate::diagnostics::Problem;
 use crate::graph::ValueId;
 use crate::proto::AttributeProto;
@@ -78,9 +79,11 @@ impl Scope {
     /// The version imported for a domain, under which its operators are read.
     pub fn opset(&self, domain: &str) -> Option<i64> {
         let imported = self.opsets.get(domain).copied();
-        // Writers of optimised files use these domains without importing them.
+        // Writers of optimised files use these domains without importing them; without a version of
+        // the standard its newest is meant.
         imported.or(match domain {
             "com.microsoft" | "ai.onnx.ml" => Some(1),
+            "" => Some(NEWEST_OPSET),
             _ => None,
         })
     }

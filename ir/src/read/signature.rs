@@ -3,17 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::Reader;
+use super::input::{DEEPEST, is_name};
 use super::scope::Scope;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
-use crate::dtype::DType;
 use crate::graph::{Block, ValueId};
-use crate::options::{Options, Size};
-use crate::proto::{DimensionValue, GraphProto, TensorType, TypeProto, TypeValue, ValueInfoProto};
-use crate::types::{Shape, Type};
-
-/// Types nest no deeper than this.
-const DEEPEST: usize = 8;
+use crate::options::Options;
+use crate::proto::{DimensionValue, GraphProto, TypeProto, TypeValue, ValueInfoProto};
+use crate::types::Type;
 
 impl Reader<'_> {
     /// The graph that the model computes, its inputs typed.
@@ -30,8 +27,20 @@ impl Reader<'_> {
             self.reserve_names(ty, 0);
         }
         for input in &graph.input {
-            // An input with an initializer is a constant that the exporter also listed.
-            if scope.value(&input.name).is_some() {
+            if block
+                .inputs
+                .iter()
+                .any(|&id| self.values[id].name == input.name)
+            {
+                let problem = Problem::new(format!("two inputs are called `{}`", input.name));
+                self.diagnostics
+                    .push(problem.help("the file is inconsistent; export the model again"));
+                continue;
+            }
+            // An input with an initializer is a constant that the exporter also listed, unless the
+            // caller gives its shape.
+            let constant = scope.value(&input.name).is_some();
+            if constant && !options.inputs.contains_key(&input.name) {
                 continue;
             }
             let id = self.define(&input.name, scope);
@@ -44,6 +53,11 @@ impl Reader<'_> {
         self.loosen(&block.inputs);
         self.nodes(&graph.node, scope, &mut block);
         block.outputs = self.outputs(graph, scope);
+        if graph.output.is_empty() {
+            let problem = Problem::new("the graph has no outputs");
+            self.diagnostics
+                .push(problem.help("nothing would be computed; export the model again"));
+        }
         self.name_outputs(graph, &block.outputs);
         block
     }
@@ -102,100 +116,6 @@ impl Reader<'_> {
             self.reserve_names(inner, depth + 1);
         }
     }
-
-    fn input_type(&mut self, input: &ValueInfoProto, options: &Options) -> Result<Type, Problem> {
-        let name = &input.name;
-        let ty = input.r#type.as_ref().ok_or_else(|| {
-            Problem::new(format!("input `{name}` has no type"))
-                .help("the file is inconsistent; export the model again")
-        })?;
-        match self.read_type(name, ty, options, 0)? {
-            Type::Tensor(tensor) if !tensor.fits() => {
-                let message = format!("input `{name}` is {tensor}, which fits into no memory");
-                Err(Problem::new(message).help("the file is inconsistent; export the model again"))
-            }
-            ty => Ok(ty),
-        }
-    }
-
-    fn read_type(
-        &mut self,
-        name: &str,
-        ty: &TypeProto,
-        options: &Options,
-        depth: usize,
-    ) -> Result<Type, Problem> {
-        let unknown = || Problem::new(format!("input `{name}` has a type that is not known"));
-        let inner = |ty: &Option<Box<TypeProto>>| ty.clone().ok_or_else(unknown);
-        if depth > DEEPEST {
-            return Err(unknown());
-        }
-        match ty.value.as_ref().ok_or_else(unknown)? {
-            TypeValue::Tensor(tensor) => {
-                let dtype = DType::from_onnx(tensor.elem_type).ok_or_else(unknown)?;
-                if let Some(sizes) = options.inputs.get(name) {
-                    fits(name, tensor, sizes)?;
-                    let dim = |size: &Size| match size {
-                        Size::Fixed(size) => Dim::from(*size),
-                        Size::Named(name) => self.named(name, options),
-                    };
-                    return Ok(Type::tensor(dtype, sizes.iter().map(dim).collect()));
-                }
-                if depth > 0 && tensor.shape.is_none() {
-                    return Ok(Type::Unranked(dtype));
-                }
-                let shape = tensor.shape.as_ref().ok_or_else(|| {
-                    Problem::new(format!("input `{name}` has no rank in the file")).help(format!(
-                        "give its shape with `#[onnx(inputs({name}: [batch, 3]))]`, \
-                         names for sizes that vary"
-                    ))
-                })?;
-                let dims = shape.dim.iter().enumerate();
-                let dims: Shape = dims
-                    .map(|(axis, dim)| match &dim.value {
-                        Some(DimensionValue::Value(size)) if *size >= 0 => Dim::from(*size),
-                        Some(DimensionValue::Name(size)) if is_name(size) => {
-                            self.named(size, options)
-                        }
-                        _ => {
-                            let fresh = self.names.fresh(&format!("{name}_{axis}"));
-                            match fresh.name().and_then(|name| options.dims.get(&**name)) {
-                                Some(size) => Dim::from(*size),
-                                None => fresh,
-                            }
-                        }
-                    })
-                    .collect();
-                Ok(Type::tensor(dtype, dims))
-            }
-            TypeValue::Sequence(held) => {
-                let item = self.read_type(name, &*inner(&held.elem_type)?, options, depth + 1)?;
-                Ok(Type::Sequence(Box::new(item)))
-            }
-            TypeValue::Optional(held) => {
-                let item = self.read_type(name, &*inner(&held.elem_type)?, options, depth + 1)?;
-                Ok(Type::Optional(Box::new(item)))
-            }
-            TypeValue::Map(held) => {
-                let key = DType::from_onnx(held.key_type).ok_or_else(unknown)?;
-                let item = self.read_type(name, &*inner(&held.value_type)?, options, depth + 1)?;
-                Ok(Type::Map(key, Box::new(item)))
-            }
-            TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => Err(Problem::new(format!(
-                "input `{name}` is sparse or opaque, which no Rust type carries"
-            ))
-            .help("make the input a dense tensor")),
-        }
-    }
-
-    fn named(&mut self, name: &str, options: &Options) -> Dim {
-        if let Some(size) = options.dims.get(name) {
-            return Dim::from(*size);
-        }
-        let symbol = Symbol::from(name);
-        self.names.reserve(&symbol);
-        Dim::named(symbol)
-    }
 }
 
 fn declared_rank(output: &ValueInfoProto) -> Option<usize> {
@@ -205,59 +125,11 @@ fn declared_rank(output: &ValueInfoProto) -> Option<usize> {
     }
 }
 
-/// Whether a shape that the caller gives has the rank that the file says.
-fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
-    let (given, found) = (
-        sizes.len(),
-        tensor.shape.as_ref().map(|shape| shape.dim.len()),
-    );
-    match found.filter(|&found| found != given) {
-        None => Ok(()),
-        Some(found) => Err(Problem::new(format!(
-            "input `{name}` has rank {found} in the file, not {given}"
-        ))
-        .help("`inputs(..)` gives sizes that the file leaves open; one size for each axis")
-        .choice(name)),
-    }
-}
-
-/// Whether the file means a name; `?` and the empty name mean any size.
-pub(super) fn is_name(name: &str) -> bool {
-    !matches!(name.trim(), "" | "?" | "-1" | "None")
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
 
     use crate::testing::check;
-
-    #[test]
-    fn sizes_without_a_name_get_that_of_the_axis() {
-        check(
-            r#"g (float[?, "?", "", -1, 3, "None"] x) => (float[a, b, c, d, e, f] y) { y = Relu (x) }"#,
-            expect![[r#"
-                g (float32[x_0, x_1, x_2, x_3, 3, x_5] x) => (float32[x_0, x_1, x_2, x_3, 3, x_5] y)
-                {
-                    float32[x_0, x_1, x_2, x_3, 3, x_5] y = Relu (x)
-                }
-            "#]],
-        );
-    }
-
-    #[test]
-    fn a_name_given_in_the_file_is_not_taken_again() {
-        check(
-            "g (float[?] x, float[x_0] z) => (float[a] y, float[b] w) { y = Relu (x) w = Relu (z) }",
-            expect![[r#"
-                g (float32[x_0_2] x, float32[x_0] z) => (float32[x_0_2] y, float32[x_0] w)
-                {
-                    float32[x_0_2] y = Relu (x)
-                    float32[x_0] w = Relu (z)
-                }
-            "#]],
-        );
-    }
 
     #[test]
     fn sizes_of_one_name_are_equal() {
@@ -317,63 +189,6 @@ mod tests {
     }
 
     #[test]
-    fn an_input_of_no_rank_asks_for_one() {
-        check(
-            "g (float[] x) => (float[] y) { y = Relu (x) }",
-            expect![[r#"
-                cannot compile `model`
-
-                  input `x` has no rank in the file
-                    help: give its shape with `#[onnx(inputs(x: [batch, 3]))]`, names for sizes that vary
-
-                  model: IR version 10, ai.onnx 21"#]],
-        );
-    }
-
-    #[test]
-    fn inputs_that_no_rust_type_carries_are_refused() {
-        check(
-            "g (sparse_tensor(float[2]) x, opaque(a.b) z) => (float[2] y) { y = Relu (x) }",
-            expect![[r#"
-                cannot compile `model`: 2 problems
-
-                  input `x` is sparse or opaque, which no Rust type carries
-                    help: make the input a dense tensor
-
-                  input `z` is sparse or opaque, which no Rust type carries
-                    help: make the input a dense tensor
-
-                  model: IR version 10, ai.onnx 21"#]],
-        );
-    }
-
-    #[test]
-    fn inputs_beyond_any_memory_are_refused() {
-        check(
-            "g (float[9223372036854775807, n] x) => (float[n] y) { y = Relu (x) }",
-            expect![[r#"
-                cannot compile `model`
-
-                  input `x` is float32[9223372036854775807, n], which fits into no memory
-                    help: the file is inconsistent; export the model again
-
-                  model: IR version 10, ai.onnx 21"#]],
-        );
-    }
-
-    #[test]
-    fn sequences_optionals_and_maps_are_types() {
-        check(
-            "g (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) => (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) { }",
-            expect![[r#"
-                g (seq(float32[?]) s, optional(seq(int64[2])) o, map(int64, float32[]) m) => (seq(float32[?]) s, optional(seq(int64[2])) o, map(int64, float32[]) m)
-                {
-                }
-            "#]],
-        );
-    }
-
-    #[test]
     fn an_output_that_nobody_makes_is_named() {
         check(
             "g (float[2] x) => (float[2] y) { z = Relu (x) }",
@@ -384,6 +199,47 @@ mod tests {
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn two_inputs_have_two_names() {
+        check(
+            "g (float[2] x, float[2] x) => (float[2] y) { y = Relu (x) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  two inputs are called `x`
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn something_must_be_computed() {
+        check(
+            "g (float[2] x) => () { y = Relu (x) }",
+            expect![[r#"
+            cannot compile `model`
+
+              the graph has no outputs
+                help: nothing would be computed; export the model again
+
+              model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn an_output_may_be_listed_twice() {
+        check(
+            "g (float[2] x) => (float[2] y, float[2] y) { y = Relu (x) }",
+            expect![[r#"
+                g (float32[2] x) => (float32[2] y, float32[2] y)
+                {
+                    float32[2] y = Relu (x)
+                }
+            "#]],
         );
     }
 }

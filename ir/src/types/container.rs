@@ -1,5 +1,7 @@
 //! Types that hold others, and what they hold.
 
+use std::collections::BTreeSet;
+
 use super::Type;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
@@ -40,6 +42,30 @@ impl Type {
                 };
                 Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
             }
+        }
+    }
+
+    /// The type with other names of sizes, `None` when a size grows too large.
+    pub fn renamed(&self, name: &impl Fn(&Symbol) -> Symbol) -> Option<Type> {
+        let inner = |held: &Type| held.renamed(name).map(Box::new);
+        Some(match self {
+            Type::Sequence(item) => Type::Sequence(inner(item)?),
+            Type::Optional(item) => Type::Optional(inner(item)?),
+            Type::Map(key, item) => Type::Map(*key, inner(item)?),
+            Type::Unranked(_) | Type::Nothing(_) => self.clone(),
+            Type::Tensor(tensor) => {
+                let shape = tensor.shape.iter().map(|dim| dim.renamed(name));
+                Type::tensor(tensor.dtype, shape.collect::<Option<_>>()?)
+            }
+        })
+    }
+
+    /// Every name that its sizes depend on.
+    pub fn symbols(&self) -> BTreeSet<Symbol> {
+        match self {
+            Type::Sequence(item) | Type::Optional(item) | Type::Map(_, item) => item.symbols(),
+            Type::Unranked(_) | Type::Nothing(_) => BTreeSet::new(),
+            Type::Tensor(tensor) => tensor.shape.iter().flat_map(Dim::symbols).collect(),
         }
     }
 

@@ -309,10 +309,10 @@ mod tests {
                 s = ai.onnx.ml.CategoryMapper<cats_int64s: ints = [7, 3], cats_strings: strings = ["b", "a"]>(y)
             }"#,
             expect![[r#"
-                g (host string[n] x, host int64[n] y) => (host int64[n] i, host string[n] s)
+                g (host string[n] x, host int64[n_2] y) => (host int64[n] i, host string[n_2] s)
                 {
                     host int64[n] i = ai.onnx.ml.LabelEncoder <..> (x)
-                    host string[n] s = ai.onnx.ml.CategoryMapper <..> (y)
+                    host string[n_2] s = ai.onnx.ml.CategoryMapper <..> (y)
                 }
             "#]],
         );

@@ -1,0 +1,292 @@
+//! Sizes of one name that need not be equal.
+//!
+//! Exporters call sizes `N`, `dynamic` or `unk__12` that have nothing to do with each other, and
+//! ONNX Runtime checks no names. A model is inferred once more with a name for each size of each
+//! input. Where that changes nothing but names, sizes get names of their own; those that the graph
+//! takes to be equal keep one, which is checked on entry.
+
+mod compare;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dim::Symbol;
+use crate::options::{Options, Size};
+use crate::read::Model;
+use crate::types::Type;
+use compare::Comparison;
+
+/// Names in place of those of the file, by input and axis.
+type Places = BTreeMap<(String, usize), String>;
+
+/// After so many attempts names are left as they are.
+const MOST: usize = 4;
+
+/// The model with names of their own for sizes that need not be equal; `infer` gives it under
+/// other options, if it has no problems then.
+pub fn separate(
+    model: Model,
+    options: &Options,
+    infer: impl Fn(&Options) -> Option<Model>,
+) -> Model {
+    let mut classes = Classes::new(&model, options);
+    for _ in 0..MOST {
+        if classes.is_one_each() {
+            return model;
+        }
+        let names = classes.names(&model);
+        let renamed = Options {
+            names: classes.places(&names),
+            ..options.clone()
+        };
+        let Some(apart) = infer(&renamed) else {
+            return model;
+        };
+        if apart.graph.values.len() != model.graph.values.len() {
+            return model;
+        }
+        let original: BTreeMap<Symbol, Symbol> = names
+            .iter()
+            .zip(&classes.all)
+            .map(|(name, class)| (Symbol::from(name.as_str()), class.name.clone()))
+            .collect();
+        let comparison = Comparison {
+            merged: &model.graph.values,
+            apart: &apart.graph.values,
+            original: &original,
+        };
+        let mut together = Vec::new();
+        comparison.block(&apart.graph.body, &mut together);
+        if together.is_empty() {
+            return match comparison.all_alike() {
+                true => apart,
+                false => model,
+            };
+        }
+        classes.join(&names, &together);
+    }
+    model
+}
+
+/// Sizes of one name that are taken to be equal.
+#[derive(Clone, Debug)]
+struct Class {
+    name: Symbol,
+    places: Vec<(String, usize)>,
+}
+
+/// The classes, those of one name in the order of their first places.
+#[derive(Clone, Debug)]
+struct Classes {
+    all: Vec<Class>,
+}
+
+impl Classes {
+    /// A class for each size that the file names; the caller's names are meant.
+    fn new(model: &Model, options: &Options) -> Self {
+        let mut all = Vec::new();
+        let mut counts: BTreeMap<Symbol, usize> = BTreeMap::new();
+        for &id in &model.graph.body.inputs {
+            let value = &model.graph.values[id];
+            let Some(tensor) = value.ty.as_ref().and_then(Type::as_tensor) else {
+                continue;
+            };
+            if options.inputs.contains_key(&value.name) {
+                continue;
+            }
+            for (axis, dim) in tensor.shape.iter().enumerate() {
+                if let Some(name) = dim.name() {
+                    *counts.entry(name.clone()).or_default() += 1;
+                    all.push(Class {
+                        name: name.clone(),
+                        places: vec![(value.name.clone(), axis)],
+                    });
+                }
+            }
+        }
+        let given = options.inputs.values().flatten();
+        let given: BTreeSet<&str> = given
+            .filter_map(|size| match size {
+                Size::Named(name) => Some(name.as_str()),
+                Size::Fixed(_) => None,
+            })
+            .collect();
+        all.retain(|class| {
+            let several = counts.get(&class.name).is_some_and(|&count| count > 1);
+            several && !given.contains(&*class.name)
+        });
+        Classes { all }
+    }
+
+    fn is_one_each(&self) -> bool {
+        let names: BTreeSet<&Symbol> = self.all.iter().map(|class| &class.name).collect();
+        names.len() == self.all.len()
+    }
+
+    /// The name of each class: that of the file for the first of a name.
+    fn names(&self, model: &Model) -> Vec<String> {
+        let mut given = BTreeSet::new();
+        let mut names = Vec::new();
+        for class in &self.all {
+            let mut name = class.name.to_string();
+            let mut count = 1usize;
+            while given.contains(&name) || count > 1 && model.names.holds(&name.as_str().into()) {
+                count += 1;
+                name = format!("{}_{count}", class.name);
+            }
+            given.insert(name.clone());
+            names.push(name);
+        }
+        names
+    }
+
+    fn places(&self, names: &[String]) -> Places {
+        let named = self.all.iter().zip(names);
+        let places = named.flat_map(|(class, name)| {
+            let places = class.places.iter().cloned();
+            places.map(move |place| (place, name.clone()))
+        });
+        places.collect()
+    }
+
+    /// Makes one class of those whose names stand together.
+    fn join(&mut self, names: &[String], together: &[BTreeSet<Symbol>]) {
+        // For each class the first one that it is joined with.
+        let mut first: Vec<usize> = (0..self.all.len()).collect();
+        for group in together {
+            let members = names.iter().enumerate();
+            let members = members.filter(|(_, name)| group.contains(name.as_str()));
+            let roots: BTreeSet<usize> = members
+                .filter_map(|(at, _)| first.get(at).copied())
+                .collect();
+            let Some(&root) = roots.first() else {
+                continue;
+            };
+            for held in first.iter_mut().filter(|held| roots.contains(held)) {
+                *held = root;
+            }
+        }
+        let mut joined: BTreeMap<usize, Class> = BTreeMap::new();
+        for (class, root) in self.all.drain(..).zip(first) {
+            match joined.get_mut(&root) {
+                Some(held) => held.places.extend(class.places),
+                None => {
+                    joined.insert(root, class);
+                }
+            }
+        }
+        self.all = joined.into_values().collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use prost::Message;
+
+    use crate::options::{Options, Size};
+
+    #[track_caller]
+    fn check_with(text: &str, inputs: &[(&str, &[&str])], expected: Expect) {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 21]> g {text}");
+        let model = crate::text::model(&text).unwrap().encode_to_vec();
+        let named = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| Size::Named(name.to_string()))
+                .collect()
+        };
+        let inputs = inputs
+            .iter()
+            .map(|(name, sizes)| (name.to_string(), named(sizes)));
+        let options = Options {
+            inputs: inputs.collect(),
+            ..Options::default()
+        };
+        let model = crate::load_bytes(model.into(), &options).unwrap();
+        let graph = &model.graph;
+        let ty = |id: &crate::graph::ValueId| {
+            graph.values[*id]
+                .ty
+                .as_ref()
+                .map_or(String::new(), ToString::to_string)
+        };
+        let list =
+            |ids: &[crate::graph::ValueId]| ids.iter().map(ty).collect::<Vec<_>>().join(", ");
+        expected.assert_eq(&format!(
+            "{} -> {}",
+            list(&graph.body.inputs),
+            list(&graph.body.outputs)
+        ));
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Expect) {
+        check_with(text, &[], expected);
+    }
+
+    #[test]
+    fn sizes_that_never_meet_are_apart() {
+        check(
+            "(float[N] a, float[N, 2] b) => (float[x] y, float[x] z) { y = Neg (a) z = Relu (b) }",
+            expect!["float32[N], float32[N_2, 2] -> float32[N], float32[N_2, 2]"],
+        );
+    }
+
+    #[test]
+    fn sizes_that_are_added_are_apart() {
+        check(
+            "(float[N] a, float[N] b) => (float[x] y, int64[1] s) { y = Concat <axis = 0> (a, b) s = Shape (y) }",
+            expect!["float32[N], float32[N_2] -> float32[N_2 + N], int64[1]"],
+        );
+    }
+
+    #[test]
+    fn sizes_that_are_broadcast_are_equal() {
+        check(
+            "(float[N, M] a, float[N, M] b) => (float[x, y] y) { c = Neg (b) y = Add (a, c) }",
+            expect!["float32[N, M], float32[N, M] -> float32[N, M]"],
+        );
+    }
+
+    #[test]
+    fn sizes_of_which_one_goes_on_are_equal() {
+        check(
+            "(float[T, N, 4] x, float[1, N, 3] h, float[1, 12, 4] w, float[1, 12, 3] r) => (float[a, b, c, d] y) {
+                y = RNN <hidden_size = 3> (x, v, u, \"\", \"\", h)
+                v = Slice (w, zero, three, one)
+                u = Slice (r, zero, three, one)
+                zero = Constant <value_ints = [0]> () three = Constant <value_ints = [3]> () one = Constant <value_ints = [1]> ()
+            }",
+            expect!["float32[T, N, 4], float32[1, N, 3], float32[1, 12, 4], float32[1, 12, 3] -> float32[T, 1, N, 3]"],
+        );
+    }
+
+    #[test]
+    fn some_sizes_of_a_name_may_be_equal_and_others_apart() {
+        check(
+            "(float[N, N] a, float[N, N] b, float[N] c) => (float[x, y] y, float[z] z) { y = Add (a, b) z = Neg (c) }",
+            expect![
+                "float32[N, N_2], float32[N, N_2], float32[N_3] -> float32[N, N_2], float32[N_3]"
+            ],
+        );
+    }
+
+    #[test]
+    fn names_of_the_caller_are_meant() {
+        check_with(
+            "(float[N] a, float[M] b) => (float[x] y, float[x] z) { y = Neg (a) z = Relu (b) }",
+            &[("b", &["N"])],
+            expect!["float32[N], float32[N] -> float32[N], float32[N]"],
+        );
+    }
+
+    #[test]
+    fn a_name_of_the_file_is_not_taken() {
+        check(
+            "(float[N] a, float[N] b, float[N_2] c) => (float[x] y, float[x] z, float[w] w) { y = Neg (a) z = Relu (b) w = Neg (c) }",
+            expect![
+                "float32[N], float32[N_3], float32[N_2] -> float32[N], float32[N_3], float32[N_2]"
+            ],
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! What a graph takes to be equal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dim::{Dim, Symbol};
+use crate::graph::{Block, Flow, Node, Value, ValueId, Values};
+use crate::types::{Known, Type};
+
+/// One graph inferred with the names of the file and with names apart.
+pub struct Comparison<'a> {
+    pub merged: &'a Values,
+    pub apart: &'a Values,
+    /// The names of the file by the names apart.
+    pub original: &'a BTreeMap<Symbol, Symbol>,
+}
+
+impl Comparison<'_> {
+    /// Notes which names the nodes of a block take to be equal.
+    pub fn block(&self, block: &Block, together: &mut Vec<BTreeSet<Symbol>>) {
+        for node in &block.nodes {
+            node.blocks
+                .iter()
+                .for_each(|(_, inner)| self.block(inner, together));
+            self.node(node, together);
+        }
+    }
+
+    fn node(&self, node: &Node, together: &mut Vec<BTreeSet<Symbol>>) {
+        let reads = node.reads();
+        let inputs: Vec<BTreeSet<Symbol>> = reads.iter().map(|&id| self.mentioned(id)).collect();
+        let outputs: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
+        let alike = outputs.iter().all(|&id| self.is_alike(id));
+        for group in self.groups(inputs.iter().flatten().cloned()) {
+            let in_one = |input| group.is_subset(input) || group.is_disjoint(input);
+            let free = inputs.iter().all(in_one)
+                || self.keeps(&outputs, &group)
+                || node.operator.flow() == Some(Flow::Branches);
+            if alike && free {
+                continue;
+            }
+            let axes = self.on_one_axis(&reads, &group);
+            match axes.is_empty() {
+                true => together.push(group),
+                false => together.extend(axes),
+            }
+        }
+    }
+
+    /// The names that were one name in the file, where there are several.
+    fn groups(&self, names: impl Iterator<Item = Symbol>) -> Vec<BTreeSet<Symbol>> {
+        let mut groups: BTreeMap<&Symbol, BTreeSet<Symbol>> = BTreeMap::new();
+        for name in names {
+            if let Some(origin) = self.original.get(&name) {
+                groups.entry(origin).or_default().insert(name);
+            }
+        }
+        groups.retain(|_, group| group.len() > 1);
+        groups.into_values().collect()
+    }
+
+    /// Those of a group that stand at one axis, counted from the last, as broadcasting has it.
+    fn on_one_axis(&self, ids: &[ValueId], group: &BTreeSet<Symbol>) -> Vec<BTreeSet<Symbol>> {
+        let mut axes: Vec<BTreeSet<Symbol>> = Vec::new();
+        for &id in ids {
+            let Some(tensor) = self.held(id).ty.as_ref().and_then(Type::as_tensor) else {
+                continue;
+            };
+            for (axis, dim) in tensor.shape.iter().rev().enumerate() {
+                let names = self.apart_of(id, dim.symbols());
+                let names = names.intersection(group).cloned();
+                match axes.get_mut(axis) {
+                    Some(held) => held.extend(names),
+                    None => axes.push(names.collect()),
+                }
+            }
+        }
+        axes.retain(|names| names.len() > 1);
+        axes
+    }
+
+    /// Whether results that have one of these sizes have all of them, and some result has: nothing
+    /// was taken to be equal.
+    fn keeps(&self, outputs: &[ValueId], group: &BTreeSet<Symbol>) -> bool {
+        let mut told = outputs
+            .iter()
+            .map(|&id| self.mentioned(id))
+            .filter(|names| !group.is_disjoint(names))
+            .peekable();
+        told.peek().is_some() && told.all(|names| group.is_subset(&names))
+    }
+
+    /// Whether the value is the same in both but for names.
+    fn is_alike(&self, id: ValueId) -> bool {
+        let (merged, apart) = (&self.merged[id], &self.apart[id]);
+        let name = |name: &Symbol| self.original.get(name).unwrap_or(name).clone();
+        let ty = apart.ty.as_ref().and_then(|ty| ty.renamed(&name));
+        let known = match (&apart.known, &merged.known) {
+            (Some(Known::Ints(one)), Some(Known::Ints(other))) => {
+                let pairs = || one.iter().zip(other);
+                one.len() == other.len()
+                    && pairs().all(|(one, other)| one.renamed(&name).as_ref() == Some(other))
+            }
+            (one, other) => one == other,
+        };
+        ty == merged.ty && known
+    }
+
+    /// Whether nothing but names is different.
+    pub fn all_alike(&self) -> bool {
+        self.apart.iter().all(|(id, _)| self.is_alike(id))
+    }
+
+    /// The names of sizes of a value.
+    fn mentioned(&self, id: ValueId) -> BTreeSet<Symbol> {
+        let value = self.held(id);
+        let mut names = value.ty.as_ref().map(Type::symbols).unwrap_or_default();
+        if let Some(Known::Ints(dims)) = &value.known {
+            names.extend(dims.iter().flat_map(Dim::symbols));
+        }
+        self.apart_of(id, names)
+    }
+
+    /// The value with names apart, where it is the same in both.
+    fn held(&self, id: ValueId) -> &Value {
+        match self.is_alike(id) {
+            true => &self.apart[id],
+            false => &self.merged[id],
+        }
+    }
+
+    /// The names apart for those of a value: all that may be meant where it is not the same in both.
+    fn apart_of(&self, id: ValueId, names: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
+        if self.is_alike(id) {
+            return names;
+        }
+        let all = self.original.iter();
+        all.filter(|(_, origin)| names.contains(*origin))
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+}
