@@ -13,6 +13,9 @@ use crate::proto::{AttributeProto, Setting};
 use crate::read::Files;
 use crate::types::{Known, Place, TensorType, Type};
 
+/// A weight of at most so many elements may be held twice.
+const COPIED: usize = 1 << 18;
+
 /// One match of a rule, which the rule's functions question and from which they build.
 pub struct Match<'m, 'g> {
     pub(super) view: &'m View<'g>,
@@ -94,9 +97,36 @@ impl<'g> Match<'_, 'g> {
         self.view.uses(id)
     }
 
+    /// Whether what is made of a weight may stand beside it: a copy of a large one, which is used
+    /// elsewhere too, takes more memory than it saves time.
+    pub fn copied(&self, weight: ValueId) -> Result<(), Miss> {
+        let small = self
+            .tensor_of(weight)?
+            .count()
+            .is_some_and(|count| count <= COPIED);
+        match small || self.uses(weight) <= 1 {
+            true => Ok(()),
+            false => Err("the weight is used elsewhere too"),
+        }
+    }
+
     /// The node that makes a value, when that is all that it makes.
     pub fn maker(&self, id: ValueId) -> Option<&'g Node> {
         self.view.maker(id).map(|(_, node)| node)
+    }
+
+    /// The node that makes a value, maybe among others, and at which output.
+    pub fn source(&self, id: ValueId) -> Option<(&'g Node, usize)> {
+        self.view.source(id)
+    }
+
+    /// What is known of a node's input, and whether the node has it.
+    pub fn known(&self, node: &Node, input: usize) -> (bool, Option<&Known>) {
+        let id = node.input(input);
+        (
+            id.is_some(),
+            id.and_then(|id| self.values[id].known.as_ref()),
+        )
     }
 
     /// Attributes that were set.

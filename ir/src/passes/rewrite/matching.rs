@@ -63,6 +63,13 @@ impl<'g> View<'g> {
         self.users.get(&id).map_or(0, Vec::len)
     }
 
+    /// The node that makes a value, and at which output.
+    pub fn source(&self, id: ValueId) -> Option<(&'g Node, usize)> {
+        let node = self.nodes.get(*self.makers.get(&id)?)?;
+        let at = node.outputs.iter().position(|output| *output == Some(id))?;
+        Some((node, at))
+    }
+
     /// The node that makes a value as its only result.
     pub fn maker(&self, id: ValueId) -> Option<(usize, &'g Node)> {
         let at = *self.makers.get(&id)?;
@@ -84,7 +91,10 @@ pub fn number(values: &Values, id: ValueId) -> Option<f64> {
         all.all(|other| other == first).then_some(first)
     }
     match values[id].known.as_ref()? {
-        Known::Floats(all) => one(all.iter().copied()),
+        // Zeros of either sign are not the same number.
+        Known::Floats(all) => one(all.iter().map(|number| number.to_bits()))
+            .map(f64::from_bits)
+            .filter(|number| !number.is_nan()),
         // Beyond this integers are no floats.
         Known::Ints(all) => one(all.iter().map(|dim| dim.number()))?
             .filter(|number| number.unsigned_abs() < 1 << 52)

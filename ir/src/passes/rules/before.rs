@@ -18,9 +18,7 @@ pub const RULES: &[Rule] = &[
             if !dtype.is_float() || dtype.bits() < 32 {
                 return Err("halves would be rounded once more");
             }
-            if m.uses(weight) > 1 {
-                return Err("the weight is used elsewhere too");
-            }
+            m.copied(weight)?;
             let factor = m.scalar(m.number("factor")?)?;
             let weight = m.call("Mul", &[], &[Some(weight), Some(factor)])?;
             m.made(node.clone(), &with(node, &[x, weight]))

@@ -149,9 +149,7 @@ impl<'g> Product<'g> {
 
     /// The weight times a factor of each channel, or of all.
     fn scaled(&self, m: &mut Match<'_, '_>, factor: ValueId) -> Result<ValueId, Miss> {
-        if m.uses(self.weight) > 1 {
-            return Err("the weight is used elsewhere too");
-        }
+        m.copied(self.weight)?;
         let one = m.tensor_of(factor)?.count() == Some(1);
         let factor = match one {
             true => factor,
