@@ -1,12 +1,30 @@
 //! Operators that change nothing.
 
 use crate::ops::dropout::Dropout;
-use crate::passes::rewrite::{Match, Miss, Rule, rule};
+use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 
 pub const RULES: &[Rule] = &[
-    rule("add zero", "x + 0", "x")
-        .law("x + 0 = x - 0 = x, the sign of zeros aside")
-        .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Add (c, x) z = Exp (y) }"),
+    rule("add zero", "x + #zero", "x")
+        .when(|m| {
+            let zero = m.number("zero")?;
+            match zero == 0.0 && (zero.is_sign_negative() || !m.result()?.dtype.is_float()) {
+                true => Ok(()),
+                false if zero == 0.0 => Err("it makes 0 of -0"),
+                false => Err(""),
+            }
+        })
+        .law("x - 0 = x + -0 = x; x + 0 too, but where x is -0")
+        .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Sub (x, c) z = Abs (y) }"),
+    building(
+        "zero before an exponential",
+        "Exp|Sigmoid|Softmax|LogSoftmax|Cos:f(x + 0)",
+        |m| {
+            let (node, x) = (m.root(), m.value("x")?);
+            m.made(node.clone(), &[Some(x)])
+        },
+    )
+    .law("e⁰ = e⁻⁰, so that the sign of zeros does not matter")
+    .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Add (c, x) z = Softmax (y) }"),
     rule("multiply by one", "x * 1", "x")
         .law("x · 1 = x / 1 = x")
         .example("(int64[N] x) => (int64[N] z) <int64 c = {1}> { y = Div (x, c) z = Neg (y) }"),
@@ -179,10 +197,18 @@ mod tests {
               <
               float32[1] c = {0}
               >
-              float32[N] y = Add (c, x)
-              float32[N] z = Exp (y)
+              float32[N] y = Sub (x, c)
+              float32[N] z = Abs (y)
               =>
-              float32[N] z = Exp (x)
+              float32[N] z = Abs (x)
+            zero before an exponential
+              <
+              float32[1] c = {0}
+              >
+              float32[N] y = Add (c, x)
+              float32[N] z = Softmax <function: "softmax", axis: -1> (y)
+              =>
+              float32[N] z = Softmax <function: "softmax", axis: -1> (x)
             multiply by one
               <
               int64[] c = {1}
