@@ -18,8 +18,15 @@ pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat)];
 
 /// All inputs along an axis.
 #[derive(Debug)]
-struct Concat {
+pub struct Concat {
     axis: i64,
+}
+
+impl Concat {
+    /// The axis along which tensors of a rank are joined.
+    pub fn along(&self, rank: usize) -> Option<usize> {
+        axis(self.axis, rank).ok()
+    }
 }
 
 fn concat(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {

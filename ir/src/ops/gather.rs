@@ -31,8 +31,15 @@ pub const ROWS: &[Row] = &[
 
 /// Slices along an axis, which the axes of the indices replace.
 #[derive(Debug)]
-struct Gather {
+pub struct Gather {
     axis: i64,
+}
+
+impl Gather {
+    /// The axis of a tensor of a rank along which is gathered.
+    pub fn along(&self, rank: usize) -> Option<usize> {
+        axis(self.axis, rank).ok()
+    }
 }
 
 /// For each index the element at its place, but at the index along the axis.

@@ -16,13 +16,14 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::Known;
+pub use bounds::Stretch;
 use bounds::{Bounds, Range};
 
 pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)];
 
 /// Starts, ends, axes and steps are inputs 1 to 4, and before version 10 attributes.
 #[derive(Debug)]
-struct Slice {
+pub struct Slice {
     attributes: Option<[Input; 4]>,
 }
 
@@ -140,6 +141,20 @@ impl Operator for Slice {
 }
 
 impl Slice {
+    /// What is taken of each axis of `shape`, if all of it is known and goes forward.
+    pub fn stretches<'k>(
+        &self,
+        known: impl Fn(usize) -> (bool, Option<&'k Known>),
+        shape: &[Dim],
+    ) -> Option<Vec<Stretch>> {
+        let inputs = self.inputs(|at| known(at).0, |at| known(at).1);
+        let mut all: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
+        for (axis, bounds) in bounds(&inputs, None, shape.len()).ok()? {
+            *all.get_mut(axis)? = bounds?.stretch(shape.get(axis)?)?;
+        }
+        Some(all)
+    }
+
     fn inputs<'k>(
         &self,
         has: impl Fn(usize) -> bool,

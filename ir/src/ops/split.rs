@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)];
 
 /// Parts along an axis, whose sizes are an attribute before version 13 and since then input 1.
 #[derive(Debug)]
-struct Split {
+pub struct Split {
     axis: i64,
     sizes: Option<Vec<i64>>,
     /// Without sizes the last part may be smaller than the others.
@@ -162,6 +162,22 @@ impl Operator for Split {
 }
 
 impl Split {
+    /// The axis and the size of each part, if they are known and are all of `shape` together.
+    pub fn parts(
+        &self,
+        count: usize,
+        (given, known): (bool, Option<&Known>),
+        shape: &[Dim],
+    ) -> Option<(usize, Vec<Dim>)> {
+        let axis = axis(self.axis, shape.len()).ok()?;
+        let size = shape.get(axis)?;
+        let Sizes::Known(parts) = self.sizes(given, known.and_then(Known::whole), size, count) else {
+            return None;
+        };
+        let sum = parts.iter().try_fold(Dim::default(), |sum, part| sum.add(part))?;
+        (sum == *size).then_some((axis, parts))
+    }
+
     fn sizes(&self, given: bool, ints: Option<Vec<Dim>>, size: &Dim, count: usize) -> Sizes {
         if let Some(sizes) = &self.sizes {
             return Sizes::Known(sizes.iter().map(|&size| Dim::from(size)).collect());

@@ -8,6 +8,7 @@ mod fused;
 mod identity;
 mod movement;
 mod normalization;
+mod pieces;
 
 use super::rewrite::Rule;
 
@@ -15,6 +16,7 @@ use super::rewrite::Rule;
 pub const FAMILIES: &[&[Rule]] = &[
     identity::RULES,
     movement::RULES,
+    pieces::RULES,
     normalization::RULES,
     attention::RULES,
     attention::heads::RULES,

@@ -68,9 +68,12 @@ mod model_model {
                 &unsqueeze,
                 &Array::<i64>::new([1], vec![(batch as i64) * (length as i64)]),
             );
-            let concat = host::concat(&[&sub, &Array::<i64>::new([1], vec![0])], 0);
             let concat = host::concat(
-                &[&Array::<i64>::new([2], vec![0, 0]), &concat],
+                &[
+                    &Array::<i64>::new([2], vec![0, 0]),
+                    &sub,
+                    &Array::<i64>::new([1], vec![0]),
+                ],
                 0,
             );
             let x = ops::pad::pad_constant(

@@ -15,13 +15,59 @@ pub struct Bounds {
     pub step: i64,
 }
 
+/// What is taken of one axis, forward from a place that is counted from its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    pub start: Dim,
+    pub length: Dim,
+    pub step: i64,
+}
+
 /// A range in Rust and the step that is not 1.
 pub type Range = (TokenStream, Option<TokenStream>);
 
 /// Bounds from here on stand for the end of the axis, as exporters write it.
 const FAR: i64 = i32::MAX as i64;
 
+impl Stretch {
+    pub fn whole(size: &Dim) -> Self {
+        Stretch {
+            start: Dim::default(),
+            length: size.clone(),
+            step: 1,
+        }
+    }
+
+    /// What is taken of the whole axis by taking this of what `outer` takes.
+    pub fn within(&self, outer: &Stretch) -> Option<Self> {
+        let moved = self.start.mul(&outer.step.into())?;
+        Some(Stretch {
+            start: outer.start.add(&moved)?,
+            length: self.length.clone(),
+            step: self.step.checked_mul(outer.step)?,
+        })
+    }
+
+    /// The first place behind it from which nothing is taken.
+    pub fn end(&self) -> Option<Dim> {
+        self.start.add(&self.length.mul(&self.step.into())?)
+    }
+}
+
 impl Bounds {
+    /// What is taken of an axis of this size, if that goes forward.
+    pub fn stretch(&self, size: &Dim) -> Option<Stretch> {
+        let start = match self.limited(size) {
+            Some((start, _)) => Dim::from(start),
+            None => place(&self.start, size)?,
+        };
+        (self.step > 0).then_some(Stretch {
+            start,
+            length: self.size(size)?,
+            step: self.step,
+        })
+    }
+
     /// How many elements are taken of an axis of this size.
     pub fn size(&self, size: &Dim) -> Option<Dim> {
         if let Some((start, end)) = self.limited(size) {

@@ -40,6 +40,40 @@ pub const RULES: &[Rule] = &[
             z = Reshape (y, s)
         }",
     ),
+    building(
+        "transpose of ones",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(x), ..)",
+        |m| {
+            let (x, given) = (m.value("x")?, m.root().input(1));
+            ones_move(m)?;
+            let given: Vec<ValueId> = [x].into_iter().chain(given).collect();
+            m.reshape(x, &given)
+        },
+    )
+    .shared()
+    .law("moving axes of size 1 leaves the elements in their order")
+    .example(
+        "(float[A, 1, B] x) => (float[A, B] z) <int64[1] axis = {0}> {
+            y = Transpose <perm = [1, 0, 2]> (x) z = Squeeze (y, axis)
+        }",
+    ),
+    building(
+        "ones of a transpose",
+        "Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..))",
+        |m| {
+            let (x, given) = (m.value("x")?, m.node("inner")?.input(1));
+            ones_move(m)?;
+            let given: Vec<ValueId> = [x].into_iter().chain(given).collect();
+            m.reshape(x, &given)
+        },
+    )
+    .shared()
+    .law("moving axes of size 1 leaves the elements in their order")
+    .example(
+        "(float[A, B] x) => (float[1, A, B] z) <int64[1] axis = {1}> {
+            y = Unsqueeze (x, axis) z = Transpose <perm = [1, 0, 2]> (y)
+        }",
+    ),
     rule("casts", "Cast:outer(Cast:inner(x))", "Cast<to = @to>(x)")
         .when(through_wider)
         .shared()
@@ -53,7 +87,10 @@ impl<'g> Match<'_, 'g> {
     /// Where each axis of a transpose's result comes from.
     pub fn axes(&self, label: &str) -> Result<Vec<usize>, Miss> {
         use crate::ops::transpose::Transpose;
-        let rank = self.result()?.rank();
+        let rank = match self.node(label)?.input(0) {
+            Some(input) => self.tensor_of(input)?.rank(),
+            None => 0,
+        };
         let axes = self.operator::<Transpose>(label)?.axes(rank);
         axes.map_err(|_| "axes are no permutation")
     }
@@ -97,6 +134,20 @@ fn reshaped(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     given.extend(second(m.node("inner")?));
     given.extend(second(m.node("outer")?));
     m.reshape(x, &given)
+}
+
+/// Whether the axes of `moved` that are not of size 1 keep their order.
+fn ones_move(m: &Match<'_, '_>) -> Result<(), Miss> {
+    let input = m.node("moved")?.input(0).ok_or("nothing is moved")?;
+    let shape = &m.tensor_of(input)?.shape;
+    let axes = m.axes("moved")?;
+    let longer = axes
+        .iter()
+        .filter(|&&axis| !shape.get(axis).is_some_and(|size| size.is(1)));
+    match longer.is_sorted() {
+        true => Ok(()),
+        false => Err(""),
+    }
 }
 
 fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
@@ -169,6 +220,28 @@ mod tests {
               int64[4] %5 = {N, 3, 2, 2}
               >
               float32[N, 3, 2, 2] z = Reshape (x, %5)
+            transpose of ones
+              <
+              int64[1] axis = {0}
+              >
+              float32[1, A, B] y = Transpose <axes: [1, 0, 2]> (x)
+              float32[A, B] z = Squeeze (y, axis)
+              =>
+              <
+              int64[2] %4 = {A, B}
+              >
+              float32[A, B] z = Reshape (x, %4)
+            ones of a transpose
+              <
+              int64[1] axis = {1}
+              >
+              float32[A, 1, B] y = Unsqueeze (x, axis)
+              float32[1, A, B] z = Transpose <axes: [1, 0, 2]> (y)
+              =>
+              <
+              int64[3] %4 = {1, A, B}
+              >
+              float32[1, A, B] z = Reshape (x, %4)
             casts
               int64[N] y = Cast <to: I64, saturate: true, toward: "Up"> (x)
               float32[N] z = Cast <to: F32, saturate: true, toward: "Up"> (y)
