@@ -6,6 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::fused::Fused;
+use super::quantization::integer;
 use super::window::{Resolved, Window};
 use super::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
@@ -140,6 +141,12 @@ impl Conv {
             window,
             ..self.clone()
         })
+    }
+
+    /// The same of integers, when no activation follows.
+    pub fn of_integers(&self) -> Option<Rc<dyn Operator>> {
+        let operator = || integer::between_scales(self.window.clone(), self.groups);
+        self.activation.is_none().then(operator)
     }
 
     /// Whether nothing is padded.

@@ -204,6 +204,12 @@ impl Turn {
     }
 }
 
+impl Gemm {
+    pub fn has_activation(&self) -> bool {
+        self.activation.is_some()
+    }
+}
+
 impl Operator for Gemm {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (a, b) = (cx.tensor_of_rank(0, 2)?, cx.tensor_of_rank(1, 2)?);

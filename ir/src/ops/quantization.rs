@@ -5,6 +5,8 @@ pub mod integer;
 mod layout;
 mod linear;
 
+pub use linear::Linear;
+
 use super::{MICROSOFT, Row, row};
 use crate::dtype::DType;
 

@@ -27,6 +27,8 @@ pub struct Rule {
     when: fn(&mut Match<'_, '_>) -> Result<(), Miss>,
     /// Whether what stands inside may be read elsewhere too, and then stays.
     shared: bool,
+    /// Whether every other rule goes first.
+    last: bool,
     /// The equation and when it holds.
     pub law: &'static str,
     /// A graph in ONNX's text syntax to which it applies.
@@ -76,6 +78,7 @@ pub const fn rule(name: &'static str, from: &'static str, to: &'static str) -> R
         to: To::Text(to),
         when: |_| Ok(()),
         shared: false,
+        last: false,
         law: "",
         example: "",
     }
@@ -103,6 +106,11 @@ impl Rule {
         }
     }
 
+    /// It applies only where no other rule does any more: what it makes, others do not know.
+    pub const fn last(self) -> Self {
+        Rule { last: true, ..self }
+    }
+
     pub const fn law(self, law: &'static str) -> Self {
         Rule { law, ..self }
     }
@@ -128,6 +136,7 @@ pub fn rewrite<'r>(
         files: Files::memory(Bytes::new()),
         names,
         report,
+        last: false,
     };
     rules.into_iter().for_each(|rule| engine.learn(rule));
     for _ in 0..MOST_ROUNDS {
@@ -137,10 +146,12 @@ pub fn rewrite<'r>(
         let mut renamed = Renamed::new();
         let changed = engine.block(&mut body, &mut graph.values, &mut renamed);
         graph.body = body;
-        if !changed {
-            return true;
+        match (changed, engine.last) {
+            (true, _) => dead::remove(graph),
+            (false, true) => return true,
+            (false, false) => {}
         }
-        dead::remove(graph);
+        engine.last = !changed;
     }
     false
 }
@@ -152,6 +163,8 @@ struct Engine<'e, 'r> {
     files: Files,
     names: &'e mut Names,
     report: &'e mut Report,
+    /// Whether rules that come last are tried too.
+    last: bool,
 }
 
 /// What stands in the place of a node.
@@ -234,6 +247,9 @@ impl<'r> Engine<'_, 'r> {
         view.maker(output)?;
         for &at in self.by_kind.get(&*node.kind).into_iter().flatten() {
             let (rule, from, right) = self.rules.get(at)?;
+            if rule.last && !self.last {
+                continue;
+            }
             let mut missed = None;
             for state in matches(view, values, from, output) {
                 if state.nodes.iter().any(|&at| taken.get(at) != Some(&false)) {

@@ -9,6 +9,8 @@ mod identity;
 mod movement;
 mod normalization;
 mod pieces;
+mod quantized;
+mod scales;
 
 use super::rewrite::Rule;
 
@@ -24,6 +26,8 @@ pub const FAMILIES: &[&[Rule]] = &[
     activation::RULES,
     fold_weights::RULES,
     before::RULES,
+    scales::RULES,
+    quantized::RULES,
     fused::RULES,
 ];
 

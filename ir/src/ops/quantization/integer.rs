@@ -15,7 +15,7 @@ use crate::infer::Infer;
 use crate::ops::cast::carrier;
 use crate::types::TensorType;
 
-pub use conv::{conv, quantized_conv, quantized_conv_of_microsoft};
+pub use conv::{between_scales, conv, quantized_conv, quantized_conv_of_microsoft};
 pub use matmul::{MatMul, dynamic, gemm, matmul, projection, quantized_matmul, to_float};
 
 /// The inputs at which things stand: operands and their zero points, and what is added to the sums.

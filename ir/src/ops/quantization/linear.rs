@@ -18,7 +18,7 @@ use crate::types::TensorType;
 
 /// From floats to integers, or back. Inputs 1 and 2 are scale and zero point.
 #[derive(Debug)]
-struct Linear {
+pub struct Linear {
     back: bool,
     axis: i64,
     block: i64,
@@ -61,6 +61,23 @@ fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
         to,
         saturate: !back && a.flag("saturate", true)?,
     }))
+}
+
+impl Linear {
+    /// Whether integers become floats.
+    pub fn is_back(&self) -> bool {
+        self.back
+    }
+
+    /// The axis along which scales differ, when there are several.
+    pub fn axis(&self) -> i64 {
+        self.axis
+    }
+
+    /// How many elements along the axis share a scale, 0 for one each.
+    pub fn block(&self) -> i64 {
+        self.block
+    }
 }
 
 impl Operator for Linear {

@@ -20,6 +20,7 @@ pub const RULES: &[Rule] = &[
             fused(m, node.inputs.clone(), name, &parameters)
         },
     )
+    .last()
     .law("an activation of each element, right behind a product")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 2] y) <float[1, 1, 2] w = {1, 2}> {
@@ -41,6 +42,7 @@ pub const RULES: &[Rule] = &[
             fused(m, node.inputs.clone(), "Clip", &bounds)
         },
     )
+    .last()
     .law("bounds of each element, right behind a product")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 2] y)
@@ -66,6 +68,7 @@ pub const RULES: &[Rule] = &[
             fused(m, inputs, name, &parameters)
         },
     )
+    .last()
     .law("a sum with a value of the same sizes and an activation, right behind a convolution")
     .example(
         "(float[N, 1, 3] x, float[N, 1, 2] z) => (float[N, 1, 2] y) <float[1, 1, 2] w = {1, 2}> {

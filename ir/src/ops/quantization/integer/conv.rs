@@ -36,6 +36,16 @@ pub fn quantized_conv_of_microsoft(a: &Attributes<'_>) -> Result<Rc<dyn Operator
     read(a, WITH_BIAS, a.flag("channels_last", false)?)
 }
 
+/// QLinearConv with this window.
+pub fn between_scales(window: Window, groups: i64) -> Rc<dyn Operator> {
+    Rc::new(Conv {
+        places: WITH_BIAS,
+        window,
+        groups,
+        channels_last: false,
+    })
+}
+
 const WITH_BIAS: Places = Places {
     bias: Some(8),
     ..QUANTIZED

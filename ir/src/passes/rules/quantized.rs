@@ -1,0 +1,360 @@
+//! Products of integers that stand for floats.
+
+use super::scales::{alone, inputs, operand, result, scaled};
+use crate::dtype::DType;
+use crate::graph::{Node, ValueId};
+use crate::ops::convolution::Conv;
+use crate::ops::matmul::{Gemm, MatMul};
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+use crate::types::Known;
+
+pub const RULES: &[Rule] = &[
+    building("convolution between scales", "QuantizeLinear:q(Conv:product(x, $weight, ..), s, ..)", |m| {
+        let (node, x) = (m.node("product")?, m.value("x")?);
+        alone(m, node)?;
+        let x = operand(m, x)?;
+        let weight = channels(m, m.value("weight")?, 0)?;
+        let bias = bias(m, node.input(2), x, weight)?;
+        let operator = m.operator::<Conv>("product")?.of_integers();
+        let operator = operator.ok_or("an activation is there already")?;
+        if node.inputs.len() > 3 {
+            return Err("something is added already");
+        }
+        let inputs = [&x[..], &weight, &result(m)?, &[bias]].concat();
+        let like = Node { kind: "QLinearConv".into(), version: 10, operator, ..m.root().clone() };
+        m.made(like, &inputs)
+    })
+    .shared()
+    .law("Σ (x - z)s(w - y)t = st Σ (x - z)(w - y), of which the integers are summed exactly")
+    .example(
+        "(uint8[N, 1, 3] x) => (uint8[N, 1, 2] y)
+        <float s = {0.5}, float t = {0.25}, uint8 z = {3}, int8[1, 1, 2] w = {1, 2}, int32[1] b = {1}, float u = {0.125}> {
+            d = DequantizeLinear (x, s, z) v = DequantizeLinear (w, t) a = DequantizeLinear (b, u)
+            c = Conv (d, v, a) y = QuantizeLinear (c, s, z)
+        }",
+    ),
+    building("matrix product between scales", "QuantizeLinear:q(MatMul:product(a, b), s, ..)", |m| {
+        alone(m, m.node("product")?)?;
+        if !m.operator::<MatMul>("product")?.is_plain() {
+            return Err("the product is scaled, or its operands turned");
+        }
+        let (a, b) = (operand(m, m.value("a")?)?, m.value("b")?);
+        let last = m.tensor_of(b)?.rank().saturating_sub(1);
+        let b = channels(m, b, last)?;
+        let inputs = [&a[..], &b, &result(m)?].concat();
+        m.call("QLinearMatMul", &[], &inputs)
+    })
+    .shared()
+    .law("the sums are of integers, and exact")
+    .example(
+        "(uint8[N, 2] x) => (uint8[N, 2] y)
+        <float s = {0.5}, float[2] t = {0.25, 1}, uint8 z = {3}, int8[2, 2] w = {1, 2, 3, 4}> {
+            d = DequantizeLinear (x, s, z) v = DequantizeLinear <axis = 1> (w, t)
+            c = MatMul (d, v) y = QuantizeLinear (c, s, z)
+        }",
+    ),
+    building("Gemm between scales", "QuantizeLinear:q(Gemm:product(a, $weight, ..), s, ..)", |m| {
+        let (node, gemm) = (m.node("product")?, m.operator::<Gemm>("product")?);
+        alone(m, node)?;
+        if gemm.beta != 1.0 || gemm.has_activation() {
+            return Err("the bias is scaled, or an activation follows");
+        }
+        let a = operand(m, m.value("a")?)?;
+        let weight = channels(m, m.value("weight")?, usize::from(!gemm.transposed[1]))?;
+        if gemm.alpha != 1.0 && node.input(2).is_some() {
+            return Err("the product is scaled");
+        }
+        let bias = bias(m, node.input(2), a, weight)?;
+        let flag = |at: usize| Setting::Int(gemm.transposed.get(at).copied().unwrap_or(false).into());
+        let settings = [
+            ("transA", flag(0)),
+            ("transB", flag(1)),
+            ("alpha", Setting::Float(gemm.alpha)),
+        ];
+        let inputs = [&a[..], &weight, &[bias], &result(m)?].concat();
+        m.call("com.microsoft.QGemm", &settings, &inputs)
+    })
+    .shared()
+    .law("the sums are of integers, and exact")
+    .example(
+        "(uint8[N, 2] x) => (uint8[N, 2] y)
+        <float s = {0.5}, float t = {0.25}, uint8 z = {3}, int8[2, 2] w = {1, 2, 3, 4}> {
+            d = DequantizeLinear (x, s, z) v = DequantizeLinear (w, t)
+            c = Gemm <transB = 1> (d, v) y = QuantizeLinear (c, s, z)
+        }",
+    ),
+    building(
+        "floats of an integer product",
+        "Cast:cast(MatMulInteger:product(a, b, ..)) * scale * factor",
+        |m| {
+            let (node, cast) = (m.node("product")?, m.node("cast")?);
+            alone(m, node)?;
+            alone(m, cast)?;
+            let (scale, factor) = (m.value("scale")?, m.value("factor")?);
+            // That of the operand that the run quantizes comes first.
+            if m.held(scale).is_constant() && !m.held(factor).is_constant() {
+                return Err("");
+            }
+            let channels = m.tensor("b")?.shape.last().cloned();
+            let fits = |id: ValueId| m.tensor_of(id).is_ok_and(|held| held.count() == Some(1) && held.rank() < 2);
+            let wide = m.tensor("factor")?;
+            if !fits(scale) || !(fits(factor) || wide.rank() == 1 && wide.shape.last() == channels.as_ref()) {
+                return Err("the scales are not those of a tensor and of channels");
+            }
+            if m.result()?.dtype != DType::F32 {
+                return Err("the result is of other floats");
+            }
+            let zero = |at: usize| node.input(at);
+            let inputs = [zero(0), zero(1), Some(scale), Some(factor), zero(2), zero(3)];
+            m.call("com.microsoft.MatMulIntegerToFloat", &[], &inputs)
+        },
+    )
+    .shared()
+    .law("sums of integers by both scales are the floats that they stand for")
+    .example(
+        "(uint8[N, 2] x, float s) => (float[N, 2] y) <int8[2, 2] w = {1, 2, 3, 4}, float t = {0.5}, uint8 z = {3}> {
+            p = MatMulInteger (x, w, z) c = Cast <to = 1> (p) f = Mul (s, t) y = Mul (c, f)
+        }",
+    ),
+    building(
+        "bias of an integer product",
+        "com.microsoft.MatMulIntegerToFloat|com.microsoft.DynamicQuantizeMatMul:product(a, b, c, ..) + $bias",
+        |m| {
+            let node = m.node("product")?;
+            let bias = m.value("bias")?;
+            let channels = m.tensor("b")?.shape.last().cloned();
+            if m.tensor_of(bias)?.shape.as_slice() != channels.as_slice() {
+                return Err("it is no bias of each channel");
+            }
+            let at = if node.kind.ends_with("ToFloat") { 6 } else { 4 };
+            if node.input(at).is_some() {
+                return Err("something is added already");
+            }
+            let mut inputs = node.inputs.clone();
+            inputs.resize(at, None);
+            inputs.push(Some(bias));
+            m.made(node.clone(), &inputs)
+        },
+    )
+    .law("what is added to the floats, right behind the product")
+    .example(
+        "(uint8[N, 2] x, float s) => (float[N, 2] y)
+        <int8[2, 2] w = {1, 2, 3, 4}, float t = {0.5}, uint8 z = {3}, float[2] b = {1, 2}> {
+            p = MatMulInteger (x, w, z) c = Cast <to = 1> (p) f = Mul (s, t) m = Mul (c, f) y = Add (m, b)
+        }",
+    ),
+    building(
+        "product of what is quantized",
+        "com.microsoft.MatMulIntegerToFloat:product(a, b, s, ..)",
+        |m| {
+            let (node, a) = (m.root(), m.value("a")?);
+            let quantized = |at: usize, output: usize| {
+                let (maker, from) = m.source(node.input(at)?)?;
+                let fits = &*maker.kind == "DynamicQuantizeLinear" && from == output;
+                fits.then_some(maker.input(0)?)
+            };
+            let (Some(x), Some(y), Some(z)) = (quantized(0, 0), quantized(2, 1), quantized(4, 2)) else {
+                return Err("");
+            };
+            if x != y || y != z {
+                return Err("");
+            }
+            if m.uses(a) > 1 {
+                return Err("what is quantized is used elsewhere too");
+            }
+            let inputs = [Some(x), node.input(1), node.input(3), node.input(5), node.input(6)];
+            m.call("com.microsoft.DynamicQuantizeMatMul", &[], &inputs)
+        },
+    )
+    .law("floats quantized for one product alone")
+    .example(
+        "(float[N, 2] x) => (float[N, 2] y) <int8[2, 2] w = {1, 2, 3, 4}, float t = {0.5}> {
+            q, s, z = DynamicQuantizeLinear (x) p = MatMulInteger (q, w, z) c = Cast <to = 1> (p)
+            f = Mul (s, t) y = Mul (c, f)
+        }",
+    ),
+];
+
+/// The integers that a constant comes from, by one scale or one of each place along an axis.
+fn channels(
+    m: &mut Match<'_, '_>,
+    id: ValueId,
+    along: usize,
+) -> Result<[Option<ValueId>; 3], Miss> {
+    let rank = m.tensor_of(id)?.rank();
+    let (held, axis) = scaled(m, id)?;
+    let scale = m.tensor_of(held.scale)?;
+    let axis = if axis < 0 {
+        axis.checked_add_unsigned(rank as u64)
+    } else {
+        Some(axis)
+    };
+    let fits = axis.and_then(|axis| usize::try_from(axis).ok()) == Some(along) && scale.rank() == 1;
+    match scale.count() == Some(1) || fits {
+        true => inputs(m, held),
+        false => Err("the scales are along another axis than the channels"),
+    }
+}
+
+/// The integers of a bias, which must be of the scale that the sums have.
+fn bias(
+    m: &Match<'_, '_>,
+    bias: Option<ValueId>,
+    [_, x, _]: [Option<ValueId>; 3],
+    [_, weight, _]: [Option<ValueId>; 3],
+) -> Result<Option<ValueId>, Miss> {
+    let Some(id) = bias else { return Ok(None) };
+    let (held, _) = scaled(m, id).map_err(|_| "the bias is of floats")?;
+    let numbers = |id: Option<ValueId>| match id.and_then(|id| m.held(id).known.as_ref()) {
+        Some(Known::Floats(all)) => Ok(all.clone()),
+        _ => Err("the scales are not known"),
+    };
+    let (own, x, weight) = (numbers(Some(held.scale))?, numbers(x)?, numbers(weight)?);
+    let x = x.first().copied().unwrap_or(0.0);
+    let count = own.len().max(weight.len());
+    let at = |all: &[f64], at: usize| {
+        all.get(if all.len() == 1 { 0 } else { at })
+            .copied()
+            .unwrap_or(0.0)
+    };
+    let near = |place: usize| {
+        let product = x * at(&weight, place);
+        (at(&own, place) - product).abs() <= product.abs() * 1e-5
+    };
+    let zero = held.zero.is_none_or(|zero| m.uniform(zero) == Some(0.0));
+    match m.tensor_of(held.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
+        true => Ok(Some(held.x)),
+        false => Err("the bias is of another scale than the sums"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn products_are_of_integers() {
+        expect![[r#"
+            convolution between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              int8[1, 1, 2] w = {1, 2},
+              int32[1] b = {1},
+              float32[] u = {0.125},
+              float32[1, 1, 2] v = DequantizeLinear (w, t),
+              float32[1] a = DequantizeLinear (b, u)
+              >
+              float32[N, 1, 3] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
+              float32[N, 1, 2] c = Conv <window: {padding: Explicit}, groups: 1> (d, v, a)
+              uint8[N, 1, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              int8[1, 1, 2] w = {1, 2},
+              int32[1] b = {1},
+              int8[] %12 = {0}
+              >
+              uint8[N, 1, 2] y = QLinearConv <places: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {padding: Explicit}, groups: 1> (x, s, z, w, t, %12, s, z, b)
+            matrix product between scales
+              <
+              float32[] s = {0.5},
+              float32[2] t = {0.25, 1},
+              uint8[] z = {3},
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[2, 2] v = DequantizeLinear (w, t)
+              >
+              float32[N, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
+              float32[N, 2] c = MatMul (d, v)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[2] t = {0.25, 1},
+              uint8[] z = {3},
+              int8[2, 2] w = {1, 2, 3, 4},
+              int8[] %9 = {0}
+              >
+              uint8[N, 2] y = QLinearMatMul <places: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (x, s, z, w, t, %9, s, z)
+            Gemm between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[2, 2] v = DequantizeLinear (w, t)
+              >
+              float32[N, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
+              float32[N, 2] c = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, true]> (d, v)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              int8[2, 2] w = {1, 2, 3, 4},
+              int8[] %9 = {0}
+              >
+              uint8[N, 2] y = com.microsoft.QGemm <places: {operands: [0, 3], zeros: [2, 5], bias: 6, end: {scales: [1, 4, 7], zero: 8}}, transposed: [false, true], alpha: 1.0> (x, s, z, w, t, %9, , s, z)
+            floats of an integer product
+              <
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[] t = {0.5},
+              uint8[] z = {3}
+              >
+              int32[N, 2] p = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (x, w, z)
+              float32[N, 2] c = Cast <to: F32, saturate: true, toward: "Up"> (p)
+              float32[] f = Mul (s, t)
+              float32[N, 2] y = Mul (c, f)
+              =>
+              <
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[] t = {0.5},
+              uint8[] z = {3}
+              >
+              float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <places: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z)
+            bias of an integer product
+              <
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[] t = {0.5},
+              uint8[] z = {3},
+              float32[2] b = {1, 2}
+              >
+              int32[N, 2] p = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (x, w, z)
+              float32[N, 2] c = Cast <to: F32, saturate: true, toward: "Up"> (p)
+              float32[] f = Mul (s, t)
+              float32[N, 2] m = Mul (c, f)
+              float32[N, 2] y = Add (m, b)
+              =>
+              <
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[] t = {0.5},
+              uint8[] z = {3},
+              float32[2] b = {1, 2}
+              >
+              float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <places: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z, , b)
+            product of what is quantized
+              <
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[] t = {0.5}
+              >
+              uint8[N, 2] q, float32[] s, uint8[] z = DynamicQuantizeLinear (x)
+              int32[N, 2] p = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (q, w, z)
+              float32[N, 2] c = Cast <to: F32, saturate: true, toward: "Up"> (p)
+              float32[] f = Mul (s, t)
+              float32[N, 2] y = Mul (c, f)
+              =>
+              <
+              int8[2, 2] w = {1, 2, 3, 4},
+              float32[] t = {0.5}
+              >
+              float32[N, 2] y = com.microsoft.DynamicQuantizeMatMul (x, w, t)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}

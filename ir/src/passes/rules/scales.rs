@@ -1,0 +1,375 @@
+//! Steps between integers of a scale, on the integers themselves.
+
+use crate::dtype::DType;
+use crate::graph::{Node, ValueId};
+use crate::ops::clip::Clip;
+use crate::ops::concat::Concat;
+use crate::ops::elementwise::Shaped;
+use crate::ops::quantization::Linear;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+use crate::types::Known;
+
+pub const RULES: &[Rule] = &[
+    building("quantized again", "QuantizeLinear:q(DequantizeLinear:d(x, s, ..), s, ..)", |m| {
+        same_scale(m)?;
+        m.value("x")
+    })
+    .shared()
+    .law("(q - z)s/s + z rounds to q")
+    .example(
+        "(uint8[N] x) => (uint8[N] y) <float s = {0.5}, uint8 z = {3}, uint8 one = {1}> {
+            d = DequantizeLinear (x, s, z) q = QuantizeLinear (d, s, z) y = BitwiseXor (q, one)
+        }",
+    ),
+    building(
+        "moved between scales",
+        "QuantizeLinear:q(Reshape|Flatten|Squeeze|Unsqueeze|Transpose|Slice|Gather|Expand|Tile\
+         |DepthToSpace|SpaceToDepth:move(DequantizeLinear:d(x, s, ..), ..), s, ..)",
+        |m| {
+            same_scale(m)?;
+            if m.tensor("s")?.count() != Some(1) {
+                return Err("channels have scales of their own");
+            }
+            let node = m.node("move")?;
+            alone(m, node)?;
+            let inputs = replaced(node, m.value("x")?);
+            m.made(node.clone(), &inputs)
+        },
+    )
+    .shared()
+    .law("elements that move keep their scale")
+    .example(
+        "(uint8[N, 2] x) => (uint8[2, N] y) <float s = {0.5}, uint8 z = {3}> {
+            d = DequantizeLinear (x, s, z) t = Transpose (d) y = QuantizeLinear (t, s, z)
+        }",
+    ),
+    building("bounds before a scale", "QuantizeLinear:q(Relu|Clip:bound(x, ..), s, ..)", |m| {
+        let (node, x) = (m.node("bound")?, m.value("x")?);
+        alone(m, node)?;
+        let dtype = m.result()?.dtype;
+        let (least, most) = integers(dtype).ok_or("")?;
+        let (low, high) = bounds(m, node)?;
+        let [low, high] = [low, high].map(|bound| quantized(m, bound));
+        let (low, high) = (low?, high?);
+        let inputs = replaced(m.root(), x);
+        let quantized = m.made(m.root().clone(), &inputs)?;
+        if (low, high) == (least, most) {
+            return Ok(quantized);
+        }
+        if m.maker(x).is_none_or(|node| &*node.kind != "DequantizeLinear") {
+            return Err("what is no number would become one");
+        }
+        let low = (low > least).then(|| m.scalar(low)).transpose()?;
+        let high = (high < most).then(|| m.scalar(high)).transpose()?;
+        m.call("Clip", &[], &[Some(quantized), low, high])
+    })
+    .shared()
+    .law("quantization keeps the order, so that bounds of the floats are bounds of the integers")
+    .example(
+        "(float[N] x) => (uint8[N] y) <float s = {0.5}, uint8 z = {0}> {
+            r = Relu (x) y = QuantizeLinear (r, s, z)
+        }",
+    ),
+    building(
+        "step between scales",
+        "QuantizeLinear:q(Add|Mul|Sigmoid|LeakyRelu|GlobalAveragePool:step(..), s, ..)",
+        |m| {
+            let node = m.node("step")?;
+            let operands = operands(m, node, 0)?;
+            let result = result(m)?;
+            let settings = match node.operator_as::<Shaped>().map(Shaped::parameters) {
+                Some(&[alpha]) => vec![("alpha", Setting::Float(alpha))],
+                _ => Vec::new(),
+            };
+            let kind = format!("com.microsoft.QLinear{}", node.kind);
+            m.call(&kind, &settings, &[operands, result].concat())
+        },
+    )
+    .shared()
+    .law("from integers to integers in one step, rounded once")
+    .example(
+        "(uint8[N] a, uint8[N] b) => (uint8[N] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
+            c = DequantizeLinear (a, s, z) d = DequantizeLinear (b, t, z)
+            e = Add (c, d) y = QuantizeLinear (e, t, z)
+        }",
+    ),
+    building("join between scales", "QuantizeLinear:q(Concat:step(..), s, ..)", |m| {
+        let node = m.node("step")?;
+        let operands = operands(m, node, 0)?;
+        let rank = m.result()?.rank();
+        let axis = m.operator::<Concat>("step")?.along(rank).ok_or("the axis is none of it")?;
+        let axis = Setting::Int(i64::try_from(axis).unwrap_or(0));
+        let inputs = [result(m)?, operands].concat();
+        m.call("com.microsoft.QLinearConcat", &[("axis", axis)], &inputs)
+    })
+    .shared()
+    .law("parts of several scales are joined in one")
+    .example(
+        "(uint8[N] a, uint8[N] b) => (uint8[M] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
+            c = DequantizeLinear (a, s, z) d = DequantizeLinear (b, t, z)
+            e = Concat <axis = 0> (c, d) y = QuantizeLinear (e, t, z)
+        }",
+    ),
+    building("choice between scales", "QuantizeLinear:q(Where:step(c, x, y), s, ..)", |m| {
+        let node = m.node("step")?;
+        let condition = vec![Some(m.value("c")?)];
+        let inputs = [condition, operands(m, node, 1)?, result(m)?].concat();
+        m.call("com.microsoft.QLinearWhere", &[], &inputs)
+    })
+    .shared()
+    .law("elements of several scales are chosen in one")
+    .example(
+        "(bool[N] c, uint8[N] a, uint8[N] b) => (uint8[N] y)
+        <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
+            d = DequantizeLinear (a, s, z) e = DequantizeLinear (b, t, z)
+            f = Where (c, d, e) y = QuantizeLinear (f, t, z)
+        }",
+    ),
+];
+
+/// Integers that stand for floats.
+#[derive(Clone, Copy)]
+pub struct Scaled {
+    pub x: ValueId,
+    pub scale: ValueId,
+    pub zero: Option<ValueId>,
+}
+
+/// The integers that a value comes from, a constant or not, and the axis of their scales.
+pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
+    let stored = m.held(id).maker.clone();
+    let node = stored.as_deref().or(m.maker(id)).ok_or("")?;
+    let linear = node
+        .operator_as::<Linear>()
+        .filter(|linear| linear.is_back() && linear.block() == 0);
+    let (Some(linear), Some(x), Some(scale)) = (linear, node.input(0), node.input(1)) else {
+        return Err("");
+    };
+    let zero = node.input(2);
+    Ok((Scaled { x, scale, zero }, linear.axis()))
+}
+
+/// The integers that a value comes from by one scale, with the scale and the zero point.
+pub fn operand(m: &mut Match<'_, '_>, id: ValueId) -> Result<[Option<ValueId>; 3], Miss> {
+    let (held, _) = scaled(m, id)?;
+    one(m, held.scale)?;
+    inputs(m, held)
+}
+
+/// The inputs of an operator on integers, the zero point among them.
+pub fn inputs(m: &mut Match<'_, '_>, held: Scaled) -> Result<[Option<ValueId>; 3], Miss> {
+    let zero = match held.zero {
+        Some(zero) => zero,
+        None => {
+            let dtype = m.tensor_of(held.x)?.dtype;
+            m.constant(dtype, Vec::new(), Known::Ints(vec![0.into()]))
+        }
+    };
+    Ok([Some(held.x), Some(held.scale), Some(zero)])
+}
+
+/// The scale and the zero point of the integers that the rule makes.
+pub fn result(m: &mut Match<'_, '_>) -> Result<Vec<Option<ValueId>>, Miss> {
+    let q = m.node("q")?;
+    let (x, scale) = (q.output(0).ok_or("")?, m.value("s")?);
+    one(m, scale)?;
+    let zero = q.input(2);
+    let [_, scale, zero] = inputs(m, Scaled { x, scale, zero })?;
+    Ok(vec![scale, zero])
+}
+
+/// Whether nobody else reads what a node inside makes.
+pub fn alone(m: &Match<'_, '_>, node: &Node) -> Result<(), Miss> {
+    match node.output(0).map(|id| m.uses(id)) {
+        Some(1) => Ok(()),
+        _ => Err("the floats are used elsewhere too"),
+    }
+}
+
+fn one(m: &Match<'_, '_>, scale: ValueId) -> Result<(), Miss> {
+    match m.tensor_of(scale)?.count() {
+        Some(1) => Ok(()),
+        _ => Err("channels have scales of their own"),
+    }
+}
+
+/// The integers of a step's operands from one on, with their scales and zero points.
+fn operands(
+    m: &mut Match<'_, '_>,
+    node: &Node,
+    first: usize,
+) -> Result<Vec<Option<ValueId>>, Miss> {
+    alone(m, node)?;
+    let mut all = Vec::new();
+    for &id in node.inputs.iter().skip(first).flatten() {
+        all.extend(operand(m, id)?);
+    }
+    Ok(all)
+}
+
+/// The inputs of a node, the first being another.
+fn replaced(node: &Node, first: ValueId) -> Vec<Option<ValueId>> {
+    let rest = node.inputs.iter().skip(1).copied();
+    [Some(first)].into_iter().chain(rest).collect()
+}
+
+/// Whether integers become floats and integers again by the same scale, which is no extreme number.
+fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+    let (q, d) = (m.operator::<Linear>("q")?, m.operator::<Linear>("d")?);
+    let zero = |label| m.node(label).map(|node| node.input(2));
+    if q.axis() != d.axis() || q.block() != d.block() || zero("q")? != zero("d")? {
+        return Err("zero points or axes differ");
+    }
+    let (scale, x) = (m.tensor("s")?, m.tensor("x")?);
+    let exact = scale.dtype == DType::F32 && x.dtype.is_int() && x.dtype.bits() <= 16;
+    let usual = |scale: &f64| (1e-30..1e30).contains(scale);
+    match m.held(m.value("s")?).known.as_ref() {
+        Some(Known::Floats(all)) if exact && all.iter().all(usual) => Ok(()),
+        _ => Err("the scale is not known, or too small or large"),
+    }
+}
+
+/// The least and the largest integer of a type.
+fn integers(dtype: DType) -> Option<(f64, f64)> {
+    let bits = i32::try_from(dtype.bits()).ok()?;
+    let count = 2f64.powi(bits);
+    match (dtype.is_int() && bits <= 16, dtype.is_signed()) {
+        (true, true) => Some((-count / 2.0, count / 2.0 - 1.0)),
+        (true, false) => Some((0.0, count - 1.0)),
+        _ => None,
+    }
+}
+
+/// Where a node keeps its results.
+fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(f64, f64), Miss> {
+    let Some(clip) = node.operator_as::<Clip>() else {
+        return Ok((0.0, f64::INFINITY));
+    };
+    let bound = |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at))
+    {
+        (Some(bound), _) => Ok(bound),
+        (None, None) => Ok(open),
+        (None, Some(_)) => Err("only the run tells the bounds"),
+    };
+    let (low, high) = (bound(1, f64::NEG_INFINITY)?, bound(2, f64::INFINITY)?);
+    match low <= high {
+        true => Ok((low, high)),
+        false => Err("the bounds are the wrong way round"),
+    }
+}
+
+/// The integer that stands for a number by the scale of the result.
+fn quantized(m: &Match<'_, '_>, number: f64) -> Result<f64, Miss> {
+    let (q, dtype) = (m.node("q")?, m.result()?.dtype);
+    let scale = m.uniform(m.value("s")?).filter(|scale| *scale > 0.0);
+    let scale = scale.ok_or("the scale is not known")?;
+    let zero = match q.input(2) {
+        Some(zero) => m.uniform(zero).ok_or("the zero point is not known")?,
+        None => 0.0,
+    };
+    let (least, most) = integers(dtype).ok_or("")?;
+    let quotient = f64::from(number as f32 / scale as f32);
+    Ok((quotient.round_ties_even() + zero).clamp(least, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn steps_are_of_integers() {
+        expect![[r#"
+            quantized again
+              <
+              float32[] s = {0.5},
+              uint8[] z = {3},
+              uint8[] one = {1}
+              >
+              float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
+              uint8[N] q = QuantizeLinear <axis: 1, block: 0, saturate: true> (d, s, z)
+              uint8[N] y = BitwiseXor <table: {kinds: [Int], device: {"bitwise_xor"}, known: Nothing}> (q, one)
+              =>
+              <
+              uint8[] one = {1}
+              >
+              uint8[N] y = BitwiseXor <table: {kinds: [Int], device: {"bitwise_xor"}, known: Nothing}> (x, one)
+            moved between scales
+              <
+              float32[] s = {0.5},
+              uint8[] z = {3}
+              >
+              float32[N, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
+              float32[2, N] t = Transpose (d)
+              uint8[2, N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (t, s, z)
+              =>
+              uint8[2, N] y = Transpose (x)
+            bounds before a scale
+              <
+              float32[] s = {0.5},
+              uint8[] z = {0}
+              >
+              float32[N] r = Relu (x)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (r, s, z)
+              =>
+              <
+              float32[] s = {0.5},
+              uint8[] z = {0}
+              >
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, s, z)
+            step between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3}
+              >
+              float32[N] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
+              float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, t, z)
+              float32[N] e = Add (c, d)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, t, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3}
+              >
+              uint8[N] y = com.microsoft.QLinearAdd <function: "add", places: {operands: [0, 3], result: 6}> (a, s, z, b, t, z, t, z)
+            join between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3}
+              >
+              float32[N] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
+              float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, t, z)
+              float32[2*N] e = Concat <axis: 0> (c, d)
+              uint8[2*N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, t, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3}
+              >
+              uint8[2*N] y = com.microsoft.QLinearConcat <axis: 0> (t, z, a, s, z, b, t, z)
+            choice between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3}
+              >
+              float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
+              float32[N] e = DequantizeLinear <back: true, axis: 1, block: 0> (b, t, z)
+              float32[N] f = Where (c, d, e)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (f, t, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3}
+              >
+              uint8[N] y = com.microsoft.QLinearWhere <function: "choose", places: {condition: 0, operands: [1, 4], result: 7}> (c, a, s, z, b, t, z, t, z)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}
