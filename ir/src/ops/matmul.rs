@@ -104,6 +104,23 @@ impl MatMul {
         })
     }
 
+    /// With the rows and columns of an operand exchanged once more.
+    pub fn turned(&self, operand: usize) -> Option<Self> {
+        let mut product = self.clone();
+        let turn = product.turned.get_mut(operand).filter(|turn| !turn.batch)?;
+        turn.matrix = !turn.matrix;
+        Some(product)
+    }
+
+    /// Times a number, when it is neither scaled nor followed by an activation.
+    pub fn times(&self, alpha: f32) -> Option<Self> {
+        let plain = self.alpha.is_none() && self.activation.is_none();
+        plain.then(|| MatMul {
+            alpha: Some(alpha).filter(|&alpha| alpha != 1.0),
+            ..self.clone()
+        })
+    }
+
     /// Whether nothing is exchanged or scaled, and no activation follows.
     pub fn is_plain(&self) -> bool {
         self.alpha.is_none() && self.activation.is_none() && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)

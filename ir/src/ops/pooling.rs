@@ -30,7 +30,7 @@ pub const ROWS: &[Row] = &[
 ];
 
 #[derive(Debug)]
-struct Pool {
+pub struct Pool {
     window: Window,
     kind: Kind,
 }
@@ -87,6 +87,30 @@ fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
         .filter(|&power| power > 0)
         .and_then(|power| u32::try_from(power).ok());
     power.ok_or_else(|| Problem::new("`p` is no positive whole number"))
+}
+
+impl Pool {
+    pub fn is_maximum(&self) -> bool {
+        matches!(self.kind, Kind::Max(_))
+    }
+
+    /// With so much more around each axis, which counts among the elements of an average.
+    pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
+        let counted = match self.kind {
+            Kind::Max(_) => true,
+            Kind::Average(include) => include || self.window.is_unpadded(),
+            Kind::Lp(_) => false,
+        };
+        let kind = match self.kind {
+            Kind::Average(_) => Kind::Average(true),
+            kind => kind,
+        };
+        let window = self.window.padded(more).filter(|_| counted && !self.window.ceil)?;
+        // A window beyond the elements would have nothing to take.
+        let kernel = window.kernel.as_ref()?;
+        let within = kernel.iter().zip(more).all(|(&size, &(begin, end))| begin < size && end < size);
+        within.then_some(Pool { window, kind })
+    }
 }
 
 impl Operator for Pool {

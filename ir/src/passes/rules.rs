@@ -2,7 +2,9 @@
 
 mod activation;
 mod attention;
+mod around;
 mod before;
+mod bounds;
 mod fold_weights;
 mod fused;
 mod identity;
@@ -10,7 +12,10 @@ mod movement;
 mod normalization;
 mod pieces;
 mod quantized;
+mod reduced;
 mod scales;
+mod stretched;
+mod turned;
 
 use super::rewrite::Rule;
 
@@ -19,6 +24,10 @@ pub const FAMILIES: &[&[Rule]] = &[
     identity::RULES,
     movement::RULES,
     pieces::RULES,
+    stretched::RULES,
+    around::RULES,
+    reduced::RULES,
+    bounds::RULES,
     normalization::RULES,
     attention::RULES,
     attention::heads::RULES,
@@ -29,6 +38,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     scales::RULES,
     quantized::RULES,
     fused::RULES,
+    turned::RULES,
 ];
 
 /// Every rule.

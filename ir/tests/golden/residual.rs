@@ -43,12 +43,10 @@ mod model_model {
         pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
-            let [batch, _, _, _] = image.dims();
             let x = activation::relu(self.block_conv1.forward(image.clone()));
             let x = self.block_conv2.forward(x);
             let x = x + image;
-            let x = ops::pool::global_average_pool(x);
-            let x = x.reshape([batch, 2]);
+            let x = ops::reduce::reduce_mean::<_, 2, _>(x, &[2, 3]);
             let x = self.head.forward(x);
             ops::softmax::softmax(x, 1)
         }

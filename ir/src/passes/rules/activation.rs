@@ -1,7 +1,7 @@
 //! Activations that exporters take apart.
 
 use crate::ops::elementwise::Shaped;
-use crate::passes::rewrite::{Match, Miss, Rule, rule};
+use crate::passes::rewrite::{Miss, Rule, rule};
 
 pub const RULES: &[Rule] = &[
     rule("gelu", "x * (Erf(x / 1.4142135623730951) + 1) * 0.5", "Gelu(x)")
@@ -49,33 +49,6 @@ pub const RULES: &[Rule] = &[
                 p = Mul (x, a) s = Sigmoid (p) y = Mul (x, s)
             }",
         ),
-    rule("relu6", "Clip(Relu(x), #low, #high)", "Clip(x, 0, #high)")
-        .when(|m| match (m.number("low")? <= 0.0, m.number("high")? >= 0.0) {
-            (true, true) => Ok(()),
-            _ => Err("the bounds are on one side of 0"),
-        })
-        .law("min(max(x, 0), h) clips to 0 and h")
-        .example(
-            "(float[N] x) => (float[N] y) <float a = {0}, float b = {6}> {
-                r = Relu (x) y = Clip (r, a, b)
-            }",
-        ),
-    rule("clip of max and min", "Min(Max(x, #low), #high)", "Clip(x, #low, #high)")
-        .when(ordered)
-        .law("min(max(x, l), h) clips where l ≤ h")
-        .example(
-            "(float[N] x) => (float[N] y) <float a = {0}, float b = {6}> {
-                r = Max (x, a) y = Min (r, b)
-            }",
-        ),
-    rule("clip of min and max", "Max(Min(x, #high), #low)", "Clip(x, #low, #high)")
-        .when(ordered)
-        .law("max(min(x, h), l) clips where l ≤ h")
-        .example(
-            "(float[N] x) => (float[N] y) <float a = {0}, float b = {6}> {
-                r = Min (x, b) y = Max (r, a)
-            }",
-        ),
     rule("hard swish", "x * Clip(x + 3, 0, 6) / 6", "HardSwish(x)")
         .law("x · clip(x + 3, 0, 6) / 6 is HardSwish")
         .example(
@@ -116,13 +89,6 @@ pub const RULES: &[Rule] = &[
             }",
         ),
 ];
-
-fn ordered(m: &mut Match<'_, '_>) -> Result<(), Miss> {
-    match m.number("low")? <= m.number("high")? {
-        true => Ok(()),
-        false => Err("the bounds are the wrong way round"),
-    }
-}
 
 fn finite(number: f64) -> Result<(), Miss> {
     match number.is_finite() {
@@ -203,45 +169,6 @@ mod tests {
               float32[N] y = Mul (x, s)
               =>
               float32[N] y = Swish <function: "swish", parameters: [1.702]> (x)
-            relu6
-              <
-              float32[] a = {0},
-              float32[] b = {6}
-              >
-              float32[N] r = Relu (x)
-              float32[N] y = Clip (r, a, b)
-              =>
-              <
-              float32[] %5 = {0},
-              float32[] %6 = {6}
-              >
-              float32[N] y = Clip (x, %5, %6)
-            clip of max and min
-              <
-              float32[] a = {0},
-              float32[] b = {6}
-              >
-              float32[N] r = Max (x, a)
-              float32[N] y = Min (r, b)
-              =>
-              <
-              float32[] %5 = {0},
-              float32[] %6 = {6}
-              >
-              float32[N] y = Clip (x, %5, %6)
-            clip of min and max
-              <
-              float32[] a = {0},
-              float32[] b = {6}
-              >
-              float32[N] r = Min (x, b)
-              float32[N] y = Max (r, a)
-              =>
-              <
-              float32[] %5 = {0},
-              float32[] %6 = {6}
-              >
-              float32[N] y = Clip (x, %5, %6)
             hard swish
               <
               float32[] three = {3},

@@ -126,14 +126,6 @@ pub const RULES: &[Rule] = &[
         .shared()
         .law("¬¬x = x")
         .example("(bool[N] x) => (bool[N] z) { y = Not (x) w = Not (y) z = And (w, w) }"),
-    rule("relu twice", "Relu(Relu(x))", "Relu(x)")
-        .shared()
-        .law("max(max(x, 0), 0) = max(x, 0)")
-        .example("(float[N] x) => (float[N] z) { y = Relu (x) z = Relu (y) }"),
-    rule("abs twice", "Abs(Abs(x))", "Abs(x)")
-        .shared()
-        .law("||x|| = |x|")
-        .example("(float[N] x) => (float[N] z) { y = Abs (x) z = Abs (y) }"),
     rule("abs of negative", "Abs(Neg(x))", "Abs(x)")
         .shared()
         .law("|-x| = |x|")
@@ -152,19 +144,6 @@ pub const RULES: &[Rule] = &[
         })
         .law("⌊r⌋ = ⌈r⌉ = r where r is whole")
         .example("(float[N] x) => (float[N] z) { y = Floor (x) z = Ceil (y) }"),
-    rule(
-        "clip twice",
-        "Clip(Clip(x, #low, #high), #low, #high)",
-        "Clip(x, #low, #high)",
-    )
-    .shared()
-    .law("what is within bounds stays within the same bounds")
-    .example(
-        "(float[N] x) => (float[N] z) <float a = {0}, float b = {6}> {
-                y = Clip (x, a, b)
-                z = Clip (y, a, b)
-            }",
-    ),
 ];
 
 fn axes_stay(m: &mut Match<'_, '_>) -> Result<(), Miss> {
@@ -319,16 +298,6 @@ mod tests {
               bool[N] w = Not (y)
               bool[N] z = And (w, w)
               =>
-            relu twice
-              float32[N] y = Relu (x)
-              float32[N] z = Relu (y)
-              =>
-              float32[N] z = Relu (x)
-            abs twice
-              float32[N] y = Abs (x)
-              float32[N] z = Abs (y)
-              =>
-              float32[N] z = Abs (x)
             abs of negative
               float32[N] y = Neg (x)
               float32[N] z = Abs (y)
@@ -344,19 +313,6 @@ mod tests {
               float32[N] z = Ceil (y)
               =>
               float32[N] y = Floor (x)
-            clip twice
-              <
-              float32[] a = {0},
-              float32[] b = {6}
-              >
-              float32[N] y = Clip (x, a, b)
-              float32[N] z = Clip (y, a, b)
-              =>
-              <
-              float32[] %5 = {0},
-              float32[] %6 = {6}
-              >
-              float32[N] z = Clip (x, %5, %6)
         "#]]
         .assert_eq(&shown(super::RULES));
     }

@@ -1,8 +1,8 @@
 //! Steps between integers of a scale, on the integers themselves.
 
+use super::bounds::bounds;
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
-use crate::ops::clip::Clip;
 use crate::ops::concat::Concat;
 use crate::ops::elementwise::Shaped;
 use crate::ops::quantization::Linear;
@@ -44,12 +44,12 @@ pub const RULES: &[Rule] = &[
             d = DequantizeLinear (x, s, z) t = Transpose (d) y = QuantizeLinear (t, s, z)
         }",
     ),
-    building("bounds before a scale", "QuantizeLinear:q(Relu|Clip:bound(x, ..), s, ..)", |m| {
-        let (node, x) = (m.node("bound")?, m.value("x")?);
+    building("bounds before a scale", "QuantizeLinear:q(Relu|Clip|Max|Min:bound(..), s, ..)", |m| {
+        let node = m.node("bound")?;
         alone(m, node)?;
         let dtype = m.result()?.dtype;
         let (least, most) = integers(dtype).ok_or("")?;
-        let (low, high) = bounds(m, node)?;
+        let (x, (low, high)) = bounds(m, node)?;
         let [low, high] = [low, high].map(|bound| quantized(m, bound));
         let (low, high) = (low?, high?);
         let inputs = replaced(m.root(), x);
@@ -238,24 +238,6 @@ fn integers(dtype: DType) -> Option<(f64, f64)> {
         (true, true) => Some((-count / 2.0, count / 2.0 - 1.0)),
         (true, false) => Some((0.0, count - 1.0)),
         _ => None,
-    }
-}
-
-/// Where a node keeps its results.
-fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(f64, f64), Miss> {
-    let Some(clip) = node.operator_as::<Clip>() else {
-        return Ok((0.0, f64::INFINITY));
-    };
-    let bound = |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at))
-    {
-        (Some(bound), _) => Ok(bound),
-        (None, None) => Ok(open),
-        (None, Some(_)) => Err("only the run tells the bounds"),
-    };
-    let (low, high) = (bound(1, f64::NEG_INFINITY)?, bound(2, f64::INFINITY)?);
-    match low <= high {
-        true => Ok((low, high)),
-        false => Err("the bounds are the wrong way round"),
     }
 }
 

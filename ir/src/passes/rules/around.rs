@@ -1,0 +1,183 @@
+//! Moves before and behind a step on each element, made one.
+
+use crate::graph::{Node, ValueId};
+use crate::ops::transpose::Transpose;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+
+pub const RULES: &[Rule] = &[
+    building("transposes around a step", "Transpose:outer(step)", |m| {
+        let node = step(m)?;
+        let outer = m.axes("outer")?;
+        let mut inputs = Vec::new();
+        let mut turned = None;
+        for &input in &node.inputs {
+            let inner = input
+                .and_then(|id| m.maker(id))
+                .filter(|node| &*node.kind == "Transpose");
+            match (input, inner) {
+                (Some(id), None) if m.tensor_of(id)?.count() != Some(1) => return Err(""),
+                (_, Some(inner)) => {
+                    let axes = axes(m, inner)?;
+                    if turned.get_or_insert_with(|| axes.clone()) != &axes {
+                        return Err("the axes are moved in several ways");
+                    }
+                    inputs.push(Some(moved(m, inner, &outer)?));
+                }
+                _ => inputs.push(input),
+            }
+        }
+        match turned {
+            Some(_) => m.made(node.clone(), &inputs),
+            None => Err(""),
+        }
+    })
+    .shared()
+    .law("a step on each element does not ask where it stands")
+    .example(
+        "(float[A, B] x) => (float[A, B] z) { t = Transpose (x) r = Relu (t) z = Transpose (r) }",
+    ),
+    building(
+        "reshapes around a step",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(step, ..)",
+        |m| {
+            let node = step(m)?;
+            let more = node.inputs.iter().skip(1).flatten();
+            let mut more = more.map(|&id| m.tensor_of(id).map(|held| held.count()));
+            if !more.all(|count| count == Ok(Some(1))) {
+                return Err("");
+            }
+            let shaped = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
+            let inner = node.input(0).and_then(|id| m.maker(id));
+            let inner = inner
+                .filter(|node| shaped.contains(&&*node.kind))
+                .ok_or("")?;
+            let x = inner.input(0).ok_or("")?;
+            let given = [Some(x), inner.input(1), m.root().input(1)];
+            let given: Vec<ValueId> = given.into_iter().flatten().collect();
+            let shape = m.result()?.shape.clone();
+            let reshaped = match m.tensor_of(x)?.shape == shape {
+                true => x,
+                false => m.reshape(x, &given)?,
+            };
+            let rest = node.inputs.iter().skip(1).copied();
+            let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();
+            m.made(node.clone(), &inputs)
+        },
+    )
+    .shared()
+    .law("a step on each element does not ask in which shape it stands")
+    .example(
+        "(float[N, 1, 3] x) => (float[N, 3, 1] z) <int64[1] one = {1}, int64[1] two = {2}> {
+            s = Squeeze (x, one) r = Relu (s) z = Unsqueeze (r, two)
+        }",
+    ),
+];
+
+/// Operators on each element alone, the operands of some broadcast.
+const STEPS: &[&str] = &[
+    "Abs",
+    "Add",
+    "Cast",
+    "Ceil",
+    "Clip",
+    "Div",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "LeakyRelu",
+    "Log",
+    "Max",
+    "Min",
+    "Mish",
+    "Mul",
+    "Neg",
+    "Not",
+    "Pow",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Cos",
+    "Softplus",
+    "Sqrt",
+    "Sub",
+    "Swish",
+    "Tanh",
+];
+
+/// The step that the root moves, when nobody else reads it.
+fn step<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
+    let id = m.value("step")?;
+    let node = m
+        .maker(id)
+        .filter(|node| STEPS.contains(&&*node.kind))
+        .ok_or("")?;
+    match m.uses(id) == 1 && (node.version >= 7 || node.inputs.len() == 1) {
+        true => Ok(node),
+        false => Err(""),
+    }
+}
+
+fn axes(m: &Match<'_, '_>, node: &Node) -> Result<Vec<usize>, Miss> {
+    let rank = m.tensor_of(node.input(0).ok_or("")?)?.rank();
+    let axes = node
+        .operator_as::<Transpose>()
+        .map(|transpose| transpose.axes(rank));
+    axes.and_then(Result::ok).ok_or("axes are no permutation")
+}
+
+/// The input of a transpose as another one behind it would have it.
+fn moved(m: &mut Match<'_, '_>, inner: &Node, outer: &[usize]) -> Result<ValueId, Miss> {
+    let (x, inner) = (inner.input(0).ok_or("")?, axes(m, inner)?);
+    let both = outer
+        .iter()
+        .map(|&at| inner.get(at).map(|&axis| axis as i64));
+    let both = both
+        .collect::<Option<Vec<i64>>>()
+        .ok_or("the operands are of several ranks")?;
+    match both.is_sorted() {
+        true => Ok(x),
+        false => m.call("Transpose", &[("perm", Setting::Ints(both))], &[Some(x)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn moves_are_made_once() {
+        expect![[r#"
+            transposes around a step
+              float32[B, A] t = Transpose (x)
+              float32[B, A] r = Relu (t)
+              float32[A, B] z = Transpose (r)
+              =>
+              float32[A, B] z = Relu (x)
+            reshapes around a step
+              <
+              int64[1] one = {1},
+              int64[1] two = {2}
+              >
+              float32[N, 3] s = Squeeze (x, one)
+              float32[N, 3] r = Relu (s)
+              float32[N, 3, 1] z = Unsqueeze (r, two)
+              =>
+              <
+              int64[3] %6 = {N, 3, 1}
+              >
+              float32[N, 3, 1] %7 = Reshape (x, %6)
+              float32[N, 3, 1] z = Relu (%7)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}

@@ -1,0 +1,144 @@
+//! Bounds of elements, joined or left out.
+
+use crate::graph::{Node, ValueId};
+use crate::ops::clip::Clip;
+use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
+
+pub const RULES: &[Rule] = &[
+    building("bounds within bounds", "Relu|Clip|Max|Min:outer(..)", |m| {
+        let (x, (low, high)) = bounds(m, m.root())?;
+        let inner = m.maker(x).ok_or("")?;
+        let (x, (least, most)) = bounds(m, inner)?;
+        if low > high || least > most {
+            return Err("the bounds are the wrong way round");
+        }
+        bounded(m, x, (least.clamp(low, high), most.clamp(low, high)))
+    })
+    .shared()
+    .law("f of what lies between l and h lies between f(l) and f(h), f keeping the order; Relu, Max and Min have one bound")
+    .example(
+        "(float[N] x) => (float[N] z) <float a = {0}, float b = {6}> {
+            y = Min (x, b) z = Max (a, y)
+        }",
+    ),
+    rule("positive already", "Relu|Abs(p)", "p")
+        .when(|m| {
+            let maker = m.maker(m.value("p")?);
+            match maker.is_some_and(|node| POSITIVE.contains(&&*node.kind)) {
+                true => Ok(()),
+                false => Err(""),
+            }
+        })
+        .law("|p| = max(p, 0) = p where p is never negative")
+        .example("(float[N] x) => (float[N] z) { y = Sigmoid (x) z = Relu (y) }"),
+];
+
+/// Operators whose results are neither negative nor -0.
+const POSITIVE: &[&str] = &[
+    "Abs", "Exp", "ReduceL1", "ReduceL2", "Sigmoid", "Softmax", "Softplus",
+];
+
+/// The value that a node keeps within bounds, and these.
+pub fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(ValueId, (f64, f64)), Miss> {
+    let (first, second) = (node.input(0).ok_or("")?, node.input(1));
+    let number = |id: ValueId| m.uniform(id);
+    if !m.tensor_of(first)?.dtype.is_float() && m.tensor_of(first)?.dtype.bits() > 32 {
+        return Err("not every bound is a float");
+    }
+    if let Some(clip) = node.operator_as::<Clip>() {
+        let bound =
+            |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at)) {
+                (Some(bound), _) => Ok(bound),
+                (None, None) => Ok(open),
+                (None, Some(_)) => Err("only the run tells the bounds"),
+            };
+        return Ok((
+            first,
+            (bound(1, f64::NEG_INFINITY)?, bound(2, f64::INFINITY)?),
+        ));
+    }
+    let of_two = || match (
+        node.inputs.len(),
+        second.map(|second| (second, number(second), number(first))),
+    ) {
+        (2, Some((_, Some(bound), _))) => Ok((first, bound)),
+        (2, Some((second, _, Some(bound)))) => Ok((second, bound)),
+        _ => Err(""),
+    };
+    Ok(match &*node.kind {
+        "Relu" => (first, (0.0, f64::INFINITY)),
+        "Max" => of_two().map(|(x, bound)| (x, (bound, f64::INFINITY)))?,
+        "Min" => of_two().map(|(x, bound)| (x, (f64::NEG_INFINITY, bound)))?,
+        _ => return Err(""),
+    })
+}
+
+/// A value kept within bounds.
+pub fn bounded(m: &mut Match<'_, '_>, x: ValueId, bounds: (f64, f64)) -> Result<ValueId, Miss> {
+    let (low, high) = bounds;
+    if (low, high) == (0.0, f64::INFINITY) {
+        return m.call("Relu", &[], &[Some(x)]);
+    }
+    let low = low.is_finite().then(|| m.scalar(low)).transpose()?;
+    let high = high.is_finite().then(|| m.scalar(high)).transpose()?;
+    m.call("Clip", &[], &[Some(x), low, high])
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rules;
+
+    #[test]
+    fn bounds_are_joined() {
+        expect![[r#"
+            bounds within bounds
+              <
+              float32[] a = {0},
+              float32[] b = {6}
+              >
+              float32[N] y = Min (x, b)
+              float32[N] z = Max (a, y)
+              =>
+              <
+              float32[] %5 = {0},
+              float32[] %6 = {6}
+              >
+              float32[N] z = Clip (x, %5, %6)
+            positive already
+              float32[N] y = Sigmoid (x)
+              float32[N] z = Relu (y)
+              =>
+              float32[N] y = Sigmoid (x)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn activations_with_bounds_are_one_clip() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[N] x) => (float[N] a, float[N] b, float[N] c)
+            <float low = {-1}, float high = {6}, float[1] far = {9}> {
+                r = Relu (x) a = Clip (r, low, high)
+                b = Relu (r)
+                m = Min (r, far) c = Clip (m, high, far)
+            }"#;
+        expect![[r#"
+            g (float32[N] x) => (float32[N] a, float32[N] b, float32[N] c)
+            <
+                float32[] %9 = {0},
+                float32[] %10 = {6},
+                float32[] %19 = {6},
+                float32[] %20 = {9}
+            >
+            {
+                float32[N] a = Clip (x, %9, %10)
+                float32[N] b = Relu (x)
+                float32[N] c = Clip (x, %19, %20)
+            }
+        "#]]
+        .assert_eq(&graph(text, rules::all()).0);
+    }
+}

@@ -1,0 +1,231 @@
+//! Shapes and choices that broadcasting makes by itself.
+
+use crate::dim::Dim;
+use crate::graph::{Node, ValueId};
+use crate::ops::slice::{Slice, Stretch};
+use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
+use crate::proto::Setting;
+use crate::types::Known;
+
+pub const RULES: &[Rule] = &[
+    building(
+        "stretch before a broadcast",
+        "Add|Sub|Mul|Div|Pow|Mod|Max|Min|Mean|Sum|PRelu|Equal|Less|Greater|LessOrEqual|GreaterOrEqual\
+         |And|Or|Xor|Where|BitwiseAnd|BitwiseOr|BitwiseXor:step(..)",
+        unstretched,
+    )
+    .shared()
+    .law("an operand stretches to the sizes of the others without being told")
+    .example(
+        "(float[N, 1] x, float[N, 3] y) => (float[N, 3] z) {
+            s = Shape (y) e = Expand (x, s) z = Sub (y, e)
+        }",
+    ),
+    rule("choice by what is not", "Where(Not(c), x, y)", "Where(c, y, x)")
+        .shared()
+        .law("x if not c, else y, is y if c, else x")
+        .example("(bool[N] c, float[N] x, float y) => (float[N] z) { n = Not (c) z = Where (n, x, y) }"),
+    building("choice that is known", "Where:choice(c, x, y)", |m| {
+        let (x, y) = (m.value("x")?, m.value("y")?);
+        let chosen = match m.uniform(m.value("c")?) {
+            _ if x == y => x,
+            Some(1.0) => x,
+            Some(0.0) => y,
+            _ => return Err(""),
+        };
+        if m.tensor_of(chosen)?.shape == m.result()?.shape {
+            return Ok(chosen);
+        }
+        let shape = m.result()?.shape.clone();
+        let given: Vec<ValueId> = m.root().inputs.iter().flatten().copied().collect();
+        let sizes = m.sizes(&shape, &given)?;
+        m.call("Expand", &[], &[Some(chosen), Some(sizes)])
+    })
+    .law("x where every condition holds, y where none does")
+    .example(
+        "(float[N] x, float[N] y) => (float[N] z) <bool[1] c = {1}> { w = Where (c, x, y) z = Exp (w) }",
+    ),
+    building("index of one", "Squeeze|Unsqueeze|Reshape|Flatten:outer(Gather:take(x, $i), ..)", |m| {
+        let index = m.value("i")?;
+        let held = m.tensor("i")?.clone();
+        let shape = match held.shape.as_slice() {
+            [] => vec![Dim::from(1)],
+            [size] if size.is(1) => Vec::new(),
+            _ => return Err(""),
+        };
+        let known = m.held(index).known.clone().ok_or("")?;
+        let index = m.constant(held.dtype, shape, known);
+        m.made(m.node("take")?.clone(), &[Some(m.value("x")?), Some(index)])
+    })
+    .law("x[i..i + 1] has an axis of size 1 that x[i] has not")
+    .example(
+        "(float[N, 4] x) => (float[N] z) <int64[1] i = {2}, int64[1] axis = {1}> {
+            y = Gather <axis = 1> (x, i) z = Squeeze (y, axis)
+        }",
+    ),
+    building("slice of one", "Squeeze|Reshape|Flatten:outer(Slice:cut(x, ..), ..)", element)
+    .law("x[i..i + 1] without its axis of size 1 is x[i]")
+    .example(
+        "(float[N, 4] x) => (float[N] z) <int64[1] i = {2}, int64[1] j = {3}, int64[1] axis = {1}> {
+            y = Slice (x, i, j, axis) z = Squeeze (y, axis)
+        }",
+    ),
+];
+
+fn unstretched(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let (node, shape) = (m.root(), m.result()?.shape.clone());
+    if node.version < 7 {
+        return Err("");
+    }
+    let mut inputs = node.inputs.clone();
+    for at in 0..inputs.len() {
+        let stretch = inputs.get(at).copied().flatten().and_then(|id| m.maker(id));
+        let Some(from) = stretch
+            .filter(|node| stretches(m, node))
+            .and_then(|node| node.input(0))
+        else {
+            continue;
+        };
+        let mut less = inputs.clone();
+        less.splice(at..=at, [Some(from)]);
+        if covers(m, &less, &shape) {
+            inputs = less;
+        }
+    }
+    match inputs == node.inputs {
+        true => Err(""),
+        false => m.made(node.clone(), &inputs),
+    }
+}
+
+/// Whether a node repeats nothing but axes of size 1.
+fn stretches(m: &Match<'_, '_>, node: &Node) -> bool {
+    let shape = |id: Option<ValueId>| {
+        id.and_then(|id| m.tensor_of(id).ok())
+            .map(|held| &held.shape)
+    };
+    match (&*node.kind, shape(node.input(0)), shape(node.output(0))) {
+        ("Expand", ..) => true,
+        ("Tile", Some(from), Some(to)) => from
+            .iter()
+            .zip(to)
+            .all(|(from, to)| from == to || from.is(1)),
+        _ => false,
+    }
+}
+
+/// Whether operands broadcast to a shape of which each size is one of theirs.
+fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool {
+    let shapes = inputs
+        .iter()
+        .flatten()
+        .map(|&id| m.tensor_of(id).map(|held| held.shape.as_slice()));
+    let Ok(shapes) = shapes.collect::<Result<Vec<&[Dim]>, Miss>>() else {
+        return false;
+    };
+    (1..=shape.len()).all(|from_end| {
+        let at = |shape: &[Dim]| Some(shape.get(shape.len().checked_sub(from_end)?)?.clone());
+        shapes
+            .iter()
+            .any(|held| at(held).is_some() && at(held) == at(shape))
+    })
+}
+
+/// The element of an axis instead of a slice of it.
+fn element(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let (x, node) = (m.value("x")?, m.node("cut")?);
+    let shape = m.tensor("x")?.shape.clone();
+    let cut = m
+        .operator::<Slice>("cut")?
+        .stretches(|at| m.known(node, at), &shape)
+        .ok_or("")?;
+    let cut: Vec<(usize, &Stretch)> = cut
+        .iter()
+        .enumerate()
+        .filter(|(axis, taken)| {
+            shape
+                .get(*axis)
+                .is_none_or(|size| **taken != Stretch::whole(size))
+        })
+        .collect();
+    let [(axis, taken)] = cut.as_slice() else {
+        return Err("");
+    };
+    let mut rest = shape.clone();
+    rest.remove(*axis);
+    let start = taken
+        .start
+        .number()
+        .filter(|_| taken.length.is(1))
+        .ok_or("")?;
+    if rest != m.result()?.shape {
+        return Err("");
+    }
+    let axis = Setting::Int(i64::try_from(*axis).unwrap_or(0));
+    let index = m.constant(
+        crate::dtype::DType::I64,
+        Vec::new(),
+        Known::Ints(vec![start.into()]),
+    );
+    m.call("Gather", &[("axis", axis)], &[Some(x), Some(index)])
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn what_broadcasting_does_is_left_out() {
+        expect![[r#"
+            stretch before a broadcast
+              <
+              int64[2] s = {N, 3}
+              >
+              float32[N, 3] e = Expand (x, s)
+              float32[N, 3] z = Sub (y, e)
+              =>
+              float32[N, 3] z = Sub (y, x)
+            choice by what is not
+              bool[N] n = Not (c)
+              float32[N] z = Where (n, x, y)
+              =>
+              float32[N] z = Where (c, y, x)
+            choice that is known
+              <
+              bool[1] c = {true}
+              >
+              float32[N] w = Where (c, x, y)
+              float32[N] z = Exp (w)
+              =>
+              float32[N] z = Exp (x)
+            index of one
+              <
+              int64[1] i = {2},
+              int64[1] axis = {1}
+              >
+              float32[N, 1] y = Gather <axis: 1> (x, i)
+              float32[N] z = Squeeze (y, axis)
+              =>
+              <
+              int64[] %5 = {2}
+              >
+              float32[N] z = Gather <axis: 1> (x, %5)
+            slice of one
+              <
+              int64[1] i = {2},
+              int64[1] j = {3},
+              int64[1] axis = {1}
+              >
+              float32[N, 1] y = Slice (x, i, j, axis)
+              float32[N] z = Squeeze (y, axis)
+              =>
+              <
+              int64[] %6 = {2}
+              >
+              float32[N] z = Gather <axis: 1> (x, %6)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}

@@ -1,0 +1,109 @@
+//! Matrix products that turn and scale their operands themselves.
+
+use std::rc::Rc;
+
+use crate::dtype::DType;
+use crate::graph::{Node, ValueId};
+use crate::ops::matmul::{Gemm, MatMul};
+use crate::ops::transpose::Transpose;
+use crate::passes::rewrite::{Match, Rule, building};
+
+pub const RULES: &[Rule] = &[
+    building("product of a transpose", "MatMul|com.microsoft.FusedMatMul|Linear|FusedLinear:product(..)", |m| {
+        let (node, mut product) = (m.root(), m.operator::<MatMul>("product")?.clone());
+        let mut inputs = node.inputs.clone();
+        for operand in 0..2 {
+            let before = inputs.get(operand).copied().flatten().and_then(|id| turned(m, id));
+            if let Some((x, slot)) = before.zip(inputs.get_mut(operand))
+                && let Some(turned) = product.turned(operand)
+            {
+                (*slot, product) = (Some(x), turned);
+            }
+        }
+        if inputs == node.inputs {
+            return Err("");
+        }
+        let kind = match &*node.kind {
+            "MatMul" => "com.microsoft.FusedMatMul".into(),
+            _ => node.kind.clone(),
+        };
+        m.made(Node { kind, operator: Rc::new(product), ..node.clone() }, &inputs)
+    })
+    .last()
+    .law("a product reads rows as columns")
+    .example("(float[N, 2, 3] x, float[N, 2, 4] y) => (float[N, 3, 4] z) { t = Transpose <perm = [0, 2, 1]> (x) z = MatMul (t, y) }"),
+    building("Gemm of a transpose", "Gemm|com.microsoft.FusedGemm:product(..)", |m| {
+        let (node, mut gemm) = (m.root(), m.operator::<Gemm>("product")?.clone());
+        let mut inputs = node.inputs.clone();
+        for (slot, turn) in inputs.iter_mut().zip(&mut gemm.transposed) {
+            if let Some(x) = slot.and_then(|id| turned(m, id)) {
+                (*slot, *turn) = (Some(x), !*turn);
+            }
+        }
+        match inputs == node.inputs {
+            true => Err(""),
+            false => m.made(Node { operator: Rc::new(gemm), ..node.clone() }, &inputs),
+        }
+    })
+    .last()
+    .law("a product reads rows as columns")
+    .example("(float[2, N] x, float[2, 4] y) => (float[N, 4] z) { t = Transpose (x) z = Gemm (t, y) }"),
+    building("scale of a matrix product", "MatMul|com.microsoft.FusedMatMul:product(a, b) * #alpha", |m| {
+        let (node, alpha) = (m.node("product")?, m.number("alpha")? as f32);
+        let dtype = m.result()?.dtype;
+        if dtype != DType::F32 && f64::from(alpha) != m.number("alpha")? || !alpha.is_finite() {
+            return Err("single precision does not hold the factor");
+        }
+        let product = m.operator::<MatMul>("product")?.times(alpha);
+        let product = product.ok_or("the product is scaled already, or an activation follows")?;
+        let like = Node { kind: "com.microsoft.FusedMatMul".into(), operator: Rc::new(product), ..node.clone() };
+        m.made(like, &node.inputs)
+    })
+    .last()
+    .law("a number times a product, in one step")
+    .example(
+        "(float[N, 2] x, float[2, 4] y) => (float[N, 4] z) <float c = {8}> { p = MatMul (x, y) z = Div (p, c) }",
+    ),
+];
+
+/// What a value is with rows and columns exchanged, when it is a transpose that does just that.
+fn turned(m: &Match<'_, '_>, id: ValueId) -> Option<ValueId> {
+    let node = m.maker(id)?;
+    let rank = m.tensor_of(id).ok()?.rank();
+    let axes = node.operator_as::<Transpose>()?.axes(rank).ok()?;
+    let mut plain: Vec<usize> = (0..rank).collect();
+    plain.swap(rank.checked_sub(2)?, rank - 1);
+    (axes == plain && m.uses(id) == 1).then(|| node.input(0))?
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn products_turn_their_operands() {
+        expect![[r#"
+            product of a transpose
+              float32[N, 3, 2] t = Transpose <axes: [0, 2, 1]> (x)
+              float32[N, 3, 4] z = MatMul (t, y)
+              =>
+              float32[N, 3, 4] z = com.microsoft.FusedMatMul <turned: [{matrix: true}]> (x, y)
+            Gemm of a transpose
+              float32[N, 2] t = Transpose (x)
+              float32[N, 4] z = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (t, y)
+              =>
+              float32[N, 4] z = Gemm <alpha: 1.0, beta: 1.0, transposed: [true, false]> (x, y)
+            scale of a matrix product
+              <
+              float32[] c = {8}
+              >
+              float32[N, 4] p = MatMul (x, y)
+              float32[N, 4] z = Div (p, c)
+              =>
+              float32[N, 4] z = com.microsoft.FusedMatMul <alpha: 0.125> (x, y)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}
