@@ -1,8 +1,8 @@
 //! Every rewrite rule, one family a file.
 
 mod activation;
-mod attention;
 mod around;
+mod attention;
 mod before;
 mod bounds;
 mod fold_weights;
@@ -10,6 +10,7 @@ mod fused;
 mod identity;
 mod movement;
 mod normalization;
+mod parts;
 mod pieces;
 mod quantized;
 mod reduced;
@@ -24,6 +25,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     identity::RULES,
     movement::RULES,
     pieces::RULES,
+    parts::RULES,
     stretched::RULES,
     around::RULES,
     reduced::RULES,

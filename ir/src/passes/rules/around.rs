@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Operators on each element alone, the operands of some broadcast.
-const STEPS: &[&str] = &[
+pub const STEPS: &[&str] = &[
     "Abs",
     "Add",
     "Cast",

@@ -1,13 +1,14 @@
 //! Slices, splits and joins in fewer steps.
 
+pub mod cut;
+
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::concat::Concat;
 use crate::ops::gather::Gather;
-use crate::ops::slice::{Slice, Stretch};
-use crate::ops::split::Split;
+use crate::ops::slice::Stretch;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::types::Known;
+use cut::{Piece, along, cut, piece, stretches, together};
 
 pub const RULES: &[Rule] = &[
     building("slice of a slice", "Slice:outer(Slice:inner(x, ..), ..)", |m| {
@@ -70,7 +71,7 @@ pub const RULES: &[Rule] = &[
         stretches.splice(axis..=axis, [moved]);
         let given = [&join.inputs[..], &m.root().inputs[..]].concat();
         let given = given.into_iter().flatten().collect();
-        self::cut(m, &Piece { of: input, stretches, given })
+        cut::cut(m, &Piece { of: input, stretches, given })
     })
     .shared()
     .law("[x, y][a..b] = x[a..b] where b is at most the size of x")
@@ -132,105 +133,6 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// A part of a value.
-struct Piece {
-    of: ValueId,
-    /// What it takes of each axis.
-    stretches: Vec<Stretch>,
-    /// Values that tell the sizes in them.
-    given: Vec<ValueId>,
-}
-
-/// What a value is a part of.
-fn piece(m: &Match<'_, '_>, id: ValueId) -> Result<Piece, Miss> {
-    let (node, output) = m.source(id).ok_or("")?;
-    let of = node.input(0).ok_or("")?;
-    let stretches = match node.operator_as::<Split>() {
-        None => stretches(m, node)?,
-        Some(split) => {
-            let shape = &m.tensor_of(of)?.shape;
-            let parts = split.parts(node.outputs.len(), m.known(node, 1), shape);
-            let (axis, parts) = parts.ok_or("only the run tells the sizes of parts")?;
-            let mut before = parts.iter().take(output);
-            let start = before.try_fold(Dim::default(), |sum, part| sum.add(part));
-            let mut all: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
-            if let (Some(slot), Some(start), Some(part)) =
-                (all.get_mut(axis), start, parts.get(output))
-            {
-                *slot = Stretch {
-                    start,
-                    length: part.clone(),
-                    step: 1,
-                };
-            }
-            all
-        }
-    };
-    let given = node.inputs.iter().flatten().copied().collect();
-    Ok(Piece {
-        of,
-        stretches,
-        given,
-    })
-}
-
-/// What a slice takes of each axis.
-fn stretches(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Stretch>, Miss> {
-    let slice = node.operator_as::<Slice>().ok_or("")?;
-    let shape = &m
-        .tensor_of(node.input(0).ok_or("nothing is sliced")?)?
-        .shape;
-    let stretches = slice.stretches(|at| m.known(node, at), shape);
-    stretches.ok_or("bounds go backward, or only the run tells them")
-}
-
-/// The slice that takes a piece, or the whole value.
-fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
-    let shape = m.tensor_of(piece.of)?.shape.clone();
-    let axes = piece.stretches.iter().zip(&shape).zip(0i64..);
-    let cut: Vec<_> = axes
-        .filter(|((taken, size), _)| **taken != Stretch::whole(size))
-        .collect();
-    if cut.is_empty() {
-        return Ok(piece.of);
-    }
-    let starts: Vec<Dim> = cut
-        .iter()
-        .map(|((taken, _), _)| taken.start.clone())
-        .collect();
-    let ends = cut.iter().map(|((taken, _), _)| taken.end());
-    let ends = ends
-        .collect::<Option<Vec<Dim>>>()
-        .ok_or("the bounds grow too large")?;
-    let axes: Vec<Dim> = cut.iter().map(|(_, axis)| Dim::from(*axis)).collect();
-    let steps: Vec<Dim> = cut
-        .iter()
-        .map(|((taken, _), _)| taken.step.into())
-        .collect();
-    let (starts, ends) = (
-        m.sizes(&starts, &piece.given)?,
-        m.sizes(&ends, &piece.given)?,
-    );
-    let axes = m.integers(axes);
-    let steps = match steps.iter().all(|step| step.is(1)) {
-        true => None,
-        false => Some(m.integers(steps)),
-    };
-    m.call(
-        "Slice",
-        &[],
-        &[Some(piece.of), Some(starts), Some(ends), Some(axes), steps],
-    )
-}
-
-/// The axis along which a node joins.
-fn along(m: &Match<'_, '_>, node: &Node) -> Result<usize, Miss> {
-    let join = node.operator_as::<Concat>().ok_or("nothing is joined")?;
-    let first = node.input(0).ok_or("nothing is joined")?;
-    join.along(m.tensor_of(first)?.rank())
-        .ok_or("the axis is none of it")
-}
-
 /// Joins again what was apart, so far as it stands side by side.
 fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let axis = along(m, m.root())?;
@@ -253,7 +155,7 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let mut inputs = Vec::new();
     for (input, piece) in &all {
         let longer = piece.as_ref().filter(|piece| {
-            let own = self::piece(m, *input).ok();
+            let own = cut::piece(m, *input).ok();
             own.is_some_and(|own| own.stretches != piece.stretches)
         });
         inputs.push(Some(match longer {
@@ -269,25 +171,6 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         [Some(whole)] => Ok(*whole),
         inputs => m.made(m.root().clone(), inputs),
     }
-}
-
-/// Two pieces of one value as one, if the second follows the first.
-fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
-    let mut stretches = first.stretches.clone();
-    let (slot, next) = (stretches.get_mut(axis)?, second.stretches.get(axis)?);
-    if first.of != second.of || slot.step != 1 || next.step != 1 || slot.end()? != next.start {
-        return None;
-    }
-    slot.length = slot.length.add(&next.length)?;
-    let others = first.stretches.iter().zip(&second.stretches).enumerate();
-    let alike = others
-        .filter(|(at, _)| *at != axis)
-        .all(|(_, (a, b))| a == b);
-    alike.then(|| Piece {
-        of: first.of,
-        stretches,
-        given: [&first.given[..], &second.given[..]].concat(),
-    })
 }
 
 /// The input of a join that holds all of a range, and where it starts.
