@@ -79,7 +79,7 @@ const EXPRESSIONS: &[&str] = &[
 const GROWTH: usize = 4;
 const SMALL: usize = 1 << 18;
 /// One number in a shape is filled in at each call otherwise.
-const FILLED: usize = 1 << 26;
+const FILLED: usize = 1 << 27;
 
 fn block(block: &mut Block, values: &mut Values) {
     for mut node in std::mem::take(&mut block.nodes) {

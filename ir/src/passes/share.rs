@@ -28,7 +28,14 @@ struct Key {
 }
 
 /// Constants by their type and elements.
-type Constants = HashMap<String, ValueId>;
+type Constants = HashMap<(String, Elements), ValueId>;
+
+/// Zeros of either sign are told apart, as a float's own comparison does not.
+#[derive(PartialEq, Eq, Hash)]
+enum Elements {
+    Floats(Vec<u64>),
+    Others(String),
+}
 
 fn block(block: &mut Block, values: &Values, constants: &mut Constants, renamed: &mut Renamed) {
     let mut made: HashMap<Key, Vec<Option<ValueId>>> = HashMap::new();
@@ -75,8 +82,8 @@ fn same_types(a: &[Option<ValueId>], b: &[Option<ValueId>], values: &Values) -> 
     a.iter().map(ty).eq(b.iter().map(ty))
 }
 
-/// Constants of more elements are not compared.
-const COMPARED: usize = 64;
+/// Constants of more elements are not compared; none of a file of which the elements are known has more.
+const COMPARED: usize = 2048;
 
 /// The first constant of the same type and elements.
 fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId {
@@ -87,12 +94,12 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
     if known.len() > COMPARED {
         return id;
     }
-    // Zeros of either sign are told apart, as a float's own comparison does not.
     let elements = match known {
-        Known::Floats(all) => format!("{:?}", all.iter().map(|x| x.to_bits()).collect::<Vec<_>>()),
-        other => format!("{other:?}"),
+        Known::Floats(all) => Elements::Floats(all.iter().map(|x| x.to_bits()).collect()),
+        other => Elements::Others(format!("{other:?}")),
     };
-    *constants.entry(format!("{ty} {elements}")).or_insert(id)
+    let key = (ty.to_string(), elements);
+    *constants.entry(key).or_insert(id)
 }
 
 #[cfg(test)]
