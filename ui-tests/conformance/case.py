@@ -6,12 +6,14 @@ import zlib
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import MapProto, SequenceProto, TensorProto, defs, helper, numpy_helper
+from onnx import MapProto, SequenceProto, TensorProto, defs, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
 from pack import Case
 
 onnxruntime.set_default_logger_severity(4)
+
+HEADER = '<ir_version: 10, opset_import: ["": 21], producer_name: "own.py">\n'
 
 
 def numbers(name):
@@ -65,6 +67,31 @@ def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=Non
     return Case(clean, build(results, version, asked or nodes),
                 [message(value, key, given.get(key)) for key, value in fed.items()],
                 [message(value, key, given.get(key)) for value, key in zip(expected, outputs)], rtol, atol)
+
+
+def whole(name, text, inputs, *, change=None, by=None):
+    """A case of a model in the text syntax, or one that is made, which `change` may alter. What ONNX
+    Runtime answers is expected, or `by(*inputs)` where it refuses the model."""
+    held = text
+    if isinstance(text, str):
+        held = parser.parse_model(text if text.startswith("<") else HEADER + text)
+    if change:
+        change(held)
+    inputs = {name: np.asarray(value) for name, value in inputs.items()}
+    outputs = [output.name for output in held.graph.output]
+    if by is None:
+        expected = onnxruntime.InferenceSession(held.SerializeToString()).run(outputs, inputs)
+    else:
+        expected = by(*inputs.values())
+    constants = {tensor.name for tensor in held.graph.initializer}
+    taken = [info.name for info in held.graph.input if info.name not in constants]
+    return Case(f"own_{name}", held, [message(inputs[name], name) for name in taken],
+                [message(value, name) for value, name in zip(expected, outputs)])
+
+
+def uniform(seed, *sizes):
+    draw = numbers(seed)
+    return [draw.uniform(-2, 2, size).astype(np.float32) for size in sizes]
 
 
 def evaluate(name, graph, fed, inputs, by, outputs):

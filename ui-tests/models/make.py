@@ -103,6 +103,7 @@ def models_that_compile():
         listed (float[2] x, float[2] bias) => (float[2] y) <float[2] bias = {1, 2}> { y = Add (x, bias) }
         """,
     )
+    save("one_name", "one (float[N] a, float[N] b) => (float[M] y) { y = Add (a, b) }")
     save(
         "passed_on",
         """

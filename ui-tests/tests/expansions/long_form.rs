@@ -27,6 +27,16 @@ onnx_model! {
     struct Renamed = "../../models/open_rank.onnx";
 }
 
+onnx_model! {
+    #[onnx(inputs(b: [other]))]
+    struct Apart = "../../models/one_name.onnx";
+}
+
+onnx_model! {
+    #[onnx(inputs(bias: [2]))]
+    struct Overridden = "../../models/listed_initializer.onnx";
+}
+
 mod reexported {
     pub use onnx_embed as embed;
 }
@@ -115,6 +125,30 @@ fn a_shape_may_be_given() {
     );
     let y = Ranked::new(&Device::flex()).forward(rows([[1.0, -1.0], [-2.0, 2.0]]));
     assert_eq!(values(y), [1.0, 0.0, 0.0, 2.0]);
+}
+
+#[test]
+fn sizes_of_one_name_may_be_named_apart() {
+    assert_eq!(
+        Apart::SIGNATURE.to_string(),
+        "(a: float32[N], b: float32[other]) -> (y: float32[broadcast])"
+    );
+    let input = ApartInput {
+        a: vector([1.0, 2.0, 3.0]),
+        b: vector([10.0]),
+    };
+    let y = Apart::new(&Device::flex()).forward(input);
+    assert_eq!(values(y), [11.0, 12.0, 13.0]);
+}
+
+#[test]
+fn a_constant_that_the_file_lists_may_be_an_input() {
+    let input = OverriddenInput {
+        x: vector([1.0, 1.0]),
+        bias: vector([5.0, 6.0]),
+    };
+    let y = Overridden::new(&Device::flex()).forward(input);
+    assert_eq!(values(y), [6.0, 7.0]);
 }
 
 #[test]
