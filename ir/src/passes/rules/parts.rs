@@ -1,49 +1,29 @@
 //! Steps on each part of a value, made steps on the value.
 
 use super::around::STEPS;
-use super::pieces::cut::{along, piece, together};
+use super::pieces::cut::{Piece, along, cut, pieces, together};
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 
 pub const RULES: &[Rule] = &[building("steps on parts", "Concat:join(..)", |m| {
-    let (axis, rank) = (along(m, m.root())?, m.result()?.rank());
-    let steps = steps(m)?;
-    let first = steps.first().ok_or("")?;
+    let axis = along(m, m.root())?;
     let mut inputs = Vec::new();
-    let mut whole = false;
-    for at in 0..first.inputs.len() {
-        if steps.iter().all(|step| step.input(at).is_none()) {
-            inputs.push(None);
-            continue;
-        }
-        let operands = steps.iter().map(|step| step.input(at).ok_or(""));
-        let operands = operands.collect::<Result<Vec<ValueId>, Miss>>()?;
-        if let [one, rest @ ..] = operands.as_slice()
-            && rest.iter().all(|other| other == one)
-            && same_everywhere(m, *one, axis, rank)
-        {
-            inputs.push(Some(*one));
-            continue;
-        }
-        for (operand, step) in operands.iter().zip(&steps) {
-            let made = step.output(0).ok_or("")?;
-            if m.tensor_of(*operand)?.shape != m.tensor_of(made)?.shape {
-                return Err("a part of an operand stretches");
-            }
-        }
-        whole |= are_whole(m, &operands, axis);
-        let all: Vec<Option<ValueId>> = operands.into_iter().map(Some).collect();
-        let axis = Setting::Int(i64::try_from(axis).unwrap_or(0));
-        inputs.push(Some(m.call("Concat", &[("axis", axis)], &all)?));
+    for run in runs(m, axis) {
+        let made = match run.as_slice() {
+            [_, _, ..] => joined(m, &run, axis)?,
+            _ => run.first().and_then(|step| step.made),
+        };
+        inputs.push(made);
     }
-    match whole {
-        true => m.made((*first).clone(), &inputs),
-        false => Err(""),
+    match inputs.as_slice() {
+        all if all.len() == m.root().inputs.len() => Err(""),
+        [Some(whole)] => Ok(*whole),
+        all => m.made(m.root().clone(), all),
     }
 })
-.law("[f(a), f(b)] = f([a, b]) for a step f on each element, a and b being all of a value")
+.law("[f(a), f(b)] = f([a, b]) for a step f on each element, b standing behind a in one value")
 .example(
     "(float[N, 8] x) => (float[N, 8] z) {
             a, b = Split <axis = 1, num_outputs = 2> (x) c = Tanh (a) d = Tanh (b)
@@ -54,30 +34,114 @@ pub const RULES: &[Rule] = &[building("steps on parts", "Concat:join(..)", |m| {
 /// Operators on each element that are none of the arithmetic ones.
 const TESTS: &[&str] = &["IsInf", "IsNaN", "Where"];
 
-/// The equal steps whose results a join takes and nobody else.
-fn steps<'g>(m: &Match<'_, 'g>) -> Result<Vec<&'g Node>, Miss> {
-    let mut all: Vec<&'g Node> = Vec::new();
-    for &id in m.root().inputs.iter().flatten() {
-        let node = m.maker(id).filter(|_| m.uses(id) == 1).ok_or("")?;
-        let known = STEPS.contains(&&*node.kind) || TESTS.contains(&&*node.kind);
-        let equal = all.first().is_none_or(|first| {
-            first.kind == node.kind
-                && first.version == node.version
-                && first.inputs.len() == node.inputs.len()
-        });
-        // Once operands were stretched another way.
-        let old = node.version < 7 && node.inputs.len() > 1;
-        if !known || !equal || old {
-            return Err("");
+/// What one input of a join is.
+struct Step<'g> {
+    made: Option<ValueId>,
+    /// The operator that makes it, if that is a step on each element for the join alone.
+    node: Option<&'g Node>,
+    /// What its operands are parts of.
+    parts: Vec<Option<Piece>>,
+}
+
+/// The inputs of a join, those together that equal steps make of parts that stand side by side.
+fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
+    let nodes: Vec<Option<&'g Node>> = m.root().inputs.iter().map(|id| step(m, *id)).collect();
+    let operands = |at: usize| {
+        nodes
+            .iter()
+            .map(move |node| node.and_then(|node| node.input(at)))
+    };
+    let most = nodes
+        .iter()
+        .flatten()
+        .map(|node| node.inputs.len())
+        .max()
+        .unwrap_or(0);
+    let parts = (0..most).map(|at| pieces(m, &operands(at).collect::<Vec<_>>()));
+    let parts: Vec<Vec<Option<Piece>>> = parts.collect();
+    let mut runs: Vec<Vec<Step<'g>>> = Vec::new();
+    for (place, (made, node)) in m.root().inputs.iter().zip(&nodes).enumerate() {
+        let parts = parts
+            .iter()
+            .map(|parts| parts.get(place).cloned().flatten())
+            .collect();
+        let next = Step {
+            made: *made,
+            node: *node,
+            parts,
+        };
+        let last = runs.last_mut();
+        match last.filter(|run| run.last().is_some_and(|last| last.precedes(&next, axis))) {
+            Some(run) => run.push(next),
+            None => runs.push(vec![next]),
         }
-        all.push(node);
     }
-    let written = |node: &&Node| format!("{:?}", node.operator);
-    let first = all.first().map(written);
-    match all.len() > 1 && all.iter().all(|node| Some(written(node)) == first) {
-        true => Ok(all),
-        false => Err(""),
+    runs
+}
+
+/// A step on each element whose result nobody else reads.
+fn step<'g>(m: &Match<'_, 'g>, id: Option<ValueId>) -> Option<&'g Node> {
+    let node = id
+        .filter(|id| m.uses(*id) == 1)
+        .and_then(|id| m.maker(id))?;
+    // Once operands were stretched another way.
+    let old = node.version < 7 && node.inputs.len() > 1;
+    let known = STEPS.contains(&&*node.kind) || TESTS.contains(&&*node.kind);
+    (known && !old).then_some(node)
+}
+
+impl Step<'_> {
+    /// Whether another one is the same of what stands behind what this one is of.
+    fn precedes(&self, next: &Self, axis: usize) -> bool {
+        let (Some(a), Some(b)) = (self.node, next.node) else {
+            return false;
+        };
+        let mut parts = self.parts.iter().zip(&next.parts);
+        a.kind == b.kind
+            && a.version == b.version
+            && a.inputs.len() == b.inputs.len()
+            && parts
+                .any(|pair| matches!(pair, (Some(a), Some(b)) if together(a, b, axis).is_some()))
+            && format!("{:?}", a.operator) == format!("{:?}", b.operator)
     }
+}
+
+/// One step in the place of several.
+fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option<ValueId>, Miss> {
+    let (rank, first) = (
+        m.result()?.rank(),
+        run.first().and_then(|step| step.node).ok_or("")?,
+    );
+    let mut inputs = Vec::new();
+    for at in 0..first.inputs.len() {
+        let operands = run
+            .iter()
+            .map(|step| step.node.and_then(|node| node.input(at)));
+        let operands: Vec<Option<ValueId>> = operands.collect();
+        let one = operands.first().copied().flatten();
+        let same = operands.iter().all(|other| *other == one);
+        if same && one.is_none_or(|one| same_everywhere(m, one, axis, rank)) {
+            inputs.push(one);
+            continue;
+        }
+        for (operand, step) in operands.iter().zip(run) {
+            let (operand, made) = (operand.ok_or("")?, step.made.ok_or("")?);
+            if m.tensor_of(operand)?.shape != m.tensor_of(made)?.shape {
+                return Err("a part of an operand stretches");
+            }
+        }
+        let mut parts = run.iter().map(|step| step.parts.get(at).cloned().flatten());
+        let start = parts.next().flatten();
+        let part = parts.try_fold(start, |all, next| Some(together(&all?, &next?, axis)));
+        inputs.push(Some(match part.flatten() {
+            Some(part) => cut(m, &part)?,
+            None => {
+                let axis = Setting::Int(i64::try_from(axis).unwrap_or(0));
+                m.call("Concat", &[("axis", axis)], &operands)?
+            }
+        }));
+    }
+    m.made(first.clone(), &inputs).map(Some)
 }
 
 /// Whether a value is the same for each place along an axis of the results.
@@ -87,16 +151,6 @@ fn same_everywhere(m: &Match<'_, '_>, id: ValueId, axis: usize, rank: usize) -> 
         let size = axis.checked_sub(missing).and_then(|at| held.shape.get(at));
         held.rank() <= rank && size.is_none_or(|size: &Dim| size.is(1))
     })
-}
-
-/// Whether values are what one value was cut into.
-fn are_whole(m: &Match<'_, '_>, parts: &[ValueId], axis: usize) -> bool {
-    let mut pieces = parts.iter().map(|&id| piece(m, id).ok());
-    let first = pieces.next().flatten();
-    let all = pieces.try_fold(first, |all, next| {
-        Some(Some(together(&all?, &next?, axis)?))
-    });
-    all.flatten().is_some()
 }
 
 #[cfg(test)]
@@ -123,20 +177,31 @@ mod tests {
     #[test]
     fn columns_that_are_filled_one_by_one_are_filled_at_once() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
-            g (float[N, 3] x) => (float[N, 3] y) <float[1] zero = {0}> {
-                a, b, c = Split <axis = 1, num_outputs = 3> (x)
-                p = IsNaN (a) q = IsNaN (b) r = IsNaN (c)
-                u = Where (p, zero, a) v = Where (q, zero, b) w = Where (r, zero, c)
-                y = Concat <axis = -1> (u, v, w)
+            g (float[N, 4] x) => (float[N, 4] y) <float[1] zero = {0}> {
+                a, b, c, d = Split <axis = 1, num_outputs = 4> (x)
+                e = Neg (a) p = IsNaN (b) q = IsNaN (c) r = IsNaN (d)
+                u = Where (p, zero, b) v = Where (q, zero, c) w = Where (r, zero, d)
+                y = Concat <axis = -1> (e, u, v, w)
             }"#;
         expect![[r#"
-            g (float32[N, 3] x) => (float32[N, 3] y)
+            g (float32[N, 4] x) => (float32[N, 4] y)
             <
-                float32[1] zero = {0}
+                float32[1] zero = {0},
+                int64[1] %15 = {1},
+                int64[1] %16 = {4},
+                int64[1] %17 = {1},
+                int64[1] %21 = {1},
+                int64[1] %22 = {4},
+                int64[1] %23 = {1}
             >
             {
-                bool[N, 3] %12 = IsNaN (x)
-                float32[N, 3] y = Where (%12, zero, x)
+                float32[N, 1] a, _, _, _ = Split <axis: 1, uneven: true> (x)
+                float32[N, 1] e = Neg (a)
+                float32[N, 3] %24 = Slice (x, %21, %22, %23)
+                bool[N, 3] %14 = IsNaN (%24)
+                float32[N, 3] %18 = Slice (x, %15, %16, %17)
+                float32[N, 3] %19 = Where (%14, zero, %18)
+                float32[N, 4] y = Concat <axis: -1> (e, %19)
             }
         "#]]
         .assert_eq(&graph(text, rules::all()).0);

@@ -8,7 +8,7 @@ use crate::ops::gather::Gather;
 use crate::ops::slice::Stretch;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::types::Known;
-use cut::{Piece, along, cut, piece, stretches, together};
+use cut::{Piece, along, cut, piece, pieces, stretches, together};
 
 pub const RULES: &[Rule] = &[
     building("slice of a slice", "Slice:outer(Slice:inner(x, ..), ..)", |m| {
@@ -136,16 +136,16 @@ pub const RULES: &[Rule] = &[
 /// Joins again what was apart, so far as it stands side by side.
 fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let axis = along(m, m.root())?;
-    let mut all: Vec<(ValueId, Option<Piece>)> = Vec::new();
-    for &input in m.root().inputs.iter().flatten() {
-        let next = piece(m, input).ok();
+    let own = pieces(m, &m.root().inputs);
+    let mut all: Vec<(usize, Option<Piece>)> = Vec::new();
+    for (at, next) in own.iter().enumerate() {
         let joined = match (all.last().and_then(|(_, piece)| piece.as_ref()), &next) {
             (Some(piece), Some(next)) => together(piece, next, axis),
             _ => None,
         };
         match (joined, all.last_mut()) {
             (Some(joined), Some(last)) => last.1 = Some(joined),
-            _ => all.push((input, next)),
+            _ => all.push((at, next.clone())),
         }
     }
     let before = m.root().inputs.len();
@@ -153,17 +153,19 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         return Err("");
     }
     let mut inputs = Vec::new();
-    for (input, piece) in &all {
+    for (at, piece) in &all {
+        let alone = m.root().input(*at);
         let longer = piece.as_ref().filter(|piece| {
-            let own = cut::piece(m, *input).ok();
+            let own = own.get(*at).and_then(Option::as_ref);
             own.is_some_and(|own| own.stretches != piece.stretches)
         });
-        inputs.push(Some(match longer {
-            Some(piece) => cut(m, piece)?,
-            None => *input,
-        }));
+        inputs.push(match longer {
+            Some(piece) => Some(cut(m, piece)?),
+            None => alone,
+        });
         let whole = longer.is_none_or(|piece| inputs.last() == Some(&Some(piece.of)));
-        if !whole && m.root().inputs.iter().flatten().any(|&id| m.uses(id) > 1) {
+        let shared = m.root().inputs.iter().flatten().any(|&id| m.uses(id) > 1);
+        if !whole && shared && all.len() > 1 {
             return Err("the parts are used elsewhere too");
         }
     }

@@ -8,6 +8,7 @@ use crate::ops::split::Split;
 use crate::passes::rewrite::{Match, Miss};
 
 /// A part of a value.
+#[derive(Clone)]
 pub struct Piece {
     pub of: ValueId,
     /// What it takes of each axis.
@@ -16,37 +17,80 @@ pub struct Piece {
     pub given: Vec<ValueId>,
 }
 
+/// What values are parts of, none for one that is left out or no part.
+pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> {
+    let mut cut: Option<(&Node, Vec<Piece>)> = None;
+    let mut all = Vec::new();
+    for id in ids {
+        let source = id.and_then(|id| m.source(id));
+        all.push(source.and_then(|(node, output)| {
+            if node.operator_as::<Split>().is_none() {
+                return slice(m, node).ok();
+            }
+            // The parts of a split are mostly asked for one after the other.
+            if cut
+                .as_ref()
+                .is_none_or(|(held, _)| !std::ptr::eq(*held, node))
+            {
+                cut = Some((node, split(m, node).unwrap_or_default()));
+            }
+            cut.as_ref()
+                .and_then(|(_, parts)| parts.get(output).cloned())
+        }));
+    }
+    all
+}
+
 /// What a value is a part of.
 pub fn piece(m: &Match<'_, '_>, id: ValueId) -> Result<Piece, Miss> {
-    let (node, output) = m.source(id).ok_or("")?;
-    let of = node.input(0).ok_or("")?;
-    let stretches = match node.operator_as::<Split>() {
-        None => stretches(m, node)?,
-        Some(split) => {
-            let shape = &m.tensor_of(of)?.shape;
-            let parts = split.parts(node.outputs.len(), m.known(node, 1), shape);
-            let (axis, parts) = parts.ok_or("only the run tells the sizes of parts")?;
-            let mut before = parts.iter().take(output);
-            let start = before.try_fold(Dim::default(), |sum, part| sum.add(part));
-            let mut all: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
-            if let (Some(slot), Some(start), Some(part)) =
-                (all.get_mut(axis), start, parts.get(output))
-            {
-                *slot = Stretch {
-                    start,
-                    length: part.clone(),
-                    step: 1,
-                };
-            }
-            all
-        }
-    };
+    pieces(m, &[Some(id)])
+        .pop()
+        .flatten()
+        .ok_or("it is no part of which the run does not tell the bounds")
+}
+
+/// What a slice takes.
+fn slice(m: &Match<'_, '_>, node: &Node) -> Result<Piece, Miss> {
+    let of = node.input(0).ok_or("nothing is sliced")?;
     let given = node.inputs.iter().flatten().copied().collect();
     Ok(Piece {
         of,
-        stretches,
+        stretches: stretches(m, node)?,
         given,
     })
+}
+
+/// What each output of a split is.
+fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
+    let of = node.input(0).ok_or("nothing is split")?;
+    let shape = &m.tensor_of(of)?.shape;
+    let parts = node
+        .operator_as::<Split>()
+        .and_then(|split| split.parts(node.outputs.len(), m.known(node, 1), shape));
+    let (axis, parts) = parts.ok_or("only the run tells the sizes of parts")?;
+    let given: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
+    let whole: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
+    let mut start = Dim::default();
+    let mut all = Vec::new();
+    for length in parts {
+        let behind = start.add(&length).ok_or("the bounds grow too large")?;
+        let mut stretches = whole.clone();
+        stretches.splice(
+            axis..=axis,
+            [Stretch {
+                start,
+                length,
+                step: 1,
+            }],
+        );
+        all.push(Piece {
+            of,
+            stretches,
+            given: given.clone(),
+        });
+        start = behind;
+    }
+    Ok(all)
 }
 
 /// What a slice takes of each axis.
@@ -118,9 +162,11 @@ pub fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     let alike = others
         .filter(|(at, _)| *at != axis)
         .all(|(_, (a, b))| a == b);
-    alike.then(|| Piece {
+    let mut given = first.given.clone();
+    given.extend(second.given.iter().filter(|id| !first.given.contains(id)));
+    alike.then_some(Piece {
         of: first.of,
         stretches,
-        given: [&first.given[..], &second.given[..]].concat(),
+        given,
     })
 }
