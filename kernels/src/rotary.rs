@@ -49,6 +49,53 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
     }
 }
 
+/// `x * cosine + turned(x) * sine` along the last axis, where turning puts each pair `(a, b)` as `(-b, a)`. Angles are those of features or of pairs.
+#[inline(never)]
+pub fn turn<const D: usize>(
+    x: Tensor<D>,
+    cosine: Tensor<D>,
+    sine: Tensor<D>,
+    interleaved: bool,
+) -> Tensor<D> {
+    let shape = x.dims();
+    let features = shape[D - 1];
+    if shape.contains(&0) {
+        return x;
+    }
+    let (first, second) = pairs(x, interleaved);
+    let angles = |x: Tensor<D>| match x.dims()[D - 1] == features {
+        true => pairs(x, interleaved),
+        false => (x.clone(), x),
+    };
+    let ((cosine, other_cosine), (sine, other_sine)) = (angles(cosine), angles(sine));
+    let real = first.clone().mul(cosine).sub(second.clone().mul(sine));
+    let imaginary = second.mul(other_cosine).add(first.mul(other_sine));
+    if !interleaved {
+        return Tensor::cat(vec![real, imaginary], D - 1);
+    }
+    let rows = shape.iter().product::<usize>() / features;
+    let column = |x: Tensor<D>| reshape(x, [rows, features / 2, 1]);
+    let both: Tensor<3> = Tensor::cat(vec![column(real), column(imaginary)], 2);
+    reshape(both, shape)
+}
+
+/// The first and the second of each pair of features.
+fn pairs<const D: usize>(x: Tensor<D>, interleaved: bool) -> (Tensor<D>, Tensor<D>) {
+    let mut shape = x.dims();
+    let half = shape[D - 1] / 2;
+    if !interleaved {
+        return (
+            x.clone().narrow(D - 1, 0, half),
+            x.narrow(D - 1, half, half),
+        );
+    }
+    let rows = shape[..D - 1].iter().product::<usize>();
+    shape[D - 1] = half;
+    let both: Tensor<3> = reshape(x, [rows, half, 2]);
+    let part = |at| reshape(both.clone().narrow(2, at, 1), shape);
+    (part(0), part(1))
+}
+
 #[cfg(test)]
 mod tests {
     use burn::tensor::{DType, TensorData};
@@ -106,6 +153,28 @@ mod tests {
             check([2, 3, 4, 8], 2, 4, interleaved);
             check([2, 3, 4, 8], 1, 4, interleaved);
             check([2, 1, 3, 7], 2, 2, interleaved);
+        }
+    }
+
+    #[test]
+    fn features_may_have_angles_of_their_own() {
+        let x = || float::<2>([[1f32, 2.0, 3.0, 4.0]]);
+        let (c, s) = ([[1f32, 10.0, 100.0, 1000.0]], [[0.5f32, 0.25, 2.0, 4.0]]);
+        let halves = [[1.0 - 1.5, 20.0 - 1.0, 300.0 + 2.0, 4000.0 + 8.0f32]];
+        same(turn(x(), float(c), float(s), false), halves);
+        let neighbours = [[1.0 - 1.0, 20.0 + 0.25, 300.0 - 8.0, 4000.0 + 12.0f32]];
+        same(turn(x(), float(c), float(s), true), neighbours);
+        let x = noise([2, 3, 4, 8], 1);
+        for interleaved in [false, true] {
+            let (c, s) = (noise([1, 4, 4], 2), noise([1, 4, 4], 3));
+            let expected = rotate(x.clone(), c.clone(), s.clone(), interleaved);
+            let found = turn(
+                x.clone(),
+                c.unsqueeze_dim(1),
+                s.unsqueeze_dim(1),
+                interleaved,
+            );
+            near(found, expected.into_data(), 1e-6);
         }
     }
 

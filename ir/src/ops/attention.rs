@@ -1,11 +1,11 @@
 //! Attention and its kin, over heads of features.
 
-mod dot_product;
+pub mod dot_product;
 mod flexible;
 pub mod heads;
 pub mod joined;
 mod linear;
-mod rotary;
+pub mod rotary;
 
 use super::{PREVIEW, Row, row};
 

@@ -1,7 +1,7 @@
 //! Normalisation by statistics of batches, rows, channels and neighbours.
 
 pub mod batch;
-mod channels;
+pub mod channels;
 pub mod rows;
 
 use proc_macro2::{Literal, TokenStream};

@@ -7,6 +7,7 @@ mod before;
 mod bounds;
 mod fold_weights;
 mod fused;
+mod groups;
 mod identity;
 mod movement;
 mod normalization;
@@ -14,8 +15,10 @@ mod parts;
 mod pieces;
 mod quantized;
 mod reduced;
+mod rotary;
 mod scales;
 mod stretched;
+mod taken;
 mod turned;
 
 use super::rewrite::Rule;
@@ -31,6 +34,8 @@ pub const FAMILIES: &[&[Rule]] = &[
     reduced::RULES,
     bounds::RULES,
     normalization::RULES,
+    groups::RULES,
+    rotary::RULES,
     attention::RULES,
     attention::heads::RULES,
     attention::batches::RULES,

@@ -1,10 +1,11 @@
 //! Attention as graphs write it in single steps.
 
-use burn::tensor::{Bool, DType, FloatDType, Tensor, activation::softmax};
+use burn::tensor::{Bool, DType, FloatDType, Tensor};
 
 use crate::{
     broadcast::{common, to_shape},
     shape::reshape,
+    softmax::softmax,
     widen::widened,
 };
 

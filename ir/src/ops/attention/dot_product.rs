@@ -22,8 +22,8 @@ const MASK: usize = 3;
 const PAST: [usize; 2] = [4, 5];
 const VALID: usize = 6;
 
-#[derive(Debug)]
-struct Attention {
+#[derive(Clone, Debug)]
+pub struct Attention {
     query_heads: Option<usize>,
     key_heads: Option<usize>,
     causal: bool,
@@ -190,6 +190,15 @@ impl Operator for Attention {
 }
 
 impl Attention {
+    /// The same of operands whose last axis packs so many heads of queries and of keys.
+    pub fn packed(&self, query_heads: usize, key_heads: usize) -> Self {
+        Attention {
+            query_heads: Some(query_heads),
+            key_heads: Some(key_heads),
+            ..self.clone()
+        }
+    }
+
     fn operands(&self, cx: &mut Infer<'_>) -> Result<[Sizes; 3], Problem> {
         let keys = ("kv_num_heads", self.key_heads);
         let query = sizes(cx, 0, ("q_num_heads", self.query_heads))?;

@@ -1,4 +1,4 @@
-//! RotaryEmbedding: features turned by angles that tell positions.
+//! Features turned by angles that tell positions.
 
 use std::rc::Rc;
 
@@ -92,6 +92,48 @@ impl Operator for RotaryEmbedding {
             3 => quote!(ops::attention::merge_heads(#y)),
             _ => y,
         })
+    }
+}
+
+/// The name of the following, which ONNX does not know: its `RotaryEmbedding` has one angle for each
+/// pair, and the same for all heads.
+pub const TURN: &str = "JoinedRotaryEmbedding";
+
+/// `x * cosine + turned(x) * sine`, with an angle for each feature or for each pair of them.
+#[derive(Debug)]
+pub struct Turn {
+    /// Whether pairs are neighbours, and not of both halves.
+    pub interleaved: bool,
+}
+
+impl Operator for Turn {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let features = x.shape.last().and_then(Dim::number);
+        let features = features.filter(|features| features.rem_euclid(2) == 0);
+        for input in [1, 2] {
+            let held = cx.tensor(input)?;
+            let last = held.shape.last().and_then(Dim::number);
+            let pairs = features.map(|features| features.div_euclid(2));
+            if last.is_none() || ![features, pairs].contains(&last) || held.dtype != x.dtype {
+                return Err(Problem::new(format!("the angles are {held}, the input {x}")));
+            }
+            let outer = held.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
+            let stretches = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;
+            if held.rank() > x.rank() || !outer.into_iter().all(stretches) {
+                return Err(Problem::new(format!("{held} stretches {x}")));
+            }
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(0)?.burn_rank();
+        let x = cx.tensor(0)?;
+        let [cosine, sine] = [cx.tensor_of_rank(1, rank)?, cx.tensor_of_rank(2, rank)?];
+        let interleaved = self.interleaved;
+        Ok(quote!(ops::rotary::turn(#x, #cosine, #sine, #interleaved)))
     }
 }
 

@@ -16,9 +16,9 @@ use crate::types::TensorType;
 
 /// Each channel alone, or groups of adjacent ones together.
 #[derive(Debug)]
-struct Groups {
-    count: Option<usize>,
-    epsilon: f32,
+pub struct Groups {
+    pub count: Option<usize>,
+    pub epsilon: f32,
 }
 
 /// Each element against those at its place in the channels around it.

@@ -2,6 +2,7 @@
 
 pub mod batches;
 pub mod heads;
+mod operands;
 mod scores;
 mod shapes;
 

@@ -227,7 +227,7 @@ fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
 
 impl Match<'_, '_> {
     /// A value in another shape.
-    fn shaped(&mut self, id: ValueId, sizes: &[i64]) -> Result<ValueId, Miss> {
+    pub fn shaped(&mut self, id: ValueId, sizes: &[i64]) -> Result<ValueId, Miss> {
         let attributes: &[(&str, Setting)] = &[];
         let sizes = self.integers(sizes.iter().map(|&size| size.into()).collect());
         self.call("Reshape", attributes, &[Some(id), Some(sizes)])

@@ -1,7 +1,7 @@
 //! Heads that exporters take together with batches.
 
-use super::heads::turn;
 use super::made;
+use super::operands::turn;
 use crate::dim::Dim;
 use crate::graph::ValueId;
 use crate::ops::attention::heads::dim;

@@ -1,9 +1,12 @@
 //! What surrounds attention: factors, and heads taken apart and together.
 
+use std::rc::Rc;
+
+use super::operands::{together, turn};
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
+use crate::ops::attention::dot_product::Attention;
 use crate::ops::attention::joined::{JoinedAttention, MASKS};
-use crate::ops::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
@@ -131,6 +134,50 @@ pub const RULES: &[Rule] = &[
             t = Transpose <perm = [0, 2, 1, 3]> (s) y = Reshape (t, side)
         }",
     ),
+    building(
+        "heads of the operator",
+        "Reshape(Transpose:t(Attention:a(q, k, v, ..)), ..)",
+        |m| {
+            let node = m.node("a")?;
+            let mut inputs = node.inputs.clone();
+            let mut counts = Vec::new();
+            for held in inputs.iter_mut().take(MASKS) {
+                let (x, heads) = held
+                    .and_then(|id| together(m, id))
+                    .ok_or("heads are not taken apart")?;
+                *held = Some(x);
+                counts.push(heads);
+            }
+            let [query, key, value] = counts.as_slice() else {
+                return Err("an operand is missing");
+            };
+            if key != value || turn(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+                return Err("the axes are not those of heads");
+            }
+            let operator = Rc::new(m.operator::<Attention>("a")?.packed(*query, *key));
+            let y = m.made(
+                Node {
+                    operator,
+                    ..node.clone()
+                },
+                &inputs,
+            )?;
+            match m.tensor_of(y)?.shape == m.result()?.shape {
+                true => Ok(y),
+                false => m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>()),
+            }
+        },
+    )
+    .law("all heads lie side by side in the last axis, as the operator takes them")
+    .example(
+        "(float[B, T, 24] x) => (float[B, T, 8] y) <int64[5] apart = {0, 0, 3, 2, 4},
+        int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[3] side = {0, 0, 8}> {
+            r = Reshape (x, apart) p = Transpose <perm = [2, 0, 3, 1, 4]> (r)
+            q = Gather (p, zero) k = Gather (p, one) v = Gather (p, two)
+            a = Attention <is_causal = 1> (q, k, v) t = Transpose <perm = [0, 2, 1, 3]> (a)
+            y = Reshape (t, side)
+        }",
+    ),
 ];
 
 /// Factors are sought behind so many moves at most.
@@ -151,8 +198,14 @@ fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId,
             };
             (m.held(x).ty == m.held(id).ty).then_some((x, factor))
         }
-        "Transpose" | "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Expand"
-        | "RotaryEmbedding" => {
+        "Transpose"
+        | "Reshape"
+        | "Squeeze"
+        | "Unsqueeze"
+        | "Flatten"
+        | "Expand"
+        | "RotaryEmbedding"
+        | "JoinedRotaryEmbedding" => {
             let (x, factor) = unscaled(m, node.input(0)?, left)?;
             let rest = node.inputs.iter().skip(1).copied();
             let inputs: Vec<_> = std::iter::once(Some(x)).chain(rest).collect();
@@ -185,34 +238,6 @@ fn repeats(own: &Dim, all: &Dim) -> bool {
         (Some(own), Some(all)) => own > 0 && all % own == 0,
         _ => false,
     }
-}
-
-/// An operand whose heads are taken apart by nobody else, with them side by side, and how many they are.
-fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
-    let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
-    if &*node.kind != "Transpose" || turn(m, node, 4)? != [0, 2, 1, 3] {
-        return None;
-    }
-    let apart = node.input(0)?;
-    let before = m.maker(apart).filter(|_| m.uses(apart) == 1)?;
-    if !["Reshape", "Add"].contains(&&*before.kind) {
-        return None;
-    }
-    let [batch, length, heads, size] = m.tensor_of(apart).ok()?.shape.as_slice() else {
-        return None;
-    };
-    let count = heads.fixed().filter(|&count| count > 0)?;
-    let shape = [batch.clone(), length.clone(), heads.mul(size)?];
-    let sizes = m.sizes(&shape, &[apart]).ok()?;
-    let x = m.call("Reshape", &[], &[Some(apart), Some(sizes)]).ok()?;
-    Some((x, count))
-}
-
-/// How a node turns the axes of a tensor of this rank.
-pub fn turn(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<usize>> {
-    let held = m.tensor_of(node.input(0)?).ok()?;
-    (held.rank() == rank).then_some(())?;
-    node.operator_as::<Transpose>()?.axes(rank).ok()
 }
 
 #[cfg(test)]
@@ -281,6 +306,38 @@ mod tests {
               =>
               float32[B, 2, K, 4] %9 = Transpose <axes: [0, 1, 3, 2]> (k)
               float32[B, Q, 8] y = JoinedAttention <packed: true, scale: 1.0> (q, %9, v)
+            heads of the operator
+              <
+              int64[5] apart = {0, 0, 3, 2, 4},
+              int64[] zero = {0},
+              int64[] one = {1},
+              int64[] two = {2},
+              int64[3] side = {0, 0, 8}
+              >
+              float32[B, T, 3, 2, 4] r = Reshape (x, apart)
+              float32[3, B, 2, T, 4] p = Transpose <axes: [2, 0, 3, 1, 4]> (r)
+              float32[B, 2, T, 4] q = Gather <axis: 0> (p, zero)
+              float32[B, 2, T, 4] k = Gather <axis: 0> (p, one)
+              float32[B, 2, T, 4] v = Gather <axis: 0> (p, two)
+              float32[B, 2, T, 4] a = Attention <causal: true, softcap: 0.0, shown: "Products", windows: [false, false], short_masks: true> (q, k, v)
+              float32[B, T, 2, 4] t = Transpose <axes: [0, 2, 1, 3]> (a)
+              float32[B, T, 8] y = Reshape (t, side)
+              =>
+              <
+              int64[1] %14 = {0},
+              int64[1] %15 = {8},
+              int64[1] %16 = {-1},
+              int64[1] %18 = {8},
+              int64[1] %19 = {16},
+              int64[1] %20 = {-1},
+              int64[1] %22 = {16},
+              int64[1] %23 = {24},
+              int64[1] %24 = {-1}
+              >
+              float32[B, T, 8] %17 = Slice (x, %14, %15, %16)
+              float32[B, T, 8] %21 = Slice (x, %18, %19, %20)
+              float32[B, T, 8] %25 = Slice (x, %22, %23, %24)
+              float32[B, T, 8] y = Attention <query_heads: 2, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [false, false], short_masks: true> (%17, %21, %25)
         "#]]
         .assert_eq(&shown(super::RULES));
     }

@@ -1,0 +1,78 @@
+//! Operands of attention before their heads are taken apart.
+
+use crate::graph::{Node, ValueId};
+use crate::ops::transpose::Transpose;
+use crate::passes::rewrite::Match;
+use crate::passes::rules::taken::Part;
+
+/// An operand whose heads are taken apart by nobody else, with them side by side, and how many they are.
+pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
+    let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
+    if let Some(found) = projected(m, id) {
+        return Some(found);
+    }
+    if &*node.kind != "Transpose" || turn(m, node, 4)? != [0, 2, 1, 3] {
+        return None;
+    }
+    let apart = node.input(0)?;
+    let before = m.maker(apart).filter(|_| m.uses(apart) == 1)?;
+    if !["Reshape", "Add"].contains(&&*before.kind) {
+        return None;
+    }
+    let [batch, length, heads, size] = m.tensor_of(apart).ok()?.shape.as_slice() else {
+        return None;
+    };
+    let count = heads.fixed().filter(|&count| count > 0)?;
+    let shape = [batch.clone(), length.clone(), heads.mul(size)?];
+    let sizes = m.sizes(&shape, &[apart]).ok()?;
+    let x = m.call("Reshape", &[], &[Some(apart), Some(sizes)]).ok()?;
+    Some((x, count))
+}
+
+/// The same of one of several operands of a common projection, `[batch, length, operands, heads, size]`
+/// in some order of axes.
+fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
+    // Which axis of what was taken apart each of these is.
+    let mut axes: Vec<usize> = (0..5).collect();
+    let (mut inner, mut outer) = (id, Vec::new());
+    if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
+        (inner, outer) = (node.input(0)?, turn(m, node, 4)?);
+    }
+    let part = Part::of(m, inner).filter(|part| part.gone && part.step == 1)?;
+    let mut apart = part.whole;
+    if let Some(node) = m.maker(apart).filter(|node| &*node.kind == "Transpose") {
+        (apart, axes) = (node.input(0)?, turn(m, node, 5)?);
+    }
+    if part.axis >= axes.len() || axes.remove(part.axis) != 2 {
+        return None;
+    }
+    if !outer.is_empty() {
+        axes = outer
+            .iter()
+            .map(|&at| axes.get(at).copied())
+            .collect::<Option<_>>()?;
+    }
+    let reshape = m.maker(apart).filter(|node| &*node.kind == "Reshape")?;
+    let x = reshape.input(0)?;
+    let [batch, length, operands, heads, size] = m.tensor_of(apart).ok()?.shape.as_slice() else {
+        return None;
+    };
+    let hidden = heads.mul(size)?.number()?;
+    let whole = [batch.clone(), length.clone(), operands.mul(&hidden.into())?];
+    if axes != [0, 3, 1, 4] || m.tensor_of(x).ok()?.shape != whole {
+        return None;
+    }
+    let count = heads.fixed().filter(|&count| count > 0)?;
+    let start = part.start.checked_mul(hidden)?;
+    let [start, end, axis] =
+        [start, start.checked_add(hidden)?, -1].map(|at| m.integers(vec![at.into()]));
+    let inputs = [x, start, end, axis].map(Some);
+    Some((m.call("Slice", &[], &inputs).ok()?, count))
+}
+
+/// How a node turns the axes of a tensor of this rank.
+pub fn turn(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<usize>> {
+    let held = m.tensor_of(node.input(0)?).ok()?;
+    (held.rank() == rank).then_some(())?;
+    node.operator_as::<Transpose>()?.axes(rank).ok()
+}

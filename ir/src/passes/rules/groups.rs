@@ -1,0 +1,185 @@
+//! Normalization of channels and groups of them.
+
+use crate::dim::Dim;
+use crate::graph::ValueId;
+use crate::ops::normalization::channels::Groups;
+use crate::ops::normalization::rows::Layer;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+use crate::types::Known;
+
+pub const RULES: &[Rule] = &[
+    building(
+        "group norm",
+        "Reshape(InstanceNormalization:n(Reshape:apart(x, ..), scale, bias), ..)",
+        |m| {
+            let epsilon = m.operator::<Groups>("n")?.epsilon;
+            let factors = [m.value("scale")?, m.value("bias")?];
+            grouped(m, epsilon, factors)
+        },
+    )
+    .law("a group of channels taken for one channel")
+    .example(
+        "(float[N, 4, H, W] x) => (float[N, 4, H, W] y)
+        <int64[3] s = {0, 2, -1}, float[2] one = {1, 1}, float[2] zero = {0, 0}> {
+            r = Reshape (x, s) n = InstanceNormalization (r, one, zero) t = Shape (x) y = Reshape (n, t)
+        }",
+    ),
+    building(
+        "group norm of rows",
+        "Reshape(LayerNormalization:n(Reshape:apart(x, ..), 1), ..)",
+        |m| {
+            let Layer { epsilon, axis, .. } = *m.operator::<Layer>("n")?;
+            let apart = m.node("apart")?.output(0).ok_or("nothing is made")?;
+            let (rank, groups) = (m.tensor_of(apart)?.rank(), count(m)?);
+            if axis != 2 && (axis, rank) != (-1, 3) {
+                return Err("not over all that belongs to a group");
+            }
+            let length = usize::try_from(groups).unwrap_or(0);
+            let dtype = m.result()?.dtype;
+            let factors = [1.0, 0.0].map(|number| {
+                m.constant(dtype, vec![groups.into()], Known::Floats(vec![number; length]))
+            });
+            grouped(m, epsilon, factors)
+        },
+    )
+    .law("a group of channels is a row")
+    .example(
+        "(float[N, 4, 3] x) => (float[N, 4, 3] y) <int64[3] s = {0, 2, -1}, int64[3] t = {0, 4, -1},
+        float one = {1}> {
+            r = Reshape (x, s) n = LayerNormalization (r, one) y = Reshape (n, t)
+        }",
+    ),
+    building(
+        "scale and bias of channels",
+        "GroupNormalization|InstanceNormalization:n(x, 1, 0) * $scale + $bias",
+        |m| {
+            let Groups { count, epsilon } = *m.operator::<Groups>("n")?;
+            let x = m.value("x")?;
+            let factors = [channels(m, "scale")?, channels(m, "bias")?];
+            let mut settings = vec![("epsilon", Setting::Float(epsilon))];
+            if let Some(count) = count {
+                let count = i64::try_from(count).map_err(|_| "too many groups")?;
+                settings.push(("num_groups", Setting::Int(count)));
+            }
+            let [scale, bias] = factors.map(Some);
+            m.call(&m.node("n")?.kind.clone(), &settings, &[Some(x), scale, bias])
+        },
+    )
+    .law("each channel has a scale and a bias")
+    .example(
+        "(float[N, 2, 3] x) => (float[N, 2, 3] y)
+        <float[2] one = {1, 1}, float[2] zero = {0, 0}, float[2, 1] s = {1, 2}, float[1, 2, 1] b = {3, 4}> {
+            n = InstanceNormalization (x, one, zero) f = Mul (n, s) y = Add (b, f)
+        }",
+    ),
+];
+
+/// How many groups the channels are taken apart into.
+fn count(m: &Match<'_, '_>) -> Result<i64, Miss> {
+    let apart = m.node("apart")?.output(0).ok_or("nothing is made")?;
+    let ([batch, groups, _, ..], [own, channels, ..]) = (
+        m.tensor_of(apart)?.shape.as_slice(),
+        m.tensor("x")?.shape.as_slice(),
+    ) else {
+        return Err("there are no groups of channels");
+    };
+    let count = groups.number().filter(|&count| count > 0);
+    let whole = |count: &i64| channels.number().is_some_and(|all| all % count == 0);
+    match count.filter(whole) {
+        Some(count) if batch == own => Ok(count),
+        _ => Err("the groups are not of channels"),
+    }
+}
+
+fn grouped(m: &mut Match<'_, '_>, epsilon: f32, factors: [ValueId; 2]) -> Result<ValueId, Miss> {
+    let settings = [
+        ("num_groups", Setting::Int(count(m)?)),
+        ("epsilon", Setting::Float(epsilon)),
+    ];
+    let (x, [scale, bias]) = (m.value("x")?, factors.map(Some));
+    if m.result()?.shape != m.tensor_of(x)?.shape {
+        return Err("the result is of another shape");
+    }
+    m.call("GroupNormalization", &settings, &[Some(x), scale, bias])
+}
+
+/// A constant with an element for each channel, as a vector.
+fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
+    let shape = &m.result()?.shape;
+    let held = &m.tensor(name)?.shape;
+    let first = shape.len().checked_sub(held.len());
+    let first = first.ok_or("a factor has more axes than the channels")?;
+    let all = shape
+        .get(1)
+        .and_then(Dim::number)
+        .ok_or("only the run tells the channels")?;
+    let mut sizes = held.iter().enumerate();
+    let along = sizes.all(|(at, size)| size.is(if first + at == 1 { all } else { 1 }));
+    match along && first <= 1 {
+        true => m.shaped(m.value(name)?, &[all]),
+        false => Err("a factor is not of each channel"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn groups_are_normalized() {
+        expect![[r#"
+            group norm
+              <
+              int64[3] s = {0, 2, -1},
+              float32[2] one = {1, 1},
+              float32[2] zero = {0, 0},
+              int64[4] t = {N, 4, H, W}
+              >
+              float32[N, 2, 2*H*W] r = Reshape (x, s)
+              float32[N, 2, 2*H*W] n = InstanceNormalization <epsilon: 1e-5> (r, one, zero)
+              float32[N, 4, H, W] y = Reshape (n, t)
+              =>
+              <
+              float32[2] one = {1, 1},
+              float32[2] zero = {0, 0}
+              >
+              float32[N, 4, H, W] y = GroupNormalization <count: 2, epsilon: 1e-5> (x, one, zero)
+            group norm of rows
+              <
+              int64[3] s = {0, 2, -1},
+              int64[3] t = {0, 4, -1},
+              float32[] one = {1}
+              >
+              float32[N, 2, 6] r = Reshape (x, s)
+              float32[N, 2, 6] n = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (r, one)
+              float32[N, 4, 3] y = Reshape (n, t)
+              =>
+              <
+              float32[2] %7 = {1, 1},
+              float32[2] %8 = {0, 0}
+              >
+              float32[N, 4, 3] y = GroupNormalization <count: 2, epsilon: 1e-5> (x, %7, %8)
+            scale and bias of channels
+              <
+              float32[2] one = {1, 1},
+              float32[2] zero = {0, 0},
+              float32[2, 1] s = {1, 2},
+              float32[1, 2, 1] b = {3, 4}
+              >
+              float32[N, 2, 3] n = InstanceNormalization <epsilon: 1e-5> (x, one, zero)
+              float32[N, 2, 3] f = Mul (n, s)
+              float32[N, 2, 3] y = Add (b, f)
+              =>
+              <
+              float32[2, 1] s = {1, 2},
+              float32[1, 2, 1] b = {3, 4},
+              float32[2] %9 = Reshape (s, {2}),
+              float32[2] %11 = Reshape (b, {2})
+              >
+              float32[N, 2, 3] y = InstanceNormalization <epsilon: 1e-5> (x, %9, %11)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}

@@ -1,0 +1,229 @@
+//! Rotary embeddings put together from their steps.
+
+use std::rc::Rc;
+
+use crate::graph::{Node, ValueId};
+use crate::ops::attention::rotary::{TURN, Turn};
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::passes::rules::taken::Part;
+
+pub const RULES: &[Rule] = &[
+    building(
+        "rotary embedding",
+        "x * cosine + Concat(Neg(b), a) * sine",
+        |m| {
+            let x = m.value("x")?;
+            turned(m, Some(x), false)
+        },
+    )
+    .law("x·cos + (-b, a)·sin, where a and b are the halves of x")
+    .example(
+        "(float[B, 2, T, 4] x, float[1, 1, T, 4] c, float[1, 1, T, 4] s) => (float[B, 2, T, 4] y)
+        <int64[1] zero = {0}, int64[1] two = {2}, int64[1] end = {9223372036854775807}, int64[1] axis = {-1}> {
+            a = Slice (x, zero, two, axis) b = Slice (x, two, end, axis) n = Neg (b)
+            t = Concat <axis = -1> (n, a) p = Mul (x, c) q = Mul (t, s) y = Add (p, q)
+        }",
+    ),
+    building(
+        "rotary embedding of halves",
+        "Concat(a * cosine - b * sine, b * cosine + a * sine)",
+        |m| turned(m, None, false),
+    )
+    .law("(a·cos - b·sin, b·cos + a·sin), where a and b are the halves of x")
+    .example(
+        "(float[B, T, 2, 4] x, float[T, 1, 2] c, float[T, 1, 2] s) => (float[B, T, 2, 4] y)
+        <int64[2] sizes = {2, 2}> {
+            a, b = Split <axis = -1> (x, sizes) p = Mul (a, c) q = Mul (b, s) r = Sub (p, q)
+            t = Mul (b, c) u = Mul (a, s) v = Add (t, u) y = Concat <axis = -1> (r, v)
+        }",
+    ),
+    building(
+        "rotary embedding of neighbours",
+        "x * cosine + Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(Neg(b), ..), Unsqueeze|Reshape(a, ..)), ..) * sine",
+        |m| {
+            let x = m.value("x")?;
+            turned(m, Some(x), true)
+        },
+    )
+    .law("x·cos + (-b, a)·sin, where a and b are every second of x")
+    .example(
+        "(float[B, T, 2, 4] x, float[T, 1, 4] c, float[T, 1, 4] s) => (float[B, T, 2, 4] y)
+        <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] end = {9223372036854775807},
+        int64[1] axis = {3}, int64[1] new = {4}, int64[4] flat = {0, 0, 0, 4}> {
+            a = Slice (x, zero, end, axis, two) b = Slice (x, one, end, axis, two) n = Neg (b)
+            d = Unsqueeze (n, new) e = Unsqueeze (a, new) f = Concat <axis = -1> (d, e)
+            t = Reshape (f, flat) p = Mul (x, c) q = Mul (t, s) y = Add (p, q)
+        }",
+    ),
+    building(
+        "rotary embedding of pairs",
+        "Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(a * cosine - b * sine, ..), \
+         Unsqueeze|Reshape(b * cosine + a * sine, ..)), ..)",
+        |m| turned(m, None, true),
+    )
+    .law("(a·cos - b·sin, b·cos + a·sin) beside each other, where a and b are every second of x")
+    .example(
+        "(float[B, T, 2, 4] x, float[T, 1, 2] c, float[T, 1, 2] s) => (float[B, T, 2, 4] y)
+        <int64[5] pairs = {0, 0, 0, 2, 2}, int64 one = {1}, int64 zero = {0}, int64[1] new = {4},
+        int64[4] flat = {0, 0, 0, 4}> {
+            w = Reshape (x, pairs) a = Gather <axis = 4> (w, zero) b = Gather <axis = -1> (w, one)
+            p = Mul (a, c) q = Mul (b, s) r = Sub (p, q) t = Mul (b, c) u = Mul (a, s) v = Add (t, u)
+            d = Unsqueeze (r, new) e = Unsqueeze (v, new) f = Concat <axis = -1> (d, e)
+            y = Reshape (f, flat)
+        }",
+    ),
+];
+
+fn turned(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Result<ValueId, Miss> {
+    let (a, b) = (m.value("a")?, m.value("b")?);
+    let found = whole(m, [a, b], interleaved).ok_or("the parts are not those of one value")?;
+    if x.is_some_and(|x| x != found) {
+        return Err("the parts are those of another value");
+    }
+    if interleaved && !beside(m, a) {
+        return Err("the pairs are not put beside each other");
+    }
+    let inputs = [found, m.value("cosine")?, m.value("sine")?].map(Some);
+    let node = Node {
+        kind: TURN.into(),
+        version: 1,
+        operator: Rc::new(Turn { interleaved }),
+        ..m.root().clone()
+    };
+    m.made(node, &inputs)
+}
+
+/// Whether parts like this one are put beside each other on an axis of their own.
+fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
+    let shape = |label: &str| {
+        let output = m.node(label).ok()?.output(0)?;
+        let shape = &m.tensor_of(output).ok()?.shape;
+        shape
+            .split_last()
+            .map(|(last, outer)| (last.number(), outer))
+    };
+    let outer = m.tensor_of(part).map(|held| held.shape.as_slice());
+    let is = |label: &str, size: i64| {
+        shape(label).is_some_and(|(last, held)| last == Some(size) && Ok(held) == outer)
+    };
+    is("single", 1) && is("pairs", 2)
+}
+
+/// The value of which these are the halves of the last axis, or the first and the second of each pair.
+fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<ValueId> {
+    let [first, second] = [Part::of(m, parts[0])?, Part::of(m, parts[1])?];
+    let shape = &m.tensor_of(first.whole).ok()?.shape;
+    let (size, outer) = shape.split_last()?;
+    let size = size.number()?;
+    let last = |part: &Part| part.axis == outer.len();
+    if first.whole != second.whole || !last(&first) || !last(&second) {
+        return None;
+    }
+    let half = m.tensor_of(parts[0]).ok()?.shape.last()?.number()?;
+    let found = [&first, &second].map(|part| (part.start, part.step, part.gone));
+    let wanted = match interleaved {
+        true => [(0, 2, false), (1, 2, false)],
+        false => [(0, 1, false), (size.checked_div(2)?, 1, false)],
+    };
+    if found == wanted && half.checked_mul(2) == Some(size) {
+        return Some(first.whole);
+    }
+    // Pairs on an axis of their own.
+    let before = m.maker(first.whole)?;
+    let source = before.input(0)?;
+    let (all, own) = m.tensor_of(source).ok()?.shape.split_last()?;
+    let apart = &*before.kind == "Reshape"
+        && outer.split_last()?.1 == own
+        && half.checked_mul(2) == all.number();
+    let single = found == [(0, 1, true), (1, 1, true)] && size == 2;
+    (interleaved && apart && single).then_some(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn turned_features_are_one_operator() {
+        expect![[r#"
+            rotary embedding
+              <
+              int64[1] zero = {0},
+              int64[1] two = {2},
+              int64[1] end = {9223372036854775807},
+              int64[1] axis = {-1}
+              >
+              float32[B, 2, T, 2] a = Slice (x, zero, two, axis)
+              float32[B, 2, T, 2] b = Slice (x, two, end, axis)
+              float32[B, 2, T, 2] n = Neg (b)
+              float32[B, 2, T, 4] t = Concat <axis: -1> (n, a)
+              float32[B, 2, T, 4] p = Mul (x, c)
+              float32[B, 2, T, 4] q = Mul (t, s)
+              float32[B, 2, T, 4] y = Add (p, q)
+              =>
+              float32[B, 2, T, 4] y = JoinedRotaryEmbedding (x, c, s)
+            rotary embedding of halves
+              <
+              int64[2] sizes = {2, 2}
+              >
+              float32[B, T, 2, 2] a, float32[B, T, 2, 2] b = Split <axis: -1> (x, sizes)
+              float32[B, T, 2, 2] p = Mul (a, c)
+              float32[B, T, 2, 2] q = Mul (b, s)
+              float32[B, T, 2, 2] r = Sub (p, q)
+              float32[B, T, 2, 2] t = Mul (b, c)
+              float32[B, T, 2, 2] u = Mul (a, s)
+              float32[B, T, 2, 2] v = Add (t, u)
+              float32[B, T, 2, 4] y = Concat <axis: -1> (r, v)
+              =>
+              float32[B, T, 2, 4] y = JoinedRotaryEmbedding (x, c, s)
+            rotary embedding of neighbours
+              <
+              int64[1] zero = {0},
+              int64[1] one = {1},
+              int64[1] two = {2},
+              int64[1] end = {9223372036854775807},
+              int64[1] axis = {3},
+              int64[1] new = {4},
+              int64[4] flat = {0, 0, 0, 4}
+              >
+              float32[B, T, 2, 2] a = Slice (x, zero, end, axis, two)
+              float32[B, T, 2, 2] b = Slice (x, one, end, axis, two)
+              float32[B, T, 2, 2] n = Neg (b)
+              float32[B, T, 2, 2, 1] d = Unsqueeze (n, new)
+              float32[B, T, 2, 2, 1] e = Unsqueeze (a, new)
+              float32[B, T, 2, 2, 2] f = Concat <axis: -1> (d, e)
+              float32[B, T, 2, 4] t = Reshape (f, flat)
+              float32[B, T, 2, 4] p = Mul (x, c)
+              float32[B, T, 2, 4] q = Mul (t, s)
+              float32[B, T, 2, 4] y = Add (p, q)
+              =>
+              float32[B, T, 2, 4] y = JoinedRotaryEmbedding <interleaved: true> (x, c, s)
+            rotary embedding of pairs
+              <
+              int64[5] pairs = {0, 0, 0, 2, 2},
+              int64[] one = {1},
+              int64[] zero = {0},
+              int64[1] new = {4},
+              int64[4] flat = {0, 0, 0, 4}
+              >
+              float32[B, T, 2, 2, 2] w = Reshape (x, pairs)
+              float32[B, T, 2, 2] a = Gather <axis: 4> (w, zero)
+              float32[B, T, 2, 2] b = Gather <axis: -1> (w, one)
+              float32[B, T, 2, 2] p = Mul (a, c)
+              float32[B, T, 2, 2] q = Mul (b, s)
+              float32[B, T, 2, 2] r = Sub (p, q)
+              float32[B, T, 2, 2] t = Mul (b, c)
+              float32[B, T, 2, 2] u = Mul (a, s)
+              float32[B, T, 2, 2] v = Add (t, u)
+              float32[B, T, 2, 2, 1] d = Unsqueeze (r, new)
+              float32[B, T, 2, 2, 1] e = Unsqueeze (v, new)
+              float32[B, T, 2, 2, 2] f = Concat <axis: -1> (d, e)
+              float32[B, T, 2, 4] y = Reshape (f, flat)
+              =>
+              float32[B, T, 2, 4] y = JoinedRotaryEmbedding <interleaved: true> (x, c, s)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}

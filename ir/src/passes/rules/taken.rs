@@ -1,0 +1,77 @@
+//! What part along one axis a value is of another.
+
+use super::pieces::cut::piece;
+use crate::dim::Dim;
+use crate::graph::ValueId;
+use crate::ops::gather::Gather;
+use crate::ops::slice::Stretch;
+use crate::passes::rewrite::Match;
+
+/// Places along one axis of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    pub whole: ValueId,
+    pub axis: usize,
+    pub start: i64,
+    pub step: i64,
+    /// Whether it is one place, and the axis is gone.
+    pub gone: bool,
+}
+
+impl Part {
+    /// The part of another that a value is, however it is taken.
+    pub fn of(m: &Match<'_, '_>, id: ValueId) -> Option<Part> {
+        let (node, _) = m.source(id)?;
+        let whole = node.input(0)?;
+        let shape = &m.tensor_of(whole).ok()?.shape;
+        match &*node.kind {
+            "Gather" => {
+                let axis = node.operator_as::<Gather>()?.along(shape.len())?;
+                let indices = node.input(1)?;
+                let rank = m.tensor_of(indices).ok()?.rank();
+                let [start] = m.ints(node, 1)?[..] else {
+                    return None;
+                };
+                let size = if start < 0 {
+                    shape.get(axis)?.number()?
+                } else {
+                    0
+                };
+                (rank < 2).then_some(Part {
+                    whole,
+                    axis,
+                    start: start.checked_add(size)?,
+                    step: 1,
+                    gone: rank == 0,
+                })
+            }
+            "Squeeze" | "Reshape" => {
+                let inner = Part::of(m, whole).filter(|part| !part.gone)?;
+                let mut left = shape.clone();
+                if inner.axis >= left.len() || !left.remove(inner.axis).is(1) {
+                    return None;
+                }
+                let same = m.tensor_of(id).ok()?.shape == left;
+                same.then_some(Part {
+                    gone: true,
+                    ..inner
+                })
+            }
+            _ => {
+                let piece = piece(m, id).ok()?;
+                let is_cut = |(_, (taken, size)): &(usize, (&Stretch, &Dim))| {
+                    **taken != Stretch::whole(size)
+                };
+                let mut cut = piece.stretches.iter().zip(shape).enumerate().filter(is_cut);
+                let (axis, (taken, _)) = cut.next()?;
+                cut.next().is_none().then_some(Part {
+                    whole,
+                    axis,
+                    start: taken.start.number()?,
+                    step: taken.step,
+                    gone: false,
+                })
+            }
+        }
+    }
+}
