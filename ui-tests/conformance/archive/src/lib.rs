@@ -59,20 +59,36 @@ fn turn(name: &str) -> usize {
     (sum >> 4) % PARTS
 }
 
-/// Two tables, `CASES` and `REFUSED`, and the modules of the first.
+/// Two tables, `CASES` and `REFUSED`, and the modules of the first: one for each case, and another
+/// without simplification where that makes other code.
 fn code(folder: &Path, cases: &[String]) -> String {
     let (mut modules, mut compiled, mut refused) = (String::new(), String::new(), String::new());
     for name in cases {
         let folder = folder.join(name);
         let path = folder.join("model.onnx");
-        match compile(&path) {
-            Ok(()) => {
+        match both_codes(&path) {
+            Ok([simplified, plain]) => {
+                let mut unsimplified = "None".to_owned();
                 writeln!(
                     modules,
                     "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}"
                 )
                 .unwrap();
-                writeln!(compiled, "case!({name}, {folder:?}),").unwrap();
+                if plain != simplified {
+                    unsimplified = format!("Some(run!({name}_unsimplified))");
+                    writeln!(
+                        modules,
+                        "mod {name}_unsimplified {{ onnx_embed::onnx_model! {{ \
+                         #[onnx(simplify = false)] pub struct Model = {path:?}; }} }}"
+                    )
+                    .unwrap();
+                }
+                writeln!(
+                    compiled,
+                    "({name:?}, {folder:?}, <{name}::Model as OnnxModel>::SIGNATURE, \
+                     run!({name}), {unsimplified}),"
+                )
+                .unwrap();
             }
             Err(problem) => writeln!(refused, "({name:?}, {problem:?}),").unwrap(),
         }
@@ -86,24 +102,34 @@ const HEAD: &str = "
 #[allow(unused_imports)]
 use onnx_embed::{Device, Error, OnnxModel, Signature, Values};
 
-/// Name, folder, signature, and one call of the model.
-pub type Case = (&'static str, &'static str, Signature, fn(&Device, Values) -> Result<Values, Error>);
+/// One call of a model.
+pub type Run = fn(&Device, Values) -> Result<Values, Error>;
+
+/// Name, folder, signature, one call of the model, and one without simplification where the code
+/// is not the same.
+pub type Case = (&'static str, &'static str, Signature, Run, Option<Run>);
 
 #[allow(unused_macros)]
-macro_rules! case {
-    ($name:ident, $folder:literal) => {
-        (
-            stringify!($name),
-            $folder,
-            <$name::Model as OnnxModel>::SIGNATURE,
-            |device, values| $name::Model::new(device).run(values),
-        )
+macro_rules! run {
+    ($name:ident) => {
+        |device, values| $name::Model::new(device).run(values)
     };
 }
 ";
 
-/// What the macro would say of the model.
-fn compile(path: &Path) -> Result<(), String> {
+/// The code of the model as the macro would make it, with and without simplification, or what the
+/// macro would say of it.
+fn both_codes(path: &Path) -> Result<[String; 2], String> {
+    let unsimplified = Options {
+        simplify: false,
+        ..Options::default()
+    };
+    let other = compile(path, &unsimplified);
+    let other = other.map_err(|problem| format!("without simplification: {problem}"));
+    Ok([compile(path, &Options::default())?, other?])
+}
+
+fn compile(path: &Path, options: &Options) -> Result<String, String> {
     let item = Item {
         attributes: TokenStream::new(),
         visibility: quote!(pub),
@@ -111,8 +137,8 @@ fn compile(path: &Path) -> Result<(), String> {
         runtime: quote!(::onnx_embed),
         file: "model.onnx".to_owned(),
     };
-    match onnx_embed_ir::compile(path, &item, &Options::default()) {
-        Ok(_) => Ok(()),
+    match onnx_embed_ir::compile(path, &item, options) {
+        Ok(tokens) => Ok(tokens.to_string()),
         Err(diagnostics) => Err(diagnostics.report("model.onnx")),
     }
 }

@@ -20,13 +20,17 @@ pub enum Case {
         name: &'static str,
         folder: &'static Path,
         signature: Signature,
-        run: fn(&Device, Values) -> Result<Values, Error>,
+        run: Run,
+        /// Where simplification makes other code.
+        unsimplified: Option<Run>,
     },
     Refused {
         name: &'static str,
         problem: &'static str,
     },
 }
+
+type Run = fn(&Device, Values) -> Result<Values, Error>;
 
 /// Who made a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub struct Outcome {
     pub operators: Vec<Used>,
     /// The element types of its inputs and outputs.
     pub types: Vec<DType>,
+    /// Whether it ran in two forms, simplified and as it is.
+    pub simplified: bool,
     pub result: Result<(), String>,
 }
 
@@ -56,8 +62,14 @@ pub fn all() -> Vec<Case> {
         ($($part:ident)*) => {{
             let mut all = Vec::new();
             $(
-                for &(name, folder, signature, run) in $part::CASES {
-                    all.push(Case::Compiled { name, folder: Path::new(folder), signature, run });
+                for &(name, folder, signature, run, unsimplified) in $part::CASES {
+                    all.push(Case::Compiled {
+                        name,
+                        folder: Path::new(folder),
+                        signature,
+                        run,
+                        unsimplified,
+                    });
                 }
                 for &(name, problem) in $part::REFUSED {
                     all.push(Case::Refused { name, problem });
@@ -92,7 +104,7 @@ impl Case {
         }
     }
 
-    /// Calls the model and compares; what is wrong otherwise.
+    /// Calls the model, simplified and as it is, and compares; what is wrong otherwise.
     pub fn run(&self) -> Result<(), String> {
         match *self {
             Case::Refused { problem, .. } => Err(problem.to_owned()),
@@ -101,23 +113,42 @@ impl Case {
                 folder,
                 signature,
                 run,
+                unsimplified,
             } => {
-                let inputs = read(folder, "input", signature.inputs)?;
-                let found = run(&Device::flex(), inputs.clone());
-                let found = found.map_err(|error| format!("refuses its inputs: {error}"))?;
-                let expected = read(folder, "output", signature.outputs)?;
-                if let Some(law) = bounds::law(name) {
-                    return law(&inputs, &found, &expected);
-                }
-                let tolerance = Tolerance::of(folder);
-                for port in signature.outputs {
-                    agree(&found[port.name], &expected[port.name], tolerance)
-                        .map_err(|problem| format!("output `{}`: {problem}", port.name))?;
-                }
-                Ok(())
+                call(name, folder, signature, run)?;
+                unsimplified
+                    .map_or(Ok(()), |run| call(name, folder, signature, run))
+                    .map_err(|problem| format!("without simplification: {problem}"))
             }
         }
     }
+
+    /// Whether it ran in two forms.
+    pub fn is_simplified(&self) -> bool {
+        matches!(
+            self,
+            Case::Compiled {
+                unsimplified: Some(_),
+                ..
+            }
+        )
+    }
+}
+
+fn call(name: &str, folder: &Path, signature: Signature, run: Run) -> Result<(), String> {
+    let inputs = read(folder, "input", signature.inputs)?;
+    let found = run(&Device::flex(), inputs.clone());
+    let found = found.map_err(|error| format!("refuses its inputs: {error}"))?;
+    let expected = read(folder, "output", signature.outputs)?;
+    if let Some(law) = bounds::law(name) {
+        return law(&inputs, &found, &expected);
+    }
+    let tolerance = Tolerance::of(folder);
+    for port in signature.outputs {
+        agree(&found[port.name], &expected[port.name], tolerance)
+            .map_err(|problem| format!("output `{}`: {problem}", port.name))?;
+    }
+    Ok(())
 }
 
 /// The recorded values of the ports.

@@ -85,6 +85,11 @@ fn main() -> ExitCode {
     let known = standard - absent.len();
     println!("the standard's operators: {known} of {standard} versions known");
     println!("conformance: {upstream} of {of} pass");
+    let simplified = outcomes.iter().filter(|outcome| outcome.simplified);
+    let simplified = simplified.count();
+    println!(
+        "{simplified} ran without simplification too, without which the code of the others is the same"
+    );
     println!("{seconds:.1} s, {} threads", workers::count());
     let failed = wrong.min(outcomes.len().max(1));
     println!(

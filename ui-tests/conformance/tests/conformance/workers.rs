@@ -52,6 +52,7 @@ fn outcome(case: &Case) -> Outcome {
         origin: case.origin(),
         operators,
         types,
+        simplified: case.is_simplified(),
         result,
     }
 }
