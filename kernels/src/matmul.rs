@@ -19,6 +19,15 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
     product(a, b)
 }
 
+/// MatMul of matrices in batches. Flex reads and writes beyond a batch that is empty.
+pub fn batched<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    let none = |x: &Tensor<D>| x.dims()[..D.saturating_sub(2)].contains(&0);
+    match none(&a) || none(&b) {
+        true => matmul(a, b),
+        false => a.matmul(b),
+    }
+}
+
 /// MatMul of integers, which wraps around.
 pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
@@ -255,6 +264,13 @@ mod tests {
         same(y, [[0f32; 3]; 2]);
         let y: Tensor<2> = matmul(none([0, 1]), float::<2>([[1f32, 2.0]]));
         same(y, TensorData::new(Vec::<f32>::new(), [0, 2]));
+    }
+
+    #[test]
+    fn an_empty_batch_gives_nothing() {
+        let none = float::<3>(TensorData::new(Vec::<f32>::new(), [0, 4, 2]));
+        let y = batched(none, float::<3>([[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]]));
+        same(y, TensorData::new(Vec::<f32>::new(), [0, 4, 3]));
     }
 
     #[test]
