@@ -117,6 +117,10 @@ impl Operator for Pair {
         let Some(first) = first else {
             return Err(Problem::new("input 0 is missing"));
         };
+        if self.table.compares && types.len() != 2 {
+            let count = types.len();
+            return Err(Problem::new(format!("there are {count} inputs, not 2")));
+        }
         if let Some(other) = types.iter().find(|other| other.dtype != first.dtype) {
             return Err(Problem::new(format!(
                 "the inputs are of types {} and {}, which must be equal",

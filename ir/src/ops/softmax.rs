@@ -10,6 +10,7 @@ use super::elementwise::is_half;
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
+use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 
@@ -47,6 +48,9 @@ impl Softmax {
 impl Operator for Softmax {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
+        if x.dtype.kind() != Kind::Float {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
         if !(x.rank() == 0 || self.flat && usize::try_from(self.axis) == Ok(x.rank())) {
             axis(self.axis, x.rank())?;
         }
