@@ -85,6 +85,11 @@ pub fn swish<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     in_single(x, |x| x.clone().mul(sigmoid(x.mul_scalar(alpha))))
 }
 
+/// Silu, which is [`swish`] of `alpha` 1.
+pub fn silu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    swish(x, 1.0)
+}
+
 /// BiasGelu: Gelu of `x + bias`.
 pub fn bias_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
     in_single(x, |x| gelu(x.add(widened(bias).unsqueeze())))

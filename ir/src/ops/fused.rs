@@ -88,7 +88,7 @@ impl Fused {
         match name.as_str() {
             "Relu" => quote!(activation::relu(#x)),
             "Sigmoid" => quote!(ops::elementary::sigmoid(#x)),
-            "Silu" => quote!(ops::activation::swish(#x, 1.0)),
+            "Silu" => quote!(ops::activation::silu(#x)),
             "Softplus" => quote!(ops::activation::softplus(#x)),
             "Softsign" => quote!(activation::softsign(#x)),
             "Tanh" => quote!(ops::elementary::tanh(#x)),
@@ -100,7 +100,7 @@ impl Fused {
             "ThresholdedRelu" => call("thresholded_relu"),
             _ => {
                 let limits = parameters.iter();
-                let limits = limits.map(|&limit| float_literal(f64::from(limit), DType::F32));
+                let limits = limits.map(|&limit| float_literal(f64::from(limit), dtype));
                 quote!(#x.clamp(#(#limits),*))
             }
         }

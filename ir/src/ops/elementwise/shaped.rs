@@ -79,9 +79,12 @@ pub fn shaped_call(
     dtype: DType,
     parameters: &[f32],
 ) -> TokenStream {
+    if let ("swish", [1.0]) = (function, parameters) {
+        return quote!(ops::activation::silu(#x));
+    }
     let name = format_ident!("{function}");
     let parameters = parameters.iter();
-    let parameters = parameters.map(|&value| float_literal(f64::from(value), DType::F32));
+    let parameters = parameters.map(|&value| float_literal(f64::from(value), dtype));
     let burn = BURN.contains(&function);
     match burn && is_half(dtype) {
         true => {

@@ -62,6 +62,15 @@ impl<'g> Match<'_, 'g> {
             .ok_or("a number is missing")
     }
 
+    /// A number as attributes hold it, in single precision, unless doubles would lose digits.
+    pub fn single(&self, number: f64) -> Result<f32, Miss> {
+        let single = number as f32;
+        match self.result()?.dtype == DType::F64 && f64::from(single) != number {
+            true => Err("an attribute does not hold all digits of a double"),
+            false => Ok(single),
+        }
+    }
+
     /// The tensor type of a word or a constant.
     pub fn tensor(&self, name: &str) -> Result<&TensorType, Miss> {
         self.tensor_of(self.value(name)?)
@@ -279,9 +288,9 @@ impl<'g> Match<'_, 'g> {
                 *name,
                 match given {
                     Given::Int(value) => Setting::Int(*value),
-                    Given::Float(value) => Setting::Float(*value),
+                    Given::Float(value) => Setting::Float(self.single(*value)?),
                     Given::Text(value) => Setting::Text((*value).to_owned()),
-                    Given::Scalar(name) => Setting::Float(self.number(name)? as f32),
+                    Given::Scalar(name) => Setting::Float(self.single(self.number(name)?)?),
                     Given::Set(name) => {
                         let found = self.settings.iter().find(|(held, _)| held == name);
                         found

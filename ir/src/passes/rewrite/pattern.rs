@@ -46,7 +46,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
     Int(i64),
-    Float(f32),
+    Float(f64),
     Text(&'static str),
     /// The number of a scalar.
     Scalar(&'static str),

@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
         "bounds of a product",
         "Clip(Conv|Gemm|Linear|MatMul:product(x, w, ..), #low, #high)",
         |m| {
-            let bounds = [m.number("low")? as f32, m.number("high")? as f32];
+            let bounds = [m.single(m.number("low")?)?, m.single(m.number("high")?)?];
             let node = m.node("product")?;
             if !m.result()?.dtype.is_float() {
             return Err("integers have activations of their own");

@@ -32,6 +32,9 @@ pub const RULES: &[Rule] = &[
         "LayerNormalization<axis = @axis, epsilon = #epsilon>(x, $scale, $bias)",
     )
     .when(|m| {
+        if m.number("epsilon")? <= 0.0 {
+            return Err("a variance of 0 makes the two terms infinite");
+        }
         over_last_axes(m, "mean")?;
         over_last_axes(m, "variance")
     })
