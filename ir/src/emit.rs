@@ -67,6 +67,9 @@ pub struct Context<'g> {
     /// The weights in use and their names, each once.
     weights: BTreeMap<ValueId, String>,
     weight_names: Unique,
+    /// What the model calls its inputs, and, in its own function, its outputs.
+    inputs: BTreeMap<ValueId, String>,
+    outputs: BTreeMap<ValueId, String>,
     /// What variables may be called.
     hints: BTreeMap<String, Hint>,
     structs: Structs,
@@ -223,6 +226,8 @@ impl<'g> Context<'g> {
             origins: BTreeMap::new(),
             weights: BTreeMap::new(),
             weight_names: Unique::default(),
+            inputs: BTreeMap::new(),
+            outputs: BTreeMap::new(),
             hints: BTreeMap::new(),
             structs: Structs::default(),
             problems: Diagnostics::default(),

@@ -41,6 +41,26 @@ fn branches_and_loops() {
 }
 
 #[test]
+fn a_layer_of_bert() {
+    check_block("bert_layer");
+}
+
+#[test]
+fn a_block_of_mobilenet() {
+    check_block("mobilenet_block");
+}
+
+#[test]
+fn a_head_of_yolo() {
+    check_block("yolo_head");
+}
+
+#[test]
+fn a_layer_of_llama() {
+    check_block("llama_layer");
+}
+
+#[test]
 fn a_long_graph_in_blocks() {
     let nodes = (0..180).map(|at| match at % 3 {
         0 => format!("x{} = Add (x{at}, bias)", at + 1),
@@ -54,6 +74,12 @@ fn a_long_graph_in_blocks() {
         nodes.collect::<Vec<_>>().join("\n")
     );
     check_text("long", &text);
+}
+
+/// Compares the expansion of what `ui-tests/models/blocks.py` writes.
+fn check_block(name: &str) {
+    let blocks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/blocks");
+    check(name, &blocks.join(name).join(format!("{name}.onnx")));
 }
 
 /// Compares the expansion of a model in ONNX's text syntax with the one that is expected.

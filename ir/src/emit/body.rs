@@ -131,11 +131,16 @@ impl Statement {
         let sizes = self.sizes.iter().map(|symbol| cx.sizes.variable(symbol));
         let pattern: Vec<TokenStream> = values.chain(sizes).collect();
         let expression = &self.tokens;
-        let alone = self.outputs.iter().flatten().count() == 1 && self.sizes.is_empty();
         for id in self.outputs.iter().flatten() {
-            let hint = Hint {
-                name: self.hint.clone(),
-                chains: alone && is_device_tensor(*id, cx),
+            let hint = match cx.outputs.get(id) {
+                Some(name) => Hint {
+                    name: name.clone(),
+                    chains: false,
+                },
+                None => Hint {
+                    name: self.hint.clone(),
+                    chains: is_device_tensor(*id, cx),
+                },
             };
             cx.hints.insert(variable(*id).to_string(), hint);
         }

@@ -6,6 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
 use super::name::{self, Unique};
+use super::tree::is_number;
 use crate::graph::ValueId;
 
 /// A struct of the expansion: what its `load` makes and its `forward` uses.
@@ -47,9 +48,12 @@ impl Default for Layer {
 }
 
 impl Layer {
-    /// The struct that users see, which has fields of its own.
-    pub fn root() -> Self {
-        let mut layer = Layer::default();
+    /// The struct that users see, which has fields of its own; everything in it is of this module.
+    pub fn root(path: Vec<String>) -> Self {
+        let mut layer = Layer {
+            path,
+            ..Layer::default()
+        };
         layer.taken.reserve("anchor");
         layer
     }
@@ -134,7 +138,7 @@ impl Layer {
     pub fn field(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> String {
         let wanted = match self.plain {
             true => name::snake(&kind(&ty)),
-            false => name::snake(&self.relative(hint)),
+            false => name::snake(&self.relative(name::plain(hint))),
         };
         let name = self.taken.name(&wanted);
         self.fields.push(Field {
@@ -184,10 +188,6 @@ fn kind(ty: &TokenStream) -> String {
         [first, ..] => (*first).to_owned(),
         [] => "part".to_owned(),
     }
-}
-
-fn is_number(part: &str) -> bool {
-    part.chars().all(|digit| digit.is_ascii_digit())
 }
 
 /// The places at which `self.field` first occurs.

@@ -35,7 +35,9 @@ pub fn module(
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
-    let mut root = Layer::root();
+    let names = inputs.iter().map(|port| (port.id, port.ident.to_string()));
+    cx.inputs = names.collect();
+    let mut root = Layer::root(tree::common(&body.nodes));
     let item_name = item.name.to_string();
     let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
     taken.extend(imports::names());
@@ -179,6 +181,11 @@ fn forward(
         .iter()
         .map(|port| (port.id, port.ident.to_string()))
         .collect();
+    // One alone is what the last expression gives.
+    if let [_, _, ..] = outputs {
+        let names = outputs.iter().map(|port| (port.id, port.ident.to_string()));
+        cx.outputs = names.collect();
+    }
     let Body {
         tokens,
         device,
@@ -191,6 +198,7 @@ fn forward(
                 .help("this is a defect of onnx-embed; please report the model"),
         );
     }
+    let tokens = name::short_fields(tokens);
     let entry = entry(inputs);
     let device = device.then(|| quote!(let device = &device(self);));
     (quote!(#entry #device #tokens), ty)

@@ -110,6 +110,54 @@ pub fn identifiers(tokens: &TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
+/// `S { a: a, b: c }` as `S { a, b: c }`, at any depth.
+pub fn short_fields(tokens: TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut out = TokenStream::new();
+    let mut rest = tokens.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match (first, after) {
+            (
+                TokenTree::Ident(field),
+                [TokenTree::Punct(colon), TokenTree::Ident(value), end @ ..],
+            ) if colon.as_char() == ':' && field == value && ends_field(end) => {
+                rest = end;
+                out.extend([first.clone()]);
+            }
+            (TokenTree::Group(group), _) => {
+                let inner = short_fields(group.stream());
+                let mut shortened = Group::new(group.delimiter(), inner);
+                shortened.set_span(group.span());
+                out.extend([TokenTree::Group(shortened)]);
+            }
+            _ => out.extend([first.clone()]),
+        }
+    }
+    out
+}
+
+fn ends_field(rest: &[TokenTree]) -> bool {
+    match rest.first() {
+        Some(TokenTree::Punct(punct)) => punct.as_char() == ',',
+        Some(_) => false,
+        None => true,
+    }
+}
+
+/// A name without what exporters add to that of a node: `/a/Constant_3_output_0` gives `/a/Constant`.
+pub fn plain(name: &str) -> &str {
+    let Some(node) = name.strip_suffix("_output_0") else {
+        return name;
+    };
+    match node.rsplit_once('_') {
+        Some((kind, number)) if !kind.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => {
+            kind
+        }
+        _ => node,
+    }
+}
+
 /// Whether an identifier occurs in tokens, at any depth.
 pub fn mentions(tokens: &TokenStream, wanted: &str) -> bool {
     tokens.clone().into_iter().any(|token| match token {
@@ -162,6 +210,27 @@ mod tests {
         check("输入", "输入", "输入");
         check("\u{903}क", "n\u{903}क", "N\u{903}क");
         check("👍 1", "n1", "N1");
+    }
+
+    #[test]
+    fn what_exporters_add_to_names_is_left_out() {
+        assert_eq!(plain("/a/Constant_3_output_0"), "/a/Constant");
+        assert_eq!(plain("/a/Constant_output_0"), "/a/Constant");
+        assert_eq!(plain("conv_3"), "conv_3");
+    }
+
+    #[test]
+    fn a_field_of_its_own_name_stands_alone() {
+        let short = short_fields(quote::quote!(S {
+            a: a,
+            b: c,
+            d: d.e,
+            f: f
+        }));
+        assert_eq!(
+            short.to_string(),
+            quote::quote!(S { a, b: c, d: d.e, f }).to_string()
+        );
     }
 
     #[test]

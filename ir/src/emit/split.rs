@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::body::{self, Statement};
+use super::body::{self, Body, Statement};
 use super::signature::Port;
-use super::tree::{Group, Item};
+use super::tree::{Group, Item, is_number};
+use super::variables::SHORT;
 use super::{Context, Layer, Source, rust_type, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
@@ -243,18 +244,6 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         .into_iter()
         .map(|line| statement(line, &mut part.layer, cx))
         .collect();
-    let short = |at: usize| {
-        ["x", "y", "z", "w"]
-            .get(at)
-            .map_or("value", |short| *short)
-            .to_owned()
-    };
-    let named: Vec<(ValueId, String)> = part
-        .inputs
-        .iter()
-        .enumerate()
-        .map(|(at, &id)| (id, short(at)))
-        .collect();
     let mut results: Vec<TokenStream> = part
         .outputs
         .iter()
@@ -264,43 +253,81 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         })
         .collect();
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
-    let body = body::finish(&lines, &tuple(&results), &named, &given, cx);
-    let mut parameters = Vec::new();
-    let mut arguments = Vec::new();
-    let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
-    for (&id, name) in part.inputs.iter().zip(names.by_ref()) {
-        let (ty, argument) = (value_type(id, cx), variable(id));
-        parameters.push(quote!(#name: #ty));
-        arguments.push(quote!(#argument));
-    }
-    for (symbol, name) in given.iter().zip(names) {
-        parameters.push(quote!(#name: usize));
-        arguments.push(cx.sizes.variable(symbol));
-    }
-    if body.device {
-        parameters.push(quote!(device: &Device));
-        arguments.push(quote!(device));
-    }
-    let mut returns: Vec<TokenStream> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
-    returns.extend(part.returned.iter().map(|_| quote!(usize)));
-    let (returns, tokens) = (tuple(&returns), &body.tokens);
-    let forward = quote! {
-        #[inline(never)]
-        fn forward(&self, #(#parameters),*) -> #returns {
-            #tokens
+    let result = tuple(&results);
+    let named = parameters(&part.inputs, &cx.inputs);
+    let unnamed = parameters(&part.inputs, &BTreeMap::new());
+    let body = body::finish(&lines, &result, &named, &given, cx);
+    let shown = forward(&part, &body, &given, cx);
+    // Parts are alike whatever their parameters are called.
+    let alike = match named == unnamed {
+        true => shown.clone(),
+        false => {
+            let body = body::finish(&lines, &result, &unnamed, &given, cx);
+            forward(&part, &body, &given, cx)
         }
     };
+    let arguments = part.inputs.iter().map(|&id| {
+        let argument = variable(id);
+        quote!(#argument)
+    });
+    let mut arguments: Vec<TokenStream> = arguments.collect();
+    arguments.extend(given.iter().map(|symbol| cx.sizes.variable(symbol)));
+    if body.device {
+        arguments.push(quote!(device));
+    }
     part.layer.order(&body.tokens);
     let (ty, load) = cx
         .structs
-        .instance(&part.field, &part.type_name, &part.layer, forward);
+        .instance(&part.field, &part.type_name, &part.layer, &alike, shown);
     let field = layer.field(&part.field, ty, load);
     let field = format_ident!("{field}");
     Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
         tokens: quote!(self.#field.forward(#(#arguments),*)),
-        hint: "value".to_owned(),
+        hint: super::snake(&part.field),
+    }
+}
+
+/// What the parameters of a part may be called: as inputs of the model, or short. Numbers are left
+/// out, as other parts that are alike have others.
+fn parameters(ids: &[ValueId], inputs: &BTreeMap<ValueId, String>) -> Vec<(ValueId, String)> {
+    let mut short = SHORT.iter().map(|short| (*short).to_owned());
+    let mut named = |id: &ValueId| match inputs.get(id) {
+        Some(name) => {
+            let words = name.split('_').filter(|word| !is_number(word));
+            super::snake(&words.collect::<Vec<_>>().join("_"))
+        }
+        None => short.next().unwrap_or_else(|| "more".to_owned()),
+    };
+    ids.iter().map(|id| (*id, named(id))).collect()
+}
+
+/// The function of a part.
+fn forward(part: &Draft, body: &Body, given: &[Symbol], cx: &Context<'_>) -> TokenStream {
+    let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
+    let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
+        let ty = value_type(id, cx);
+        quote!(#name: #ty)
+    });
+    let mut parameters: Vec<TokenStream> = values.collect();
+    parameters.extend(
+        given
+            .iter()
+            .zip(names)
+            .map(|(_, name)| quote!(#name: usize)),
+    );
+    if body.device {
+        parameters.push(quote!(device: &Device));
+    }
+    let mut returns: Vec<TokenStream> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
+    returns.extend(part.returned.iter().map(|_| quote!(usize)));
+    let (returns, tokens) = (tuple(&returns), &body.tokens);
+    quote! {
+        #[inline(never)]
+        fn forward(&self, #(#parameters),*) -> #returns {
+            #tokens
+        }
     }
 }
 

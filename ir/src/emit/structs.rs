@@ -41,16 +41,18 @@ impl Structs {
         self.names.reserve(name);
     }
 
-    /// The type of a field of this name and the expression that loads it.
+    /// The type of a field of this name and the expression that loads it. Structs are alike whose
+    /// functions are so with parameters that are called the same.
     pub fn instance(
         &mut self,
         field: &str,
         type_name: &str,
         layer: &Layer,
+        alike: &TokenStream,
         forward: TokenStream,
     ) -> (TokenStream, TokenStream) {
         let declaration = layer.declarations();
-        let key = format!("{declaration} {forward}");
+        let key = format!("{declaration} {alike}");
         let at = match self.by_body.get(&key) {
             Some(&at) => at,
             None => {

@@ -81,6 +81,19 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
     items
 }
 
+/// The module in which all nodes are that are in any.
+pub fn common(nodes: &[Node]) -> Vec<String> {
+    let origins = nodes.iter().map(|node| &node.origin);
+    let mut origins = origins.filter(|origin| !origin.is_empty());
+    let mut common = origins.next().cloned().unwrap_or_default();
+    for origin in origins {
+        let same = common.iter().zip(origin).take_while(|(a, b)| a == b);
+        let same = same.count();
+        common.truncate(same);
+    }
+    common
+}
+
 /// Cuts lists that are still too long into numbered blocks.
 fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
     let items = items.into_iter().map(|item| match item {
@@ -159,6 +172,7 @@ impl Item<'_> {
     }
 }
 
-fn is_number(part: &str) -> bool {
+/// Whether a module is one of several that have no name.
+pub fn is_number(part: &str) -> bool {
     !part.is_empty() && part.chars().all(|digit| digit.is_ascii_digit())
 }

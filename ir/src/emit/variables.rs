@@ -11,7 +11,7 @@ use super::{name, own};
 #[derive(Clone, Debug, Default)]
 pub struct Hint {
     pub name: String,
-    /// Whether it is a tensor alone, which may take over the name of what it is made from.
+    /// Whether it is a tensor, which may take over the name of what it is made from.
     pub chains: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Namer<'h> {
 }
 
 /// Names of tensors that chains of operators work on.
-const SHORT: [&str; 4] = ["x", "y", "z", "w"];
+pub const SHORT: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
 impl<'h> Namer<'h> {
     /// A namer for `tokens`, whose parameters want names of their own.
@@ -147,7 +147,7 @@ impl<'h> Namer<'h> {
         taken.extend(self.fixed.iter().cloned());
         for variable in &declared {
             let hint = self.hints.get(variable).cloned().unwrap_or_default();
-            let name = match hint.chains && declared.len() == 1 {
+            let name = match hint.chains {
                 true => chained(&hint.name, from.as_deref(), &taken),
                 false => unused(&hint.name, &taken),
             };

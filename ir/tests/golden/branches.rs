@@ -66,14 +66,14 @@ mod model_model {
             } else {
                 x.clone().neg()
             };
-            let x = {
+            let z = {
                 let mut z = y.clone();
                 for _ in 0..(*rounds.item()).max(0) as usize {
                     z = z + x.clone();
                 }
                 z
             };
-            ModelOutput { y: y, z: x }
+            ModelOutput { y, z }
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -134,8 +134,8 @@ mod model_model {
     }
     impl Block {
         #[inline(never)]
-        fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-            let x = x + self.weight.val().unsqueeze::<2>();
+        fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
+            let x = x0 + self.weight.val().unsqueeze::<2>();
             let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
             let x = activation::relu(self.linear2.forward(x));

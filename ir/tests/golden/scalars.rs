@@ -61,14 +61,10 @@ mod model_model {
             let target = entry.float("target", target);
             let x = prediction - target;
             let x = x.clone() * x;
-            let y = ops::reduce::reduce_mean::<_, 1, _>(x.clone(), &[0]);
-            let x = ops::extreme::arg_max::<_, 1, _>(x, 0, false);
-            let z = y.clone().lower(self.limit.val());
-            ModelOutput {
-                loss: y,
-                worst: x,
-                good: z,
-            }
+            let loss = ops::reduce::reduce_mean::<_, 1, _>(x.clone(), &[0]);
+            let worst = ops::extreme::arg_max::<_, 1, _>(x, 0, false);
+            let good = loss.clone().lower(self.limit.val());
+            ModelOutput { loss, worst, good }
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -61,7 +61,7 @@ mod model_model {
             let device = &device(self);
             let [batch, length, _] = x.dims();
             let y = x.clone().reshape([batch, length, 2, 3]);
-            let y = y.swap_dims(1, 2);
+            let heads = y.swap_dims(1, 2);
             let x = x.reshape([batch * length, 6]);
             let unsqueeze = host::reshape(&count, &[1], true);
             let sub = host::sub(
@@ -76,16 +76,16 @@ mod model_model {
                 ],
                 0,
             );
-            let x = ops::pad::pad_constant(
+            let padded = ops::pad::pad_constant(
                 x,
                 ops::pad::along(concat.data(), &[0, 1]),
                 0.0,
             );
-            let z = ops::select::range_int(0, *count.item(), 1, DType::I64, device);
+            let steps = ops::select::range_int(0, *count.item(), 1, DType::I64, device);
             ModelOutput {
-                heads: y,
-                padded: x,
-                steps: z,
+                heads,
+                padded,
+                steps,
             }
         }
         fn load(weights: &Weights<'_>) -> Self {

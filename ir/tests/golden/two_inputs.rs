@@ -66,15 +66,12 @@ mod model_model {
             >(self.embeddings_weight.val(), 0, input_ids);
             let y = ops::cast::int_to_float(attention_mask, DType::F32);
             let y = y.reshape([batch, length, 1]);
-            let x = x * y.clone();
-            let z = ops::reduce::reduce_sum::<_, 2, _>(x.clone(), &[1]);
+            let tokens = x * y.clone();
+            let x = ops::reduce::reduce_sum::<_, 2, _>(tokens.clone(), &[1]);
             let y = ops::reduce::reduce_sum::<_, 2, _>(y, &[1]);
             let y = y.clamp_min(0.000000001);
-            let z = z / y;
-            ModelOutput {
-                sentence: z,
-                tokens: x,
-            }
+            let sentence = x / y;
+            ModelOutput { sentence, tokens }
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -1,0 +1,217 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
+        Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `hidden_states`: float32[batch, sequence, 8]
+        pub hidden_states: Tensor<3>,
+        /// `attention_mask`: float32[batch, 1, 1, sequence]
+        pub attention_mask: Tensor<4>,
+    }
+    /// Compiled from `bert_layer.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        attention_self_query: layers::Linear,
+        attention_self_key: layers::Linear,
+        attention_self_value: layers::Linear,
+        attention_output_dense: layers::Linear,
+        attention_output_layer_norm: layers::LayerNorm<1>,
+        intermediate_dense: layers::Linear,
+        output_dense: layers::Linear,
+        output_layer_norm: layers::LayerNorm<1>,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> Tensor<3> {
+            let ModelInput { hidden_states, attention_mask } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let hidden_states = entry.float("hidden_states", hidden_states);
+            let attention_mask = entry.float("attention_mask", attention_mask);
+            let x = self.attention_self_query.forward(hidden_states.clone());
+            let y = self.attention_self_key.forward(hidden_states.clone());
+            let z = self.attention_self_value.forward(hidden_states.clone());
+            let x = ops::attention::merge_heads(
+                ops::attention::joined_attention(
+                    ops::attention::split_heads(x, 2),
+                    ops::attention::split_heads(y, 2),
+                    ops::attention::split_heads(z, 2),
+                    vec![ops::attention::ScoreMask::Added(attention_mask)],
+                    ops::attention::JoinedAttention {
+                        scale: 0.5,
+                        undefined_as_zero: false,
+                    },
+                ),
+            );
+            let x = self.attention_output_dense.forward(x);
+            let x = x + hidden_states;
+            let x = self.attention_output_layer_norm.forward(x);
+            let y = self.intermediate_dense.forward(x.clone());
+            let y = ops::elementary::gelu(y);
+            let y = self.output_dense.forward(y);
+            let y = y + x;
+            self.output_layer_norm.forward(y)
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                attention_self_query: layers::Linear::load(
+                    weights,
+                    "onnx::MatMul_100",
+                    Some("layer.0.attention.self.query.bias"),
+                ),
+                attention_self_key: layers::Linear::load(
+                    weights,
+                    "onnx::MatMul_117",
+                    Some("layer.0.attention.self.key.bias"),
+                ),
+                attention_self_value: layers::Linear::load(
+                    weights,
+                    "onnx::MatMul_134",
+                    Some("layer.0.attention.self.value.bias"),
+                ),
+                attention_output_dense: layers::Linear::load(
+                    weights,
+                    "onnx::MatMul_171",
+                    Some("layer.0.attention.output.dense.bias"),
+                ),
+                attention_output_layer_norm: layers::LayerNorm::load(
+                    weights,
+                    "layer.0.attention.output.LayerNorm.weight",
+                    Some("layer.0.attention.output.LayerNorm.bias"),
+                    2,
+                    0.000000000001,
+                ),
+                intermediate_dense: layers::Linear::load(
+                    weights,
+                    "onnx::MatMul_185",
+                    Some("layer.0.intermediate.dense.bias"),
+                ),
+                output_dense: layers::Linear::load(
+                    weights,
+                    "onnx::MatMul_195",
+                    Some("layer.0.output.dense.bias"),
+                ),
+                output_layer_norm: layers::LayerNorm::load(
+                    weights,
+                    "layer.0.output.LayerNorm.weight",
+                    Some("layer.0.output.LayerNorm.bias"),
+                    2,
+                    0.000000000001,
+                ),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "hidden_states",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("sequence"),
+                            Size::Fixed(8),
+                        ],
+                    },
+                },
+                Port {
+                    name: "attention_mask",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(1),
+                            Size::Fixed(1),
+                            Size::Named("sequence"),
+                        ],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "last_hidden_state",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("sequence"),
+                            Size::Fixed(8),
+                        ],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    hidden_states: take(
+                        &mut inputs,
+                        &Self::SIGNATURE.inputs[0],
+                        &device,
+                    )?,
+                    attention_mask: take(
+                        &mut inputs,
+                        &Self::SIGNATURE.inputs[1],
+                        &device,
+                    )?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [
+            include_bytes!(
+                "$FOLDER/bert_layer.onnx"
+            ),
+        ]
+    }
+}

@@ -1,0 +1,373 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
+        Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    use ::onnx_embed::burn::tensor::activation;
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `hidden_states`: float32[batch, sequence, 16]
+        pub hidden_states: Tensor<3>,
+        /// `attention_mask`: float32[batch, 1, sequence, total]
+        pub attention_mask: Tensor<4>,
+        /// `cos`: float32[batch, sequence, 4]
+        pub cos: Tensor<3>,
+        /// `sin`: float32[batch, sequence, 4]
+        pub sin: Tensor<3>,
+        /// `past_key`: float32[batch, 2, past, 4]
+        pub past_key: Tensor<4>,
+        /// `past_value`: float32[batch, 2, past, 4]
+        pub past_value: Tensor<4>,
+    }
+    /// What [`Model::forward`] returns.
+    #[derive(Clone, Debug)]
+    pub struct ModelOutput {
+        /// `output`: float32[batch, sequence, 16]
+        pub output: Tensor<3>,
+        /// `present_key`: float32[batch, 2, sequence + past, 4]
+        pub present_key: Tensor<4>,
+        /// `present_value`: float32[batch, 2, sequence + past, 4]
+        pub present_value: Tensor<4>,
+    }
+    /// Compiled from `llama_layer.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        input_layernorm: layers::RmsNorm<1>,
+        self_attn: LayersSelfAttn,
+        post_attention_layernorm: layers::RmsNorm<1>,
+        mlp: LayersMlp,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> ModelOutput {
+            let ModelInput {
+                hidden_states,
+                attention_mask,
+                cos,
+                sin,
+                past_key,
+                past_value,
+            } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let hidden_states = entry.float("hidden_states", hidden_states);
+            let attention_mask = entry.float("attention_mask", attention_mask);
+            let cos = entry.float("cos", cos);
+            let sin = entry.float("sin", sin);
+            let past_key = entry.float("past_key", past_key);
+            let past_value = entry.float("past_value", past_value);
+            let x = self.input_layernorm.forward(hidden_states.clone());
+            let (present_key, present_value, x) = self
+                .self_attn
+                .forward(x, cos, sin, past_key, past_value, attention_mask);
+            let x = hidden_states + x;
+            let y = self.post_attention_layernorm.forward(x.clone());
+            let y = self.mlp.forward(y);
+            let output = x + y;
+            ModelOutput {
+                output,
+                present_key,
+                present_value,
+            }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                input_layernorm: layers::RmsNorm::load(
+                    weights,
+                    "layers.0.input_layernorm.weight",
+                    2,
+                    0.000001,
+                ),
+                self_attn: LayersSelfAttn::load_self_attn(weights),
+                post_attention_layernorm: layers::RmsNorm::load(
+                    weights,
+                    "layers.0.post_attention_layernorm.weight",
+                    2,
+                    0.000001,
+                ),
+                mlp: LayersMlp::load_mlp(weights),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "hidden_states",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("sequence"),
+                            Size::Fixed(16),
+                        ],
+                    },
+                },
+                Port {
+                    name: "attention_mask",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(1),
+                            Size::Named("sequence"),
+                            Size::Named("total"),
+                        ],
+                    },
+                },
+                Port {
+                    name: "cos",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("sequence"),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+                Port {
+                    name: "sin",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("sequence"),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+                Port {
+                    name: "past_key",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(2),
+                            Size::Named("past"),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+                Port {
+                    name: "past_value",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(2),
+                            Size::Named("past"),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "output",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("sequence"),
+                            Size::Fixed(16),
+                        ],
+                    },
+                },
+                Port {
+                    name: "present_key",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(2),
+                            Size::Named("sequence + past"),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+                Port {
+                    name: "present_value",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(2),
+                            Size::Named("sequence + past"),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    hidden_states: take(
+                        &mut inputs,
+                        &Self::SIGNATURE.inputs[0],
+                        &device,
+                    )?,
+                    attention_mask: take(
+                        &mut inputs,
+                        &Self::SIGNATURE.inputs[1],
+                        &device,
+                    )?,
+                    cos: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                    sin: take(&mut inputs, &Self::SIGNATURE.inputs[3], &device)?,
+                    past_key: take(&mut inputs, &Self::SIGNATURE.inputs[4], &device)?,
+                    past_value: take(&mut inputs, &Self::SIGNATURE.inputs[5], &device)?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.output)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.present_key)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.present_value)?;
+            Ok(outputs)
+        }
+    }
+    /// `layers.0.self_attn` of the model.
+    #[derive(Module, Debug)]
+    struct LayersSelfAttn {
+        q_proj: layers::Linear,
+        k_proj: layers::Linear,
+        v_proj: layers::Linear,
+        o_proj: layers::Linear,
+    }
+    impl LayersSelfAttn {
+        #[inline(never)]
+        fn forward(
+            &self,
+            x: Tensor<3>,
+            cos: Tensor<3>,
+            sin: Tensor<3>,
+            past_key: Tensor<4>,
+            past_value: Tensor<4>,
+            attention_mask: Tensor<4>,
+        ) -> (Tensor<4>, Tensor<4>, Tensor<3>) {
+            let [batch, sequence, _] = x.dims();
+            let y = self.q_proj.forward(x.clone());
+            let y = y.reshape([batch, sequence, 4, 4]);
+            let y = y.swap_dims(1, 2);
+            let z = self.k_proj.forward(x.clone());
+            let z = z.reshape([batch, sequence, 2, 4]);
+            let z = z.swap_dims(1, 2);
+            let x = self.v_proj.forward(x);
+            let x = x.reshape([batch, sequence, 2, 4]);
+            let x = x.swap_dims(1, 2);
+            let w = cos.reshape([batch, 1, sequence, 4]);
+            let v = sin.reshape([batch, 1, sequence, 4]);
+            let u = y.clone().slice_dim(3, ..2);
+            let slice = y.clone().slice_dim(3, 2..);
+            let neg = slice.neg();
+            let u = Tensor::cat(vec![neg, u], 3);
+            let y = y * w.clone();
+            let u = u * v.clone();
+            let y = y + u;
+            let u = z.clone().slice_dim(3, ..2);
+            let slice = z.clone().slice_dim(3, 2..);
+            let neg = slice.neg();
+            let u = Tensor::cat(vec![neg, u], 3);
+            let z = z * w;
+            let u = u * v;
+            let z = z + u;
+            let z = Tensor::cat(vec![past_key, z], 2);
+            let x = Tensor::cat(vec![past_value, x], 2);
+            let y = ops::attention::merge_heads(
+                ops::attention::joined_attention(
+                    y,
+                    z.clone(),
+                    x.clone(),
+                    vec![ops::attention::ScoreMask::Added(attention_mask)],
+                    ops::attention::JoinedAttention {
+                        scale: 0.5,
+                        undefined_as_zero: false,
+                    },
+                ),
+            );
+            let y = self.o_proj.forward(y);
+            (z, x, y)
+        }
+        fn load_self_attn(weights: &Weights<'_>) -> Self {
+            Self {
+                q_proj: layers::Linear::load(weights, "onnx::MatMul_q", None),
+                k_proj: layers::Linear::load(weights, "onnx::MatMul_k", None),
+                v_proj: layers::Linear::load(weights, "onnx::MatMul_v", None),
+                o_proj: layers::Linear::load(weights, "onnx::MatMul_o", None),
+            }
+        }
+    }
+    /// `layers.0.mlp` of the model.
+    #[derive(Module, Debug)]
+    struct LayersMlp {
+        gate_proj: layers::Linear,
+        up_proj: layers::Linear,
+        down_proj: layers::Linear,
+    }
+    impl LayersMlp {
+        #[inline(never)]
+        fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+            let y = ops::activation::silu(self.gate_proj.forward(x.clone()));
+            let x = self.up_proj.forward(x);
+            let y = y * x;
+            self.down_proj.forward(y)
+        }
+        fn load_mlp(weights: &Weights<'_>) -> Self {
+            Self {
+                gate_proj: layers::Linear::load(weights, "onnx::MatMul_gate", None),
+                up_proj: layers::Linear::load(weights, "onnx::MatMul_up", None),
+                down_proj: layers::Linear::load(weights, "onnx::MatMul_down", None),
+            }
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [
+            include_bytes!(
+                "$FOLDER/llama_layer.onnx"
+            ),
+        ]
+    }
+}

@@ -1,0 +1,170 @@
+#[allow(unused_imports)]
+pub use model_model::Model;
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
+        Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, layers, device, put, take};
+    use ::onnx_embed::__private::ops::window::Window;
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    /// Compiled from `mobilenet_block.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        conv_0_0: layers::Conv2d,
+        conv_1_0: layers::Conv2d,
+        conv_2: layers::Conv2d,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let input = entry.float("input", input);
+            let x = self.conv_0_0.forward(input.clone()).clamp(0.0, 6.0);
+            let x = self.conv_1_0.forward(x).clamp(0.0, 6.0);
+            let x = self.conv_2.forward(x);
+            input + x
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                conv_0_0: layers::Conv2d::new(
+                    weights.tensor::<4>("features.1.conv.0.0.weight")
+                        * (weights.tensor::<1>("features.1.conv.0.1.weight")
+                            / (weights.tensor::<1>("features.1.conv.0.1.running_var")
+                                + 0.00001)
+                                .sqrt())
+                            .reshape([8, 1, 1, 1]),
+                    Some(
+                        (weights.tensor::<1>("features.1.conv.0.1.running_mean").neg()
+                            * (weights.tensor::<1>("features.1.conv.0.1.weight")
+                                / (weights.tensor::<1>("features.1.conv.0.1.running_var")
+                                    + 0.00001)
+                                    .sqrt())) + weights.tensor::<1>("features.1.conv.0.1.bias"),
+                    ),
+                    Window::new([1, 1]),
+                    1,
+                ),
+                conv_1_0: layers::Conv2d::new(
+                    weights.tensor::<4>("features.1.conv.1.0.weight")
+                        * (weights.tensor::<1>("features.1.conv.1.1.weight")
+                            / (weights.tensor::<1>("features.1.conv.1.1.running_var")
+                                + 0.00001)
+                                .sqrt())
+                            .reshape([8, 1, 1, 1]),
+                    Some(
+                        (weights.tensor::<1>("features.1.conv.1.1.running_mean").neg()
+                            * (weights.tensor::<1>("features.1.conv.1.1.weight")
+                                / (weights.tensor::<1>("features.1.conv.1.1.running_var")
+                                    + 0.00001)
+                                    .sqrt())) + weights.tensor::<1>("features.1.conv.1.1.bias"),
+                    ),
+                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                    8,
+                ),
+                conv_2: layers::Conv2d::new(
+                    weights.tensor::<4>("features.1.conv.2.weight")
+                        * (weights.tensor::<1>("features.1.conv.3.weight")
+                            / (weights.tensor::<1>("features.1.conv.3.running_var")
+                                + 0.00001)
+                                .sqrt())
+                            .reshape([4, 1, 1, 1]),
+                    Some(
+                        (weights.tensor::<1>("features.1.conv.3.running_mean").neg()
+                            * (weights.tensor::<1>("features.1.conv.3.weight")
+                                / (weights.tensor::<1>("features.1.conv.3.running_var")
+                                    + 0.00001)
+                                    .sqrt())) + weights.tensor::<1>("features.1.conv.3.bias"),
+                    ),
+                    Window::new([1, 1]),
+                    1,
+                ),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "input",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(4),
+                            Size::Named("height"),
+                            Size::Named("width"),
+                        ],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "output",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(4),
+                            Size::Named("height"),
+                            Size::Named("width"),
+                        ],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [
+            include_bytes!(
+                "$FOLDER/mobilenet_block.onnx"
+            ),
+        ]
+    }
+}

@@ -1,0 +1,176 @@
+#[allow(unused_imports)]
+pub use model_model::Model;
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
+        Values,
+    };
+    use ::onnx_embed::__private::{
+        Anchor, constant, entry, layers, ops, device, put, take,
+    };
+    use ::onnx_embed::__private::ops::window::Window;
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::{Module, Param};
+    use ::onnx_embed::burn::tensor::activation;
+    /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        cv2_0_0_conv: layers::Conv2d,
+        cv2_0_2: layers::Conv2d,
+        cv3_0_0_conv: layers::Conv2d,
+        cv3_0_2: layers::Conv2d,
+        dfl_conv: layers::Conv2d,
+        constant: Param<Tensor<3>>,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, features: Tensor<4>) -> Tensor<3> {
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let features = entry.float("features", features);
+            let [batch, _, _, _] = features.dims();
+            let x = ops::activation::silu(self.cv2_0_0_conv.forward(features.clone()));
+            let x = self.cv2_0_2.forward(x);
+            let y = ops::activation::silu(self.cv3_0_0_conv.forward(features));
+            let y = self.cv3_0_2.forward(y);
+            let x = Tensor::cat(vec![x, y], 1);
+            let x = x.reshape([batch, 19, 16]);
+            let (x, y) = ops::slice::split(x, 1, [16, 3]).into();
+            let x = x.reshape([batch, 4, 4, 16]);
+            let x = x.swap_dims(1, 2);
+            let x = ops::softmax::softmax(x, 1);
+            let x = self.dfl_conv.forward(x);
+            let x = x.reshape([batch, 4, 16]);
+            let z = x.clone().slice_dim(1, ..2);
+            let x = x.slice_dim(1, 2..4);
+            let z = self.constant.val() - z;
+            let x = self.constant.val() + x;
+            let w = z.clone() + x.clone();
+            let w = w / 2.0;
+            let x = x - z;
+            let w = Tensor::cat(vec![w, x], 1);
+            let w = w * 8.0;
+            let y = ops::elementary::sigmoid(y);
+            Tensor::cat(vec![w, y], 1)
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                cv2_0_0_conv: layers::Conv2d::load(
+                    weights,
+                    "model.22.cv2.0.0.conv.weight",
+                    Some("model.22.cv2.0.0.conv.bias"),
+                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                    1,
+                ),
+                cv2_0_2: layers::Conv2d::load(
+                    weights,
+                    "model.22.cv2.0.2.weight",
+                    Some("model.22.cv2.0.2.bias"),
+                    Window::new([1, 1]),
+                    1,
+                ),
+                cv3_0_0_conv: layers::Conv2d::load(
+                    weights,
+                    "model.22.cv3.0.0.conv.weight",
+                    Some("model.22.cv3.0.0.conv.bias"),
+                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                    1,
+                ),
+                cv3_0_2: layers::Conv2d::load(
+                    weights,
+                    "model.22.cv3.0.2.weight",
+                    Some("model.22.cv3.0.2.bias"),
+                    Window::new([1, 1]),
+                    1,
+                ),
+                dfl_conv: layers::Conv2d::load(
+                    weights,
+                    "model.22.dfl.conv.weight",
+                    None,
+                    Window::new([1, 1]),
+                    1,
+                ),
+                constant: weights.float::<3>("/model.22/Constant_11_output_0"),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "features",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Fixed(8),
+                            Size::Fixed(4),
+                            Size::Fixed(4),
+                        ],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "output0",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("batch"), Size::Fixed(7), Size::Fixed(16)],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [
+            include_bytes!(
+                "$FOLDER/yolo_head.onnx"
+            ),
+        ]
+    }
+}
