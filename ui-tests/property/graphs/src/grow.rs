@@ -1,0 +1,184 @@
+//! Graphs put together at random, each step checked by the compiler.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onnx_embed_ir::proto::GraphProto;
+use onnx_embed_ir::types::TensorType;
+
+use crate::fragment::{NEWEST, output, reads, rename, tensor};
+use crate::load;
+use crate::mutate::mutate;
+use crate::piece::Pieces;
+use crate::random::Random;
+
+/// A graph and the opset in which it is meant.
+pub struct Grown {
+    pub graph: GraphProto,
+    pub opset: i64,
+}
+
+/// Opsets that changed how much is told by attributes.
+const OPSETS: [i64; 8] = [NEWEST, NEWEST, NEWEST, NEWEST, NEWEST, 21, 17, 13];
+
+/// Models of more than this are hard to read.
+const MOST_NODES: usize = 24;
+
+/// A graph about the example of one rule.
+pub fn grow(pieces: &Pieces, rule: usize, random: &mut Random) -> Grown {
+    let mut grown = Growing {
+        graph: GraphProto::default(),
+        types: BTreeMap::new(),
+        opset: *random.pick(&OPSETS),
+        pieces: 0,
+    };
+    let (before, behind) = (random.below(3), random.below(3));
+    for _ in 0..before {
+        let piece = any(pieces, random);
+        grown.add(&piece, random);
+    }
+    if !grown.add(pieces.example(rule), random) {
+        grown.opset = NEWEST;
+        grown.add(pieces.example(rule), random);
+    }
+    for _ in 0..behind {
+        let piece = any(pieces, random);
+        grown.add(&piece, random);
+    }
+    grown.finish(random)
+}
+
+fn any(pieces: &Pieces, random: &mut Random) -> GraphProto {
+    match random.below(10) {
+        0..4 => pieces.any_example(random),
+        4..8 => pieces.common(random),
+        _ => pieces.operator(random),
+    }
+}
+
+struct Growing {
+    graph: GraphProto,
+    /// Of every value, also those inside of operators.
+    types: BTreeMap<String, TensorType>,
+    opset: i64,
+    pieces: usize,
+}
+
+impl Growing {
+    /// Adds a piece, changed and connected at random, the less the oftener that has failed.
+    fn add(&mut self, piece: &GraphProto, random: &mut Random) -> bool {
+        for attempt in 0..8 {
+            let mut piece = piece.clone();
+            if attempt < 6 {
+                for _ in 0..random.below(4) {
+                    mutate(&mut piece, random);
+                }
+            }
+            let prefix = format!("p{}_", self.pieces);
+            rename(&mut piece, &|name| format!("{prefix}{name}"));
+            let joined = self.join(piece, attempt < 4, random);
+            if joined.node.len() > MOST_NODES {
+                return false;
+            }
+            if let Some(types) = load::types(&all_put_out(&joined), self.opset) {
+                self.pieces += 1;
+                self.graph = joined;
+                self.types = types;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The graph with a piece whose inputs are values that are there, or its own.
+    fn join(&self, mut piece: GraphProto, connect: bool, random: &mut Random) -> GraphProto {
+        let mut joined = self.graph.clone();
+        let mut held: BTreeMap<String, String> = BTreeMap::new();
+        for mut value in std::mem::take(&mut piece.input) {
+            let name = value.name.clone();
+            let Some((dtype, sizes)) = tensor(&mut value) else {
+                joined.input.push(value);
+                continue;
+            };
+            let (dtype, rank) = (*dtype, sizes.len());
+            let loose = random.chance(30);
+            let fits = |name: &&str| {
+                self.types.get(*name).is_some_and(|held| {
+                    held.dtype.number() == dtype && (loose || held.rank() == rank)
+                })
+            };
+            let there: Vec<&str> = self.put().filter(fits).collect();
+            match connect && !there.is_empty() && random.chance(75) {
+                true => drop(held.insert(name, (*random.pick(&there)).to_owned())),
+                false => joined.input.push(value),
+            }
+        }
+        rename(&mut piece, &|name| {
+            held.get(name).map_or(name, String::as_str).to_owned()
+        });
+        joined.initializer.append(&mut piece.initializer);
+        joined.node.append(&mut piece.node);
+        joined
+    }
+
+    /// The names of inputs and of what nodes make.
+    fn put(&self) -> impl Iterator<Item = &str> {
+        let inputs = self.graph.input.iter().map(|value| value.name.as_str());
+        inputs.chain(made(&self.graph))
+    }
+
+    /// What nobody reads is an output, and some of what somebody does.
+    fn finish(self, random: &mut Random) -> Grown {
+        let mut graph = self.graph;
+        let read: BTreeSet<String> = graph
+            .node
+            .iter()
+            .flat_map(reads)
+            .map(str::to_owned)
+            .collect();
+        let outputs: Vec<String> = made(&graph)
+            .filter(|name| !read.contains(*name) || random.chance(8))
+            .map(str::to_owned)
+            .collect();
+        graph.output = outputs.iter().map(|name| output(name)).collect();
+        Grown {
+            graph: in_use(graph),
+            opset: self.opset,
+        }
+    }
+}
+
+/// What nodes make.
+fn made(graph: &GraphProto) -> impl Iterator<Item = &str> {
+    let outputs = graph.node.iter().flat_map(|node| &node.output);
+    let outputs = outputs.filter(|name| !name.is_empty());
+    outputs.map(String::as_str)
+}
+
+/// The graph with every value as an output, so that nothing is dead.
+pub fn all_put_out(graph: &GraphProto) -> GraphProto {
+    let outputs = made(graph).map(output).collect();
+    GraphProto {
+        output: outputs,
+        ..graph.clone()
+    }
+}
+
+/// The graph without what no output needs, and without inputs that nobody reads.
+pub fn in_use(mut graph: GraphProto) -> GraphProto {
+    let mut needed: BTreeSet<String> = graph
+        .output
+        .iter()
+        .map(|value| value.name.clone())
+        .collect();
+    for node in graph.node.iter().rev() {
+        if node.output.iter().any(|name| needed.contains(name)) {
+            needed.extend(reads(node).into_iter().map(str::to_owned));
+        }
+    }
+    graph
+        .node
+        .retain(|node| node.output.iter().any(|name| needed.contains(name)));
+    graph.input.retain(|value| needed.contains(&value.name));
+    graph.initializer.retain(|held| needed.contains(&held.name));
+    graph
+}

@@ -1,0 +1,63 @@
+//! What the compiler makes of a graph.
+
+use std::collections::BTreeMap;
+
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::graph::Node;
+use onnx_embed_ir::options::Options;
+use onnx_embed_ir::proto::GraphProto;
+use onnx_embed_ir::types::TensorType;
+use proc_macro2::TokenStream;
+use prost::Message;
+use quote::{format_ident, quote};
+
+use crate::fragment::model;
+
+/// The types of all values by their names; nothing if the graph is none that compiles, or holds
+/// something other than tensors of numbers, or something that changes from run to run.
+pub fn types(graph: &GraphProto, opset: i64) -> Option<BTreeMap<String, TensorType>> {
+    let bytes = model(graph, opset).encode_to_vec();
+    let loaded = onnx_embed_ir::load_bytes(bytes.into(), &options(false)).ok()?;
+    let nodes = loaded.graph.body.nodes.iter();
+    // Nothing is dropped unless a third input says so.
+    let repeats = |node: &Node| {
+        node.operator.is_pure() || (&*node.kind == "Dropout" && node.input(2).is_none())
+    };
+    if !nodes.into_iter().all(repeats) {
+        return None;
+    }
+    onnx_embed_ir::code(&loaded, &item(), &options(false)).ok()?;
+    let mut types = BTreeMap::new();
+    for (_, value) in loaded.graph.values.iter() {
+        let Some(ty) = &value.ty else { continue };
+        types.insert(value.name.clone(), ty.as_tensor()?.clone());
+    }
+    Some(types)
+}
+
+/// The code of a graph, or what stands in the way.
+pub fn code(graph: &GraphProto, opset: i64, simplify: bool) -> Result<String, String> {
+    let options = options(simplify);
+    let bytes = model(graph, opset).encode_to_vec();
+    let report = |problems: onnx_embed_ir::diagnostics::Diagnostics| problems.report("graph");
+    let loaded = onnx_embed_ir::load_bytes(bytes.into(), &options).map_err(report)?;
+    let tokens = onnx_embed_ir::code(&loaded, &item(), &options).map_err(report)?;
+    Ok(tokens.to_string())
+}
+
+fn item() -> Item {
+    Item {
+        attributes: TokenStream::new(),
+        visibility: quote!(pub),
+        name: format_ident!("Model"),
+        runtime: quote!(::onnx_embed),
+        file: "model.onnx".to_owned(),
+    }
+}
+
+fn options(simplify: bool) -> Options {
+    Options {
+        simplify,
+        ..Options::default()
+    }
+}

@@ -1,0 +1,115 @@
+//! A graph in ONNX's text syntax.
+
+use onnx_embed_ir::dtype::DType;
+use onnx_embed_ir::proto::{
+    AttributeProto, DimensionValue, Elements, GraphProto, NodeProto, TensorProto, TypeValue,
+    ValueInfoProto,
+};
+
+use crate::elements;
+
+/// The graph as a rule's example or a test would have it.
+pub fn show(graph: &GraphProto) -> String {
+    let list = |values: &[ValueInfoProto]| {
+        let values: Vec<String> = values.iter().map(value).collect();
+        values.join(", ")
+    };
+    let tensors: Vec<String> = graph.initializer.iter().map(tensor).collect();
+    let tensors = match tensors.is_empty() {
+        true => String::new(),
+        false => format!("<{}> ", tensors.join(", ")),
+    };
+    let nodes: Vec<String> = graph.node.iter().map(node).collect();
+    format!(
+        "({}) => ({}) {tensors}{{\n    {}\n}}",
+        list(&graph.input),
+        list(&graph.output),
+        nodes.join("\n    ")
+    )
+}
+
+fn value(value: &ValueInfoProto) -> String {
+    let Some(TypeValue::Tensor(ty)) = value.r#type.as_ref().and_then(|ty| ty.value.as_ref()) else {
+        return value.name.clone();
+    };
+    let sizes = ty.shape.iter().flat_map(|shape| &shape.dim);
+    let sizes: Vec<String> = sizes
+        .map(|size| match &size.value {
+            Some(DimensionValue::Value(number)) => number.to_string(),
+            Some(DimensionValue::Name(name)) => name.clone(),
+            None => "?".to_owned(),
+        })
+        .collect();
+    let dtype = dtype(ty.elem_type);
+    match sizes.is_empty() {
+        true => format!("{dtype} {}", value.name),
+        false => format!("{dtype}[{}] {}", sizes.join(", "), value.name),
+    }
+}
+
+/// A constant with its name.
+fn tensor(held: &TensorProto) -> String {
+    let numbers: Vec<String> = match elements::numbers(held) {
+        Some(numbers) => numbers.iter().map(f64::to_string).collect(),
+        None => vec!["..".to_owned()],
+    };
+    let sizes: Vec<String> = held.dims.iter().map(i64::to_string).collect();
+    let sizes = match sizes.is_empty() {
+        true => String::new(),
+        false => format!("[{}]", sizes.join(", ")),
+    };
+    let (dtype, numbers) = (dtype(held.data_type), numbers.join(", "));
+    format!("{dtype}{sizes} {} = {{{numbers}}}", held.name)
+}
+
+/// The name of an element type in the syntax.
+fn dtype(number: i32) -> String {
+    match DType::from_onnx(number) {
+        Some(DType::F32) => "float".to_owned(),
+        Some(DType::F64) => "double".to_owned(),
+        Some(dtype) => dtype.name().to_owned(),
+        None => number.to_string(),
+    }
+}
+
+fn node(node: &NodeProto) -> String {
+    let attributes: Vec<String> = node.attribute.iter().map(attribute).collect();
+    let attributes = match attributes.is_empty() {
+        true => String::new(),
+        false => format!(" <{}>", attributes.join(", ")),
+    };
+    let domain = match node.domain.as_str() {
+        "" => String::new(),
+        domain => format!("{domain}."),
+    };
+    format!(
+        "{} = {domain}{}{attributes} ({})",
+        node.output.join(", "),
+        node.op_type,
+        node.input.join(", ")
+    )
+}
+
+fn attribute(held: &AttributeProto) -> String {
+    let value = if let Some(graph) = &held.g {
+        format!("{} {}", held.name, show(graph))
+    } else if let Some(value) = &held.t {
+        tensor(value).replace(" =", "")
+    } else if let Some(list) = &held.list {
+        match &list.elements {
+            Elements::Floats(floats) => format!("{floats:?}"),
+            Elements::Ints(ints) => format!("{ints:?}"),
+            Elements::Strings(texts) => {
+                let texts = texts.iter().map(|text| String::from_utf8_lossy(text));
+                format!("{:?}", texts.collect::<Vec<_>>())
+            }
+        }
+    } else if let Some(text) = &held.s {
+        format!("{:?}", String::from_utf8_lossy(text))
+    } else if let Some(number) = held.f {
+        format!("{number:?}")
+    } else {
+        held.i.unwrap_or_default().to_string()
+    };
+    format!("{} = {value}", held.name)
+}
