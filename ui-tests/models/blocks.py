@@ -79,8 +79,8 @@ class Export:
         session = onnxruntime.InferenceSession(model.SerializeToString())
         names = [output.name for output in session.get_outputs()]
         found = session.run(names, values)
-        arrays = {f"in__{key}": value for key, value in values.items()}
-        arrays |= {f"out__{key}": value for key, value in zip(names, found)}
+        arrays = {f"in/{key}": value for key, value in values.items()}
+        arrays |= {f"out/{key}": value for key, value in zip(names, found)}
         np.savez_compressed(folder / "io.npz", **arrays)
 
 
