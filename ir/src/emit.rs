@@ -6,6 +6,7 @@ mod detour;
 mod imports;
 mod input;
 mod layer;
+mod load;
 mod model;
 mod name;
 mod nested;
@@ -21,7 +22,7 @@ mod tree;
 mod variables;
 mod weights;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -70,6 +71,8 @@ pub struct Context<'g> {
     /// What the model calls its inputs, and, in its own function, its outputs.
     inputs: BTreeMap<ValueId, String>,
     outputs: BTreeMap<ValueId, String>,
+    /// What is computed from weights and read more than once.
+    repeated: BTreeSet<ValueId>,
     /// What variables may be called.
     hints: BTreeMap<String, Hint>,
     structs: Structs,
@@ -228,6 +231,7 @@ impl<'g> Context<'g> {
             weight_names: Unique::default(),
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
+            repeated: load::repeated(graph),
             hints: BTreeMap::new(),
             structs: Structs::default(),
             problems: Diagnostics::default(),

@@ -17,6 +17,8 @@ pub struct Layer {
     path: Vec<String>,
     /// Whether fields are called after what they are, so that blocks of equal code are equal.
     plain: bool,
+    /// Computed constants of which several fields are made, in order.
+    pub(super) bindings: Vec<(ValueId, TokenStream)>,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
 }
@@ -41,6 +43,7 @@ impl Default for Layer {
             fields: Vec::new(),
             path: Vec::new(),
             plain: false,
+            bindings: Vec::new(),
             taken,
             constants: BTreeMap::new(),
         }
@@ -121,15 +124,6 @@ impl Layer {
         let fields = self.fields.iter().map(|field| {
             let (name, ty) = (format_ident!("{}", field.name), &field.ty);
             quote!(#name: #ty,)
-        });
-        fields.collect()
-    }
-
-    /// The fields as `load` makes them.
-    pub fn loads(&self) -> TokenStream {
-        let fields = self.fields.iter().map(|field| {
-            let (name, load) = (format_ident!("{}", field.name), &field.load);
-            quote!(#name: #load,)
         });
         fields.collect()
     }

@@ -65,7 +65,8 @@ pub fn module(
     let documentation = documentation(model, item);
     root.order(&forward);
     let fields = root.declarations();
-    let loads = root.loads();
+    let anchor = quote!(anchor: Anchor::new(weights.device()),);
+    let load = root.load(anchor, &cx.hints);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
     let forward_inputs = parameters(&inputs);
@@ -102,10 +103,7 @@ pub fn module(
             }
 
             fn load(weights: &Weights<'_>) -> Self {
-                Self {
-                    #loads
-                    anchor: Anchor::new(weights.device()),
-                }
+                #load
             }
         }
 

@@ -276,9 +276,14 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         arguments.push(quote!(device));
     }
     part.layer.order(&body.tokens);
-    let (ty, load) = cx
-        .structs
-        .instance(&part.field, &part.type_name, &part.layer, &alike, shown);
+    let (ty, load) = cx.structs.instance(
+        &part.field,
+        &part.type_name,
+        &part.layer,
+        &alike,
+        shown,
+        &cx.hints,
+    );
     let field = layer.field(&part.field, ty, load);
     let field = format_ident!("{field}");
     Statement {

@@ -81,15 +81,17 @@ impl Source<'_, '_> {
         let Some(node) = value.maker.as_deref() else {
             return Err(Problem::new("a constant waits for the run"));
         };
+        let mut inner = Layer::default();
         let mut emit = Emit {
             node,
             source: Source {
-                layer: &mut Layer::default(),
+                layer: &mut inner,
                 cx: self.cx,
                 loading: true,
             },
         };
-        emit.expression()
+        let expression = emit.expression()?;
+        Ok(self.bound(id, expression, inner.bindings))
     }
 
     fn weight(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {

@@ -6,6 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::name::Unique;
+use super::variables::Hint;
 use super::{Layer, camel, snake};
 
 /// The structs made so far: parts that are alike share one.
@@ -22,7 +23,7 @@ struct Structure {
     name: proc_macro2::Ident,
     declaration: TokenStream,
     forward: TokenStream,
-    /// The loading functions: for which module, under which name, with which fields.
+    /// The loading functions: for which module, under which name, with which body.
     loads: Vec<Load>,
     load_names: Unique,
 }
@@ -32,7 +33,7 @@ struct Load {
     module: String,
     name: proc_macro2::Ident,
     weights: TokenStream,
-    fields: TokenStream,
+    body: TokenStream,
 }
 
 impl Structs {
@@ -50,6 +51,7 @@ impl Structs {
         layer: &Layer,
         alike: &TokenStream,
         forward: TokenStream,
+        hints: &BTreeMap<String, Hint>,
     ) -> (TokenStream, TokenStream) {
         let declaration = layer.declarations();
         let key = format!("{declaration} {alike}");
@@ -75,7 +77,7 @@ impl Structs {
         let name = structure.name.clone();
         let load = structure.load_names.name(&format!("load_{}", snake(field)));
         let load = format_ident!("{load}");
-        let loads = layer.loads();
+        let body = layer.load(TokenStream::new(), hints);
         let weights = match layer.fields.is_empty() {
             true => quote!(_weights),
             false => quote!(weights),
@@ -84,7 +86,7 @@ impl Structs {
             module: layer.module().unwrap_or_else(|| field.to_owned()),
             name: load.clone(),
             weights,
-            fields: loads,
+            body,
         });
         (quote!(#name), quote!(#name::#load(weights)))
     }
@@ -114,12 +116,12 @@ impl Structure {
             let Load {
                 name,
                 weights,
-                fields,
+                body,
                 ..
             } = load;
             quote! {
                 fn #name(#weights: &Weights<'_>) -> Self {
-                    Self { #fields }
+                    #body
                 }
             }
         });

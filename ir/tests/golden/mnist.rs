@@ -53,33 +53,27 @@ mod model_model {
             ops::softmax::softmax(x, 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
+            let norm1_weight = weights.tensor::<1>("norm1.weight")
+                / (weights.tensor::<1>("norm1.running_var") + 0.00001).sqrt();
+            let norm2_weight = weights.tensor::<1>("norm2.weight")
+                / (weights.tensor::<1>("norm2.running_var") + 0.00001).sqrt();
             Self {
                 conv1: layers::Conv2d::new(
                     weights.tensor::<4>("conv1.weight")
-                        * (weights.tensor::<1>("norm1.weight")
-                            / (weights.tensor::<1>("norm1.running_var") + 0.00001)
-                                .sqrt())
-                            .reshape([8, 1, 1, 1]),
+                        * norm1_weight.clone().reshape([8, 1, 1, 1]),
                     Some(
-                        (weights.tensor::<1>("norm1.running_mean").neg()
-                            * (weights.tensor::<1>("norm1.weight")
-                                / (weights.tensor::<1>("norm1.running_var") + 0.00001)
-                                    .sqrt())) + weights.tensor::<1>("norm1.bias"),
+                        (weights.tensor::<1>("norm1.running_mean").neg() * norm1_weight)
+                            + weights.tensor::<1>("norm1.bias"),
                     ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     1,
                 ),
                 conv2: layers::Conv2d::new(
                     weights.tensor::<4>("conv2.weight")
-                        * (weights.tensor::<1>("norm2.weight")
-                            / (weights.tensor::<1>("norm2.running_var") + 0.00001)
-                                .sqrt())
-                            .reshape([16, 1, 1, 1]),
+                        * norm2_weight.clone().reshape([16, 1, 1, 1]),
                     Some(
-                        (weights.tensor::<1>("norm2.running_mean").neg()
-                            * (weights.tensor::<1>("norm2.weight")
-                                / (weights.tensor::<1>("norm2.running_var") + 0.00001)
-                                    .sqrt())) + weights.tensor::<1>("norm2.bias"),
+                        (weights.tensor::<1>("norm2.running_mean").neg() * norm2_weight)
+                            + weights.tensor::<1>("norm2.bias"),
                     ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     1,

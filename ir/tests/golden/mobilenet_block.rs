@@ -48,54 +48,45 @@ mod model_model {
             input + x
         }
         fn load(weights: &Weights<'_>) -> Self {
+            let conv_0_1_weight = weights.tensor::<1>("features.1.conv.0.1.weight")
+                / (weights.tensor::<1>("features.1.conv.0.1.running_var") + 0.00001)
+                    .sqrt();
+            let conv_1_1_weight = weights.tensor::<1>("features.1.conv.1.1.weight")
+                / (weights.tensor::<1>("features.1.conv.1.1.running_var") + 0.00001)
+                    .sqrt();
+            let conv_3_weight = weights.tensor::<1>("features.1.conv.3.weight")
+                / (weights.tensor::<1>("features.1.conv.3.running_var") + 0.00001)
+                    .sqrt();
             Self {
                 conv_0_0: layers::Conv2d::new(
                     weights.tensor::<4>("features.1.conv.0.0.weight")
-                        * (weights.tensor::<1>("features.1.conv.0.1.weight")
-                            / (weights.tensor::<1>("features.1.conv.0.1.running_var")
-                                + 0.00001)
-                                .sqrt())
-                            .reshape([8, 1, 1, 1]),
+                        * conv_0_1_weight.clone().reshape([8, 1, 1, 1]),
                     Some(
                         (weights.tensor::<1>("features.1.conv.0.1.running_mean").neg()
-                            * (weights.tensor::<1>("features.1.conv.0.1.weight")
-                                / (weights.tensor::<1>("features.1.conv.0.1.running_var")
-                                    + 0.00001)
-                                    .sqrt())) + weights.tensor::<1>("features.1.conv.0.1.bias"),
+                            * conv_0_1_weight)
+                            + weights.tensor::<1>("features.1.conv.0.1.bias"),
                     ),
                     Window::new([1, 1]),
                     1,
                 ),
                 conv_1_0: layers::Conv2d::new(
                     weights.tensor::<4>("features.1.conv.1.0.weight")
-                        * (weights.tensor::<1>("features.1.conv.1.1.weight")
-                            / (weights.tensor::<1>("features.1.conv.1.1.running_var")
-                                + 0.00001)
-                                .sqrt())
-                            .reshape([8, 1, 1, 1]),
+                        * conv_1_1_weight.clone().reshape([8, 1, 1, 1]),
                     Some(
                         (weights.tensor::<1>("features.1.conv.1.1.running_mean").neg()
-                            * (weights.tensor::<1>("features.1.conv.1.1.weight")
-                                / (weights.tensor::<1>("features.1.conv.1.1.running_var")
-                                    + 0.00001)
-                                    .sqrt())) + weights.tensor::<1>("features.1.conv.1.1.bias"),
+                            * conv_1_1_weight)
+                            + weights.tensor::<1>("features.1.conv.1.1.bias"),
                     ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     8,
                 ),
                 conv_2: layers::Conv2d::new(
                     weights.tensor::<4>("features.1.conv.2.weight")
-                        * (weights.tensor::<1>("features.1.conv.3.weight")
-                            / (weights.tensor::<1>("features.1.conv.3.running_var")
-                                + 0.00001)
-                                .sqrt())
-                            .reshape([4, 1, 1, 1]),
+                        * conv_3_weight.clone().reshape([4, 1, 1, 1]),
                     Some(
                         (weights.tensor::<1>("features.1.conv.3.running_mean").neg()
-                            * (weights.tensor::<1>("features.1.conv.3.weight")
-                                / (weights.tensor::<1>("features.1.conv.3.running_var")
-                                    + 0.00001)
-                                    .sqrt())) + weights.tensor::<1>("features.1.conv.3.bias"),
+                            * conv_3_weight)
+                            + weights.tensor::<1>("features.1.conv.3.bias"),
                     ),
                     Window::new([1, 1]),
                     1,

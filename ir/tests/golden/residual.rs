@@ -51,19 +51,16 @@ mod model_model {
             ops::softmax::softmax(x, 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
+            let block_norm_weight = weights.tensor::<1>("block.norm.weight")
+                / (weights.tensor::<1>("block.norm.variance") + 0.00001).sqrt();
             Self {
                 block_conv1: layers::Conv2d::new(
                     weights.tensor::<4>("block.conv1.weight")
-                        * (weights.tensor::<1>("block.norm.weight")
-                            / (weights.tensor::<1>("block.norm.variance") + 0.00001)
-                                .sqrt())
-                            .reshape([2, 1, 1, 1]),
+                        * block_norm_weight.clone().reshape([2, 1, 1, 1]),
                     Some(
                         ((weights.tensor::<1>("block.conv1.bias")
                             - weights.tensor::<1>("block.norm.mean"))
-                            * (weights.tensor::<1>("block.norm.weight")
-                                / (weights.tensor::<1>("block.norm.variance") + 0.00001)
-                                    .sqrt())) + weights.tensor::<1>("block.norm.bias"),
+                            * block_norm_weight) + weights.tensor::<1>("block.norm.bias"),
                     ),
                     Window::new([3, 3]).pads([(1, 1), (1, 1)]),
                     1,
