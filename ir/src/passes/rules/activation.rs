@@ -1,5 +1,6 @@
 //! Activations that exporters take apart.
 
+use crate::dtype::DType;
 use crate::ops::elementwise::Shaped;
 use crate::passes::rewrite::{Miss, Rule, rule};
 
@@ -69,6 +70,8 @@ pub const RULES: &[Rule] = &[
     ),
     rule("hard swish of hard sigmoid", "x * HardSigmoid:h(x)", "HardSwish(x)")
         .when(|m| match m.operator::<Shaped>("h")?.parameters() {
+            // The attribute is a sixth in single precision.
+            _ if m.result()?.dtype == DType::F64 => Err("doubles tell its slope from 1/6"),
             [alpha, beta] if (alpha - 1.0 / 6.0).abs() < 1e-6 && *beta == 0.5 => Ok(()),
             _ => Err("its slope is not 1/6, or its middle not ½"),
         })

@@ -23,28 +23,29 @@ const OPSETS: [i64; 8] = [NEWEST, NEWEST, NEWEST, NEWEST, NEWEST, 21, 17, 13];
 /// Models of more than this are hard to read.
 const MOST_NODES: usize = 24;
 
-/// A graph about the example of one rule.
-pub fn grow(pieces: &Pieces, rule: usize, random: &mut Random) -> Grown {
+/// A graph about the example of one rule, which stays as it is, and alone, in the first round over all rules.
+pub fn grow(pieces: &Pieces, turn: usize, random: &mut Random) -> Grown {
+    let most = if turn < pieces.rules() { 0 } else { 3 };
     let mut grown = Growing {
         graph: GraphProto::default(),
         types: BTreeMap::new(),
         opset: *random.pick(&OPSETS),
         pieces: 0,
     };
-    let (before, behind) = (random.below(3), random.below(3));
+    let (before, behind) = (random.below(3), random.below(3).min(most));
     for _ in 0..before {
         let piece = any(pieces, random);
-        grown.add(&piece, random);
+        grown.add(&piece, 3, random);
     }
-    if !grown.add(pieces.example(rule), random) {
+    if !grown.add(pieces.example(turn), most, random) {
         grown.opset = NEWEST;
-        grown.add(pieces.example(rule), random);
+        grown.add(pieces.example(turn), most, random);
     }
     for _ in 0..behind {
         let piece = any(pieces, random);
-        grown.add(&piece, random);
+        grown.add(&piece, 3, random);
     }
-    grown.finish(random)
+    grown.finish(if most == 0 { 0 } else { 8 }, random)
 }
 
 fn any(pieces: &Pieces, random: &mut Random) -> GraphProto {
@@ -64,18 +65,19 @@ struct Growing {
 }
 
 impl Growing {
-    /// Adds a piece, changed and connected at random, the less the oftener that has failed.
-    fn add(&mut self, piece: &GraphProto, random: &mut Random) -> bool {
+    /// Adds a piece, changed in at most so many places and, unless it stays as it is, connected at
+    /// random, the less the oftener that has failed.
+    fn add(&mut self, piece: &GraphProto, most: usize, random: &mut Random) -> bool {
         for attempt in 0..8 {
             let mut piece = piece.clone();
             if attempt < 6 {
-                for _ in 0..random.below(4) {
+                for _ in 0..random.below(most + 1) {
                     mutate(&mut piece, random);
                 }
             }
             let prefix = format!("p{}_", self.pieces);
             rename(&mut piece, &|name| format!("{prefix}{name}"));
-            let joined = self.join(piece, attempt < 4, random);
+            let joined = self.join(piece, most > 0 && attempt < 4, random);
             if joined.node.len() > MOST_NODES {
                 return false;
             }
@@ -126,8 +128,8 @@ impl Growing {
         inputs.chain(made(&self.graph))
     }
 
-    /// What nobody reads is an output, and some of what somebody does.
-    fn finish(self, random: &mut Random) -> Grown {
+    /// What nobody reads is an output, and so many of a hundred values that somebody does.
+    fn finish(self, percent: usize, random: &mut Random) -> Grown {
         let mut graph = self.graph;
         let read: BTreeSet<String> = graph
             .node
@@ -136,7 +138,7 @@ impl Growing {
             .map(str::to_owned)
             .collect();
         let outputs: Vec<String> = made(&graph)
-            .filter(|name| !read.contains(*name) || random.chance(8))
+            .filter(|name| !read.contains(*name) || random.chance(percent))
             .map(str::to_owned)
             .collect();
         graph.output = outputs.iter().map(|name| output(name)).collect();

@@ -95,6 +95,11 @@ impl Pieces {
         }
     }
 
+    /// How many rules there are.
+    pub fn rules(&self) -> usize {
+        self.examples.len()
+    }
+
     /// The example of a rule; they begin again behind the last.
     pub fn example(&self, at: usize) -> &GraphProto {
         &self.examples[at % self.examples.len()]

@@ -61,8 +61,8 @@ fn main() -> ExitCode {
         .filter(|(_, count)| *count == 0)
         .map(|(rule, _)| *rule)
         .collect();
-    // Each rule has its turn as the one that a graph is made about.
-    if !part && CASES.len() >= 2 * APPLIED.len() && !unused.is_empty() {
+    // The first graphs are about one rule each.
+    if !part && CASES.len() >= APPLIED.len() && !unused.is_empty() {
         wrong += 1;
         println!(
             "no graph has anything for these rules: {}",
