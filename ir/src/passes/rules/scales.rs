@@ -159,6 +159,9 @@ pub fn operand(m: &mut Match<'_, '_>, id: ValueId) -> Result<[Option<ValueId>; 3
 
 /// The inputs of an operator on integers, the zero point among them.
 pub fn inputs(m: &mut Match<'_, '_>, held: Scaled) -> Result<[Option<ValueId>; 3], Miss> {
+    if m.tensor_of(held.scale)?.dtype != DType::F32 {
+        return Err("scales of such floats are only for floats");
+    }
     let zero = match held.zero {
         Some(zero) => zero,
         None => {
@@ -259,7 +262,8 @@ fn quantized(m: &Match<'_, '_>, number: f64) -> Result<f64, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rules;
 
     #[test]
     fn steps_are_of_integers() {
@@ -353,5 +357,28 @@ mod tests {
               >
               uint8[N] y = com.microsoft.QLinearWhere <function: "choose", places: {condition: 0, operands: [1, 4], result: 7}> (c, a, s, z, b, t, z, t, z)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn halves_are_computed_with_as_they_are() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (int8[N] x, int8[N] y) => (int8[N] z) <float16 s = {14336}, int8 k = {0}> {
+                a = DequantizeLinear (x, s, k) b = DequantizeLinear (y, s, k)
+                c = Add (a, b) z = QuantizeLinear (c, s, k)
+            }"#;
+        expect![[r#"
+            g (int8[N] x, int8[N] y) => (int8[N] z)
+            <
+                float16[] s = {0.5},
+                int8[] k = {0}
+            >
+            {
+                float16[N] a = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, k)
+                float16[N] b = DequantizeLinear <back: true, axis: 1, block: 0> (y, s, k)
+                float16[N] c = Add (a, b)
+                int8[N] z = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, k)
+            }
+        "#]]
+        .assert_eq(&graph(text, rules::all()).0);
     }
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
+use crate::ops::elementwise::rounded;
 use crate::ops::matmul::{Gemm, MatMul};
 use crate::ops::transpose::Transpose;
 use crate::passes::rewrite::{Match, Rule, building};
@@ -49,10 +50,12 @@ pub const RULES: &[Rule] = &[
     .law("a product reads rows as columns")
     .example("(float[2, N] x, float[2, 4] y) => (float[N, 4] z) { t = Transpose (x) z = Gemm (t, y) }"),
     building("scale of a matrix product", "MatMul|com.microsoft.FusedMatMul:product(a, b) * #alpha", |m| {
-        let (node, alpha) = (m.node("product")?, m.number("alpha")? as f32);
-        let dtype = m.result()?.dtype;
-        if dtype != DType::F32 && f64::from(alpha) != m.number("alpha")? || !alpha.is_finite() {
-            return Err("single precision does not hold the factor");
+        let (node, number) = (m.node("product")?, m.number("alpha")?);
+        let (alpha, dtype) = (number as f32, m.result()?.dtype);
+        let exact = f64::from(alpha) == number && rounded(number, dtype) == number;
+        let single = dtype == DType::F32 && alpha.is_finite();
+        if !(single || exact && dtype.is_float()) {
+            return Err("the factor would be rounded once more");
         }
         let product = m.operator::<MatMul>("product")?.times(alpha);
         let product = product.ok_or("the product is scaled already, or an activation follows")?;
@@ -80,7 +83,8 @@ fn turned(m: &Match<'_, '_>, id: ValueId) -> Option<ValueId> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rules;
 
     #[test]
     fn products_turn_their_operands() {
@@ -105,5 +109,30 @@ mod tests {
               float32[N, 4] z = com.microsoft.FusedMatMul <alpha: 0.125> (x, y)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn halves_are_scaled_by_what_they_hold() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float16[2, 3] x, float16[3, 2] y, int32[2, 2] i) => (float16[2, 2] z, float16[2, 2] w, int32[2, 2] k)
+            <float16 three = {16896}, float16 four = {17408}, int32 two = {2}> {
+                p = MatMul (x, y) z = Div (p, three) m = Neg (x) r = MatMul (m, y)
+                w = Div (r, four) j = MatMul (i, i) k = Mul (j, two)
+            }"#;
+        expect![[r#"
+            g (float16[2, 3] x, float16[3, 2] y, int32[2, 2] i) => (float16[2, 2] z, float16[2, 2] w, int32[2, 2] k)
+            <
+                float16[] three = {3},
+                int32[] two = {2}
+            >
+            {
+                float16[2, 2] p = MatMul (x, y)
+                float16[2, 2] z = Div (p, three)
+                float16[2, 3] m = Neg (x)
+                float16[2, 2] w = com.microsoft.FusedMatMul <alpha: 0.25> (m, y)
+                int32[2, 2] j = MatMul (i, i)
+                int32[2, 2] k = Mul (j, two)
+            }
+        "#]].assert_eq(&graph(text, rules::all()).0);
     }
 }
