@@ -11,6 +11,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::{Value as Json, json};
 
+use crate::style;
+
 /// The folder for notes, set where this program stands before rustc.
 const FOLDER: &str = "ONNX_EMBED_RUSTC_COSTS";
 
@@ -52,6 +54,26 @@ impl Cost {
         self.cpu.unwrap_or(self.wall)
     }
 
+    /// What all take together, and the most that one does.
+    pub fn summary<'n>(costs: impl IntoIterator<Item = (&'n str, Cost)>) -> Option<String> {
+        let costs: Vec<(&str, Cost)> = costs.into_iter().collect();
+        let total: f64 = costs.iter().map(|(_, cost)| cost.seconds()).sum();
+        let by_time = |one: &&(&str, Cost), other: &&(&str, Cost)| {
+            one.1.seconds().total_cmp(&other.1.seconds())
+        };
+        let (slowest, time) = costs.iter().max_by(by_time)?;
+        let (largest, memory) = costs.iter().max_by_key(|(_, cost)| cost.peak)?;
+        let mut text = format!(
+            "rustc took {} for all, {} for {slowest}",
+            style::seconds(total),
+            style::seconds(time.seconds())
+        );
+        if let Some(peak) = memory.peak {
+            text.push_str(&format!(", {} for {largest}", style::bytes(peak)));
+        }
+        Some(text)
+    }
+
     pub fn to_json(self) -> Json {
         json!({
             "wall_seconds": self.wall,
@@ -78,6 +100,8 @@ pub fn run() -> Option<ExitCode> {
 fn compile(folder: &Path, rustc: &OsString, words: Vec<OsString>) -> Result<ExitCode> {
     let mut following = words.iter().skip_while(|word| *word != "--crate-name");
     let name = following.nth(1).and_then(|name| name.to_str());
+    // Cargo asks rustc what it can do under a name that no crate has.
+    let name = name.filter(|name| *name != "___");
     let start = Instant::now();
     let status = Command::new(rustc)
         .args(&words)
@@ -128,6 +152,21 @@ fn children() -> (Option<f64>, Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_is_told_with_its_model() {
+        let cost = |seconds, peak| Cost {
+            wall: 100.0,
+            cpu: Some(seconds),
+            peak: Some(peak),
+        };
+        let costs = [("a", cost(20.0, 3_000_000)), ("b", cost(1.5, 500_000_000))];
+        assert_eq!(
+            Cost::summary(costs).as_deref(),
+            Some("rustc took 22 s for all, 20 s for a, 500 MB for b")
+        );
+        assert_eq!(Cost::summary([]), None);
+    }
 
     #[test]
     fn a_compilation_leaves_what_it_took() {

@@ -58,6 +58,7 @@ pub struct Report {
     unsupported: usize,
     differing: usize,
     rows: Vec<Json>,
+    costs: Vec<(String, Cost)>,
     expectations: Expectations,
 }
 
@@ -81,11 +82,18 @@ impl Report {
             unsupported: 0,
             differing: 0,
             rows: Vec::new(),
+            costs: Vec::new(),
             expectations,
         }
     }
 
     pub fn add(&mut self, model: &Model, verdict: Verdict) {
+        if let Verdict::Ran(Numbers {
+            cost: Some(cost), ..
+        }) = &verdict
+        {
+            self.costs.push((model.name.clone(), *cost));
+        }
         let verdict = self.expected(model, verdict);
         match &verdict {
             Verdict::Unsupported(_) => self.unsupported += 1,
@@ -148,6 +156,10 @@ impl Report {
             true => String::new(),
             false => format!(" ({})", parts.join(", ")),
         };
+        let costs = self.costs.iter().map(|(name, cost)| (name.as_str(), *cost));
+        if let Some(summary) = Cost::summary(costs) {
+            anstream::println!("{summary}");
+        }
         anstream::println!("{matching} of {total} models match{rest}");
     }
 
