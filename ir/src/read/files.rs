@@ -1,8 +1,10 @@
 //! The model's files and the constants in them.
 
+mod external;
+
 use std::cell::RefCell;
 use std::fs::File;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
@@ -82,7 +84,7 @@ impl Files {
                 "constant `{name}` of type {dtype} has no size that fits in memory"
             )));
         };
-        let (encoding, parts) = self.parts(tensor, dtype)?;
+        let (encoding, parts) = self.parts(tensor, dtype, length)?;
         let weight = Weight {
             dtype,
             sizes,
@@ -123,9 +125,15 @@ impl Files {
         }
     }
 
-    fn parts(&self, tensor: &TensorProto, dtype: DType) -> Result<(Encoding, Vec<Part>), Problem> {
+    /// Where the elements are, `length` bytes if they stand as they are in memory.
+    fn parts(
+        &self,
+        tensor: &TensorProto,
+        dtype: DType,
+        length: usize,
+    ) -> Result<(Encoding, Vec<Part>), Problem> {
         if tensor.data_location == DataLocation::External as i32 {
-            return Ok((Encoding::Raw, vec![self.external(tensor)?]));
+            return Ok((Encoding::Raw, vec![self.external(tensor, length)?]));
         }
         if let Some(raw) = &tensor.raw_data {
             return Ok((Encoding::Raw, vec![self.part(raw)?]));
@@ -161,105 +169,6 @@ impl Files {
             start,
             bytes: bytes.clone(),
         })
-    }
-
-    fn external(&self, tensor: &TensorProto) -> Result<Part, Problem> {
-        let name = &tensor.name;
-        let entry = |key: &str| {
-            let found = tensor.external_data.iter().find(|entry| entry.key == key);
-            found.map(|entry| entry.value.as_str())
-        };
-        let Some(location) = entry("location") else {
-            return Err(Problem::new(format!(
-                "constant `{name}` is external but names no file"
-            )));
-        };
-        let number = |key: &str| match entry(key).map(str::parse::<usize>) {
-            None => Ok(None),
-            Some(Ok(number)) => Ok(Some(number)),
-            Some(Err(_)) => Err(Problem::new(format!(
-                "constant `{name}` has an external {key} that is no number"
-            ))),
-        };
-        let start = number("offset")?.unwrap_or(0);
-        let (file, bytes) = self.external_file(location)?;
-        let end = match number("length")? {
-            Some(length) => start.checked_add(length),
-            None => Some(bytes.len()),
-        };
-        match end.filter(|&end| end <= bytes.len() && start <= end) {
-            Some(end) => Ok(Part {
-                file,
-                start,
-                bytes: bytes.slice(start..end),
-            }),
-            None => Err(Problem::new(format!(
-                "constant `{name}` ends beyond the {} bytes of `{location}`",
-                bytes.len()
-            ))
-            .help("the external data belongs to another version of the model, or was cut")),
-        }
-    }
-
-    fn external_file(&self, location: &str) -> Result<(usize, Bytes), Problem> {
-        let outside = || {
-            Problem::new(format!(
-                "external data `{location}` is outside the model's folder"
-            ))
-            .help("move the file beside the model and save the model with that location")
-        };
-        let relative = Path::new(location);
-        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if location.is_empty() || !relative.components().all(plain) {
-            return Err(outside());
-        }
-        let held = self
-            .open
-            .borrow()
-            .iter()
-            .position(|(name, _)| name == relative);
-        if let Some(file) = held.filter(|&at| at > 0) {
-            let bytes = self.open.borrow().get(file).map(|held| held.1.clone());
-            return Ok((file, bytes.unwrap_or_default()));
-        }
-        let Some(folder) = &self.folder else {
-            return Err(Problem::new(format!(
-                "external data `{location}` needs a model that is a file"
-            )));
-        };
-        let path = folder.join(relative);
-        let missing = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Problem::new(format!("external data `{location}` is not there"))
-                    .help(format!("put the file at {}", shown(&path)))
-            }
-            _ => Problem::new(format!(
-                "external data {} cannot be read: {error}",
-                shown(&path)
-            )),
-        };
-        let real = path.canonicalize().map_err(missing)?;
-        // Where the model is a link, as in caches of downloads, its data may lie beside what it
-        // leads to.
-        let model = self.open.borrow().first().map(|held| folder.join(&held.0));
-        let model = model.and_then(|model| model.canonicalize().ok());
-        let base = if folder.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            folder
-        };
-        let beside = [
-            base.canonicalize().ok(),
-            model.as_deref().and_then(Path::parent).map(Path::to_owned),
-        ];
-        if !beside.iter().flatten().any(|base| real.starts_with(base)) {
-            let message = format!("external data `{location}` is a link out of the model's folder");
-            return Err(Problem::new(message).help("put the file itself in the place of the link"));
-        }
-        let bytes = map(&real).map_err(missing)?;
-        let mut open = self.open.borrow_mut();
-        open.push((relative.to_owned(), bytes.clone()));
-        Ok((open.len().saturating_sub(1), bytes))
     }
 }
 
@@ -300,63 +209,13 @@ pub fn is_strings(tensor: &TensorProto) -> bool {
 mod tests {
     use super::*;
 
-    fn external(location: &str) -> TensorProto {
-        TensorProto {
-            name: "w".into(),
-            data_type: 1,
-            dims: vec![1],
-            data_location: 1,
-            external_data: vec![crate::proto::StringStringEntryProto {
-                key: "location".into(),
-                value: location.into(),
-            }],
-            ..TensorProto::default()
-        }
-    }
-
-    #[test]
-    fn external_data_never_leaves_the_folder() {
-        let folder = std::env::temp_dir();
-        let files = Files {
-            folder: Some(folder),
-            open: RefCell::new(vec![]),
-        };
-        for location in ["/etc/passwd", "../x", "a/../../x", ""] {
-            let problem = files.weight(&external(location)).unwrap_err();
-            assert!(problem.to_string().contains("outside"), "{location}");
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn links_lead_out_of_the_folder_only_together_with_the_model() {
-        let folder = std::env::temp_dir().join(format!("onnx-embed-links-{}", std::process::id()));
-        let link = |at: &str, to: &str| std::os::unix::fs::symlink(to, folder.join(at)).unwrap();
-        std::fs::create_dir_all(folder.join("snapshot")).unwrap();
-        std::fs::create_dir_all(folder.join("blobs")).unwrap();
-        std::fs::write(folder.join("blobs/1"), [0; 4]).unwrap();
-        std::fs::write(folder.join("secret"), [0; 4]).unwrap();
-        link("snapshot/model.onnx", "../blobs/1");
-        link("snapshot/model.data", "../blobs/1");
-        link("snapshot/secret.data", "../secret");
-        let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
-        let (held, refused) = (
-            files.weight(&external("model.data")),
-            files.weight(&external("secret.data")),
-        );
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert!(held.is_ok());
-        let refused = refused.unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "external data `secret.data` is a link out of the model's folder"
-        );
-    }
-
     #[test]
     fn a_size_that_overflows_is_a_problem() {
-        let mut tensor = external("x");
-        tensor.dims = vec![i64::MAX, i64::MAX];
+        let tensor = TensorProto {
+            data_type: 1,
+            dims: vec![i64::MAX, i64::MAX],
+            ..TensorProto::default()
+        };
         assert!(Files::memory(Bytes::new()).weight(&tensor).is_err());
     }
 }

@@ -1,0 +1,210 @@
+//! Constants that stand in files beside the model.
+
+use std::path::{Component, Path};
+
+use bytes::Bytes;
+
+use super::{Files, map};
+use crate::diagnostics::Problem;
+use crate::proto::TensorProto;
+use crate::read::missing::shown;
+use crate::weight::Part;
+
+impl Files {
+    /// The place in another file, `needed` bytes long where the model does not say.
+    pub(super) fn external(&self, tensor: &TensorProto, needed: usize) -> Result<Part, Problem> {
+        let name = &tensor.name;
+        let entry = |key: &str| {
+            let found = tensor.external_data.iter().find(|entry| entry.key == key);
+            found.map(|entry| entry.value.as_str())
+        };
+        let Some(location) = entry("location") else {
+            return Err(Problem::new(format!(
+                "constant `{name}` is external but names no file"
+            )));
+        };
+        let number = |key: &str| match entry(key).map(str::parse::<usize>) {
+            None => Ok(None),
+            Some(Ok(number)) => Ok(Some(number)),
+            Some(Err(_)) => Err(Problem::new(format!(
+                "constant `{name}` has an external {key} that is no number"
+            ))),
+        };
+        let start = number("offset")?.unwrap_or(0);
+        let (file, bytes) = self.external_file(location)?;
+        let end = start.checked_add(number("length")?.unwrap_or(needed));
+        match end.filter(|&end| end <= bytes.len() && start <= end) {
+            Some(end) => Ok(Part {
+                file,
+                start,
+                bytes: bytes.slice(start..end),
+            }),
+            None => Err(Problem::new(format!(
+                "constant `{name}` ends beyond the {} bytes of `{location}`",
+                bytes.len()
+            ))
+            .help("the external data belongs to another version of the model, or was cut")),
+        }
+    }
+
+    fn external_file(&self, location: &str) -> Result<(usize, Bytes), Problem> {
+        let outside = || {
+            Problem::new(format!(
+                "external data `{location}` is outside the model's folder"
+            ))
+            .help("move the file beside the model and save the model with that location")
+        };
+        let relative = Path::new(location);
+        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if location.is_empty() || !relative.components().all(plain) {
+            return Err(outside());
+        }
+        let held = self
+            .open
+            .borrow()
+            .iter()
+            .position(|(name, _)| name == relative);
+        if let Some(file) = held.filter(|&at| at > 0) {
+            let bytes = self.open.borrow().get(file).map(|held| held.1.clone());
+            return Ok((file, bytes.unwrap_or_default()));
+        }
+        let Some(folder) = &self.folder else {
+            return Err(Problem::new(format!(
+                "external data `{location}` needs a model that is a file"
+            )));
+        };
+        let path = folder.join(relative);
+        let missing = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Problem::new(format!("external data `{location}` is not there"))
+                    .help(format!("put the file at {}", shown(&path)))
+            }
+            _ => Problem::new(format!(
+                "external data {} cannot be read: {error}",
+                shown(&path)
+            )),
+        };
+        let real = path.canonicalize().map_err(missing)?;
+        // Where the model is a link, as in caches of downloads, its data may lie beside what it
+        // leads to.
+        let model = self.open.borrow().first().map(|held| folder.join(&held.0));
+        let model = model.and_then(|model| model.canonicalize().ok());
+        let base = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let beside = [
+            base.canonicalize().ok(),
+            model.as_deref().and_then(Path::parent).map(Path::to_owned),
+        ];
+        if !beside.iter().flatten().any(|base| real.starts_with(base)) {
+            let message = format!("external data `{location}` is a link out of the model's folder");
+            return Err(Problem::new(message).help("put the file itself in the place of the link"));
+        }
+        let bytes = map(&real).map_err(missing)?;
+        let mut open = self.open.borrow_mut();
+        open.push((relative.to_owned(), bytes.clone()));
+        Ok((open.len().saturating_sub(1), bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::proto::StringStringEntryProto;
+
+    fn external(location: &str) -> TensorProto {
+        TensorProto {
+            name: "w".into(),
+            data_type: 1,
+            dims: vec![1],
+            data_location: 1,
+            external_data: vec![StringStringEntryProto {
+                key: "location".into(),
+                value: location.into(),
+            }],
+            ..TensorProto::default()
+        }
+    }
+
+    #[test]
+    fn external_data_never_leaves_the_folder() {
+        let folder = std::env::temp_dir();
+        let files = Files {
+            folder: Some(folder),
+            open: RefCell::new(vec![]),
+        };
+        for location in ["/etc/passwd", "../x", "a/../../x", ""] {
+            let problem = files.weight(&external(location)).unwrap_err();
+            assert!(problem.to_string().contains("outside"), "{location}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_out_of_the_folder_only_together_with_the_model() {
+        let folder = std::env::temp_dir().join(format!("onnx-embed-links-{}", std::process::id()));
+        let link = |at: &str, to: &str| std::os::unix::fs::symlink(to, folder.join(at)).unwrap();
+        std::fs::create_dir_all(folder.join("snapshot")).unwrap();
+        std::fs::create_dir_all(folder.join("blobs")).unwrap();
+        std::fs::write(folder.join("blobs/1"), [0; 4]).unwrap();
+        std::fs::write(folder.join("secret"), [0; 4]).unwrap();
+        link("snapshot/model.onnx", "../blobs/1");
+        link("snapshot/model.data", "../blobs/1");
+        link("snapshot/secret.data", "../secret");
+        let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
+        let (held, refused) = (
+            files.weight(&external("model.data")),
+            files.weight(&external("secret.data")),
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(held.is_ok());
+        let refused = refused.unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "external data `secret.data` is a link out of the model's folder"
+        );
+    }
+
+    #[test]
+    fn external_data_may_leave_out_where_it_begins_and_ends() {
+        let folder = std::env::temp_dir().join(format!("onnx-embed-ends-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("model.onnx"), [0]).unwrap();
+        std::fs::write(folder.join("w.bin"), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]).unwrap();
+        let files = Files::open(&folder.join("model.onnx")).unwrap();
+        let read = |entries: &[(&str, &str)]| {
+            let mut tensor = external("w.bin");
+            let entries = entries.iter().map(|(key, value)| StringStringEntryProto {
+                key: (*key).into(),
+                value: (*value).into(),
+            });
+            tensor.external_data.extend(entries);
+            let weight = files.weight(&tensor).map_err(|problem| problem.to_string());
+            weight.map(|weight| weight.parts[0].bytes.to_vec())
+        };
+        let places: [&[(&str, &str)]; 5] = [
+            &[],
+            &[("offset", "4")],
+            &[("offset", "8"), ("length", "4")],
+            &[("offset", "4"), ("length", "8")],
+            &[("offset", "12")],
+        ];
+        let found = places.map(read);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found[..3], [1, 2, 3].map(|byte| Ok(vec![byte; 4])));
+        assert!(
+            found[3]
+                .as_ref()
+                .is_err_and(|told| told.contains("holds 8 bytes"))
+        );
+        assert!(
+            found[4]
+                .as_ref()
+                .is_err_and(|told| told.contains("ends beyond"))
+        );
+    }
+}
