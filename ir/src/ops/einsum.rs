@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum)];
 
 /// The axes of each operand and of the result.
 #[derive(Debug)]
-struct Einsum {
+pub struct Einsum {
     inputs: Vec<Labels>,
     output: Labels,
 }
@@ -85,6 +85,21 @@ fn labels(text: &str) -> Option<Labels> {
         .iter()
         .all(valid)
         .then(|| labels.into_iter().map(dotted).collect())
+}
+
+impl Einsum {
+    /// The axes of two operands and of the result, when each has as many letters.
+    pub fn pair(&self) -> Option<[&[char]; 3]> {
+        let [a, b] = self.inputs.as_slice() else {
+            return None;
+        };
+        let all = [a, b, &self.output];
+        let plain = |labels: &&Labels| {
+            let once = |label: &char| labels.iter().filter(|held| *held == label).count() == 1;
+            !labels.contains(&ELLIPSIS) && labels.iter().all(once)
+        };
+        all.iter().all(plain).then(|| all.map(Vec::as_slice))
+    }
 }
 
 impl Operator for Einsum {

@@ -54,8 +54,8 @@ pub fn joined_attention(
     // Queries that share keys are rows of one product.
     let rows = heads / own * queries;
     let features = query.dims()[3];
-    let products = reshape(query, [batch, own, rows, features]).matmul(key.swap_dims(2, 3));
-    let scores = reshape(products, [batch, heads, queries, keys]);
+    let products = shaped(query, [batch, own, rows, features]).matmul(key.swap_dims(2, 3));
+    let scores = shaped(products, [batch, heads, queries, keys]);
     let masked = masks.into_iter().fold(scores, |scores, mask| match mask {
         ScoreMask::Added(bias) => scores.add(bias.cast(wide)),
         ScoreMask::Seen(seen, fill) => {
@@ -74,8 +74,16 @@ pub fn joined_attention(
     // A mask may have stretched what is of size 1.
     let [batch, heads, queries, keys] = chances.dims();
     let rows = heads / own * queries;
-    let sums = reshape(chances, [batch, own, rows, keys]).matmul(value);
-    reshape(sums, [batch, heads, queries, size]).cast(dtype)
+    let sums = shaped(chances, [batch, own, rows, keys]).matmul(value);
+    shaped(sums, [batch, heads, queries, size]).cast(dtype)
+}
+
+/// The same elements in another shape; one that is this already is not copied.
+fn shaped(x: Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
+    match x.dims() == shape {
+        true => x,
+        false => reshape(x, shape),
+    }
 }
 
 #[cfg(test)]

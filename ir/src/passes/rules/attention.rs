@@ -1,6 +1,7 @@
 //! Attention put together from its steps.
 
 pub mod batches;
+mod equations;
 pub mod heads;
 mod operands;
 mod scores;
@@ -14,11 +15,12 @@ use crate::ops::matmul::MatMul;
 use crate::ops::softmax::Softmax;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
+use equations::of_sums;
 use scores::{Mask, Operand, Scores, scores};
 
 pub const RULES: &[Rule] = &[building(
     "attention",
-    "MatMul:sums(either(Softmax:softmax(scores), Cast(Softmax:softmax(scores)), \
+    "MatMul|Einsum:sums(either(Softmax:softmax(scores), Cast(Softmax:softmax(scores)), \
          Where:guard(IsNaN(Softmax:softmax(scores)), 0, Softmax(scores)), \
          Reshape(Softmax:softmax(scores), ..)), v)",
     joined,
@@ -34,9 +36,6 @@ pub const RULES: &[Rule] = &[building(
 
 fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (sums, softmax, last) = (m.node("sums")?, m.node("softmax")?, m.value("scores")?);
-    if !sums.operator_as::<MatMul>().is_some_and(MatMul::is_plain) {
-        return Err("the product is no plain one");
-    }
     let rank = m.tensor_of(last)?.rank();
     if !m.operator::<Softmax>("softmax")?.is_along_last(rank) {
         return Err("the softmax is not along the keys");
@@ -59,13 +58,18 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     if !matches!(outer.len(), 1 | 2) {
         return Err("there are no batches, or more than heads");
     }
-    let value = Operand {
-        value: m.value("v")?,
-        turned: false,
+    let value = m.value("v")?;
+    let given = [found.query.value, found.key.value, value];
+    let plain = |rank: usize| (0..rank).collect::<Vec<_>>();
+    let (axes, order) = match (sums.operator_as::<MatMul>(), of_sums(sums)) {
+        (Some(product), _) if product.is_plain() => {
+            (plain(m.tensor_of(value)?.rank()), plain(result.rank()))
+        }
+        (_, Some(orders)) => (orders.columns, orders.result),
+        _ => return Err("the product is no plain one"),
     };
-    let given = [found.query.value, found.key.value, value.value];
     let mut operands = Vec::new();
-    for operand in [found.query, found.key, value] {
+    for operand in [&found.query, &found.key, &Operand { value, axes }] {
         operands.push(brought(m, operand, outer, &given)?);
     }
     if let Some(query) = operands.first_mut() {
@@ -89,7 +93,15 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         direct,
         ..
     } = found;
-    let told = result.shape.split_last().map(|(_, sizes)| sizes.to_vec());
+    // The sizes of the result before its axes are put in another order.
+    let mut whole = result.shape.clone();
+    for (&at, size) in order.iter().zip(&result.shape) {
+        whole
+            .get_mut(at)
+            .into_iter()
+            .for_each(|held| held.clone_from(size));
+    }
+    let told = whole.split_last().map(|(_, sizes)| sizes.to_vec());
     let told = told.filter(|sizes| direct && !base.starts_with(sizes));
     let operator = JoinedAttention {
         query_heads: count,
@@ -102,6 +114,13 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     };
     let operands: Vec<_> = operands.into_iter().map(Some).collect();
     let y = made(m, operator, &operands)?;
+    if !order.is_sorted() {
+        let y = match m.tensor_of(y)?.shape == whole {
+            true => y,
+            false => return Err("the result is of another shape"),
+        };
+        return reordered(m, y, &order);
+    }
     match m.tensor_of(y)?.shape == result.shape {
         true => Ok(y),
         false => m.reshape(y, &given),
@@ -123,22 +142,27 @@ fn made(
     m.made(node, inputs)
 }
 
+/// A value with its axes in this order.
+fn reordered(m: &mut Match<'_, '_>, x: ValueId, axes: &[usize]) -> Result<ValueId, Miss> {
+    if axes.is_sorted() {
+        return Ok(x);
+    }
+    let axes = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(0));
+    m.call(
+        "Transpose",
+        &[("perm", Setting::Ints(axes.collect()))],
+        &[Some(x)],
+    )
+}
+
 /// Rows of features, in batches of these sizes.
 fn brought(
     m: &mut Match<'_, '_>,
-    operand: Operand,
+    operand: &Operand,
     outer: &[Dim],
     given: &[ValueId],
 ) -> Result<ValueId, Miss> {
-    let mut x = operand.value;
-    if operand.turned {
-        let rank = m.tensor_of(x)?.rank();
-        let mut axes: Vec<i64> = (0..).take(rank).collect();
-        if let [.., a, b] = axes.as_mut_slice() {
-            std::mem::swap(a, b);
-        }
-        x = m.call("Transpose", &[("perm", Setting::Ints(axes))], &[Some(x)])?;
-    }
+    let x = reordered(m, operand.value, &operand.axes)?;
     let shape = &m.tensor_of(x)?.shape;
     let [held @ .., rows, features] = shape.as_slice() else {
         return Err("an operand is no matrix");
@@ -224,6 +248,7 @@ mod tests {
             "p = MatMul (q, k) s = Div (p, h) t = Add (m, s) c = Softmax (t) y = MatMul (c, v)",
             "p = MatMul (q, k) s = Where (n, p, none) t = Add (s, m) c = Softmax (t) y = MatMul (c, v)",
             "p = MatMul (q, k) s = Add (p, m) t = Where (n, none, s) c = Softmax (t) y = MatMul (c, v)",
+            "p = Einsum <equation = \"abij,abjk->abik\"> (q, k) c = Softmax (p) y = Einsum <equation = \"zyij,zyjk->zyik\"> (c, v)",
             "p = MatMul (q, k) c = Softmax (p) i = IsNaN (c) s = Where (i, zero, c) y = MatMul (s, v)",
         ] {
             let (graph, missed) = behind(steps);

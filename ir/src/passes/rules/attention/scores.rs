@@ -1,5 +1,6 @@
 //! The steps between products of queries with keys and their softmax.
 
+use super::equations::of_scores;
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::graph::{Node, ValueId};
@@ -29,11 +30,12 @@ pub struct Scores {
     pub view: Option<Vec<Dim>>,
 }
 
-/// An operand of the product, as rows of features or turned.
-#[derive(Clone, Copy, Debug)]
+/// An operand of the product.
+#[derive(Clone, Debug)]
 pub struct Operand {
     pub value: ValueId,
-    pub turned: bool,
+    /// The order in which its axes are batches, rows and features.
+    pub axes: Vec<usize>,
 }
 
 /// One step of masking.
@@ -75,7 +77,20 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
     let first = || node.input(0).ok_or(OTHER);
     match &*node.kind {
         "MatMul" | "com.microsoft.FusedMatMul" | "com.microsoft.TransposeMatMul" => {
-            product(node, at)
+            product(m, node, at)
+        }
+        "Einsum" => {
+            let orders = of_scores(node).ok_or("the equation is of no products")?;
+            let [rows, columns] = if orders.swapped { [1, 0] } else { [0, 1] };
+            let operand = |side: usize, axes| {
+                let value = node.input(side).ok_or(OTHER)?;
+                Ok(Operand { value, axes })
+            };
+            let (query, key) = (
+                operand(rows, orders.rows)?,
+                operand(columns, orders.columns)?,
+            );
+            Ok(Scores::new(query, key, 1.0, at))
         }
         "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => Err("it stretches in an old way"),
         "Add" => {
@@ -136,24 +151,23 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
     }
 }
 
-fn product(node: &Node, base: Vec<Dim>) -> Result<Scores, Miss> {
+fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Miss> {
     let held = node.operator_as::<MatMul>().and_then(MatMul::scaled);
     let (scale, [left, right]) = held.ok_or("the product is no plain one")?;
     let operand = |at: usize, turned| {
         let value = node.input(at).ok_or("an operand is missing")?;
-        Ok(Operand { value, turned })
+        let mut axes: Vec<usize> = (0..m.tensor_of(value)?.rank()).collect();
+        if let ([.., a, b], true) = (axes.as_mut_slice(), turned) {
+            std::mem::swap(a, b);
+        }
+        Ok(Operand { value, axes })
     };
-    Ok(Scores {
-        query: operand(0, left)?,
-        key: operand(1, !right)?,
+    Ok(Scores::new(
+        operand(0, left)?,
+        operand(1, !right)?,
         scale,
-        factors: Vec::new(),
-        masks: Vec::new(),
-        end: base.clone(),
         base,
-        direct: true,
-        view: None,
-    })
+    ))
 }
 
 /// Scores where a mask says so, elsewhere one number.
@@ -186,6 +200,20 @@ impl Mask {
 }
 
 impl Scores {
+    fn new(query: Operand, key: Operand, scale: f64, base: Vec<Dim>) -> Self {
+        Scores {
+            query,
+            key,
+            scale,
+            factors: Vec::new(),
+            masks: Vec::new(),
+            end: base.clone(),
+            base,
+            direct: true,
+            view: None,
+        }
+    }
+
     /// The same where a step makes them of these sizes.
     fn fitting(mut self, at: &[Dim]) -> Result<Self, Miss> {
         // A size that may be 1 may stretch when the model runs.

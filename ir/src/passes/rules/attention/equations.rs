@@ -1,0 +1,72 @@
+//! Products of matrices that equations of axes say.
+
+use crate::graph::Node;
+use crate::ops::einsum::Einsum;
+
+/// How axes are ordered for a product of matrices.
+#[derive(Debug, PartialEq)]
+pub struct Orders {
+    /// Those of the operand with the rows, `[batch.., rows, features]`.
+    pub rows: Vec<usize>,
+    /// Those of the operand with the columns, `[batch.., columns, features]`.
+    pub columns: Vec<usize>,
+    /// Whether the operand with the rows is the second.
+    pub swapped: bool,
+    /// Those of `[batch.., rows, columns]` in the result.
+    pub result: Vec<usize>,
+}
+
+/// An equation whose result is `[batch.., rows, columns]`.
+pub fn of_scores(node: &Node) -> Option<Orders> {
+    let [a, b, result] = node.operator_as::<Einsum>()?.pair()?;
+    let [batch @ .., rows, columns] = result else {
+        return None;
+    };
+    let [inner] = a
+        .iter()
+        .filter(|held| !result.contains(held))
+        .collect::<Vec<_>>()[..]
+    else {
+        return None;
+    };
+    let swapped = !a.contains(rows);
+    let (left, right) = if swapped { (b, a) } else { (a, b) };
+    Some(Orders {
+        rows: order(left, batch, [*rows, *inner])?,
+        columns: order(right, batch, [*columns, *inner])?,
+        swapped,
+        result: (0..result.len()).collect(),
+    })
+}
+
+/// An equation whose first operand is `[batch.., rows, features]`.
+pub fn of_sums(node: &Node) -> Option<Orders> {
+    let [a, b, result] = node.operator_as::<Einsum>()?.pair()?;
+    let [batch @ .., rows, inner] = a else {
+        return None;
+    };
+    let [columns] = result
+        .iter()
+        .filter(|held| !a.contains(held))
+        .collect::<Vec<_>>()[..]
+    else {
+        return None;
+    };
+    let made = [batch, &[*rows, *columns]].concat();
+    let place = |label: &char| made.iter().position(|held| held == label);
+    let places = result.iter().map(place).collect::<Option<Vec<_>>>()?;
+    (places.len() == made.len()).then_some(Orders {
+        rows: (0..a.len()).collect(),
+        columns: order(b, batch, [*inner, *columns])?,
+        swapped: false,
+        result: places,
+    })
+}
+
+/// Where the letters of a batch and of a matrix stand, when there are no others.
+fn order(labels: &[char], batch: &[char], matrix: [char; 2]) -> Option<Vec<usize>> {
+    let all = batch.iter().chain(&matrix);
+    let place = |label: &char| labels.iter().position(|held| held == label);
+    let places = all.map(place).collect::<Option<Vec<_>>>()?;
+    (places.len() == labels.len()).then_some(places)
+}
