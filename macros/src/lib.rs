@@ -28,7 +28,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `weights = "embed"` (the default) puts the weights into the binary, `"file"` leaves them in
 ///   the file, which `from_file` opens.
 /// - `dims(batch = 1)` fixes a size that the file names.
-/// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open.
+/// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open, other names where
+///   two sizes of one name are not equal, or makes an input of a constant that the file lists as one.
 /// - `simplify = false` leaves the operators as the file has them.
 /// - `crate = path` names the run-time crate where it is re-exported.
 #[proc_macro]
