@@ -45,6 +45,9 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for ConvTranspose {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+        if cx.has(2) {
+            cx.tensor_of_rank(2, 1)?;
+        }
         let sizes = match self.fit(&x, &weight)? {
             Fit::Settled(window, more) => spread(&x, &window, &more),
             Fit::Open(_, _, sizes) => sizes.into_iter().map(Some).collect(),

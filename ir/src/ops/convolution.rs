@@ -58,6 +58,9 @@ fn conv(a: &Attributes<'_>) -> Result<Conv, Problem> {
 impl Operator for Conv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+        if cx.has(2) {
+            cx.tensor_of_rank(2, 1)?;
+        }
         let shape = self.shape(cx, &x, &weight)?;
         cx.output(0, x.dtype, shape);
         Ok(())

@@ -1,6 +1,6 @@
 //! Normalizations that exporters take apart.
 
-use crate::dtype::Kind;
+use crate::dtype::{DType, Kind};
 use crate::ops::normalization::rows::Layer;
 use crate::ops::reduction::Reduction;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
@@ -124,6 +124,9 @@ pub const RULES: &[Rule] = &[
 /// Sets `@axis` to the first of the axes of a reduction, which must be the last of its input and
 /// stay with size 1.
 fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss> {
+    if m.result()?.dtype == DType::F16 {
+        return Err("squares of halves overflow between the steps");
+    }
     let node = m.node(label)?;
     let input = node.input(0).ok_or("nothing is reduced")?;
     let (rank, axes) = (m.tensor_of(input)?.rank(), m.ints(node, 1));
