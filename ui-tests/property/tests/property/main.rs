@@ -7,7 +7,7 @@ mod inputs;
 mod smallest;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +15,7 @@ use std::thread;
 
 use onnx_embed::{Device, Values};
 use onnx_embed_property::{APPLIED, CASES, Case, REFUSED, Run};
+use onnx_embed_property_graphs::text;
 
 /// Debug builds nest deep.
 const STACK: usize = 64 << 20;
@@ -85,10 +86,6 @@ fn main() -> ExitCode {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
-}
-
-fn text(path: &PathBuf) -> String {
-    onnx_embed_property_graphs::text(path)
 }
 
 /// Does something with each case on several threads.
