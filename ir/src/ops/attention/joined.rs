@@ -20,7 +20,7 @@ pub const MASKS: usize = 3;
 /// what no softmax says.
 pub const KIND: &str = "JoinedAttention";
 
-/// `Softmax(scale * q * transpose(k), masked) * v`. An operand of rank 3 packs its heads into its last axis.
+/// `Softmax(q * transpose(k) * scale / divisor, masked) * v`. An operand of rank 3 packs its heads into its last axis.
 #[derive(Clone, Debug)]
 pub struct JoinedAttention {
     pub query_heads: Option<usize>,
@@ -31,6 +31,7 @@ pub struct JoinedAttention {
     /// of them than queries do.
     pub told: Option<Shape>,
     pub scale: f64,
+    pub divisor: f64,
     /// The score where a mask is false, for each mask that is of bool.
     pub fills: Vec<Option<f64>>,
     /// Chances that are no number count as 0.
@@ -102,7 +103,7 @@ impl Operator for JoinedAttention {
                 }
             });
         }
-        let scale = literal(self.scale, dtype);
+        let [scale, divisor] = [self.scale, self.divisor].map(|number| literal(number, dtype));
         let masks = match masks.is_empty() {
             true => quote!(Vec::new()),
             false => quote!(vec![#(#masks),*]),
@@ -111,7 +112,11 @@ impl Operator for JoinedAttention {
         let result = quote! {
             ops::attention::joined_attention(
                 #query, #key, #value, #masks,
-                ops::attention::JoinedAttention { scale: #scale, undefined_as_zero: #safe },
+                ops::attention::JoinedAttention {
+                    scale: #scale,
+                    divisor: #divisor,
+                    undefined_as_zero: #safe,
+                },
             )
         };
         Ok(match self.packed {
