@@ -6,6 +6,7 @@ use crate::{
     broadcast::to_shape,
     dtype::lowered,
     elementary::tanh,
+    matmul,
     softmax::{softmax, softmax_of_halves},
     widen::{is_flex, widened},
 };
@@ -228,7 +229,7 @@ fn product(a: Tensor<4>, b: Tensor<4>) -> Tensor<4> {
     let dtype: FloatDType = a.dtype().into();
     let a = widened(a);
     let wide: FloatDType = a.dtype().into();
-    a.matmul(b.cast(wide)).cast(dtype)
+    matmul::product(a, b.cast(wide)).cast(dtype)
 }
 
 fn is_half(dtype: DType) -> bool {

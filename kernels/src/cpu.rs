@@ -1,5 +1,8 @@
 //! Bodies for tensors that lie in this process.
 
+pub mod product;
+pub mod view;
+
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use crate::widen::{is_flex, widened};

@@ -1,12 +1,18 @@
 //! MatMul of any ranks, and Gemm.
 
+mod ordered;
+
 use burn::tensor::{
     DType, FloatDType, Int, IntDType, Tensor,
     kind::{Basic, Numeric},
+    module,
 };
+
+use ordered::{ordered, ordered_linear};
 
 use crate::{
     cast::float_to_int,
+    cpu::is_plain,
     dtype::lowered,
     shape::{empty, lift, reshape},
 };
@@ -16,16 +22,39 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
     b: Tensor<B>,
 ) -> Tensor<O> {
-    product(a, b)
+    match ordered(&a, &b) {
+        Some(y) => y,
+        None => broadcast_product(a, b),
+    }
 }
 
-/// MatMul of matrices in batches. Flex reads and writes beyond a batch that is empty.
-pub fn batched<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
-    let none = |x: &Tensor<D>| x.dims()[..D.saturating_sub(2)].contains(&0);
-    match none(&a) || none(&b) {
-        true => matmul(a, b),
-        false => a.matmul(b),
+/// MatMul of floats with as many axes each.
+#[inline(never)]
+pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    match ordered(&a, &b) {
+        Some(y) => y,
+        // Flex reads and writes beyond a batch that is empty.
+        None if is_empty(&a) || is_empty(&b) => broadcast_product(a, b),
+        None => a.matmul(b),
     }
+}
+
+/// `x * weight + bias` over the last axis of `x`, with a weight `[inputs, outputs]`.
+#[inline(never)]
+pub fn linear<const D: usize>(
+    x: Tensor<D>,
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+) -> Tensor<D> {
+    match ordered_linear(&x, &weight, bias.as_ref()) {
+        Some(y) => y,
+        None if is_empty(&x) => broadcast_product(x, weight),
+        None => module::linear(x, weight, bias),
+    }
+}
+
+fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {
+    x.dims().contains(&0)
 }
 
 /// MatMul of integers, which wraps around.
@@ -36,11 +65,22 @@ pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
     let dtype = a.dtype();
     // Flex multiplies matrices of these alone.
     if matches!(dtype, DType::I32 | DType::I64) {
-        return product(a, b);
+        return broadcast_product(a, b);
     }
     let wide: IntDType = lowered(&a.device(), DType::I64).into();
     let dtype: IntDType = dtype.into();
-    product::<A, B, O, _>(a.cast(wide), b.cast(wide)).cast(dtype)
+    broadcast_product::<A, B, O, _>(a.cast(wide), b.cast(wide)).cast(dtype)
+}
+
+/// `weight` as [`linear`] reads it fastest: row after row in memory.
+pub fn laid_out(weight: Tensor<2>) -> Tensor<2> {
+    match is_plain(&weight.device()) {
+        true => {
+            let (device, dtype) = (weight.device(), weight.dtype());
+            Tensor::from_data(weight.into_data(), (&device, dtype))
+        }
+        false => weight,
+    }
 }
 
 /// Gemm of floats: `alpha * a * b + beta * c`, with `c` broadcast to the product.
@@ -102,7 +142,7 @@ fn scaled(x: Tensor<2>, factor: f64) -> Tensor<2> {
     }
 }
 
-fn product<const A: usize, const B: usize, const O: usize, K: Numeric>(
+fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>(
     a: Tensor<A, K>,
     b: Tensor<B, K>,
 ) -> Tensor<O, K> {
@@ -269,7 +309,7 @@ mod tests {
     #[test]
     fn an_empty_batch_gives_nothing() {
         let none = float::<3>(TensorData::new(Vec::<f32>::new(), [0, 4, 2]));
-        let y = batched(none, float::<3>([[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]]));
+        let y = product(none, float::<3>([[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]]));
         same(y, TensorData::new(Vec::<f32>::new(), [0, 4, 3]));
     }
 

@@ -170,13 +170,8 @@ impl MatMul {
             });
         }
         let rank = a.rank().max(b.rank());
-        let filled = |size: &Dim| size.fixed().is_some_and(|size| size > 0);
-        let single = [a, b].iter().all(|held| held.shape.iter().rev().skip(2).all(filled));
         let (a, b) = (left.operand(cx, 0, rank)?, right.operand(cx, 1, rank)?);
-        Ok(match single {
-            true => quote!(#a.matmul(#b)),
-            false => quote!(ops::matmul::batched(#a, #b)),
-        })
+        Ok(quote!(ops::matmul::product(#a, #b)))
     }
 }
 

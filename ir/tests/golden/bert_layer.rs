@@ -66,7 +66,8 @@ mod model_model {
                     ops::attention::split_heads(z, 2),
                     vec![ops::attention::ScoreMask::Added(attention_mask)],
                     ops::attention::JoinedAttention {
-                        scale: 0.5,
+                        scale: 1.0,
+                        divisor: 2.0,
                         undefined_as_zero: false,
                     },
                 ),

@@ -311,6 +311,7 @@ mod model_model {
                     vec![ops::attention::ScoreMask::Added(attention_mask)],
                     ops::attention::JoinedAttention {
                         scale: 0.5,
+                        divisor: 1.0,
                         undefined_as_zero: false,
                     },
                 ),

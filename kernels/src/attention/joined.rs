@@ -4,6 +4,7 @@ use burn::tensor::{Bool, DType, FloatDType, Tensor};
 
 use crate::{
     broadcast::{common, to_shape},
+    matmul,
     shape::reshape,
     softmax::softmax,
     widen::widened,
@@ -21,13 +22,15 @@ pub enum ScoreMask {
 /// How the steps are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct JoinedAttention {
-    /// The factor on the products.
+    /// What products of queries and keys are multiplied with.
     pub scale: f64,
+    /// What they are divided by.
+    pub divisor: f64,
     /// Chances that are no number count as 0.
     pub undefined_as_zero: bool,
 }
 
-/// `softmax(scale * query * keyᵀ, masked) * value` of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. What a query gives that sees no key the masks say, in the order in which they are.
+/// `softmax(query * keyᵀ * scale / divisor, masked) * value` of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. What a query gives that sees no key the masks say, in the order in which they are.
 ///
 /// Halves are computed in single precision.
 #[inline(never)]
@@ -46,15 +49,19 @@ pub fn joined_attention(
         return Tensor::zeros(shape, (&query.device(), query.dtype()));
     }
     let [query, key, value] = [query, key, value].map(widened);
-    let query = match options.scale == 1.0 {
-        true => query,
-        false => query.mul_scalar(options.scale),
-    };
     let wide: DType = query.dtype();
     // Queries that share keys are rows of one product.
     let rows = heads / own * queries;
     let features = query.dims()[3];
-    let products = shaped(query, [batch, own, rows, features]).matmul(key.swap_dims(2, 3));
+    let query = shaped(query, [batch, own, rows, features]);
+    let mut products = matmul::product(query, key.swap_dims(2, 3));
+    // As the file has it, which tells on what is rounded to few bits later.
+    if options.scale != 1.0 {
+        products = products.mul_scalar(options.scale);
+    }
+    if options.divisor != 1.0 {
+        products = products.div_scalar(options.divisor);
+    }
     let scores = shaped(products, [batch, heads, queries, keys]);
     let masked = masks.into_iter().fold(scores, |scores, mask| match mask {
         ScoreMask::Added(bias) => scores.add(bias.cast(wide)),
@@ -74,7 +81,7 @@ pub fn joined_attention(
     // A mask may have stretched what is of size 1.
     let [batch, heads, queries, keys] = chances.dims();
     let rows = heads / own * queries;
-    let sums = shaped(chances, [batch, own, rows, keys]).matmul(value);
+    let sums = matmul::product(shaped(chances, [batch, own, rows, keys]), value);
     shaped(sums, [batch, heads, queries, size]).cast(dtype)
 }
 
@@ -97,6 +104,7 @@ mod tests {
     fn plain() -> JoinedAttention {
         JoinedAttention {
             scale: 1.0,
+            divisor: 1.0,
             undefined_as_zero: false,
         }
     }
@@ -163,7 +171,8 @@ mod tests {
         let mask = Some(AttentionMask::Bias(bias.clone()));
         let expected = attention(q.clone(), k.clone(), v.clone(), mask, None, &options);
         let scaled = JoinedAttention {
-            scale: 0.7,
+            scale: 1.4,
+            divisor: 2.0,
             ..plain()
         };
         let found = joined_attention(q, k, v, vec![ScoreMask::Added(bias)], scaled);

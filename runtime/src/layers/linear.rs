@@ -1,8 +1,8 @@
 //! Matrix product with a weight, and its bias.
 
 use burn::module::{Module, Param};
-use burn::tensor::{Tensor, module};
-use onnx_embed_kernels::matmul::matmul;
+use burn::tensor::Tensor;
+use onnx_embed_kernels::matmul;
 
 use crate::weights::Weights;
 
@@ -24,7 +24,8 @@ impl Linear {
     /// With a weight stored as `[outputs, inputs]`.
     pub fn load_transposed(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
         let bias = bias.map(|name| weights.tensor(name));
-        Self::new(weights.tensor::<2>(weight).transpose(), bias)
+        let weight = weights.tensor::<2>(weight).transpose();
+        Self::new(matmul::laid_out(weight), bias)
     }
 
     /// With a weight `[inputs, outputs]`.
@@ -36,12 +37,8 @@ impl Linear {
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        // Flex reads and writes beyond a batch that is empty.
-        if x.dims()[..D.saturating_sub(1)].contains(&0) {
-            return matmul(x, self.weight.val());
-        }
         let bias = self.bias.as_ref().map(Param::val);
-        module::linear(x, self.weight.val(), bias)
+        matmul::linear(x, self.weight.val(), bias)
     }
 }
 

@@ -1,0 +1,124 @@
+//! Matrices inside tensors of this process, read where they lie.
+
+#[cfg(feature = "flex")]
+use burn::backend::{Flex, flex::FlexTensor};
+use burn::tensor::{DType, Tensor};
+
+use super::{is_plain, product::is_fast};
+
+/// A tensor of single precision that is read where it lies.
+#[cfg(feature = "flex")]
+pub struct View(FlexTensor);
+
+#[cfg(not(feature = "flex"))]
+pub struct View(std::convert::Infallible);
+
+/// A matrix inside of a slice, in steps from one row and one column to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    pub values: &'a [f32],
+    pub rows: usize,
+    pub columns: usize,
+    pub row_step: usize,
+    pub column_step: usize,
+}
+
+impl View {
+    /// `None` where the tensor lies elsewhere, is of another type, or needs other instructions.
+    pub fn of<const D: usize>(x: &Tensor<D>) -> Option<Self> {
+        if D < 2 || x.dtype() != DType::F32 || !is_plain(&x.device()) || !is_fast() {
+            return None;
+        }
+        #[cfg(feature = "flex")]
+        {
+            let flex = x.clone().try_into_primitive::<Flex>().ok()?;
+            let forward = flex.layout().strides().iter().all(|step| *step >= 0);
+            Some(Self(if forward { flex } else { flex.to_contiguous() }))
+        }
+        #[cfg(not(feature = "flex"))]
+        None
+    }
+
+    /// The matrix of the last two axes at `batch`, the places along the axes before.
+    #[cfg(feature = "flex")]
+    pub fn matrix(&self, batch: &[usize]) -> Matrix<'_> {
+        let layout = self.0.layout();
+        let (sizes, steps) = (layout.shape(), layout.strides());
+        let rank = steps.len() - 2;
+        let step = |axis: usize| steps[axis].unsigned_abs();
+        let places = batch.iter().enumerate().map(|(axis, at)| at * step(axis));
+        let start = layout.start_offset() + places.sum::<usize>();
+        Matrix {
+            values: self.0.storage::<f32>().get(start..).unwrap_or(&[]),
+            rows: sizes[rank],
+            columns: sizes[rank + 1],
+            row_step: step(rank),
+            column_step: step(rank + 1),
+        }
+    }
+
+    #[cfg(not(feature = "flex"))]
+    pub fn matrix(&self, _: &[usize]) -> Matrix<'_> {
+        match self.0 {}
+    }
+}
+
+impl<'a> Matrix<'a> {
+    /// A matrix whose rows follow one another.
+    pub fn dense(values: &'a [f32], columns: usize) -> Self {
+        Self {
+            values,
+            rows: values.len() / columns.max(1),
+            columns,
+            row_step: columns,
+            column_step: 1,
+        }
+    }
+
+    pub fn at(&self, row: usize, column: usize) -> f32 {
+        self.values[row * self.row_step + column * self.column_step]
+    }
+
+    /// `count` rows from `first` on.
+    pub fn rows(self, first: usize, count: usize) -> Self {
+        let values = self.values.get(first * self.row_step..).unwrap_or(&[]);
+        Self {
+            values,
+            rows: count,
+            ..self
+        }
+    }
+
+    /// `count` columns from `first` on.
+    pub fn columns(self, first: usize, count: usize) -> Self {
+        let values = self.values.get(first * self.column_step..).unwrap_or(&[]);
+        Self {
+            values,
+            columns: count,
+            ..self
+        }
+    }
+
+    /// The columns that are multiples of `stride`.
+    pub fn every(self, stride: usize) -> Self {
+        Self {
+            columns: self.columns.div_ceil(stride),
+            column_step: self.column_step * stride,
+            ..self
+        }
+    }
+
+    /// Writes the part of a row that begins at `column` to `out`.
+    pub fn copy(&self, row: usize, column: usize, out: &mut [f32]) {
+        let values = &self.values[row * self.row_step + column * self.column_step..];
+        match self.column_step {
+            1 => out.copy_from_slice(&values[..out.len()]),
+            0 => out.fill(values[0]),
+            step => {
+                for (out, value) in out.iter_mut().zip(values.iter().step_by(step)) {
+                    *out = *value;
+                }
+            }
+        }
+    }
+}
