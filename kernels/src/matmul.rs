@@ -48,7 +48,13 @@ pub fn linear<const D: usize>(
 ) -> Tensor<D> {
     match ordered_linear(&x, &weight, bias.as_ref()) {
         Some(y) => y,
-        None if is_empty(&x) => broadcast_product(x, weight),
+        None if is_empty(&x) => {
+            let y = broadcast_product::<D, 2, D, _>(x, weight);
+            match bias {
+                Some(bias) => y.add(bias.unsqueeze()),
+                None => y,
+            }
+        }
         None => module::linear(x, weight, bias),
     }
 }
