@@ -3,9 +3,11 @@
 //! Every element is a chain of fused multiply-adds from the first of its terms to the last, cut into
 //! blocks that are added up: these are the bits of ONNX Runtime on processors with AVX2.
 
+mod row;
 mod tile;
 
 use super::view::Matrix;
+pub use row::multiply_row;
 pub use tile::is_fast;
 
 /// How long a chain is where one side is a weight.
@@ -13,9 +15,6 @@ pub const WEIGHT_BLOCK: usize = 256;
 
 /// Multiplications that are worth another thread.
 const SHARE: usize = 1 << 18;
-
-/// Columns of a row that are computed at once.
-const STRIP: usize = 512;
 
 /// How long a chain is where neither side is a weight.
 pub fn block(columns: usize, inner: usize) -> usize {
@@ -80,36 +79,6 @@ pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool, out: 
     }
 }
 
-/// Writes `a * b` for one row `a` to `out`: four products are summed, and that is added.
-///
-/// ONNX Runtime multiplies one row so where neither side is a weight.
-pub fn multiply_row(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
-    let (mut sums, mut terms) = ([0.0; STRIP], [0.0; STRIP]);
-    for (strip, out) in out.chunks_mut(STRIP).enumerate() {
-        let (sums, terms) = (&mut sums[..out.len()], &mut terms[..out.len()]);
-        out.fill(0.0);
-        let mut at = 0;
-        while at < a.len() {
-            let count = match a.len() - at {
-                4.. => 4,
-                2.. => 2,
-                _ => 1,
-            };
-            for (term, scale) in a[at..at + count].iter().enumerate() {
-                b.copy(at + term, strip * STRIP, terms);
-                for (sum, value) in sums.iter_mut().zip(&*terms) {
-                    let product = scale * value;
-                    *sum = if term == 0 { product } else { *sum + product };
-                }
-            }
-            for (out, sum) in out.iter_mut().zip(&*sums) {
-                *out = if at == 0 { *sum } else { *out + *sum };
-            }
-            at += count;
-        }
-    }
-}
-
 /// How many threads `shares` of work are for.
 fn threads(shares: usize) -> usize {
     #[cfg(feature = "flex")]
@@ -158,32 +127,6 @@ mod tests {
             sizes.map(|(columns, inner)| block(columns, inner)),
             [128, 1024, 256, 64, 4, 1],
         );
-    }
-
-    #[test]
-    fn a_row_sums_fours_then_twos() {
-        let weights = [1.0, 1e-8, 3.0, 1e8, 1.0, 2.0, 0.1];
-        let (b, turned): (Vec<f32>, Vec<f32>) =
-            ([1.0f32, 0.5].repeat(7), [[1.0f32; 7], [0.5; 7]].concat());
-        let of = |scale: f32| {
-            let [a, b, c, d, e, f, g] = weights.map(|weight: f32| weight * scale);
-            (((((a + b) + c) + d) + (e + f)) + g).to_bits()
-        };
-        let turned = Matrix {
-            rows: 7,
-            columns: 2,
-            row_step: 1,
-            column_step: 7,
-            values: &turned,
-        };
-        for b in [Matrix::dense(&b, 2), turned] {
-            let mut out = [f32::NAN; 2];
-            multiply_row(&weights, b, &mut out);
-            assert_eq!(out.map(f32::to_bits), [of(1.0), of(0.5)]);
-        }
-        let mut out = [f32::NAN; 2];
-        multiply_row(&[], Matrix::dense(&[], 2), &mut out);
-        assert_eq!(out, [0.0; 2]);
     }
 
     #[test]

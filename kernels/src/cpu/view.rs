@@ -108,6 +108,23 @@ impl<'a> Matrix<'a> {
         }
     }
 
+    /// Writes all rows to `out`, one `step` after another.
+    pub fn lay_out(&self, out: &mut [f32], step: usize) {
+        if self.column_step == 1 || self.row_step != 1 {
+            for (row, out) in out.chunks_mut(step).enumerate() {
+                self.copy(row, 0, &mut out[..self.columns]);
+            }
+            return;
+        }
+        // Reads what follows one another.
+        for column in 0..self.columns {
+            let values = &self.values[column * self.column_step..][..self.rows];
+            for (out, value) in out[column..].iter_mut().step_by(step).zip(values) {
+                *out = *value;
+            }
+        }
+    }
+
     /// Writes the part of a row that begins at `column` to `out`.
     pub fn copy(&self, row: usize, column: usize, out: &mut [f32]) {
         let values = &self.values[row * self.row_step + column * self.column_step..];

@@ -33,11 +33,17 @@ pub fn ordered<const A: usize, const B: usize, const O: usize>(
         let rows = left[..A - 1].iter().product();
         let (a, b) = (a.clone().reshape([rows, inner]), lift::<B, O, _>(b.clone()));
         let (a, b) = (View::of(&a)?, View::of(&b)?);
+        if is_slow(rows, &b) {
+            return None;
+        }
         product(a.matrix(&[]), b.matrix(&[0; O][2..]), length, &mut out);
     } else {
         let (a, b) = (lift::<A, O, _>(a.clone()), lift::<B, O, _>(b.clone()));
         let (left, right) = (a.dims(), b.dims());
         let (a, b) = (View::of(&a)?, View::of(&b)?);
+        if is_slow(rows, &b) {
+            return None;
+        }
         each_part(&mut out, rows * columns, |at, out| {
             let place = |sizes: &[usize; O]| batch(at, &shape, sizes);
             let (a, b) = (a.matrix(&place(&left)[2..]), b.matrix(&place(&right)[2..]));
@@ -61,6 +67,11 @@ fn batch<const O: usize>(at: usize, shape: &[usize; O], sizes: &[usize; O]) -> [
         rest /= shape[axis];
     }
     place
+}
+
+/// Whether a matrix would be turned for too few rows: then primitives are faster.
+fn is_slow(rows: usize, b: &View) -> bool {
+    rows < 8 && b.matrix(&[]).column_step != 1
 }
 
 fn product(a: Matrix<'_>, b: Matrix<'_>, block: usize, out: &mut [f32]) {

@@ -1,5 +1,6 @@
 //! Tiles of a product that stay in registers.
 
+use super::row::chain_row;
 use crate::cpu::view::Matrix;
 
 /// Rows and columns of the largest tile.
@@ -16,6 +17,11 @@ pub fn is_fast() -> bool {
 
 /// [`super::multiply`] on one thread, for products that are not empty.
 pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool, out: &mut [f32]) {
+    if a.rows == 1 && b.column_step == 1 {
+        let mut row = vec![0.0; a.columns];
+        a.copy(0, 0, &mut row);
+        return chain_row(&row, b, block, started, out);
+    }
     #[cfg(target_arch = "x86_64")]
     match is_x86_feature_detected!("avx512f") {
         true => by::<x86::Wide>(a, b, block, started, out),
@@ -75,9 +81,10 @@ fn by<I: Instructions>(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool
             // Copying a panel pays where it is read several times.
             let direct = b.column_step == 1 && width == I::COLUMNS && rows <= 2 * I::ROWS;
             if !direct {
-                for (at, panel) in panel.chunks_exact_mut(I::COLUMNS).enumerate().take(length) {
-                    b.copy(first + at, column, &mut panel[..width]);
-                }
+                let panel = &mut panel[..length * I::COLUMNS];
+                b.rows(first, length)
+                    .columns(column, width)
+                    .lay_out(panel, I::COLUMNS);
             }
             let (values, step) = match direct {
                 true => (&b.values[first * b.row_step + column..], b.row_step),
