@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{
     Activation, Direction, State, Weights,
-    sequence::{Pass, Sequence, clipped, part},
+    sequence::{Apart, Pass, Sequence, clipped, part},
 };
 
 /// How [`gru`] computes.
@@ -46,9 +46,9 @@ pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tens
         batch_first: options.batch_first,
     };
     let apart = if options.linear_before_reset {
-        width
+        Apart::Recurrent(width)
     } else {
-        0
+        Apart::Nothing
     };
     let (y, [hidden]) = sequence.walk(weights, apart, |pass, input, [hidden]| {
         [options.step(pass, input, hidden)]

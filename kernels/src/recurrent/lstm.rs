@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{
     Activation, Direction, Matrices, Matrix, State, Weights,
-    sequence::{Pass, Sequence, clipped, part},
+    sequence::{Apart, Pass, Sequence, clipped, part},
 };
 
 /// How [`lstm`] computes.
@@ -49,7 +49,7 @@ pub fn lstm<W: Matrices>(
         direction: options.direction,
         batch_first: options.batch_first,
     };
-    let (y, [hidden, cell]) = sequence.walk(weights, 0, |pass, input, [hidden, cell]| {
+    let (y, [hidden, cell]) = sequence.walk(weights, Apart::Both, |pass, input, [hidden, cell]| {
         options.step(pass, input, hidden, cell)
     });
     (y, hidden, cell)
@@ -65,7 +65,12 @@ impl Lstm {
     ) -> [Tensor<2>; 2] {
         let [gate, candidate, output] = self.activations[pass.index];
         let width = hidden.dims()[1];
+        // ONNX Runtime adds the biases last, which tells on what is rounded to few bits.
         let linear = input + pass.recurrent.product(hidden);
+        let linear = match &pass.bias {
+            Some(bias) => linear + bias.clone(),
+            None => linear,
+        };
         let open = |linear| gate.apply(clipped(linear, self.clip));
         let peek = |index: usize, cell: &Tensor<2>| match &pass.peepholes {
             Some(peepholes) => part(&linear, index, 4) + part(peepholes, index, 3) * cell.clone(),

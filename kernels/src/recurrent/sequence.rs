@@ -19,21 +19,31 @@ pub struct Pass<M = Tensor<2>> {
     /// 0 is the first direction that the weights name.
     pub index: usize,
     pub recurrent: M,
-    /// The last columns of the recurrent bias, if [`Sequence::walk`] was told to keep some apart.
+    /// What the step adds, as [`Sequence::walk`] was told.
     pub bias: Option<Tensor<2>>,
     pub peepholes: Option<Tensor<2>>,
     input: M,
     input_bias: Option<Tensor<2>>,
 }
 
+/// Which biases a step adds itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Apart {
+    Nothing,
+    /// The last columns of the recurrent one.
+    Recurrent(usize),
+    /// The sum of both.
+    Both,
+}
+
 impl<const M: usize> Sequence<M> {
     /// Applies `step` to the projected input of every time and the states before it; the first state is the output.
     ///
-    /// The projected input holds the biases, except for the last `apart` columns of the recurrent one.
+    /// The projected input holds the biases that the step does not add.
     pub fn walk<W: Matrices>(
         self,
         weights: Weights<W>,
-        apart: usize,
+        apart: Apart,
         step: impl Fn(&Pass<W::Matrix>, Tensor<2>, [Tensor<2>; M]) -> [Tensor<2>; M],
     ) -> (Tensor<4>, [Tensor<3>; M]) {
         let dtype = self.x.dtype();
@@ -128,7 +138,7 @@ impl Direction {
 }
 
 impl<M: Matrix> Pass<M> {
-    fn new(weights: &Weights<impl Matrices<Matrix = M>>, index: usize, apart: usize) -> Self {
+    fn new(weights: &Weights<impl Matrices<Matrix = M>>, index: usize, apart: Apart) -> Self {
         let row = |bias: &Tensor<2>| widened(bias.clone().narrow(0, index, 1));
         let [_, columns] = weights.input.sizes();
         let (input_bias, bias) = match weights.bias.as_ref().map(row) {
@@ -136,17 +146,19 @@ impl<M: Matrix> Pass<M> {
             Some(both) => {
                 let ours = both.clone().narrow(1, 0, columns);
                 let recurrent = both.narrow(1, columns, columns);
-                if apart == 0 {
-                    (Some(ours + recurrent), None)
-                } else {
-                    let joint = columns - apart;
-                    let sum =
-                        ours.clone().narrow(1, 0, joint) + recurrent.clone().narrow(1, 0, joint);
-                    let rest = ours.narrow(1, joint, apart);
-                    (
-                        Some(Tensor::cat(vec![sum, rest], 1)),
-                        Some(recurrent.narrow(1, joint, apart)),
-                    )
+                match apart {
+                    Apart::Nothing => (Some(ours + recurrent), None),
+                    Apart::Both => (None, Some(ours + recurrent)),
+                    Apart::Recurrent(apart) => {
+                        let joint = columns - apart;
+                        let [sum, other] =
+                            [&ours, &recurrent].map(|bias| bias.clone().narrow(1, 0, joint));
+                        let rest = ours.narrow(1, joint, apart);
+                        (
+                            Some(Tensor::cat(vec![sum + other, rest], 1)),
+                            Some(recurrent.narrow(1, joint, apart)),
+                        )
+                    }
                 }
             }
         };
