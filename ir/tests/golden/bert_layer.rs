@@ -209,10 +209,6 @@ mod model_model {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [
-            include_bytes!(
-                "$FOLDER/bert_layer.onnx"
-            ),
-        ]
+        [include_bytes!("$FOLDER/bert_layer.onnx")]
     }
 }

@@ -353,10 +353,6 @@ mod model_model {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [
-            include_bytes!(
-                "$FOLDER/llama_layer.onnx"
-            ),
-        ]
+        [include_bytes!("$FOLDER/llama_layer.onnx")]
     }
 }

@@ -152,10 +152,6 @@ mod model_model {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [
-            include_bytes!(
-                "$FOLDER/mobilenet_block.onnx"
-            ),
-        ]
+        [include_bytes!("$FOLDER/mobilenet_block.onnx")]
     }
 }

@@ -167,10 +167,6 @@ mod model_model {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [
-            include_bytes!(
-                "$FOLDER/yolo_head.onnx"
-            ),
-        ]
+        [include_bytes!("$FOLDER/yolo_head.onnx")]
     }
 }
