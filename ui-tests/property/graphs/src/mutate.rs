@@ -74,10 +74,21 @@ pub fn mutate(graph: &mut GraphProto, random: &mut Random) {
 }
 
 /// Another number in a constant.
+///
+/// A large one makes sums of products cancel to what their rounding leaves, which only inputs that
+/// are a rounding off can tell: it needs a float among them.
 fn number(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
+    let is_float = |number: i32| DType::from_onnx(number).is_some_and(DType::is_float);
+    let tells = graph
+        .input
+        .iter_mut()
+        .any(|value| tensor(value).is_some_and(|(dtype, _)| is_float(*dtype)));
     let constant = some(&mut graph.initializer, random)?;
     let mut numbers = elements::numbers(constant)?;
-    *some(&mut numbers, random)? = *random.pick(&NUMBERS);
+    *some(&mut numbers, random)? = match *random.pick(&NUMBERS) {
+        number if number.is_finite() && number > 1e6 && !tells => 6.0,
+        number => number,
+    };
     let dtype = DType::from_onnx(constant.data_type)?;
     elements::set(constant, dtype, &numbers)
 }
