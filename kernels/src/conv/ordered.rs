@@ -26,7 +26,7 @@ pub fn ordered(
     let [positions] = window.positions([length], false);
     let shape = [batches, outputs, positions];
     let inner = channels * kernel;
-    if shape.contains(&0) || inner == 0 {
+    if shape.contains(&0) || inner == 0 || !View::is_possible(x) {
         return None;
     }
     let weight = weight.clone().reshape([outputs, inner]);

@@ -82,9 +82,10 @@ pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool, out: 
 /// How many threads `shares` of work are for.
 fn threads(shares: usize) -> usize {
     #[cfg(feature = "flex")]
-    return rayon::current_num_threads().min(shares).max(1);
+    let most = rayon::current_num_threads();
     #[cfg(not(feature = "flex"))]
-    return shares.min(1).max(1);
+    let most = 1;
+    shares.clamp(1, most)
 }
 
 /// Runs over parts of `length` items with the number of each, side by side.

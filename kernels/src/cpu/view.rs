@@ -24,9 +24,14 @@ pub struct Matrix<'a> {
 }
 
 impl View {
-    /// `None` where the tensor lies elsewhere, is of another type, or needs other instructions.
+    /// Not where the tensor lies elsewhere, is of another type, or needs other instructions.
+    pub fn is_possible<const D: usize>(x: &Tensor<D>) -> bool {
+        D >= 2 && x.dtype() == DType::F32 && is_plain(&x.device()) && is_fast()
+    }
+
+    /// `None` where it is not possible.
     pub fn of<const D: usize>(x: &Tensor<D>) -> Option<Self> {
-        if D < 2 || x.dtype() != DType::F32 || !is_plain(&x.device()) || !is_fast() {
+        if !Self::is_possible(x) {
             return None;
         }
         #[cfg(feature = "flex")]

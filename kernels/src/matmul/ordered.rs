@@ -16,7 +16,7 @@ pub fn ordered<const A: usize, const B: usize, const O: usize>(
     a: &Tensor<A>,
     b: &Tensor<B>,
 ) -> Option<Tensor<O>> {
-    if A < 2 || B < 2 {
+    if !View::is_possible(a) || !View::is_possible(b) {
         return None;
     }
     let (left, right) = (a.dims(), b.dims());
@@ -91,7 +91,7 @@ pub fn ordered_linear<const D: usize>(
 ) -> Option<Tensor<D>> {
     let mut shape = x.dims();
     let [inner, columns] = weight.dims();
-    if shape[D - 1] != inner || shape.contains(&0) {
+    if shape[D - 1] != inner || shape.contains(&0) || !View::is_possible(weight) {
         return None;
     }
     let rows = shape[..D - 1].iter().product();
