@@ -12,6 +12,8 @@ pub struct Options {
     /// Names that sizes of inputs get in place of those of the file, by input and axis.
     pub names: BTreeMap<(String, usize), String>,
     pub weights: Weights,
+    /// Whether the program may train the model.
+    pub training: bool,
     /// Whether graphs are rewritten as a person would have written them.
     pub simplify: bool,
 }
@@ -23,8 +25,18 @@ impl Default for Options {
             inputs: BTreeMap::new(),
             names: BTreeMap::new(),
             weights: Weights::default(),
+            training: false,
             simplify: true,
         }
+    }
+}
+
+impl Options {
+    /// Whether weights have the values of the file in every run, so that simplification may use
+    /// them. Otherwise initializers of floats of rank 1 and more are parameters, whose values no
+    /// inference, pass or emission reads.
+    pub fn final_weights(&self) -> bool {
+        self.weights == Weights::Embed && !self.training
     }
 }
 
