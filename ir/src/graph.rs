@@ -84,6 +84,9 @@ pub struct Value {
     pub known: Option<Known>,
     /// Where its elements stand in the files, when it is a constant of the model.
     pub weight: Option<Weight>,
+    /// Whether it is a parameter: an initializer of floats of rank 1 or more. Scalars, and constants
+    /// that nodes make, are numbers of the graph.
+    pub parameter: bool,
     /// The node that computes it from constants when the model is loaded.
     pub maker: Option<Rc<Node>>,
     /// What it is made of, when it is a sequence, or an optional, of which the items are known.

@@ -313,7 +313,9 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let weight = self.files.weight(tensor)?;
+        let parameter = weight.dtype.is_float() && !weight.sizes.is_empty();
         let id = self.constant(scope.value_name(&tensor.name), weight);
+        self.values[id].parameter = parameter;
         scope.define(&tensor.name, id);
         Ok(())
     }
