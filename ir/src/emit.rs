@@ -143,7 +143,7 @@ impl Emit<'_, '_> {
     /// What is known of an input's elements.
     pub fn known(&self, input: usize) -> Option<&Known> {
         let id = self.node.input(input)?;
-        self.source.cx.values[id].known.as_ref()
+        self.source.cx.values[id].known.read()
     }
 
     /// The integers of an input, when all are numbers.
@@ -175,7 +175,8 @@ impl Emit<'_, '_> {
 
     /// Whether everything about an input's elements is known.
     pub fn is_known(&self, input: usize) -> bool {
-        self.known(input).is_some()
+        let id = self.node.input(input);
+        id.is_some_and(|id| self.source.cx.values[id].known.is_some())
     }
 
     /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),

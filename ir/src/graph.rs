@@ -6,6 +6,7 @@ use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
 use crate::diagnostics::Site;
+use crate::elements::{Elements, Sources};
 use crate::ops::Operator;
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
@@ -81,7 +82,7 @@ pub struct Value {
     /// The ONNX name.
     pub name: String,
     pub ty: Option<Type>,
-    pub known: Option<Known>,
+    pub known: Elements,
     /// Where its elements stand in the files, when it is a constant of the model.
     pub weight: Option<Weight>,
     /// Whether it is a parameter: an initializer of floats of rank 1 or more. Scalars, and constants
@@ -100,6 +101,7 @@ pub struct Value {
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     all: Vec<Value>,
+    sources: Sources,
 }
 
 impl Values {
@@ -115,6 +117,11 @@ impl Values {
 
     pub fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// Which constants of the file the known elements come from.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     pub fn is_empty(&self) -> bool {
@@ -156,7 +163,7 @@ impl Value {
 
     /// Whether it is a constant of the model.
     pub fn is_constant(&self) -> bool {
-        self.is_stored() || self.known.as_ref().is_some_and(Known::is_concrete)
+        self.is_stored() || self.known.peek().is_some_and(Known::is_concrete)
     }
 
     /// Whether the model holds its elements, or computes them from such when it is loaded.

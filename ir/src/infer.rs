@@ -3,11 +3,13 @@
 mod nested;
 mod parts;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::{DType, Kind};
+use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
@@ -20,6 +22,8 @@ pub struct Infer<'a> {
     node: &'a Node,
     names: &'a mut Names,
     diagnostics: &'a mut Diagnostics,
+    /// Where the elements come from that were read to compute those of outputs.
+    folded: RefCell<Vec<Source>>,
 }
 
 /// Names for sizes that only the run can tell.
@@ -58,6 +62,7 @@ fn infer_block(
             node,
             names,
             diagnostics,
+            folded: RefCell::default(),
         };
         if let Err(problem) = node.operator.infer(&mut cx) {
             diagnostics.push(problem.at(node.site(values)));
@@ -73,6 +78,7 @@ pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), P
         node,
         names,
         diagnostics: &mut diagnostics,
+        folded: RefCell::default(),
     };
     node.operator.infer(&mut cx)?;
     match diagnostics.is_empty() {
@@ -172,7 +178,22 @@ impl Infer<'_> {
 
     /// What is known of an input's elements.
     pub fn known(&self, input: usize) -> Option<&Known> {
-        self.value(input).and_then(|value| value.known.as_ref())
+        self.value(input).and_then(|value| value.known.read())
+    }
+
+    /// What is known of an input's elements, for nothing but [`Infer::output_known`]: constants are
+    /// consulted no sooner than somebody reads what is known of the output.
+    pub fn folded(&self, input: usize) -> Option<&Known> {
+        self.folded_of(self.value(input)?)
+    }
+
+    /// As [`Infer::folded`], of a value that is part of an input.
+    pub fn folded_of<'v>(&self, value: &'v Value) -> Option<&'v Known> {
+        let known = value.known.peek()?;
+        self.folded
+            .borrow_mut()
+            .extend(value.known.source().cloned());
+        Some(known)
     }
 
     /// The integers of an input, symbolic ones included.
@@ -250,16 +271,18 @@ impl Infer<'_> {
             kinds && tensor.count() == Some(known.len())
         });
         if fits {
-            self.values[id].known = Some(known);
+            let source = self.values.sources().joined(&self.folded.borrow());
+            self.values[id].known = Elements::new(known, source);
         }
     }
 
     /// Makes an output a constant of the model.
     pub fn output_weight(&mut self, output: usize, weight: Weight) {
         if let Some(id) = self.node.output(output) {
+            let known = self.values.sources().constant(&weight);
             let value = &mut self.values[id];
             value.ty = Some(Type::Tensor(weight.tensor_type()));
-            value.known = weight.known();
+            value.known = known;
             value.weight = Some(weight);
         }
     }

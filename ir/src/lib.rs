@@ -6,12 +6,14 @@ pub mod attributes;
 pub mod diagnostics;
 pub mod dim;
 pub mod dtype;
+pub mod elements;
 pub mod emit;
 pub mod graph;
 pub mod infer;
 pub mod inspect;
 pub mod ops;
 pub mod options;
+mod parameters;
 pub mod passes;
 pub mod print;
 pub mod proto;
@@ -139,6 +141,7 @@ fn inferred(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) 
     let mut diagnostics = Diagnostics::default();
     let mut model = read(options, &mut diagnostics);
     if let Some(model) = &mut model {
+        parameters::find(&mut model.graph, options.final_weights());
         infer::infer(&mut model.graph, &mut model.names, &mut diagnostics);
     }
     (model, diagnostics)

@@ -105,7 +105,7 @@ impl Printer<'_> {
     /// The elements where they are few, else how many bytes they take, or how they are computed.
     fn constant(&self, id: ValueId) -> String {
         let value = &self.values[id];
-        match (&value.known, &value.weight, &value.maker) {
+        match (value.known.peek(), &value.weight, &value.maker) {
             (Some(known), ..) if known.len() <= LISTED => elements(known),
             (_, Some(weight), _) => {
                 let bytes: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
@@ -155,7 +155,7 @@ impl Printer<'_> {
         );
         let known = node.outputs.iter().flatten();
         let known: Vec<String> = known
-            .filter_map(|id| self.values[*id].known.as_ref().map(elements))
+            .filter_map(|id| self.values[*id].known.peek().map(elements))
             .collect();
         if !known.is_empty() {
             // Writing to a string cannot fail.

@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
                 Ok((dtype, shape, known)) => {
                     let id = self.define(name, scope);
                     self.values[id].ty = Some(Type::tensor(dtype, shape));
-                    self.values[id].known = Some(known);
+                    self.values[id].known = known.into();
                 }
                 Err(problem) => self.diagnostics.push(problem),
             }
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
             let dim = |size: usize| i64::try_from(size).unwrap_or(i64::MAX).into();
             let shape = sizes.into_iter().map(dim).collect();
             self.values[id].ty = Some(Type::tensor(crate::dtype::DType::String, shape));
-            self.values[id].known = Some(Known::Strings(strings));
+            self.values[id].known = Known::Strings(strings).into();
             return Ok(());
         }
         let weight = self.files.weight(tensor)?;
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
         self.values.push(Value {
             name,
             ty: Some(Type::Tensor(weight.tensor_type())),
-            known: weight.known(),
+            known: self.values.sources().constant(&weight),
             weight: Some(weight),
             ..Value::default()
         })

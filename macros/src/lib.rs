@@ -26,7 +26,13 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// ```
 ///
 /// - `weights = "embed"` (the default) puts the weights into the binary, `"file"` leaves them in
-///   the file, which `from_file` opens.
+///   the file, which `from_file` opens. `from_file` and `from_bytes` take other files of the same
+///   graph too. With `"file"`, initializers of floats of rank 1 and more are parameters: the code
+///   depends on none of their values, and files may have others. (Not those that shapes are computed
+///   from, as scales of `Resize`.) With `"embed"` the graph is simplified by the values of constants of
+///   at most 2,048 elements. Values on which the code depends are fixed in either case, also integers
+///   and scalars that it was simplified by or has as numbers: a file with others is refused, and the
+///   error names the weight.
 /// - `dims(batch = 1)` fixes a size that the file names.
 /// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open, other names where
 ///   two sizes of one name are not equal, or makes an input of a constant that the file lists as one.

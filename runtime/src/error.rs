@@ -61,6 +61,9 @@ pub enum Error {
         /// The weight before which it differs; `None` after the last one.
         before: Option<&'static str>,
     },
+    /// A weight that other files may not have other values of has another one than in the file that
+    /// was compiled.
+    WeightDiffers { name: &'static str },
     /// A weight's bytes are not what its type and shape say.
     BadWeight {
         name: &'static str,
@@ -162,6 +165,11 @@ impl fmt::Display for Error {
                     None => f.write_str("after its last weight"),
                 }
             }
+            Error::WeightDiffers { name } => write!(
+                f,
+                "weight `{name}` differs from the compiled model, whose code depends on its value: \
+                 compile the model again from this file"
+            ),
             Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),
             Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),
             Error::Output { name, reason } => write!(f, "cannot read output `{name}`: {reason}"),

@@ -17,7 +17,8 @@ pub trait OnnxModel: Sized {
     /// it.
     ///
     /// The files may differ in the values of the weights from those that were compiled, in nothing
-    /// else.
+    /// else, and not in values that the code depends on: those of shapes and other integers, of
+    /// scalars, and, where the weights are embedded, whatever the model was simplified by.
     fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error>;
 
     /// The model with the weights in `files`: the `.onnx` file, then its external data files in the

@@ -22,6 +22,8 @@ pub struct Table {
     /// The `.onnx` file, then its external data files.
     pub files: &'static [File],
     pub entries: &'static [Entry],
+    /// The weights on whose values the code depends.
+    pub fixed: &'static [Fixed],
 }
 
 /// One file that a model was compiled from.
@@ -43,6 +45,15 @@ pub struct Entry {
     /// Where its bytes lie; one after the other they make up the weight.
     pub parts: &'static [Part],
     pub encoding: Encoding,
+}
+
+/// A weight that no other file may have other values of.
+#[derive(Debug)]
+pub struct Fixed {
+    /// Its place in [`Table::entries`].
+    pub entry: usize,
+    /// FNV-1a of its parts, one after the other.
+    pub hash: u64,
 }
 
 /// A run of bytes of a weight.
@@ -224,6 +235,7 @@ mod tests {
                 encoding: Encoding::Records,
             },
         ],
+        fixed: &[],
     };
 
     const fn at(start: usize, length: usize) -> Part {

@@ -55,6 +55,37 @@ def perceptron(bias):
     )
 
 
+def other_weights():
+    """Constants that may have other values in another file, and such that may not."""
+    make = helper.make_node
+    nodes = [
+        make("Mul", ["x", "alpha"], ["product"]),
+        make("Relu", ["product"], ["scaled"]),
+        make("LayerNormalization", ["x", "gamma", "beta"], ["normal"]),
+        make("Clip", ["x", "low"], ["clipped"]),
+        make("Reshape", ["x", "target"], ["reshaped"]),
+        make("QuantizeLinear", ["x", "scale", "zero"], ["integers"]),
+        make("DequantizeLinear", ["integers", "scale", "zero"], ["rounded"]),
+    ]
+    weights = [
+        raw("alpha", [1, 1, 1, 1]),
+        raw("gamma", [1, 1, 1, 1]),
+        raw("beta", [0, 0, 0, 0]),
+        raw("low", -1),
+        raw("target", [4, 2], np.int64),
+        raw("scale", 0.5),
+        raw("zero", 3, np.uint8),
+    ]
+    float_value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    outputs = ["scaled", "normal", "clipped", "rounded"]
+    outputs = [float_value(name, [2, 4]) for name in outputs] + [float_value("reshaped", [4, 2])]
+    graph = helper.make_graph(nodes, "g", [float_value("x", [2, 4])], outputs, weights)
+    imports = [helper.make_opsetid("", 21)]
+    return helper.make_model(
+        graph, ir_version=10, opset_imports=imports, producer_name="make.py"
+    )
+
+
 def external(model, location, **place):
     """Moves the first initializer's values out of the file."""
     tensor = model.graph.initializer[0]
@@ -74,6 +105,7 @@ def models_that_compile():
     write("perceptron_cut.onnx", model.SerializeToString()[:-9])
     model.graph.node[1].op_type = "Tanh"
     save("perceptron_other_graph", model)
+    save("other_weights", other_weights())
     save(
         "pair",
         """

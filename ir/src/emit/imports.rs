@@ -38,7 +38,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("__private::ops::window", &["Window"]),
     (
         "__private::weights",
-        &["Encoding", "Entry", "File", "Part", "Table", "Weights"],
+        &[
+            "Encoding", "Entry", "File", "Fixed", "Part", "Table", "Weights",
+        ],
     ),
     ("burn::module", &["Module", "Param"]),
     ("burn::tensor", &["activation"]),

@@ -120,6 +120,9 @@ impl Emit<'_, '_> {
     /// A known single element as a literal of the tensor's type.
     pub fn scalar(&self, input: usize) -> Option<TokenStream> {
         let dtype = self.tensor_type(input).ok()?.dtype;
+        if self.known_count(input) != Some(1) {
+            return None;
+        }
         match self.known(input)? {
             Known::Floats(values) => match values.as_slice() {
                 [value] => {
@@ -158,7 +161,13 @@ impl Emit<'_, '_> {
 
     /// Whether a known value is small enough to be written into the code.
     pub fn is_inline(&self, input: usize) -> bool {
-        self.known(input).is_some_and(|known| known.len() <= INLINE)
+        self.known_count(input).is_some_and(|count| count <= INLINE)
+    }
+
+    /// How many elements are known of an input of which any is.
+    fn known_count(&self, input: usize) -> Option<usize> {
+        let id = self.node.input(input)?;
+        self.source.cx.values[id].known.peek().map(Known::len)
     }
 }
 
@@ -183,7 +192,7 @@ impl Source<'_, '_> {
         if value.maker.is_some() {
             return self.computed(id, tensor);
         }
-        match &value.known {
+        match value.known.read() {
             Some(known) if known.is_concrete() => Ok(self.written(id, tensor, known)),
             Some(Known::Ints(dims)) => Ok(self.symbolic(tensor, dims)),
             _ => {
@@ -317,7 +326,7 @@ impl Source<'_, '_> {
             Some(Type::Unranked(_)) => return Ok(quote!(#name)),
             _ => return Err(Problem::new("a sequence stands where a host tensor should")),
         };
-        let Some(known) = value.known.clone() else {
+        let Some(known) = value.known.read().cloned() else {
             if self.cx.lives_on_host(id) {
                 return Ok(quote!(#name));
             }

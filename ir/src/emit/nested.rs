@@ -104,7 +104,7 @@ impl Emit<'_, '_> {
 
     /// What is known of a value of the node or of its blocks.
     pub fn known_of(&self, id: ValueId) -> Option<&Known> {
-        self.source.cx.values[id].known.as_ref()
+        self.source.cx.values[id].known.read()
     }
 
     /// Whether a value is a constant, which needs no variable.

@@ -218,7 +218,7 @@ fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol
 fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx: &Context<'_>) {
     let mut wanted = free(lines, inputs, cx);
     for &id in outputs {
-        let Some(Known::Ints(dims)) = &cx.values[id].known else {
+        let Some(Known::Ints(dims)) = cx.values[id].known.peek() else {
             continue;
         };
         let told = |symbol: &Symbol| {

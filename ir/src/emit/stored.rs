@@ -75,7 +75,7 @@ impl Source<'_, '_> {
         if value.weight.is_some() {
             return Ok(self.weight(id, tensor));
         }
-        if let Some(known) = value.known.as_ref().filter(|known| known.is_concrete()) {
+        if let Some(known) = value.known.read().filter(|known| known.is_concrete()) {
             return Ok(self.constant(tensor, known));
         }
         let Some(node) = value.maker.as_deref() else {

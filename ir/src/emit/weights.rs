@@ -26,7 +26,8 @@ struct Place {
 /// `static WEIGHTS: Table = ..;` for every constant of the model.
 ///
 /// Constants that the code does not use stand in it too: what lies between them is hashed, and
-/// weights must not be.
+/// weights must not be. Those on whose elements the code depends are hashed one by one, so that a
+/// file in which they differ is refused by their names.
 pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
     let mut seen = BTreeSet::new();
     let used: Vec<ValueId> = cx.weights.keys().copied().collect();
@@ -47,6 +48,17 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
             entries.push((cx.weight_name(id), weight));
         }
     }
+    let is_fixed = |(_, weight): &&(String, &Weight)| values.sources().is_consulted(weight);
+    let fixed = (0usize..).zip(&entries);
+    let fixed = fixed
+        .filter(|(_, entry)| is_fixed(entry))
+        .map(|(at, entry)| {
+            let at = Literal::usize_unsuffixed(at);
+            let parts = entry.1.parts.iter().map(|part| part.bytes.as_ref());
+            let hash = Literal::u64_unsuffixed(parts.fold(EMPTY, hash));
+            quote!(Fixed { entry: #at, hash: #hash })
+        });
+    let fixed: Vec<TokenStream> = fixed.collect();
     let files = files.list();
     let (places, tails) = gaps(&entries, &files);
     let mut places = places.into_iter();
@@ -91,6 +103,7 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
         static WEIGHTS: Table = Table {
             files: &[#(#files),*],
             entries: &[#(#entries),*],
+            fixed: &[#(#fixed),*],
         };
     }
 }
@@ -153,19 +166,154 @@ fn gaps(entries: &[(String, &Weight)], files: &[(PathBuf, Bytes)]) -> (Vec<Place
             continue;
         };
         if let (Some(end), Some((_, bytes))) = (ends.get_mut(place.file), files.get(place.file)) {
-            place.gap = hash(bytes, *end, place.start);
+            place.gap = range_hash(bytes, *end, place.start);
             *end = place.end.max(*end);
         }
     }
     let tails = files.iter().zip(ends);
-    let tails = tails.map(|((_, bytes), end)| hash(bytes, end, bytes.len()));
+    let tails = tails.map(|((_, bytes), end)| range_hash(bytes, end, bytes.len()));
     (places, tails.collect())
 }
 
 /// FNV-1a of a range; of nothing when it is empty or backward.
-fn hash(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let range = bytes.get(start..end).unwrap_or_default();
-    range.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+fn range_hash(bytes: &[u8], start: usize, end: usize) -> u64 {
+    hash(EMPTY, bytes.get(start..end).unwrap_or_default())
+}
+
+/// The hash of no bytes.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The hash of what has this one, and these bytes behind it.
+fn hash(before: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(before, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+    use quote::{format_ident, quote};
+
+    use crate::emit::Item;
+    use crate::options::{Options, Weights};
+
+    /// The constants on which the code depends, with the weights in the file and embedded.
+    #[track_caller]
+    fn check(graph: &str, in_file: &[&str], embedded: &[&str]) {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {graph}");
+        let bytes = crate::text::model(&text).unwrap().encode_to_vec();
+        let item = Item {
+            attributes: quote!(),
+            visibility: quote!(),
+            name: format_ident!("Model"),
+            runtime: quote!(::onnx_embed),
+            file: "m.onnx".to_owned(),
+        };
+        for (weights, expected) in [(Weights::File, in_file), (Weights::Embed, embedded)] {
+            let options = Options {
+                weights,
+                ..Options::default()
+            };
+            let model = crate::load_bytes(bytes.clone().into(), &options).unwrap();
+            crate::code(&model, &item, &options).unwrap();
+            let values = &model.graph.values;
+            let fixed = values.iter().filter(|(_, value)| {
+                let weight = value.weight.as_ref();
+                weight.is_some_and(|weight| values.sources().is_consulted(weight))
+            });
+            let mut fixed: Vec<&str> = fixed.map(|(_, value)| value.name.as_str()).collect();
+            fixed.sort_unstable();
+            fixed.dedup();
+            assert_eq!(fixed, expected, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn a_factor_of_one_is_dropped_where_weights_are_final() {
+        check(
+            "g (float[N, 2] x) => (float[N, 2] z) <float[2] alpha = {1, 1}> {
+                y = Mul (x, alpha)
+                z = Relu (y)
+            }",
+            &[],
+            &["alpha"],
+        );
+    }
+
+    #[test]
+    fn what_a_rule_read_in_vain_is_free() {
+        check(
+            "g (float[N, 2] x) => (float[N, 2] z) <float[2] alpha = {1, 2}, float[2] b = {0, 1}> {
+                y = Mul (x, alpha)
+                s = Add (y, b)
+                z = Relu (s)
+            }",
+            &[],
+            &[],
+        );
+    }
+
+    #[test]
+    fn equal_constants_are_one_where_weights_are_final() {
+        check(
+            "g (float[N, 2] x) => (float[N, 2] z) <float[2] a = {3, 4}, float[2] b = {3, 4}> {
+                y = Add (x, a)
+                e = Exp (y)
+                z = Mul (e, b)
+            }",
+            &[],
+            &["a", "b"],
+        );
+    }
+
+    #[test]
+    fn bounds_shapes_and_scalars_are_fixed() {
+        check(
+            "g (float[6] x) => (float[2, 3] z) <float low = {-1}, int64[2] shape = {2, 3},
+                float scale = {0.5}, uint8 zero = {3}, float[6] w = {1, 2, 3, 4, 5, 6}> {
+                c = Clip (x, low)
+                q = QuantizeLinear (c, scale, zero)
+                d = DequantizeLinear (q, scale, zero)
+                m = Mul (d, w)
+                z = Reshape (m, shape)
+            }",
+            &["low", "scale", "shape", "zero"],
+            &["low", "scale", "shape", "zero"],
+        );
+    }
+
+    #[test]
+    fn a_table_of_integers_is_free() {
+        check(
+            "g (int64[N] i) => (int64[N] z) <int64[3] table = {5, 6, 7}> { z = Gather (table, i) }",
+            &[],
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_constants_determine_fixes_them() {
+        check(
+            "g (float[N, 2] x) => (float[N, 2] z) <float[2] a = {3, 4}, float[2] b = {1, 2}> {
+                c = Mul (a, b)
+                z = Add (x, c)
+            }",
+            &[],
+            &["a", "b"],
+        );
+    }
+
+    #[test]
+    fn scales_that_shapes_are_computed_from_are_no_parameters() {
+        check(
+            "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] z)
+                <float[2] some = {1, 1}, float[2] others = {2, 3}> {
+                scales = Concat <axis = 0> (some, others)
+                z = Resize <mode = \"nearest\"> (x, , scales)
+            }",
+            &["others", "some"],
+            &["others", "some"],
+        );
+    }
 }

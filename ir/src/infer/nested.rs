@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use super::{Infer, Names, infer_block};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
+use crate::elements::Elements;
 use crate::graph::{Block, ValueId, Values};
-use crate::types::{Known, Type};
+use crate::types::Type;
 use crate::weight::Weight;
 
 /// What is known of a value before the model runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     pub ty: Type,
-    pub known: Option<Known>,
+    pub known: Elements,
     pub weight: Option<Weight>,
 }
 
@@ -30,7 +31,7 @@ impl Fact {
     pub fn of(ty: Type) -> Self {
         Fact {
             ty,
-            known: None,
+            known: Elements::default(),
             weight: None,
         }
     }
@@ -73,7 +74,7 @@ impl Infer<'_> {
         let value = self.value(input);
         Ok(Fact {
             ty,
-            known: value.and_then(|value| value.known.clone()),
+            known: value.map(|value| value.known.clone()).unwrap_or_default(),
             weight: value.and_then(|value| value.weight.clone()),
         })
     }
@@ -147,7 +148,7 @@ fn forget(block: &Block, values: &mut Values) {
         }
         for &id in node.outputs.iter().flatten() {
             let value = &mut values[id];
-            (value.ty, value.known, value.weight) = (None, None, None);
+            (value.ty, value.known, value.weight) = (None, Elements::default(), None);
             (value.parts, value.copy_of) = (None, None);
         }
     }

@@ -246,7 +246,7 @@ impl Pair {
         let to = broadcast::fixed(shape)?;
         let mut result: Option<Known> = None;
         for (at, held) in types.iter().enumerate() {
-            let known = cx.known(at)?;
+            let known = cx.folded(at)?;
             let from = broadcast::fixed(&held.shape)?;
             if to.iter().product::<usize>() > broadcast::LARGEST {
                 return None;

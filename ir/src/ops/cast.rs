@@ -111,7 +111,7 @@ impl Operator for Cast {
             let problem = format!("a cast from {} to {to} is not supported", x.dtype);
             return Err(Problem::new(problem).help("complex numbers are only made by transforms"));
         }
-        let known = cx.known(0).and_then(|known| known::converted(known, to));
+        let known = cx.folded(0).and_then(|known| known::converted(known, to));
         cx.output(0, to, x.shape);
         cx.output_known(0, known);
         Ok(())

@@ -155,13 +155,16 @@ impl Clip {
     }
 
     fn known(&self, cx: &Infer<'_>) -> Option<Known> {
-        let missing = |input: usize| cx.has(input) && cx.known(input).is_none();
+        let missing = |input: usize| cx.has(input) && cx.folded(input).is_none();
         if missing(1) || missing(2) {
             return None;
         }
-        match cx.known(0)? {
+        match cx.folded(0)? {
             Known::Ints(dims) => {
-                let bound = |input| cx.ints(input).and_then(|dims| dims.first().cloned());
+                let bound = |input| match cx.folded(input) {
+                    Some(Known::Ints(dims)) => dims.first().cloned(),
+                    _ => None,
+                };
                 let (lower, upper) = (bound(1), bound(2));
                 let clip = |dim: &Dim| {
                     let raised = match &lower {
@@ -179,7 +182,7 @@ impl Clip {
                     .map(Known::Ints)
             }
             Known::Floats(values) => {
-                let bound = |input, attribute| match self.bound(cx.known(input), attribute) {
+                let bound = |input, attribute| match self.bound(cx.folded(input), attribute) {
                     Some(Bound::Float(bound)) => Some(bound),
                     _ => None,
                 };

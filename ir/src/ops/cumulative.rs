@@ -54,7 +54,7 @@ impl Operator for Cumulative {
             }
             None => None,
         };
-        let known = along.and_then(|along| self.known(cx.known(0)?, &x, along));
+        let known = along.and_then(|along| self.known(cx.folded(0)?, &x, along));
         cx.output(0, x.dtype, x.shape);
         cx.output_known(0, known);
         Ok(())

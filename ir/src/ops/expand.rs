@@ -48,7 +48,7 @@ impl Operator for Expand {
             Some(sizes) => broadcast::shape(cx, &[x.shape.clone(), sizes])?,
             None => unknown(cx, &x)?,
         };
-        let known = cx.known(0).and_then(|known| {
+        let known = cx.folded(0).and_then(|known| {
             let (from, to) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&shape)?);
             let count = to
                 .iter()
@@ -139,7 +139,7 @@ impl Operator for Tile {
             let product = times.and_then(|times| size.mul(times));
             shape.push(cx.dim_or_fresh(product, "tile"));
         }
-        let known = cx.known(0).and_then(|known| tiled(known, &x.shape, &shape));
+        let known = cx.folded(0).and_then(|known| tiled(known, &x.shape, &shape));
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
         Ok(())

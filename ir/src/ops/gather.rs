@@ -77,7 +77,7 @@ impl Operator for Gather {
                 "index {index} is outside of an axis of size {size}"
             )));
         }
-        let known = match (cx.known(0), numbers) {
+        let known = match (cx.folded(0), numbers) {
             (Some(known), Some(indices)) => broadcast::fixed(&x.shape)
                 .and_then(|from| known.pick(&places(&from, axis, &indices)?)),
             _ => None,

@@ -105,7 +105,7 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
     count.filter(|&count| count <= LARGEST_KNOWN)?;
     let operand = |at: usize, held: &TensorType| {
         let from = broadcast::fixed(&held.shape)?;
-        cx.known(at)?.pick(&broadcast::positions(&from, &to))
+        cx.folded(at)?.pick(&broadcast::positions(&from, &to))
     };
     match (operand(0, base)?, operand(1, exponent)?) {
         (Known::Ints(bases), Known::Ints(exponents)) => {

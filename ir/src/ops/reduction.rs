@@ -81,7 +81,7 @@ impl Operator for Reduction {
         };
         let shape = x.shape.iter().enumerate().filter_map(size).collect();
         let known = cx
-            .known(0)
+            .folded(0)
             .and_then(|known| self.fold.known(known, &x, &axes));
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);

@@ -61,7 +61,7 @@ impl Operator for Reshape {
             Reshape::Squeeze(axes) => squeeze(cx, &x, axes.as_deref())?,
             Reshape::Unsqueeze(axes) => unsqueeze(cx, &x, axes.as_deref())?,
         };
-        let known = cx.known(0).cloned();
+        let known = cx.folded(0).cloned();
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
         Ok(())

@@ -194,7 +194,7 @@ fn written(
     reduction: Reduction,
     places: impl FnOnce(&[i64]) -> Option<Vec<usize>>,
 ) -> Option<Known> {
-    let (x, updates) = (cx.known(0)?, cx.known(2)?);
+    let (x, updates) = (cx.folded(0)?, cx.folded(2)?);
     if reduction != Reduction::Assign {
         return None;
     }

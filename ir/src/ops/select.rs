@@ -101,7 +101,7 @@ impl Operator for Where {
 
 /// The choice for each element, as far as those that are chosen are known.
 fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
-    let Some(Known::Bools(condition)) = cx.known(0) else {
+    let Some(Known::Bools(condition)) = cx.folded(0) else {
         return None;
     };
     let to = broadcast::fixed(to)?;
@@ -113,7 +113,7 @@ fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
     }
     let stretched = |at: usize| {
         let shape: &Shape = shapes.get(at)?;
-        cx.known(at)?
+        cx.folded(at)?
             .pick(&broadcast::positions(&broadcast::fixed(shape)?, &to))
     };
     if condition.iter().all(|&holds| holds) {
@@ -258,7 +258,7 @@ impl Operator for Trilu {
             false => Some(0),
         };
         let known = cx
-            .known(0)
+            .folded(0)
             .and_then(|known| self.triangle(known, rows.fixed()?, columns.fixed()?, k?));
         cx.output(0, x.dtype, x.shape);
         cx.output_known(0, known);

@@ -71,7 +71,7 @@ impl Operator for Slice {
                 (*to, *from) = (sliced, taken);
             }
         }
-        let known = cx.known(0).and_then(|known| {
+        let known = cx.folded(0).and_then(|known| {
             let from = broadcast::fixed(&x.shape)?;
             let places = places.into_iter().collect::<Option<Vec<_>>>()?;
             known.pick(&broadcast::grid(&from, &places)?)

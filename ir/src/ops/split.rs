@@ -98,7 +98,7 @@ impl Operator for Split {
             Sizes::Equal | Sizes::Open => (0..count).map(|_| cx.fresh("split")).collect(),
         };
         let from = broadcast::fixed(&x.shape);
-        let known = cx.known(0).cloned();
+        let known = cx.folded(0).cloned();
         let mut start = Some(0);
         for (at, size) in sizes.into_iter().enumerate() {
             let mut shape = x.shape.clone();

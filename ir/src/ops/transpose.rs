@@ -30,7 +30,7 @@ impl Operator for Transpose {
         let axes = self.axes(x.rank())?;
         let shape = axes.iter().filter_map(|&axis| x.shape.get(axis).cloned());
         let shape = shape.collect();
-        let known = cx.known(0).and_then(|known| {
+        let known = cx.folded(0).and_then(|known| {
             let from = broadcast::fixed(&x.shape)?;
             turned(known, &from, &axes)
         });

@@ -44,7 +44,7 @@ impl Context<'_> {
     /// The value itself, or those that tell the sizes of which it is known to be made.
     fn needs(&self, id: ValueId) -> Vec<ValueId> {
         let value = &self.values[id];
-        match &value.known {
+        match value.known.peek() {
             Some(Known::Ints(dims)) if value.weight.is_none() => self.tellers(dims),
             Some(_) => Vec::new(),
             None if value.is_stored() || value.is_nothing() => Vec::new(),

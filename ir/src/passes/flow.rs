@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::elements::Elements;
 use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 
 /// What values are to be read instead of others.
@@ -61,10 +62,10 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
             renamed.insert(to, resolved(from, renamed));
             continue;
         }
-        let condition = node.input(0).and_then(|id| values[id].known.as_ref());
+        let condition = node.input(0).map(|id| &values[id].known);
         match node.operator.flow() {
             Some(Flow::Branches) => {
-                if let Some(taken) = Flow::taken(condition) {
+                if let Some(taken) = Flow::taken(condition.and_then(Elements::read)) {
                     nodes.extend(branch(node, taken, values, renamed));
                     continue;
                 }

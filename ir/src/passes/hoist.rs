@@ -101,7 +101,7 @@ fn stored(node: &Node, values: &Values) -> Option<ValueId> {
     let constant = |(at, id): (usize, &Option<ValueId>)| {
         let Some(id) = id else { return true };
         let value = &values[*id];
-        let known = value.known.as_ref().is_some_and(Known::is_concrete);
+        let known = value.known.peek().is_some_and(Known::is_concrete);
         value.is_constant()
             && (known || !node.operator.wants_host(at))
             && tensor(values, *id).is_some()

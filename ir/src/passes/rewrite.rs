@@ -256,6 +256,7 @@ impl<'r> Engine<'_, 'r> {
                     continue;
                 }
                 let before = values.len();
+                let consulted = values.sources().consulted();
                 let mut found = Match {
                     view,
                     values,
@@ -268,12 +269,16 @@ impl<'r> Engine<'_, 'r> {
                 };
                 match found.apply(rule, right, output) {
                     Ok(change) => {
+                        for &id in &state.read {
+                            values[id].known.read();
+                        }
                         let event = Event::new(rule, values, output, "");
                         self.report.applied.push(event);
                         return Some((change, state.nodes));
                     }
                     Err(reason) => {
                         values.truncate(before);
+                        values.sources().forget(consulted);
                         missed = missed.or(Some(reason));
                     }
                 }

@@ -88,7 +88,7 @@ const COMPARED: usize = 2048;
 /// The first constant of the same type and elements.
 fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId {
     let value = &values[id];
-    let (Some(known), Some(Type::Tensor(ty))) = (&value.known, &value.ty) else {
+    let (Some(known), Some(Type::Tensor(ty))) = (value.known.peek(), &value.ty) else {
         return id;
     };
     if known.len() > COMPARED {
@@ -99,7 +99,13 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
         other => Elements::Others(format!("{other:?}")),
     };
     let key = (ty.to_string(), elements);
-    *constants.entry(key).or_insert(id)
+    let first = *constants.entry(key).or_insert(id);
+    if first != id {
+        // That both are equal depends on both.
+        value.known.read();
+        values[first].known.read();
+    }
+    first
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Comparison<'_> {
         let (merged, apart) = (&self.merged[id], &self.apart[id]);
         let name = |name: &Symbol| self.original.get(name).unwrap_or(name).clone();
         let ty = apart.ty.as_ref().and_then(|ty| ty.renamed(&name));
-        let known = match (&apart.known, &merged.known) {
+        let known = match (apart.known.peek(), merged.known.peek()) {
             (Some(Known::Ints(one)), Some(Known::Ints(other))) => {
                 let pairs = || one.iter().zip(other);
                 one.len() == other.len()
@@ -114,7 +114,7 @@ impl Comparison<'_> {
     fn mentioned(&self, id: ValueId) -> BTreeSet<Symbol> {
         let value = self.held(id);
         let mut names = value.ty.as_ref().map(Type::symbols).unwrap_or_default();
-        if let Some(Known::Ints(dims)) = &value.known {
+        if let Some(Known::Ints(dims)) = value.known.peek() {
             names.extend(dims.iter().flat_map(Dim::symbols));
         }
         self.apart_of(id, names)

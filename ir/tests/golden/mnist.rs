@@ -8,7 +8,9 @@ mod model_model {
     };
     use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
     use ::onnx_embed::__private::ops::window::Window;
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Fixed, Part, Table, Weights,
+    };
     use ::onnx_embed::burn::module::Module;
     use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist.
@@ -316,6 +318,7 @@ mod model_model {
                 encoding: Encoding::Raw,
             },
         ],
+        fixed: &[],
     };
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {

@@ -8,7 +8,9 @@ mod model_model {
     };
     use ::onnx_embed::__private::{Anchor, entry, layers, device, put, take};
     use ::onnx_embed::__private::ops::window::Window;
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Fixed, Part, Table, Weights,
+    };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `mobilenet_block.onnx`: IR version 8, ai.onnx 17, made by pytorch.
     #[derive(Module, Debug)]

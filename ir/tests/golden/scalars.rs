@@ -7,7 +7,9 @@ mod model_model {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, entry, ops, device, put, take};
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Fixed, Part, Table, Weights,
+    };
     use ::onnx_embed::burn::module::{Module, Param};
     /// What [`Model::forward`] takes.
     #[derive(Clone, Debug)]

@@ -10,7 +10,9 @@ mod model_model {
         Anchor, constant, entry, layers, ops, device, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Fixed, Part, Table, Weights,
+    };
     use ::onnx_embed::burn::module::{Module, Param};
     use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.

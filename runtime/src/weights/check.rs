@@ -1,11 +1,11 @@
 //! Whether files are those that a model was compiled from.
 
-use super::fingerprint::fnv1a;
-use super::{Encoding, Entry, File, Part, Table, decode};
+use super::fingerprint::{fnv1a, fnv1a_behind};
+use super::{Encoding, Entry, File, Fixed, Part, Table, decode};
 use crate::{ElementType, Error};
 
 impl Table {
-    /// Whether `files` are the compiled ones, apart from the values of the weights.
+    /// Whether `files` are the compiled ones, apart from the values of weights that are not fixed.
     pub fn check(&self, files: &[&[u8]]) -> Result<(), Error> {
         if files.len() != self.files.len() {
             return Err(Error::FileCount {
@@ -18,7 +18,26 @@ impl Table {
         }
         self.entries
             .iter()
-            .try_for_each(|entry| check_entry(entry, files))
+            .try_for_each(|entry| check_entry(entry, files))?;
+        self.fixed
+            .iter()
+            .try_for_each(|fixed| self.check_fixed(fixed, files))
+    }
+
+    fn check_fixed(&self, fixed: &Fixed, files: &[&[u8]]) -> Result<(), Error> {
+        let entry = &self.entries[fixed.entry];
+        let bytes = |part: &Part| {
+            let end = part.start.checked_add(part.length)?;
+            files.get(part.file)?.get(part.start..end)
+        };
+        let parts = entry
+            .parts
+            .iter()
+            .map(|part| bytes(part).unwrap_or_default());
+        match parts.fold(fnv1a(&[]), fnv1a_behind) == fixed.hash {
+            true => Ok(()),
+            false => Err(Error::WeightDiffers { name: entry.name }),
+        }
     }
 
     /// The parts that lie in one file, with the names of their weights, in order.
@@ -102,6 +121,7 @@ mod tests {
                 entry("b", part(9, b"mid"), Encoding::Varint),
                 entry("a", part(4, b"head"), Encoding::Raw),
             ])),
+            fixed: &[],
         }
     }
 
@@ -140,6 +160,25 @@ mod tests {
         assert_eq!(
             complaint(b"head\x01\x02mid\x83\x04end"),
             "weight `b` does not have as many values as its shape says"
+        );
+    }
+
+    #[test]
+    fn a_weight_on_which_the_code_depends_has_its_value() {
+        let fixed = |entry, bytes: &[u8]| Fixed {
+            entry,
+            hash: fnv1a(bytes),
+        };
+        let table = Table {
+            fixed: Box::leak(Box::new([fixed(0, b"\x03\x04")])),
+            ..table()
+        };
+        table.check(&[b"head\xff\xfemid\x03\x04end"]).unwrap();
+        let refused = table.check(&[b"head\x01\x02mid\x03\x05end"]);
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "weight `b` differs from the compiled model, whose code depends on its value: compile \
+             the model again from this file"
         );
     }
 

@@ -2,7 +2,12 @@
 
 /// FNV-1a with 64 bits; the macro computes the same.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+    fnv1a_behind(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+/// FNV-1a of what has this hash, and these bytes behind it.
+pub fn fnv1a_behind(before: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(before, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }

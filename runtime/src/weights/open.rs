@@ -61,6 +61,7 @@ mod tests {
         const TABLE: Table = Table {
             files: &[file("model.onnx"), file("data/weights.bin")],
             entries: &[],
+            fixed: &[],
         };
         let lengths = TABLE.open(&folder.join("renamed.onnx"), |files| {
             Ok(files.iter().map(|file| file.len()).collect::<Vec<_>>())
@@ -74,6 +75,7 @@ mod tests {
         const TABLE: Table = Table {
             files: &[file("m.onnx")],
             entries: &[],
+            fixed: &[],
         };
         let error = TABLE.open(Path::new("no/m.onnx"), |_| Ok(())).unwrap_err();
         assert!(error.to_string().starts_with("cannot read `no/m.onnx`: "));

@@ -6,6 +6,7 @@ mod deep;
 mod long_form;
 mod module;
 mod names;
+mod other_weights;
 mod ports;
 
 use onnx_embed::{Device, Tensor, TensorData};

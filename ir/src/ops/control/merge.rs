@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::counter;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
+use crate::elements::Elements;
 use crate::infer::{Fact, Infer, Names};
 use crate::types::{TensorType, Type};
 
@@ -16,7 +17,11 @@ pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Resu
         false => cx.fresh("branch"),
     })?;
     if left.known != right.known || left.ty != right.ty {
-        merged.known = None;
+        merged.known = Elements::default();
+    } else if left.weight != right.weight {
+        // That both are equal depends on both.
+        left.known.read();
+        right.known.read();
     }
     if left.weight != right.weight {
         merged.weight = None;
@@ -41,10 +46,15 @@ pub fn widen(
     })?;
     let mut changed = ty != held.ty;
     held.ty = ty;
-    let known = counter::settled(held.known.as_ref(), next.known.as_ref(), index);
-    if held.weight != next.weight || known != held.known {
+    let known = counter::settled(held.known.peek(), next.known.peek(), index);
+    if known.is_some() {
+        held.known.read();
+        next.known.read();
+    }
+    if held.weight != next.weight || known.as_ref() != held.known.peek() {
         changed |= held.known.is_some() || held.weight.is_some();
-        (held.known, held.weight) = (known, None);
+        held.known = known.map(Elements::from).unwrap_or_default();
+        held.weight = None;
     }
     Ok(changed)
 }

@@ -11,6 +11,7 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
+use crate::elements::Elements;
 use crate::emit::{Emit, mentions};
 use crate::graph::{Block, Flow, Rounds};
 use crate::infer::{Fact, Infer};
@@ -39,11 +40,11 @@ impl Operator for Loop {
         let names = cx.names();
         let number = cx.fresh("i");
         let index = Fact {
-            known: Some(Known::Ints(vec![number.clone()])),
+            known: Known::Ints(vec![number.clone()]).into(),
             ..Fact::of(Type::tensor(DType::I64, vec![]))
         };
         let goes_on = Fact {
-            known: Some(Known::Bools(vec![true])),
+            known: Known::Bools(vec![true]).into(),
             ..Fact::of(Type::tensor(DType::Bool, vec![]))
         };
         let initial = (0..state).map(|at| cx.fact(at + 2));
@@ -52,7 +53,7 @@ impl Operator for Loop {
         let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), &names, facts)? else {
             return Ok(());
         };
-        let ends = told.first().and_then(|fact| fact.known.clone());
+        let ends = told.first().and_then(|fact| fact.known.read().cloned());
         let rounds = match (cx.known(1), ends, cx.has(1)) {
             (Some(Known::Bools(start)), _, _) if start == &[false] => Some(Dim::from(0)),
             (Some(Known::Bools(_)), Some(Known::Bools(next)), true)
@@ -73,8 +74,9 @@ impl Operator for Loop {
             {
                 fact.ty = (**item).clone();
             }
-            let known = fact.known.zip(number.name());
-            fact.known = known.and_then(|(known, i)| counter::after(&known, i, rounds.as_ref()));
+            let known = fact.known.read().zip(number.name());
+            let known = known.and_then(|(known, i)| counter::after(known, i, rounds.as_ref()));
+            fact.known = known.map(Elements::from).unwrap_or_default();
             cx.output_fact(at, if never { initial } else { fact });
         }
         let rounds = cx.dim_or_fresh(rounds, "rounds");

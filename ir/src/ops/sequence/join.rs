@@ -67,7 +67,7 @@ impl Operator for Join {
         let shapes: Vec<&Shape> = shapes.iter().collect();
         let shape = concat::shape(cx, &shapes, along)?;
         let held = cx.parts(0).unwrap_or_default();
-        let known = held.iter().map(|&id| cx.held(id).known.as_ref());
+        let known = held.iter().map(|&id| cx.folded_of(cx.held(id)));
         let known: Option<Vec<&Known>> = known.collect();
         let known = known.and_then(|known| concat::known(&known, &shapes, along));
         cx.output(0, one.dtype, shape);

@@ -6,6 +6,7 @@ use super::{Miss, Right};
 use crate::attributes::Attributes;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
+use crate::elements::Elements;
 use crate::graph::{Node, Value, ValueId, Values};
 use crate::infer::{self, Names};
 use crate::ops::{self, Operator};
@@ -93,12 +94,12 @@ impl<'g> Match<'_, 'g> {
     /// The integers of a node's input, when all are numbers.
     pub fn ints(&self, node: &Node, input: usize) -> Option<Vec<i64>> {
         let id = node.input(input)?;
-        self.values[id].known.as_ref()?.numbers()
+        self.values[id].known.read()?.numbers()
     }
 
     /// The number that all elements of a value are.
     pub fn uniform(&self, id: ValueId) -> Option<f64> {
-        number(self.values, id)
+        number(self.values[id].known.read()?)
     }
 
     /// How often a value is read.
@@ -132,10 +133,7 @@ impl<'g> Match<'_, 'g> {
     /// What is known of a node's input, and whether the node has it.
     pub fn known(&self, node: &Node, input: usize) -> (bool, Option<&Known>) {
         let id = node.input(input);
-        (
-            id.is_some(),
-            id.and_then(|id| self.values[id].known.as_ref()),
-        )
+        (id.is_some(), id.and_then(|id| self.values[id].known.read()))
     }
 
     /// Attributes that were set.
@@ -156,7 +154,7 @@ impl<'g> Match<'_, 'g> {
     pub fn constant(&mut self, dtype: DType, shape: Vec<Dim>, known: Known) -> ValueId {
         self.values.push(Value {
             ty: Some(Type::tensor(dtype, shape)),
-            known: Some(known),
+            known: known.into(),
             ..Value::default()
         })
     }
@@ -226,7 +224,7 @@ impl<'g> Match<'_, 'g> {
             && self.values[output].known.is_some()
         {
             // The code says how it is computed, not what comes out.
-            self.values[output].known = None;
+            self.values[output].known = Elements::default();
         }
         self.made.push(node);
         Ok(output)

@@ -26,6 +26,8 @@ pub struct State {
     pub labels: Vec<(&'static str, usize)>,
     /// The nodes that the right side takes the place of.
     pub nodes: Vec<usize>,
+    /// The constants whose elements are the numbers of the pattern.
+    pub read: Vec<ValueId>,
 }
 
 /// Operators of which the order of two inputs does not matter.
@@ -85,12 +87,12 @@ pub fn matches(view: &View<'_>, values: &Values, pattern: &Pattern, id: ValueId)
 }
 
 /// The number that all elements of a constant are.
-pub fn number(values: &Values, id: ValueId) -> Option<f64> {
+pub fn number(known: &Known) -> Option<f64> {
     fn one<T: PartialEq + Copy>(mut all: impl Iterator<Item = T>) -> Option<T> {
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
-    match values[id].known.as_ref()? {
+    match known {
         // Zeros of either sign are not the same number.
         Known::Floats(all) => one(all.iter().map(|number| number.to_bits()))
             .map(f64::from_bits)
@@ -108,12 +110,26 @@ pub fn tensor(values: &Values, id: ValueId) -> Option<&TensorType> {
     values[id].ty.as_ref().and_then(Type::as_tensor)
 }
 
+impl State {
+    /// The same match, for which the elements of this constant count too.
+    fn having_read(&self, id: ValueId) -> State {
+        let mut state = self.clone();
+        state.read.push(id);
+        state
+    }
+}
+
 struct Matcher<'m, 'g> {
     view: &'m View<'g>,
     values: &'m Values,
 }
 
 impl Matcher<'_, '_> {
+    /// The number that all elements of a constant are. What counts on it notes it in its state.
+    fn number(&self, id: ValueId) -> Option<f64> {
+        number(self.values[id].known.peek()?)
+    }
+
     fn at(&self, pattern: &Pattern, id: ValueId, state: &State) -> Vec<State> {
         match pattern {
             Pattern::Any(name) => bind(state, name, id).into_iter().collect(),
@@ -121,8 +137,8 @@ impl Matcher<'_, '_> {
                 true => bind(state, name, id).into_iter().collect(),
                 false => Vec::new(),
             },
-            Pattern::Number(_) | Pattern::Scalar(_) => match number(self.values, id) {
-                Some(found) => self.numeric(pattern, found, id, state),
+            Pattern::Number(_) | Pattern::Scalar(_) => match self.number(id) {
+                Some(found) => self.numeric(pattern, found, id, &state.having_read(id)),
                 None => Vec::new(),
             },
             Pattern::Sum(terms) => self.chain(terms, id, state, &["Add", "Sub"]),
@@ -164,9 +180,9 @@ impl Matcher<'_, '_> {
     fn call(&self, call: &Call, id: ValueId, state: &State) -> Vec<State> {
         if let (["Sqrt"], [of]) = (call.kinds.as_slice(), call.arguments.as_slice())
             && let Some((a, b, state)) = self.pair(id, state, &["Pow"])
-            && number(self.values, b) == Some(0.5)
+            && self.number(b) == Some(0.5)
         {
-            return self.at(of, a, &state);
+            return self.at(of, a, &state.having_read(b));
         }
         let Some((inputs, mut state)) = self.node(id, state, &call.kinds) else {
             return Vec::new();
@@ -193,7 +209,7 @@ impl Matcher<'_, '_> {
         let (Some(id), Some(clip)) = (node.input(0), node.operator_as::<Clip>()) else {
             return Vec::new();
         };
-        let known = |at: usize| node.input(at).and_then(|id| self.values[id].known.as_ref());
+        let known = |at: usize| node.input(at).and_then(|id| self.values[id].known.peek());
         let mut states = self.at(x, id, state);
         for (at, wanted) in [(1, lower), (2, upper)] {
             let found = clip.number(at, known(at));
@@ -202,7 +218,11 @@ impl Matcher<'_, '_> {
                 .iter()
                 .flat_map(|state| match (wanted, found) {
                     (Pattern::Absent, None) if !open => vec![state.clone()],
-                    (_, Some(found)) => self.numeric(wanted, found, id, state),
+                    (_, Some(found)) => {
+                        let read = node.input(at).into_iter();
+                        let state = read.fold(state.clone(), |state, id| state.having_read(id));
+                        self.numeric(wanted, found, id, &state)
+                    }
                     _ => Vec::new(),
                 })
                 .collect();

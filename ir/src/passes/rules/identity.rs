@@ -110,7 +110,7 @@ pub const RULES: &[Rule] = &[
     rule("dropout at inference", "Dropout:d(x, ..)", "x")
         .when(|m| {
             let node = m.node("d")?;
-            let known = |at| node.input(at).and_then(|id| m.held(id).known.as_ref());
+            let known = |at| node.input(at).and_then(|id| m.held(id).known.read());
             match m.operator::<Dropout>("d")?.is_off(node, known(1), known(2)) {
                 true => Ok(()),
                 false => Err("the model is, or may be, in training"),

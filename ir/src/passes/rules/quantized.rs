@@ -206,7 +206,7 @@ fn bias(
 ) -> Result<Option<ValueId>, Miss> {
     let Some(id) = bias else { return Ok(None) };
     let (held, _) = scaled(m, id).map_err(|_| "the bias is of floats")?;
-    let numbers = |id: Option<ValueId>| match id.and_then(|id| m.held(id).known.as_ref()) {
+    let numbers = |id: Option<ValueId>| match id.and_then(|id| m.held(id).known.read()) {
         Some(Known::Floats(all)) => Ok(all.clone()),
         _ => Err("the scales are not known"),
     };

@@ -227,7 +227,7 @@ fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (scale, x) = (m.tensor("s")?, m.tensor("x")?);
     let exact = scale.dtype == DType::F32 && x.dtype.is_int() && x.dtype.bits() <= 16;
     let usual = |scale: &f64| (1e-30..1e30).contains(scale);
-    match m.held(m.value("s")?).known.as_ref() {
+    match m.held(m.value("s")?).known.read() {
         Some(Known::Floats(all)) if exact && all.iter().all(usual) => Ok(()),
         _ => Err("the scale is not known, or too small or large"),
     }

@@ -1,6 +1,6 @@
 //! Sums, products and powers in whatever order and spelling.
 
-use super::{Matcher, State, number};
+use super::{Matcher, State};
 use crate::graph::ValueId;
 use crate::passes::rewrite::pattern::Pattern;
 
@@ -67,11 +67,11 @@ impl Matcher<'_, '_> {
     /// A part that is subtracted, or by which is divided.
     fn taken_away(&self, part: &Pattern, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         match part {
-            Pattern::Number(_) | Pattern::Scalar(_) => match (number(self.values, id), kind) {
-                (Some(found), "Sub") => self.numeric(part, -found, id, state),
+            Pattern::Number(_) | Pattern::Scalar(_) => match (self.number(id), kind) {
+                (Some(found), "Sub") => self.numeric(part, -found, id, &state.having_read(id)),
                 // Integers are divided another way.
                 (Some(found), _) if found == 1.0 || self.is_float(id) => {
-                    self.numeric(part, 1.0 / found, id, state)
+                    self.numeric(part, 1.0 / found, id, &state.having_read(id))
                 }
                 _ => Vec::new(),
             },
@@ -83,8 +83,8 @@ impl Matcher<'_, '_> {
     /// What a difference or quotient begins with when all else is taken away from it.
     fn unit(&self, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         let unit = if kind == "Div" { 1.0 } else { 0.0 };
-        match number(self.values, id) == Some(unit) {
-            true => vec![state.clone()],
+        match self.number(id) == Some(unit) {
+            true => vec![state.having_read(id)],
             false => Vec::new(),
         }
     }
@@ -121,16 +121,16 @@ impl Matcher<'_, '_> {
             return self.at(inner, *x, &state);
         }
         if let Some((a, b, state)) = self.pair(id, state, &["Div"])
-            && number(self.values, a) == Some(1.0)
+            && self.number(a) == Some(1.0)
             && self.is_float(a)
         {
-            return self.at(inner, b, &state);
+            return self.at(inner, b, &state.having_read(a));
         }
         if let (Some((a, b, state)), Pattern::Call(call)) = (self.pair(id, state, &["Pow"]), inner)
             && let (["Sqrt"], [of]) = (call.kinds.as_slice(), call.arguments.as_slice())
-            && number(self.values, b) == Some(-0.5)
+            && self.number(b) == Some(-0.5)
         {
-            return self.at(of, a, &state);
+            return self.at(of, a, &state.having_read(b));
         }
         Vec::new()
     }
@@ -146,9 +146,9 @@ impl Matcher<'_, '_> {
             return self.at(base, id, state);
         }
         if let Some((a, b, state)) = self.pair(id, state, &["Pow"])
-            && number(self.values, b) == Some(f64::from(exponent))
+            && self.number(b) == Some(f64::from(exponent))
         {
-            return self.at(base, a, &state);
+            return self.at(base, a, &state.having_read(b));
         }
         let Some((a, b, state)) = self.pair(id, state, &["Mul"]) else {
             return Vec::new();

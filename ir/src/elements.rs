@@ -1,0 +1,238 @@
+//! Known elements, and the constants that they come from.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::types::Known;
+use crate::weight::Weight;
+
+/// What is known of the elements of a value. Whoever reads them consults the constants of the file
+/// that they were computed from: the code depends on the values of these.
+#[derive(Clone, Debug, Default)]
+pub struct Elements {
+    known: Option<Known>,
+    source: Option<Source>,
+}
+
+/// The constants of the file behind known elements.
+#[derive(Clone, Debug)]
+pub struct Source {
+    table: Rc<Table>,
+    at: usize,
+}
+
+/// The sources of all known elements of a graph.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Rc<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    entries: RefCell<Vec<Entry>>,
+    /// Constants by the place of their first byte.
+    constants: RefCell<BTreeMap<(usize, usize), usize>>,
+    /// The entries that were consulted, in order.
+    consulted: RefCell<Vec<usize>>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// The entries that it is computed from; none for a constant.
+    from: Vec<usize>,
+    is_consulted: Cell<bool>,
+}
+
+impl Elements {
+    pub fn new(known: Known, source: Option<Source>) -> Self {
+        Elements {
+            known: Some(known),
+            source,
+        }
+    }
+
+    /// The elements, for whoever goes by them.
+    pub fn read(&self) -> Option<&Known> {
+        if let (Some(_), Some(source)) = (&self.known, &self.source) {
+            source.consult();
+        }
+        self.known.as_ref()
+    }
+
+    /// The elements, for whom nothing depends on but what is printed, or who answers for
+    /// [`Elements::read`] being called where something does.
+    pub fn peek(&self) -> Option<&Known> {
+        self.known.as_ref()
+    }
+
+    /// Where the elements come from, if constants of the file have part in them.
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    pub fn is_some(&self) -> bool {
+        self.known.is_some()
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.known.is_none()
+    }
+}
+
+/// Elements that no constant of the file has part in.
+impl From<Known> for Elements {
+    fn from(known: Known) -> Self {
+        Elements::new(known, None)
+    }
+}
+
+/// Where elements come from makes no difference between them.
+impl PartialEq for Elements {
+    fn eq(&self, other: &Self) -> bool {
+        self.known == other.known
+    }
+}
+
+impl Source {
+    fn consult(&self) {
+        let entries = self.table.entries.borrow();
+        let mut waiting = vec![self.at];
+        while let Some(at) = waiting.pop() {
+            let Some(entry) = entries.get(at) else {
+                continue;
+            };
+            if !entry.is_consulted.replace(true) {
+                self.table.consulted.borrow_mut().push(at);
+                waiting.extend(&entry.from);
+            }
+        }
+    }
+}
+
+impl Sources {
+    /// The elements of a constant, when they are few and of a type the compiler reckons with.
+    pub fn constant(&self, weight: &Weight) -> Elements {
+        let source = weight.parts.first().map(|part| {
+            let place = (part.file, part.start);
+            let mut constants = self.0.constants.borrow_mut();
+            let at = *constants
+                .entry(place)
+                .or_insert_with(|| self.push(Vec::new()));
+            self.source(at)
+        });
+        match weight.known() {
+            Some(known) => Elements::new(known, source),
+            None => Elements::default(),
+        }
+    }
+
+    /// The source of what is computed from several.
+    pub fn joined(&self, sources: &[Source]) -> Option<Source> {
+        let mut from: Vec<usize> = sources.iter().map(|source| source.at).collect();
+        from.sort_unstable();
+        from.dedup();
+        match from.as_slice() {
+            [] => None,
+            [at] => Some(self.source(*at)),
+            _ => Some(self.source(self.push(from))),
+        }
+    }
+
+    /// Whether the code depends on the elements of a constant.
+    pub fn is_consulted(&self, weight: &Weight) -> bool {
+        let place = weight.parts.first().map(|part| (part.file, part.start));
+        let constants = self.0.constants.borrow();
+        let at = place.and_then(|place| constants.get(&place));
+        let entries = self.0.entries.borrow();
+        let entry = at.and_then(|&at| entries.get(at));
+        entry.is_some_and(|entry| entry.is_consulted.get())
+    }
+
+    /// How much was consulted so far, to be given to [`Sources::forget`].
+    pub fn consulted(&self) -> usize {
+        self.0.consulted.borrow().len()
+    }
+
+    /// Forgets what was consulted since then, and for nothing.
+    pub fn forget(&self, consulted: usize) {
+        let entries = self.0.entries.borrow();
+        let mut log = self.0.consulted.borrow_mut();
+        let behind = consulted.min(log.len());
+        for at in log.drain(behind..) {
+            if let Some(entry) = entries.get(at) {
+                entry.is_consulted.set(false);
+            }
+        }
+    }
+
+    fn push(&self, from: Vec<usize>) -> usize {
+        let mut entries = self.0.entries.borrow_mut();
+        entries.push(Entry {
+            from,
+            is_consulted: Cell::new(false),
+        });
+        entries.len() - 1
+    }
+
+    fn source(&self, at: usize) -> Source {
+        Source {
+            table: self.0.clone(),
+            at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::dtype::DType;
+    use crate::weight::{Encoding, Part};
+
+    fn constant(start: usize) -> Weight {
+        Weight {
+            dtype: DType::U8,
+            sizes: vec![1],
+            encoding: Encoding::Raw,
+            parts: vec![Part {
+                file: 0,
+                start,
+                bytes: Bytes::from_static(&[7]),
+            }],
+        }
+    }
+
+    #[test]
+    fn what_is_read_was_computed_from_constants() {
+        let sources = Sources::default();
+        let [a, b, c] = [0, 1, 2].map(constant);
+        let read: Vec<Source> = [&a, &b]
+            .iter()
+            .filter_map(|held| sources.constant(held).source().cloned())
+            .collect();
+        let sum = Elements::new(Known::Bools(vec![true]), sources.joined(&read));
+        let _ = sources.constant(&c);
+        sum.peek();
+        assert!(!sources.is_consulted(&a));
+        sum.read();
+        assert_eq!(
+            [&a, &b, &c].map(|held| sources.is_consulted(held)),
+            [true, true, false]
+        );
+    }
+
+    #[test]
+    fn what_was_consulted_for_nothing_is_forgotten() {
+        let sources = Sources::default();
+        let [a, b] = [0, 1].map(constant);
+        sources.constant(&a).read();
+        let consulted = sources.consulted();
+        sources.constant(&a).read();
+        sources.constant(&b).read();
+        sources.forget(consulted);
+        assert_eq!(
+            [&a, &b].map(|held| sources.is_consulted(held)),
+            [true, false]
+        );
+    }
+}
