@@ -112,7 +112,7 @@ impl Row {
 macro_rules! families {
     ($($family:ident,)*; $($folder:ident { $($inner:ident,)* })*) => {
         $(pub mod $family;)*
-        $(mod $folder { $(pub mod $inner;)* })*
+        $(pub mod $folder { $(pub mod $inner;)* })*
 
         /// Every operator, family by family.
         pub fn all() -> impl Iterator<Item = &'static Row> {

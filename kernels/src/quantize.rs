@@ -16,6 +16,7 @@ mod affine;
 mod bits;
 mod gather;
 mod integer;
+pub mod steps;
 
 pub use affine::{
     Affine, Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,

@@ -174,6 +174,7 @@ def models_that_compile():
         }
         """,
     )
+    save("between_scales", BETWEEN_SCALES)
     save("encodings", encodings())
     save("sparse", sparse())
     save(
@@ -188,6 +189,58 @@ def models_that_compile():
     values = external(model, "weights/perceptron.bin", offset=4, length=48)
     write("weights/perceptron.bin", b"\0\0\0\0" + values)
     save("external", model)
+
+
+# Scales that stand in simple ratios put many sums halfway between two integers. Sums of products are
+# rounded by the order of their terms where scales are no powers of two.
+BETWEEN_SCALES = """
+    between (uint8[256, 1] a, uint8[1, 256] b, int8[256, 1] c, int8[1, 256] d, bool[256, 1] e, uint8[65536, 1, 2] pairs)
+        => (uint8[256, 256] sum, int8[256, 256] bounded, uint8[256, 256] product, uint8[256, 1] sigmoid, int8[256, 1] leaky,
+            uint8[512, 1] joined, uint8[256, 1] chosen, uint8[65536, 1, 1] mean, uint8[65536, 3] matrix, int8[65536, 3] gemm,
+            uint8[65536, 3, 1] convolved)
+        <float s = {0.1}, float t = {0.05}, float u = {0.025}, float v = {0.00390625}, float eighth = {0.125},
+         float half = {0.5}, uint8 z = {3}, uint8 k = {128}, int8 lowest = {-128}, int8 n = {5},
+         int8[2, 3] w = {1, -2, 3, 4, 5, -6}, int8[3, 1, 2] filter = {1, -2, 3, 4, 5, -6}, int32[3] bias = {-7, 8, 100},
+         float sixteenth = {0.0625}, int64[2] flat = {65536, 2}>
+    {
+        fa = DequantizeLinear (a, s, z)
+        fb = DequantizeLinear (b, t, k)
+        fc = DequantizeLinear (c, s, n)
+        fd = DequantizeLinear (d, t, lowest)
+        other = DequantizeLinear (a, u, k)
+        added = Add (fa, fb)
+        sum = QuantizeLinear (added, u, z)
+        total = Add (fc, fd)
+        positive = Relu (total)
+        bounded = QuantizeLinear (positive, s, lowest)
+        multiplied = Mul (fa, fb)
+        product = QuantizeLinear (multiplied, u, k)
+        likely = Sigmoid (fa)
+        sigmoid = QuantizeLinear (likely, v, z)
+        leaking = LeakyRelu (fc)
+        leaky = QuantizeLinear (leaking, u, n)
+        both = Concat <axis = 0> (fa, other)
+        joined = QuantizeLinear (both, t, k)
+        either = Where (e, fa, other)
+        chosen = QuantizeLinear (either, t, z)
+        fs = DequantizeLinear (pairs, s, z)
+        pooled = GlobalAveragePool (fs)
+        mean = QuantizeLinear (pooled, t, k)
+        fp = DequantizeLinear (pairs, eighth, k)
+        fw = DequantizeLinear (w, half)
+        ff = DequantizeLinear (filter, half)
+        fbias = DequantizeLinear (bias, sixteenth)
+        matrix_of = Reshape (pairs, flat)
+        fm = DequantizeLinear (matrix_of, eighth, k)
+        fn = DequantizeLinear (matrix_of, eighth, z)
+        mm = MatMul (fm, fw)
+        matrix = QuantizeLinear (mm, half, z)
+        gg = Gemm (fn, fw, fbias)
+        gemm = QuantizeLinear (gg, half, n)
+        cc = Conv (fp, ff, fbias)
+        convolved = QuantizeLinear (cc, half, k)
+    }
+    """
 
 
 def encodings():

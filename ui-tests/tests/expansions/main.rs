@@ -1,5 +1,6 @@
 //! Expansions that are compiled and run.
 
+mod between_scales;
 mod checks;
 mod constants;
 mod deep;

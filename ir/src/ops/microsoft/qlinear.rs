@@ -32,6 +32,8 @@ struct Elementwise {
     places: &'static Places,
     /// The slope below 0.
     alpha: Option<f32>,
+    /// Whether it rounds where DequantizeLinear, the function and QuantizeLinear do.
+    in_steps: bool,
 }
 
 /// The inputs at which things stand; scale and zero point follow each operand.
@@ -82,6 +84,7 @@ fn elementwise(
         function,
         places,
         alpha: None,
+        in_steps: false,
     }))
 }
 
@@ -90,6 +93,7 @@ fn leaky_relu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         function: "leaky_relu",
         places: &ONE,
         alpha: Some(a.float_or("alpha", 0.01)?),
+        in_steps: false,
     }))
 }
 
@@ -97,6 +101,24 @@ fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let axis = a.int("axis")?;
     let axis = axis.ok_or_else(|| Problem::new("attribute `axis` is missing"))?;
     Ok(Rc::new(Concat { axis }))
+}
+
+/// A step on floats between DequantizeLinear and QuantizeLinear, with the integers of the three.
+pub fn between_scales(step: &str, alpha: Option<f32>) -> Option<Rc<dyn Operator>> {
+    let (function, places, in_steps) = match step {
+        "Add" => ("add", &PAIR, true),
+        "Mul" => ("mul", &PAIR, true),
+        // Its own operator rounds as the three do.
+        "Sigmoid" => ("sigmoid", &ONE, false),
+        "LeakyRelu" => ("leaky_relu", &ONE, false),
+        _ => return None,
+    };
+    Some(Rc::new(Elementwise {
+        function,
+        places,
+        alpha,
+        in_steps,
+    }))
 }
 
 /// The operator follows the version of Softmax that it was made of.
@@ -148,6 +170,9 @@ impl Operator for Elementwise {
         let alpha = self.alpha.map(|alpha| float_literal(f64::from(alpha), DType::F32));
         inputs.extend(alpha);
         let function = format_ident!("{}", self.function);
+        if self.in_steps {
+            return Ok(quote!(ops::quantize::steps::#function(#(#inputs),*)));
+        }
         Ok(quote!(ops::quantize::#function(#(#inputs),*)))
     }
 

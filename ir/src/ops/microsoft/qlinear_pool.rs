@@ -34,6 +34,8 @@ struct Pool {
 #[derive(Debug)]
 struct Global {
     channels_last: bool,
+    /// Whether it rounds where DequantizeLinear, the mean and QuantizeLinear do.
+    in_steps: bool,
 }
 
 /// Over axes, all of them where none is named.
@@ -54,7 +56,16 @@ fn pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn global(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Global {
         channels_last: a.flag("channels_last", false)?,
+        in_steps: false,
     }))
+}
+
+/// GlobalAveragePool between DequantizeLinear and QuantizeLinear, with the integers of the three.
+pub fn global_between_scales() -> Rc<dyn Operator> {
+    Rc::new(Global {
+        channels_last: false,
+        in_steps: true,
+    })
 }
 
 fn reduce(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -117,7 +128,8 @@ impl Operator for Global {
         let result = affine::emit(cx, 3, 4, x.dtype)?;
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::turned_first(input, x.rank(), self.channels_last);
-        let y = quote!(ops::quantize::global_average_pool((#input, #of), #result));
+        let module = if self.in_steps { quote!(quantize::steps) } else { quote!(quantize) };
+        let y = quote!(ops::#module::global_average_pool((#input, #of), #result));
         Ok(channels::turned_back(y, x.rank(), self.channels_last))
     }
 

@@ -5,6 +5,8 @@ use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
 use crate::ops::concat::Concat;
 use crate::ops::elementwise::Shaped;
+use crate::ops::microsoft::qlinear::between_scales;
+use crate::ops::microsoft::qlinear_pool::global_between_scales;
 use crate::ops::quantization::Linear;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
@@ -78,16 +80,20 @@ pub const RULES: &[Rule] = &[
             let node = m.node("step")?;
             let operands = operands(m, node, 0)?;
             let result = result(m)?;
-            let settings = match node.operator_as::<Shaped>().map(Shaped::parameters) {
-                Some(&[alpha]) => vec![("alpha", Setting::Float(alpha))],
-                _ => Vec::new(),
+            let parameters = node.operator_as::<Shaped>().map(Shaped::parameters);
+            let alpha = parameters.and_then(|all| all.first().copied());
+            let operator = match &*node.kind {
+                "GlobalAveragePool" => Some(global_between_scales()),
+                step => between_scales(step, alpha),
             };
-            let kind = format!("com.microsoft.QLinear{}", node.kind);
-            m.call(&kind, &settings, &[operands, result].concat())
+            let operator = operator.ok_or("no operator on integers stands for it")?;
+            let kind = format!("com.microsoft.QLinear{}", node.kind).into();
+            let like = Node { kind, version: 1, operator, ..m.root().clone() };
+            m.made(like, &[operands, result].concat())
         },
     )
     .shared()
-    .law("from integers to integers in one step, rounded once")
+    .law("from integers to integers in one step, rounded where the three are")
     .example(
         "(uint8[N] a, uint8[N] b) => (uint8[N] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
             c = DequantizeLinear (a, s, z) d = DequantizeLinear (b, t, z)
@@ -321,7 +327,7 @@ mod tests {
               float32[] t = {0.25},
               uint8[] z = {3}
               >
-              uint8[N] y = com.microsoft.QLinearAdd <function: "add", places: {operands: [0, 3], result: 6}> (a, s, z, b, t, z, t, z)
+              uint8[N] y = com.microsoft.QLinearAdd <function: "add", places: {operands: [0, 3], result: 6}, in_steps: true> (a, s, z, b, t, z, t, z)
             join between scales
               <
               float32[] s = {0.5},
