@@ -11,11 +11,13 @@ use onnx_embed_ir::dtype::DType;
 
 use crate::value::{Key, Tensor, Value, Values};
 
-/// What an `io.npz` holds: arrays under `in/NAME` and `out/NAME`.
+/// What an `io.npz` holds: arrays under `in/NAME` and `out/NAME`, and where the graph amplifies
+/// roundings what it gives in double precision under `exact/NAME`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     pub inputs: Values,
     pub outputs: Vec<(String, Expected)>,
+    pub exact: Values,
 }
 
 /// A recorded output.
@@ -57,6 +59,8 @@ fn sort(arrays: &BTreeMap<String, Value>) -> Result<Recording> {
     for (name, value) in arrays {
         if let Some(input) = name.strip_prefix("in/") {
             recording.inputs.push((input.to_owned(), value.clone()));
+        } else if let Some(output) = name.strip_prefix("exact/") {
+            recording.exact.push((output.to_owned(), value.clone()));
         } else if let Some(output) = name.strip_prefix("out/") {
             let map = output
                 .strip_suffix("#keys")

@@ -122,3 +122,23 @@ fn maps_are_rows_of_values_by_key() {
     assert_eq!(problem([0.75, 0.25, 0.0, 1.0]), None);
     assert!(problem([0.25, 0.75, 0.0, 1.0]).is_some());
 }
+
+#[test]
+fn an_output_may_be_as_far_from_the_exact_one_as_the_recorded_is() {
+    let value = |values| Value::Tensor(row(values));
+    let exact = tensor(
+        DType::F64,
+        &[3],
+        [1.0f64, 2.0, 4.0].map(f64::to_le_bytes).concat(),
+    );
+    let exact = Value::Tensor(exact);
+    let recorded = Expected::Value(value([1.0, 2.0, 4.25]));
+    let near = |found| is_as_near(&found, &recorded, &exact);
+    assert!(near(value([0.5, 2.0, 4.0])));
+    assert!(near(value([1.0, 2.25, 3.75])));
+    assert!(!near(value([1.0, 2.625, 4.0])));
+    assert!(!near(value([f32::NAN, 2.0, 4.0])));
+    assert!(!near(Value::Tensor(ints(&[3], &[1, 2, 4]))));
+    let short = tensor(DType::F32, &[1], 1f32.to_le_bytes().to_vec());
+    assert!(!near(Value::Tensor(short)));
+}
