@@ -1,7 +1,12 @@
 //! Problems of a model, collected and merged.
 
+mod text;
+
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+pub use text::{plain, shortened, shown};
 
 /// Something that keeps a model from being compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +18,7 @@ pub struct Problem {
 }
 
 /// What the caller's options have to do with a problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Cure {
     /// The name among them that is wrong.
     Choice(String),
@@ -33,19 +38,26 @@ pub struct Site {
 /// Every problem of one model, in the order found.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
-    problems: Vec<Problem>,
+    /// Each with how many others differ from it only in their node.
+    problems: Vec<(Problem, usize)>,
+    /// Where each stands, by a hash of all but its node.
+    places: BTreeMap<u64, usize>,
+    /// How many were not kept.
+    dropped: usize,
     /// What the file says of itself: IR version, opsets, producer.
     facts: Option<String>,
 }
 
 /// More problems than this are counted, not listed.
 const LISTED: usize = 20;
+/// More problems than this, those that differ only in their node being one, are not kept.
+const KEPT: usize = 1000;
 
 impl Problem {
     /// A problem in lower case, names in backticks, without a final period.
     pub fn new(message: impl Into<String>) -> Self {
         Problem {
-            message: message.into(),
+            message: text::message(message.into()),
             help: None,
             site: None,
             cure: None,
@@ -55,7 +67,7 @@ impl Problem {
     /// Adds what to do about it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(text::message(help.into()));
         self
     }
 
@@ -73,32 +85,62 @@ impl Problem {
         self
     }
 
+    /// A hash of all but its node.
+    fn key(&self) -> u64 {
+        let operator = self.site.as_ref().map(|site| &site.operator);
+        let mut hash = DefaultHasher::new();
+        (&self.message, &self.help, operator, &self.cure).hash(&mut hash);
+        hash.finish()
+    }
+
     /// Says at which node it stands, unless that is known already.
     #[must_use]
     pub fn at(mut self, site: Site) -> Self {
-        self.site.get_or_insert(site);
+        self.site.get_or_insert(Site {
+            operator: shown(&site.operator),
+            node: shown(&site.node),
+        });
         self
     }
 }
 
 impl Diagnostics {
     pub fn push(&mut self, problem: Problem) {
-        self.problems.push(problem);
+        self.add(problem, 0);
+    }
+
+    fn add(&mut self, problem: Problem, others: usize) {
+        let next = self.problems.len();
+        let place = *self.places.entry(problem.key()).or_insert(next);
+        match self.problems.get_mut(place) {
+            Some(held) => held.1 += 1 + others,
+            None if next < KEPT => self.problems.push((problem, others)),
+            None => {
+                self.places.remove(&problem.key());
+                self.dropped += 1 + others;
+            }
+        }
     }
 
     pub fn is_empty(&self) -> bool {
         self.problems.is_empty()
     }
 
+    /// How many problems there are, equal ones at other nodes included.
+    pub fn count(&self) -> usize {
+        let kept = self.problems.iter().map(|(_, others)| 1 + others);
+        kept.sum::<usize>() + self.dropped
+    }
+
     /// The first problem, when there is one.
     pub fn into_first(self) -> Option<Problem> {
-        self.problems.into_iter().next()
+        self.problems.into_iter().next().map(|(problem, _)| problem)
     }
 
     /// The name among the caller's options that is the only problem.
     pub fn choice(&self) -> Option<&str> {
         match self.problems.as_slice() {
-            [only] => match only.cure.as_ref()? {
+            [(only, 0)] => match only.cure.as_ref()? {
                 Cure::Choice(name) => Some(name),
                 Cure::Ones(_) => None,
             },
@@ -108,8 +150,11 @@ impl Diagnostics {
 
     /// The named sizes that would have to be 1 for every problem to be none.
     pub fn ones(&self) -> Vec<String> {
+        if self.dropped > 0 {
+            return Vec::new();
+        }
         let problems = self.problems.iter();
-        let names = problems.map(|problem| match &problem.cure {
+        let names = problems.map(|(problem, _)| match &problem.cure {
             Some(Cure::Ones(names)) => Some(names.iter().cloned()),
             _ => None,
         });
@@ -118,11 +163,14 @@ impl Diagnostics {
     }
 
     pub fn extend(&mut self, others: Diagnostics) {
-        self.problems.extend(others.problems);
+        self.dropped += others.dropped;
+        for (problem, more) in others.problems {
+            self.add(problem, more);
+        }
     }
 
     pub fn set_facts(&mut self, facts: String) {
-        self.facts = Some(facts);
+        self.facts = Some(text::message(facts));
     }
 
     /// The problems without sites and help, equal ones once.
@@ -136,7 +184,8 @@ impl Diagnostics {
     /// The whole text, headed by the model's name.
     pub fn report(&self, model: &str) -> String {
         let merged = self.merged();
-        let mut text = match merged.len() {
+        let model = shown(model);
+        let mut text = match merged.len() + self.dropped {
             1 => format!("cannot compile `{model}`"),
             count => format!("cannot compile `{model}`: {count} problems"),
         };
@@ -157,11 +206,9 @@ impl Diagnostics {
                 ));
             }
         }
-        if merged.len() > LISTED {
-            text.push_str(&format!(
-                "\n\n  and {} further problems",
-                merged.len() - LISTED
-            ));
+        let further = merged.len().saturating_sub(LISTED) + self.dropped;
+        if further > 0 {
+            text.push_str(&format!("\n\n  and {further} further problems"));
         }
         if let Some(facts) = &self.facts {
             text.push_str(&format!("\n\n  model: {facts}"));
@@ -173,14 +220,14 @@ impl Diagnostics {
     fn merged(&self) -> Vec<(&Problem, usize)> {
         let mut merged: Vec<(&Problem, usize)> = Vec::new();
         let mut places = BTreeMap::new();
-        for problem in &self.problems {
+        for (problem, others) in &self.problems {
             let operator = problem.site.as_ref().map(|site| &site.operator);
             let place = *places
                 .entry((&problem.message, &problem.help, operator))
                 .or_insert(merged.len());
             match merged.get_mut(place) {
-                Some(held) => held.1 += 1,
-                None => merged.push((problem, 0)),
+                Some(held) => held.1 += 1 + others,
+                None => merged.push((problem, *others)),
             }
         }
         merged
@@ -189,10 +236,9 @@ impl Diagnostics {
 
 impl From<Problem> for Diagnostics {
     fn from(problem: Problem) -> Self {
-        Diagnostics {
-            problems: vec![problem],
-            facts: None,
-        }
+        let mut all = Diagnostics::default();
+        all.push(problem);
+        all
     }
 }
 
@@ -207,6 +253,16 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    #[test]
+    fn of_very_many_problems_the_first_are_kept() {
+        let mut all = Diagnostics::default();
+        for number in 0..2 * KEPT {
+            all.push(Problem::new(format!("problem {number}")));
+        }
+        assert_eq!((all.count(), all.messages().len()), (2 * KEPT, KEPT));
+        assert!(all.report("m").ends_with("and 1980 further problems"));
+    }
 
     #[test]
     fn equal_problems_are_merged() {

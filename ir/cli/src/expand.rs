@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use onnx_embed_ir::diagnostics::plain;
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::passes::rewrite::{Event, Report};
 use onnx_embed_ir::print;
@@ -27,7 +28,7 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
             let _ = writeln!(passes, "{}", step.rules.map(rules).unwrap_or_default());
         }
     });
-    anstream::print!("{passes}");
+    anstream::print!("{}", plain(&passes));
     let problems = |problems: onnx_embed_ir::diagnostics::Diagnostics| {
         let style = style::BAD;
         let report = problems.report(&path.display().to_string());
@@ -42,7 +43,7 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.graph {
-        anstream::print!("{}", print::graph(&model.graph));
+        anstream::print!("{}", plain(&print::graph(&model.graph)));
         return Ok(ExitCode::SUCCESS);
     }
     let name = syn::parse_str(&arguments.name);

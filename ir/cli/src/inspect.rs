@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dim::Dim;
 use onnx_embed_ir::inspect::{Constant, Inspection, Port, inspect as look};
 use onnx_embed_ir::types::Type;
@@ -15,6 +16,8 @@ use crate::style::{self, BAD, DIM, GOOD, HEADING};
 
 /// So many of the largest constants are listed.
 const LARGEST: usize = 5;
+/// Types stand below each other behind names of this width at most.
+const WIDEST: usize = 60;
 
 pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
     let options = arguments.choices.options(Storage::Embed);
@@ -70,19 +73,22 @@ fn table(model: &str, inspection: &Inspection) -> String {
         let _ = writeln!(text, "{line}");
     };
     let heading = |text: &str| format!("{HEADING}{text}{HEADING:#}");
-    line(format!("{}  {model}", heading("model")));
-    line(format!("  {facts}"));
+    line(format!("{}  {}", heading("model"), shown(model)));
+    line(format!("  {}", shown(&facts.to_string())));
     for (title, ports) in [
         ("inputs", &inspection.inputs),
         ("outputs", &inspection.outputs),
     ] {
         line(heading(title));
-        let width = ports.iter().map(|port| port.name.chars().count()).max();
+        let width = ports.iter().map(|port| shown(&port.name).chars().count());
+        let width = width.max().unwrap_or(0).min(WIDEST);
         for Port { name, ty } in ports {
             let ty = ty
                 .as_ref()
-                .map_or("of unknown rank or type".to_owned(), Type::to_string);
-            line(format!("  {name:<0$}  {ty}", width.unwrap_or(0)));
+                .map_or("of unknown rank or type".to_owned(), |ty| {
+                    shown(&ty.to_string())
+                });
+            line(format!("  {:<width$}  {ty}", shown(name)));
         }
     }
     let nodes: usize = facts.operators.values().map(|count| count.nodes).sum();
@@ -102,7 +108,8 @@ fn table(model: &str, inspection: &Inspection) -> String {
             true => String::new(),
             false => format!("  {BAD}unsupported{BAD:#}"),
         };
-        line(format!("  {:>6}  {domain}{name}{note}", count.nodes));
+        let name = shown(&format!("{domain}{name}"));
+        line(format!("  {:>6}  {name}{note}", count.nodes));
     }
     let bytes = inspection
         .constants
@@ -125,6 +132,7 @@ fn table(model: &str, inspection: &Inspection) -> String {
     } in largest(&inspection.constants)
     {
         let bytes = style::bytes(*bytes as u64);
+        let name = shown(name);
         line(format!("  {DIM}{bytes:>18}  {name} {sizes:?}{DIM:#}"));
     }
     match inspection.problems.is_empty() {

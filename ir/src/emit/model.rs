@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use super::body::{self, Body, Statement};
 use super::signature::{self, Port};
 use super::{Context, Layer, Source, imports, name, split, tree, weights};
-use crate::diagnostics::{Diagnostics, Problem};
+use crate::diagnostics::{Diagnostics, Problem, plain, shown};
 use crate::options::{Options, Weights};
 use crate::read::Model;
 use crate::types::Type;
@@ -147,7 +147,11 @@ fn documentation(model: &Model, item: &Item) -> Vec<String> {
     if !item.attributes.is_empty() {
         lines.push(String::new());
     }
-    lines.push(format!(" Compiled from `{}`: {}.", item.file, model.facts));
+    let (file, facts) = (shown(&item.file), plain(&model.facts.to_string()));
+    lines.push(format!(
+        " Compiled from `{file}`: {}.",
+        facts.replace('\n', " ")
+    ));
     lines
 }
 

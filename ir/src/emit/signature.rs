@@ -5,6 +5,7 @@ use quote::{format_ident, quote};
 
 use super::name::{self, Unique};
 use super::{Context, element_type, host_element, rust_type};
+use crate::diagnostics::{plain, shown};
 use crate::dtype::DType;
 use crate::graph::ValueId;
 use crate::types::{Place, Type};
@@ -31,7 +32,8 @@ impl Port {
             true => "; a scalar, as a tensor of one element",
             false => "",
         };
-        format!(" `{}`: {}{note}", self.onnx, self.ty)
+        let (name, ty) = (shown(&self.onnx), plain(&self.ty.to_string()));
+        format!(" `{name}`: {ty}{note}")
     }
 
     /// Whether it is a tensor of the device.

@@ -8,6 +8,7 @@ use quote::{format_ident, quote};
 use super::name::Unique;
 use super::variables::Hint;
 use super::{Layer, camel, snake};
+use crate::diagnostics::shown;
 
 /// The structs made so far: parts that are alike share one.
 #[derive(Debug, Default)]
@@ -104,7 +105,7 @@ impl Structure {
         let modules: Vec<String> = self
             .loads
             .iter()
-            .map(|load| format!("`{}`", load.module))
+            .map(|load| format!("`{}`", shown(&load.module)))
             .collect();
         let doc = match modules.as_slice() {
             [first, second, rest @ ..] if rest.len() > 4 => {

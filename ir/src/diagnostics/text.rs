@@ -1,0 +1,105 @@
+//! Text of a file, made fit to be read.
+
+/// Names of more letters than this are shown by their ends.
+const LONGEST: usize = 160;
+const BEGINNING: usize = 110;
+const END: usize = 30;
+/// A whole message is no longer than this.
+const MOST: usize = 4000;
+
+/// A name in one line, without what controls a terminal or the direction of writing, and shortened
+/// where it is very long.
+pub fn shown(name: &str) -> String {
+    plain(&shortened(name)).replace('\n', "\\n")
+}
+
+/// A name, of a very long one the beginning and the end.
+pub fn shortened(name: &str) -> String {
+    if name.len() <= LONGEST {
+        return name.to_owned();
+    }
+    let count = name.chars().count();
+    if count <= LONGEST {
+        return name.to_owned();
+    }
+    let beginning: String = name.chars().take(BEGINNING).collect();
+    let end: String = name.chars().skip(count - END).collect();
+    format!("{beginning}…{end}")
+}
+
+/// Text of several lines, without what controls a terminal or the direction of writing.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\r' => plain.push_str("\\r"),
+            '\t' => plain.push_str("\\t"),
+            '\n' => plain.push('\n'),
+            _ if is_hidden(letter) => plain.extend(letter.escape_unicode()),
+            _ => plain.push(letter),
+        }
+    }
+    plain
+}
+
+/// A message: what stands in backticks are names.
+pub fn message(text: String) -> String {
+    let is_plain = |letter: char| letter == '\n' || !letter.is_control() && !is_hidden(letter);
+    if text.len() <= LONGEST && !text.contains('\n') && text.chars().all(is_plain) {
+        return text;
+    }
+    let mut message = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        let name = at % 2 == 1;
+        if at > 0 {
+            message.push('`');
+        }
+        message.push_str(&if name { shown(part) } else { plain(part) });
+    }
+    match message.char_indices().nth(MOST) {
+        Some((end, _)) => message.get(..end).unwrap_or_default().to_owned() + "…",
+        None => message,
+    }
+}
+
+/// Control characters, marks that change the direction of writing, separators of lines, and what has
+/// no width and joins nothing.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_control_no_terminal() {
+        assert_eq!(shown("a\u{1b}[2Jb\u{7}"), "a\\u{1b}[2Jb\\u{7}");
+        assert_eq!(shown("x\u{202e}y\r\nz"), "x\\u{202e}y\\r\\nz");
+        assert_eq!(shown("größe/加"), "größe/加");
+    }
+
+    #[test]
+    fn very_long_names_are_shown_by_their_ends() {
+        let name = "n".repeat(70_000) + "last";
+        assert_eq!(shown(&name).chars().count(), BEGINNING + 1 + END);
+        assert!(shown(&name).ends_with("nlast"));
+    }
+
+    #[test]
+    fn lines_of_a_message_stay() {
+        let text = message(format!("first `{}`\nsecond `a\nb`", "w".repeat(500)));
+        let expected = format!(
+            "first `{}…{}`\nsecond `a\\nb`",
+            "w".repeat(BEGINNING),
+            "w".repeat(END)
+        );
+        assert_eq!(text, expected);
+        assert!(message("a ".repeat(5000)).chars().count() == MOST + 1);
+    }
+}
