@@ -3,6 +3,7 @@
 mod external;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,10 @@ pub struct Files {
     folder: Option<PathBuf>,
     /// The model first; names are relative to its folder.
     open: RefCell<Vec<(PathBuf, Bytes)>>,
+    /// Where in `open` each file of external data stands.
+    places: RefCell<BTreeMap<PathBuf, usize>>,
+    /// The model itself, where it is a file.
+    model: Option<PathBuf>,
 }
 
 impl Files {
@@ -34,6 +39,8 @@ impl Files {
         Ok(Files {
             folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
             open: RefCell::new(vec![(name, bytes)]),
+            places: RefCell::default(),
+            model: path.canonicalize().ok(),
         })
     }
 
@@ -42,6 +49,8 @@ impl Files {
         Files {
             folder: None,
             open: RefCell::new(vec![(PathBuf::new(), bytes)]),
+            places: RefCell::default(),
+            model: None,
         }
     }
 
@@ -180,17 +189,39 @@ fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
     tensor.dims.iter().map(size).collect()
 }
 
-/// The whole file, mapped; an empty file and what cannot be mapped is read.
+/// The whole file, mapped.
 fn map(path: &Path) -> std::io::Result<Bytes> {
-    let file = File::open(path)?;
-    let facts = file.metadata()?;
-    if !facts.is_file() {
+    whole(&opened(path, true)?)
+}
+
+/// A file that is open, which a pipe or a device never is; a link only where links may be followed.
+fn opened(path: &Path, follow: bool) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Opening a pipe would wait for a writer.
+        let links = if follow { 0 } else { libc::O_NOFOLLOW };
+        options.custom_flags(libc::O_NONBLOCK | links);
+    }
+    #[cfg(not(unix))]
+    let _ = follow;
+    if !path.metadata()?.is_file() {
         return Err(std::io::Error::other("it is not a file"));
     }
-    if facts.len() == 0 {
-        return Ok(Bytes::new());
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::other("it is not a file")),
     }
-    Ok(Bytes::from_owner(mapped(&file)?))
+}
+
+fn whole(file: &File) -> std::io::Result<Bytes> {
+    match file.metadata()?.len() {
+        0 => Ok(Bytes::new()),
+        _ => Ok(Bytes::from_owner(mapped(file)?)),
+    }
 }
 
 #[allow(unsafe_code)]

@@ -1,10 +1,11 @@
 //! Constants that stand in files beside the model.
 
+use std::fs::File;
 use std::path::{Component, Path};
 
 use bytes::Bytes;
 
-use super::{Files, map};
+use super::{Files, opened, whole};
 use crate::diagnostics::Problem;
 use crate::proto::TensorProto;
 use crate::read::missing::shown;
@@ -59,12 +60,8 @@ impl Files {
         if location.is_empty() || !relative.components().all(plain) {
             return Err(outside());
         }
-        let held = self
-            .open
-            .borrow()
-            .iter()
-            .position(|(name, _)| name == relative);
-        if let Some(file) = held.filter(|&at| at > 0) {
+        let held = self.places.borrow().get(relative).copied();
+        if let Some(file) = held {
             let bytes = self.open.borrow().get(file).map(|held| held.1.clone());
             return Ok((file, bytes.unwrap_or_default()));
         }
@@ -85,10 +82,12 @@ impl Files {
             )),
         };
         let real = path.canonicalize().map_err(missing)?;
+        if self.model.as_ref() == Some(&real) {
+            let message = format!("external data `{location}` is the model itself");
+            return Err(Problem::new(message).help("the file is damaged; export it again"));
+        }
         // Where the model is a link, as in caches of downloads, its data may lie beside what it
         // leads to.
-        let model = self.open.borrow().first().map(|held| folder.join(&held.0));
-        let model = model.and_then(|model| model.canonicalize().ok());
         let base = if folder.as_os_str().is_empty() {
             Path::new(".")
         } else {
@@ -96,23 +95,54 @@ impl Files {
         };
         let beside = [
             base.canonicalize().ok(),
-            model.as_deref().and_then(Path::parent).map(Path::to_owned),
+            self.model
+                .as_deref()
+                .and_then(Path::parent)
+                .map(Path::to_owned),
         ];
         if !beside.iter().flatten().any(|base| real.starts_with(base)) {
             let message = format!("external data `{location}` is a link out of the model's folder");
             return Err(Problem::new(message).help("put the file itself in the place of the link"));
         }
-        let bytes = map(&real).map_err(missing)?;
+        let file = opened(&real, false).map_err(missing)?;
+        if names(&file, &real).map_err(missing)? > 1 {
+            let message = format!(
+                "external data `{location}` has other names, which may be outside of the model's folder"
+            );
+            return Err(Problem::new(message).help("put a copy in the place of the hard link"));
+        }
+        // What a name leads to may have changed while it was looked at.
+        if path.canonicalize().ok().as_ref() != Some(&real) {
+            let message = format!("external data `{location}` changed while it was read");
+            return Err(Problem::new(message).help("compile again"));
+        }
+        let bytes = whole(&file).map_err(missing)?;
         let mut open = self.open.borrow_mut();
+        let at = open.len();
         open.push((relative.to_owned(), bytes.clone()));
-        Ok((open.len().saturating_sub(1), bytes))
+        self.places.borrow_mut().insert(relative.to_owned(), at);
+        Ok((at, bytes))
     }
+}
+
+/// How many names an open file has, which is the one of that path.
+#[cfg(unix)]
+fn names(file: &File, path: &Path) -> std::io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let (open, named) = (file.metadata()?, path.symlink_metadata()?);
+    match (open.dev(), open.ino()) == (named.dev(), named.ino()) {
+        true => Ok(open.nlink()),
+        false => Err(std::io::Error::other("it changed while it was read")),
+    }
+}
+
+#[cfg(not(unix))]
+fn names(_: &File, _: &Path) -> std::io::Result<u64> {
+    Ok(1)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use super::*;
     use crate::proto::StringStringEntryProto;
 
@@ -132,10 +162,9 @@ mod tests {
 
     #[test]
     fn external_data_never_leaves_the_folder() {
-        let folder = std::env::temp_dir();
         let files = Files {
-            folder: Some(folder),
-            open: RefCell::new(vec![]),
+            folder: Some(std::env::temp_dir()),
+            ..Files::memory(Bytes::new())
         };
         for location in ["/etc/passwd", "../x", "a/../../x", ""] {
             let problem = files.weight(&external(location)).unwrap_err();
@@ -151,9 +180,10 @@ mod tests {
         std::fs::create_dir_all(folder.join("snapshot")).unwrap();
         std::fs::create_dir_all(folder.join("blobs")).unwrap();
         std::fs::write(folder.join("blobs/1"), [0; 4]).unwrap();
+        std::fs::write(folder.join("blobs/2"), [0; 4]).unwrap();
         std::fs::write(folder.join("secret"), [0; 4]).unwrap();
         link("snapshot/model.onnx", "../blobs/1");
-        link("snapshot/model.data", "../blobs/1");
+        link("snapshot/model.data", "../blobs/2");
         link("snapshot/secret.data", "../secret");
         let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
         let (held, refused) = (
@@ -167,6 +197,32 @@ mod tests {
             refused,
             "external data `secret.data` is a link out of the model's folder"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn external_data_is_a_file_of_its_own() {
+        let folder = std::env::temp_dir().join(format!("onnx-embed-own-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("inside")).unwrap();
+        std::fs::write(folder.join("secret"), [0; 4]).unwrap();
+        std::fs::write(folder.join("inside/m.onnx"), [0; 4]).unwrap();
+        std::fs::hard_link(folder.join("secret"), folder.join("inside/linked")).unwrap();
+        let pipe = folder.join("inside/pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let files = Files::open(&folder.join("inside/m.onnx")).unwrap();
+        let refused = ["linked", "m.onnx", "pipe"].map(|location| {
+            let problem = files.weight(&external(location)).unwrap_err();
+            problem.to_string()
+        });
+        std::fs::remove_dir_all(&folder).unwrap();
+        let [linked, itself, pipe] = refused;
+        assert_eq!(
+            linked,
+            "external data `linked` has other names, which may be outside of the model's folder"
+        );
+        assert_eq!(itself, "external data `m.onnx` is the model itself");
+        assert!(pipe.ends_with("cannot be read: it is not a file"), "{pipe}");
     }
 
     #[test]
