@@ -1,19 +1,20 @@
 //! Types, sizes and known values, node by node.
 
+mod names;
 mod nested;
 mod parts;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostics::{Diagnostics, Problem};
-use crate::dim::{Dim, Symbol};
+use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
 
+pub use names::{Mark, Names};
 pub use nested::{Fact, Inferred};
 
 /// What an operator sees of its node while types are inferred.
@@ -24,16 +25,6 @@ pub struct Infer<'a> {
     diagnostics: &'a mut Diagnostics,
     /// Where the elements come from that were read to compute those of outputs.
     folded: RefCell<Vec<Source>>,
-}
-
-/// Names for sizes that only the run can tell.
-#[derive(Clone, Debug, Default)]
-pub struct Names {
-    taken: BTreeSet<Symbol>,
-    /// The number that a hint got last.
-    counts: BTreeMap<Symbol, usize>,
-    /// Sizes that were taken to be other than 1 where a rank hangs on that.
-    doubted: BTreeSet<Symbol>,
 }
 
 /// Known values beyond this many elements are not kept: the files hold them.
@@ -84,34 +75,6 @@ pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), P
     match diagnostics.is_empty() {
         true => Ok(()),
         false => Err(Problem::new("the types do not fit")),
-    }
-}
-
-impl Names {
-    /// Reserves a name that stands in the file.
-    pub fn reserve(&mut self, name: &Symbol) {
-        self.taken.insert(name.clone());
-    }
-
-    /// Whether a name is taken.
-    pub fn holds(&self, name: &Symbol) -> bool {
-        self.taken.contains(name)
-    }
-
-    /// Sizes that were taken to be other than 1 where a rank hangs on that.
-    pub fn doubted(&self) -> impl Iterator<Item = &Symbol> {
-        self.doubted.iter()
-    }
-
-    /// A name of its own, beginning with `hint`.
-    pub fn fresh(&mut self, hint: &str) -> Dim {
-        let mut name: Symbol = hint.into();
-        let count = self.counts.entry(name.clone()).or_insert(1);
-        while !self.taken.insert(name.clone()) {
-            *count += 1;
-            name = format!("{hint}_{count}").into();
-        }
-        Dim::named(name)
     }
 }
 
@@ -217,7 +180,7 @@ impl Infer<'_> {
     /// Notes that the input's open sizes are taken to be other than 1.
     pub fn doubt(&mut self, shape: &Shape) {
         let open = shape.iter().filter_map(|dim| dim.name().cloned());
-        self.names.doubted.extend(open);
+        self.names.doubt(open);
     }
 
     /// `dim`, or a size of its own where arithmetic gave up.

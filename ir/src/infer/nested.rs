@@ -2,13 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::{Infer, Names, infer_block};
+use super::{Infer, Mark, infer_block};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::elements::Elements;
-use crate::graph::{Block, ValueId, Values};
+use crate::graph::{Block, Node, ValueId, Values};
 use crate::types::Type;
 use crate::weight::Weight;
+
+/// Blocks of loops inside of loops may be inferred as often as this on average, and never mind up to
+/// [`PATIENCE`] nodes.
+const AGAIN: usize = 16;
+const PATIENCE: usize = 20_000;
 
 /// What is known of a value before the model runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +69,7 @@ impl Infer<'_> {
     /// The body under an attribute name.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
         let found = self.node.blocks.iter().find(|(held, _)| held == name);
-        let missing = || Problem::new(format!("attribute `{name}` is missing"));
-        found.map(|(_, block)| block).ok_or_else(missing)
+        found.map(|(_, block)| block).ok_or_else(|| missing(name))
     }
 
     /// What is known of an input.
@@ -90,15 +94,21 @@ impl Infer<'_> {
 
     /// Infers a block anew, its inputs being these; its problems are kept apart.
     pub fn infer_block(&mut self, name: &str, inputs: &[Fact]) -> Result<Inferred, Problem> {
-        let block = self.block(name)?.clone();
-        forget(&block, self.values);
+        let node: &Node = self.node;
+        let found = node.blocks.iter().find(|(held, _)| held == name);
+        let block = found.map(|(_, block)| block);
+        let block = block.ok_or_else(|| missing(name))?;
+        if self.names.work.depth > 1 {
+            self.names.work.nodes += block.nodes.len();
+        }
+        forget(block, self.values);
         for (id, fact) in block.inputs.iter().zip(inputs) {
             let (value, fact) = (&mut self.values[*id], fact.clone());
             (value.ty, value.known, value.weight) = (Some(fact.ty), fact.known, fact.weight);
             (value.parts, value.copy_of) = (None, None);
         }
         let mut problems = Diagnostics::default();
-        infer_block(&block, self.values, self.names, &mut problems);
+        infer_block(block, self.values, self.names, &mut problems);
         let fact = |id: &ValueId| {
             let value = &self.values[*id];
             Some(Fact {
@@ -120,24 +130,51 @@ impl Infer<'_> {
     }
 
     /// The names of sizes taken so far.
-    pub fn names(&self) -> Names {
-        self.names.clone()
+    pub fn names(&self) -> Mark {
+        self.names.mark()
     }
 
     /// Gives names taken since then back, with everything that was inferred of them, but for some.
-    pub fn rewind(&mut self, names: &Names, kept: &BTreeSet<Symbol>) {
-        *self.names = names.clone();
-        kept.iter().for_each(|name| self.names.reserve(name));
+    pub fn rewind(&mut self, names: Mark, kept: &BTreeSet<Symbol>) {
+        self.names.rewind(names, kept);
     }
 
     /// The size, or one of its own where it is made of names taken since then: what a block
     /// measures differs from round to round.
-    pub fn outside(&mut self, dim: &Dim, names: &Names, hint: &str) -> Dim {
-        match dim.symbols().iter().all(|symbol| names.holds(symbol)) {
+    pub fn outside(&mut self, dim: &Dim, names: Mark, hint: &str) -> Dim {
+        let mut symbols = dim.symbols().into_iter();
+        match symbols.all(|symbol| self.names.held_at(names, &symbol)) {
             true => dim.clone(),
             false => self.fresh(hint),
         }
     }
+
+    /// The type outside of a block that begins there: what holds others says nothing of sizes that
+    /// are named inside.
+    pub fn type_outside(&self, ty: &Type, names: Mark, inside: Option<&Symbol>) -> Type {
+        self.names.outside(names, ty, inside)
+    }
+
+    /// Begins to infer the block of a loop, which is done more than once.
+    pub fn enter(&mut self) {
+        self.names.work.depth += 1;
+    }
+
+    /// Ends what [`Infer::enter`] began.
+    pub fn leave(&mut self) {
+        self.names.work.depth = self.names.work.depth.saturating_sub(1);
+    }
+
+    /// Whether loops inside of loops have taken so much work that each has to be done at once: each
+    /// level that is tried twice doubles the work of those inside.
+    pub fn is_tired(&self) -> bool {
+        let allowed = self.values.len().saturating_mul(AGAIN);
+        self.names.work.nodes > allowed.max(PATIENCE)
+    }
+}
+
+fn missing(name: &str) -> Problem {
+    Problem::new(format!("attribute `{name}` is missing"))
 }
 
 /// Forgets what was inferred of the nodes of a block.

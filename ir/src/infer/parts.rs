@@ -1,8 +1,8 @@
 //! Values that hold others, and what is known of their items.
 
-use super::{Infer, Names};
+use super::Infer;
 use crate::diagnostics::Problem;
-use crate::dim::{Dim, Symbol};
+use crate::dim::Dim;
 use crate::graph::{Value, ValueId};
 use crate::types::{TensorType, Type};
 
@@ -79,16 +79,6 @@ impl Infer<'_> {
                 Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
             }
             other => other.clone(),
-        }
-    }
-}
-
-impl Names {
-    /// The type outside of a block: what holds others says nothing of sizes that are named inside.
-    pub fn outside(&self, ty: &Type, inside: Option<&Symbol>) -> Type {
-        match ty {
-            Type::Tensor(_) => ty.clone(),
-            other => other.loosened(&mut |name| self.holds(name) && Some(name) != inside),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Operator for If {
         for (at, (left, right)) in left.iter().zip(&right).enumerate() {
             if cx.wants(at) {
                 let mut fact = merge::either(cx, &format!("output {at}"), left, right)?;
-                fact.ty = names.outside(&fact.ty, None);
+                fact.ty = cx.type_outside(&fact.ty, names, None);
                 cx.output_fact(at, fact);
             }
         }

@@ -6,7 +6,7 @@ use super::counter;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::elements::Elements;
-use crate::infer::{Fact, Infer, Names};
+use crate::infer::{Fact, Infer, Mark};
 use crate::types::{TensorType, Type};
 
 /// What holds of either of two values: sizes that differ get a name of their own.
@@ -66,8 +66,8 @@ pub fn generalize(cx: &mut Infer<'_>, held: &mut Fact, free: &mut BTreeSet<Symbo
 }
 
 /// The type outside of a body, which has names taken since then to itself.
-pub fn outside(cx: &mut Infer<'_>, fact: &Fact, names: &Names, hint: &str) -> Type {
-    let ty = names.outside(&fact.ty, None);
+pub fn outside(cx: &mut Infer<'_>, fact: &Fact, names: Mark, hint: &str) -> Type {
+    let ty = cx.type_outside(&fact.ty, names, None);
     sized(&ty, &mut |dim| cx.outside(dim, names, hint))
 }
 

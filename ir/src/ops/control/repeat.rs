@@ -50,7 +50,7 @@ impl Operator for Loop {
         let initial = (0..state).map(|at| cx.fact(at + 2));
         let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
         let facts = [&[index, goes_on], initial.as_slice(), &[]];
-        let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), &names, facts)? else {
+        let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), names, facts)? else {
             return Ok(());
         };
         let ends = told.first().and_then(|fact| fact.known.read().cloned());
@@ -66,7 +66,7 @@ impl Operator for Loop {
         };
         let never = rounds.as_ref().is_some_and(|rounds| rounds.is(0));
         for (at, (mut fact, initial)) in held.into_iter().zip(initial).enumerate() {
-            fact.ty = merge::outside(cx, &fact, &names, "state");
+            fact.ty = merge::outside(cx, &fact, names, "state");
             // What the rounds leave is there, though what they start with may not be.
             let left = told.get(at + 1).map(|next| &next.ty);
             if let (Type::Optional(item), Some(left)) = (&fact.ty, left)
@@ -87,7 +87,7 @@ impl Operator for Loop {
                     fact.ty
                 )));
             };
-            let ty = merge::outside(cx, fact, &names, "round");
+            let ty = merge::outside(cx, fact, names, "round");
             cx.output_fact(at - 1, Fact::of(ty).with_size(0, rounds.clone()));
         }
         Ok(())

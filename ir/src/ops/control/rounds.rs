@@ -11,7 +11,7 @@ use crate::dim::{Dim, Symbol};
 use crate::dtype::Kind;
 use crate::emit::{Emit, converted, element_type};
 use crate::graph::{Rounds, ValueId};
-use crate::infer::{Fact, Infer, Names};
+use crate::infer::{Fact, Infer, Mark};
 use crate::types::{Place, TensorType, Type};
 
 /// How often sizes are tried before all of them are given up.
@@ -25,15 +25,33 @@ pub type Settled = (Vec<Fact>, Vec<Fact>);
 pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
+    numbered: (Rounds, Option<&Symbol>),
+    outer: Mark,
+    facts: [&[Fact]; 3],
+) -> Result<Option<Settled>, Problem> {
+    cx.enter();
+    let settled = settle_entered(cx, name, numbered, outer, facts);
+    cx.leave();
+    settled
+}
+
+fn settle_entered(
+    cx: &mut Infer<'_>,
+    name: &str,
     (flow, index): (Rounds, Option<&Symbol>),
-    outer: &Names,
+    outer: Mark,
     [given, initial, behind]: [&[Fact]; 3],
 ) -> Result<Option<Settled>, Problem> {
     let mut state = initial.to_vec();
     let mut free = BTreeSet::new();
     let mut failed = None;
+    let mut general = false;
     for attempt in 1.. {
         let names = cx.names();
+        if cx.is_tired() && !general {
+            general = true;
+            generalize(cx, &mut state, &mut free);
+        }
         let inferred = cx.infer_block(name, &[given, &state, behind].concat())?;
         let mut changed = false;
         match &inferred.outputs {
@@ -42,11 +60,11 @@ pub fn settle(
                 for (at, (held, next)) in state.iter_mut().zip(next).enumerate() {
                     let what = format!("value {at} of the loop's state");
                     let mut next = next.clone();
-                    next.ty = outer.outside(&next.ty, index);
+                    next.ty = cx.type_outside(&next.ty, outer, index);
                     changed |= merge::widen(cx, &what, held, &next, (index, &mut free))?;
                 }
             }
-            None if attempt > ATTEMPTS || failed.is_some() => {
+            None if attempt > ATTEMPTS || failed.is_some() || general => {
                 cx.accept(failed.unwrap_or(inferred));
                 return Ok(None);
             }
@@ -56,14 +74,18 @@ pub fn settle(
             return Ok(cx.accept(inferred).map(|outputs| (state, outputs)));
         }
         if inferred.outputs.is_none() || attempt == ATTEMPTS {
-            state
-                .iter_mut()
-                .for_each(|held| merge::generalize(cx, held, &mut free));
+            generalize(cx, &mut state, &mut free);
             failed = Some(inferred);
         }
-        cx.rewind(&names, &free);
+        cx.rewind(names, &free);
     }
     Ok(None)
+}
+
+fn generalize(cx: &mut Infer<'_>, state: &mut [Fact], free: &mut BTreeSet<Symbol>) {
+    for held in state {
+        merge::generalize(cx, held, free);
+    }
 }
 
 /// The expression that a state starts with, as a value of a type at a place.

@@ -114,11 +114,11 @@ impl Operator for Scan {
             };
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
-        let Some((held, told)) = settle(cx, BODY, (self.flow, None), &names, facts)? else {
+        let Some((held, told)) = settle(cx, BODY, (self.flow, None), names, facts)? else {
             return Ok(());
         };
         for (at, mut fact) in held.into_iter().enumerate() {
-            fact.ty = merge::outside(cx, &fact, &names, "state");
+            fact.ty = merge::outside(cx, &fact, names, "state");
             let fact = match &batch {
                 Some(batch) => Fact::of(fact.ty).with_size(0, batch.clone()),
                 None => fact,
@@ -134,7 +134,7 @@ impl Operator for Scan {
                 )));
             };
             let axis = self.axis(&self.outputs, at - state, item.rank() + 1)?;
-            let ty = merge::outside(cx, fact, &names, "round");
+            let ty = merge::outside(cx, fact, names, "round");
             let mut fact = Fact::of(ty).with_size(axis, rounds.clone());
             if let Some(batch) = &batch {
                 fact = fact.with_size(0, batch.clone());

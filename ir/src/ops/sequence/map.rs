@@ -46,7 +46,8 @@ impl Operator for Map {
         let told = cx.accept(inferred).unwrap_or_default();
         for (at, fact) in told.into_iter().enumerate() {
             let whole = Type::Sequence(Box::new(fact.ty));
-            cx.output_type(at, names.outside(&whole, None));
+            let whole = cx.type_outside(&whole, names, None);
+            cx.output_type(at, whole);
         }
         Ok(())
     }

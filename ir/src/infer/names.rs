@@ -1,0 +1,147 @@
+//! Names for sizes that only the run can tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dim::{Dim, Symbol};
+use crate::types::Type;
+
+/// Names for sizes that only the run can tell.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Each name, and how many changes had been made when it was taken.
+    taken: BTreeMap<Symbol, usize>,
+    /// The number that a hint got last.
+    counts: BTreeMap<Symbol, usize>,
+    /// Sizes that were taken to be other than 1 where a rank hangs on that.
+    doubted: BTreeSet<Symbol>,
+    /// Every change in turn, so that the last ones can be taken back.
+    changes: Vec<Change>,
+    pub(super) work: Work,
+}
+
+/// A point in time to which names can be taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark(usize);
+
+#[derive(Clone, Debug)]
+enum Change {
+    Taken(Symbol),
+    /// What the hint's count was.
+    Counted(Symbol, Option<usize>),
+    Doubted(Symbol),
+}
+
+/// How much was inferred again and again inside of nested loops.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// How many loops are being inferred around each other.
+    pub depth: usize,
+    /// How many nodes were inferred in blocks of loops inside of other loops.
+    pub nodes: usize,
+}
+
+impl Names {
+    /// Reserves a name that stands in the file.
+    pub fn reserve(&mut self, name: &Symbol) {
+        self.take(name);
+    }
+
+    /// Whether a name is taken.
+    pub fn holds(&self, name: &Symbol) -> bool {
+        self.taken.contains_key(name)
+    }
+
+    /// Now.
+    pub fn mark(&self) -> Mark {
+        Mark(self.changes.len())
+    }
+
+    /// Whether a name was taken at that time.
+    pub fn held_at(&self, mark: Mark, name: &Symbol) -> bool {
+        self.taken.get(name).is_some_and(|&since| since < mark.0)
+    }
+
+    /// Gives names taken since then back, with everything that was inferred of them, but for some.
+    pub fn rewind(&mut self, mark: Mark, kept: &BTreeSet<Symbol>) {
+        while self.changes.len() > mark.0 {
+            match self.changes.pop() {
+                Some(Change::Taken(name)) => _ = self.taken.remove(&name),
+                Some(Change::Counted(hint, Some(count))) => _ = self.counts.insert(hint, count),
+                Some(Change::Counted(hint, None)) => _ = self.counts.remove(&hint),
+                Some(Change::Doubted(name)) => _ = self.doubted.remove(&name),
+                None => {}
+            }
+        }
+        kept.iter().for_each(|name| self.reserve(name));
+    }
+
+    /// Sizes that were taken to be other than 1 where a rank hangs on that.
+    pub fn doubted(&self) -> impl Iterator<Item = &Symbol> {
+        self.doubted.iter()
+    }
+
+    /// Notes that these sizes are taken to be other than 1.
+    pub fn doubt(&mut self, names: impl IntoIterator<Item = Symbol>) {
+        for name in names {
+            if self.doubted.insert(name.clone()) {
+                self.changes.push(Change::Doubted(name));
+            }
+        }
+    }
+
+    /// A name of its own, beginning with `hint`.
+    pub fn fresh(&mut self, hint: &str) -> Dim {
+        let hint = Symbol::from(hint);
+        let before = self.counts.get(&hint).copied();
+        let mut count = before.unwrap_or(1);
+        let mut name = hint.clone();
+        while !self.take(&name) {
+            count += 1;
+            name = format!("{hint}_{count}").into();
+        }
+        if before != Some(count) {
+            self.counts.insert(hint.clone(), count);
+            self.changes.push(Change::Counted(hint, before));
+        }
+        Dim::named(name)
+    }
+
+    /// The type outside of a block that begins at `mark`: what holds others says nothing of sizes
+    /// that are named inside.
+    pub fn outside(&self, mark: Mark, ty: &Type, inside: Option<&Symbol>) -> Type {
+        match ty {
+            Type::Tensor(_) => ty.clone(),
+            other => other.loosened(&mut |name| self.held_at(mark, name) && Some(name) != inside),
+        }
+    }
+
+    /// Whether the name was free.
+    fn take(&mut self, name: &Symbol) -> bool {
+        if self.taken.contains_key(name) {
+            return false;
+        }
+        self.taken.insert(name.clone(), self.changes.len());
+        self.changes.push(Change::Taken(name.clone()));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_taken_since_a_mark_are_given_back() {
+        let mut names = Names::default();
+        names.fresh("n");
+        let mark = names.mark();
+        let kept = names.fresh("n");
+        names.fresh("n");
+        names.doubt(["n".into()]);
+        names.rewind(mark, &kept.symbols().into_iter().collect());
+        assert!(names.holds(&"n_2".into()) && !names.holds(&"n_3".into()));
+        assert!(names.held_at(mark, &"n".into()) && !names.held_at(mark, &"n_2".into()));
+        assert_eq!(names.doubted().count(), 0);
+        assert_eq!(names.fresh("n"), Dim::named("n_3"));
+    }
+}
