@@ -13,7 +13,7 @@ use crate::weight::Weight;
 
 /// The attributes of one node. What an operator does not ask for is an error, never silence.
 pub struct Attributes<'a> {
-    list: &'a [AttributeProto],
+    list: Vec<Given<'a>>,
     asked: Vec<Cell<bool>>,
     files: &'a Files,
     version: i64,
@@ -21,6 +21,9 @@ pub struct Attributes<'a> {
     outputs: usize,
     kept: RefCell<Vec<(String, Weight)>>,
 }
+
+/// An attribute under the name that the node gives it.
+pub type Given<'a> = (&'a str, &'a AttributeProto);
 
 /// Sizes and elements of a tensor of strings.
 pub type Strings = (Vec<usize>, Vec<String>);
@@ -42,10 +45,10 @@ impl fmt::Debug for Kept {
 }
 
 impl<'a> Attributes<'a> {
-    pub fn new(list: &'a [AttributeProto], files: &'a Files, version: i64) -> Self {
+    pub fn new(list: Vec<Given<'a>>, files: &'a Files, version: i64) -> Self {
         Attributes {
-            list,
             asked: vec![Cell::new(false); list.len()],
+            list,
             files,
             version,
             inputs: 0,
@@ -190,8 +193,8 @@ impl<'a> Attributes<'a> {
 
     /// A tensor of strings: its sizes and elements. `None` when it is of another type.
     pub fn string_tensor(&self, name: &str) -> Result<Option<Strings>, Problem> {
-        let held = self.list.iter().find(|held| held.name == name);
-        match held.and_then(|held| held.t.as_deref()) {
+        let held = self.list.iter().find(|held| held.0 == name);
+        match held.and_then(|held| held.1.t.as_deref()) {
             Some(tensor) if is_strings(tensor) => {
                 self.find(name);
                 self.files.strings(tensor).map(Some)
@@ -221,19 +224,21 @@ impl<'a> Attributes<'a> {
     /// underscores are notes of programs to themselves.
     pub fn finish(&self) -> Result<(), Problem> {
         let mut names = BTreeSet::new();
-        if let Some(again) = self.list.iter().find(|held| !names.insert(&held.name)) {
-            let problem = Problem::new(format!("attribute `{}` is given twice", again.name));
+        if let Some(again) = self.list.iter().find(|held| !names.insert(held.0)) {
+            let problem = Problem::new(format!("attribute `{}` is given twice", again.0));
             return Err(problem.help("the file is inconsistent; export the model again"));
         }
-        let left = self.list.iter().zip(&self.asked).find(|(held, asked)| {
+        let left = self.list.iter().zip(&self.asked);
+        let left = left.map(|((name, held), asked)| (name, held, asked));
+        let mut left = left;
+        let left = left.find(|(name, held, asked)| {
             let graph = held.g.is_some() || !held.graphs.is_empty();
-            !asked.get() && !graph && !held.name.starts_with("__")
+            !asked.get() && !graph && !name.starts_with("__")
         });
         match left {
             None => Ok(()),
-            Some((held, _)) => Err(Problem::new(format!(
-                "attribute `{}` is unknown to this version of the operator",
-                held.name
+            Some((name, ..)) => Err(Problem::new(format!(
+                "attribute `{name}` is unknown to this version of the operator"
             ))
             .help("export the model for the opset that has it, or remove the attribute")),
         }
@@ -241,7 +246,7 @@ impl<'a> Attributes<'a> {
 
     fn find(&self, name: &str) -> Option<&AttributeProto> {
         let mut found = self.list.iter().zip(&self.asked);
-        let (held, asked) = found.find(|(held, _)| held.name == name)?;
+        let ((_, held), asked) = found.find(|((held, _), _)| *held == name)?;
         asked.set(true);
         Some(held)
     }

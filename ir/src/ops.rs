@@ -1,8 +1,10 @@
 //! Operators, one family a file.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use proc_macro2::TokenStream;
 
@@ -218,17 +220,30 @@ families! {
     }
 }
 
+/// Rows by domain and by name in lower case.
+static ROWS: LazyLock<HashMap<&str, HashMap<String, Vec<&'static Row>>>> = LazyLock::new(|| {
+    let mut domains: HashMap<&str, HashMap<String, Vec<&Row>>> = HashMap::new();
+    for row in all().chain(gradient::WRITTEN) {
+        let rows = domains.entry(row.domain).or_default();
+        rows.entry(row.name.to_lowercase()).or_default().push(row);
+    }
+    domains
+});
+
+fn rows(domain: &str, name: &str) -> &'static [&'static Row] {
+    let rows = ROWS.get(domain);
+    let found = rows.and_then(|rows| rows.get(&name.to_lowercase()));
+    found.map(Vec::as_slice).unwrap_or_default()
+}
+
 /// The operator called `name` in `domain`, with the version that `opset` selects.
 pub fn find(domain: &str, name: &str, opset: i64) -> Option<(&'static Row, Option<i64>)> {
-    let mut rows = all().chain(gradient::WRITTEN);
-    let row = rows.find(|row| row.domain == domain && row.name == name)?;
+    let row = rows(domain, name).iter().find(|row| row.name == name)?;
     let version = row.since.iter().copied().filter(|&since| since <= opset);
     Some((row, version.max()))
 }
 
-/// Every operator name of a domain, for suggestions.
-pub fn names(domain: &str) -> impl Iterator<Item = &'static str> {
-    all()
-        .filter(move |row| row.domain == domain)
-        .map(|row| row.name)
+/// An operator's name as it is written, whatever its letters' case here.
+pub fn spelling(domain: &str, name: &str) -> Option<&'static str> {
+    rows(domain, name).first().map(|row| row.name)
 }

@@ -5,12 +5,14 @@
 //! what a model computes (documentation, which need not even be UTF-8, training information,
 //! quantisation annotations, device configurations) are skipped like unknown fields.
 
+mod cost;
 mod list;
 mod tensor;
 mod types;
 
 use bytes::Bytes;
 
+pub use cost::{Cost, cost};
 pub use list::{Elements, List, Run};
 pub use tensor::{DataLocation, DataType, Segment, SparseTensorProto, TensorProto};
 pub use types::{

@@ -13,19 +13,20 @@ mod order;
 mod origin;
 mod scope;
 mod signature;
+mod size;
 mod sparse;
 
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, Given};
 use crate::diagnostics::{Diagnostics, Problem, Site};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::infer::Names;
 use crate::ops;
 use crate::options::Options;
-use crate::proto::{AttributeProto, GraphProto, NodeProto, TensorProto};
+use crate::proto::{GraphProto, NodeProto, TensorProto};
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
 
@@ -47,12 +48,14 @@ pub struct Model {
 
 /// Graphs nest no deeper than this, and functions call each other no deeper.
 const DEEPEST: usize = 24;
-/// Functions may not make a model larger than this, which takes seconds to be refused.
+/// Functions may not make a model larger than this.
 const MOST_NODES: usize = 200_000;
+/// Reading ends where more than this is wrong.
+const MOST_PROBLEMS: usize = 10_000;
 
 struct Reader<'a> {
     files: &'a Files,
-    functions: Functions<'a>,
+    functions: &'a Functions<'a>,
     values: Values,
     names: Names,
     facts: Facts,
@@ -95,9 +98,14 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
         diagnostics.push(Problem::new("the file holds no graph"));
         return None;
     };
+    let functions = Functions::new(&message.functions);
+    if let Err(problem) = size::check(graph, &functions, files.model().len()) {
+        diagnostics.push(problem);
+        return None;
+    }
     let mut reader = Reader {
         files: &files,
-        functions: Functions::new(&message.functions),
+        functions: &functions,
         values: Values::default(),
         names: Names::default(),
         facts,
@@ -123,7 +131,7 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
 
 impl<'a> Reader<'a> {
     /// The nodes of a graph or function, into a block whose inputs are set already.
-    fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope, block: &mut Block) {
+    fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>, block: &mut Block) {
         let nodes = self.in_order(nodes, scope);
         if nodes.iter().any(|node| gradient::is_gradient(node)) {
             return self.with_gradients(&nodes, scope, block);
@@ -133,24 +141,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn node(&mut self, proto: &NodeProto, scope: &mut Scope, block: &mut Block) {
+    fn node(&mut self, proto: &NodeProto, scope: &mut Scope<'_>, block: &mut Block) {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             if self.nodes == MOST_NODES + 1 {
-                let message = format!(
-                    "the model has more than {MOST_NODES} nodes, those of functions included"
-                );
-                self.diagnostics.push(Problem::new(message));
+                self.diagnostics.push(size::too_many());
             }
             return self.poison(proto, scope);
         }
-        let domain = domain(&proto.domain);
-        if let Some(function) = self
-            .functions
-            .find(&domain, &proto.op_type, &proto.overload)
-        {
+        if self.gives_up() {
+            return;
+        }
+        if let Some(function) = self.functions.called(proto) {
             return self.call(function, proto, scope, block);
         }
+        let domain = domain(&proto.domain);
         if let Err(problem) = self.operator(&domain, proto, scope, block) {
             let kind = kind(&domain, &proto.op_type);
             self.diagnostics.push(problem.at(Site {
@@ -164,8 +169,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether so much is wrong that the rest of it says nothing new.
+    fn gives_up(&self) -> bool {
+        self.diagnostics.count() > MOST_PROBLEMS
+    }
+
     /// Outputs of a node that cannot be compiled stay untyped: what uses them is passed over.
-    fn poison(&mut self, proto: &NodeProto, scope: &mut Scope) {
+    fn poison(&mut self, proto: &NodeProto, scope: &mut Scope<'_>) {
         for name in proto.output.iter().filter(|name| !name.is_empty()) {
             self.define(name, scope);
         }
@@ -175,7 +185,7 @@ impl<'a> Reader<'a> {
         &mut self,
         domain: &str,
         proto: &NodeProto,
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
         block: &mut Block,
     ) -> Result<(), Problem> {
         let found = scope
@@ -185,13 +195,11 @@ impl<'a> Reader<'a> {
         let count = self.facts.operators.entry(key).or_default();
         count.nodes += 1;
         count.supported = matches!(found, Some((_, Some(_))));
-        let (row, version) = found.ok_or_else(|| {
-            let known = ops::names(domain).any(|name| name == proto.op_type);
-            match known {
-                true => not_imported(domain),
-                false => unsupported(domain, &proto.op_type),
-            }
-        })?;
+        let (row, version) =
+            found.ok_or_else(|| match ops::find(domain, &proto.op_type, NEWEST_OPSET) {
+                Some(_) => not_imported(domain),
+                None => unsupported(domain, &proto.op_type),
+            })?;
         let version = version.ok_or_else(|| {
             let since = row.since.iter().min().copied().unwrap_or(1);
             Problem::new(format!(
@@ -200,8 +208,8 @@ impl<'a> Reader<'a> {
             ))
             .help("the file is inconsistent; export the model again")
         })?;
-        let list = scope.resolve(&proto.attribute)?;
-        let attributes = Attributes::new(&list, self.files, version)
+        let list = scope.resolve(&proto.attribute);
+        let attributes = Attributes::new(list.clone(), self.files, version)
             .with_arity(proto.input.len(), proto.output.len());
         let operator = (row.read)(&attributes)?;
         attributes.finish()?;
@@ -233,11 +241,11 @@ impl<'a> Reader<'a> {
 
     fn blocks(
         &mut self,
-        list: &[AttributeProto],
-        scope: &Scope,
+        list: &[Given<'_>],
+        scope: &Scope<'_>,
     ) -> Result<Vec<(String, Block)>, Problem> {
         let mut blocks = Vec::new();
-        for attribute in list {
+        for (name, attribute) in list {
             if let Some(graph) = attribute.g.as_deref() {
                 if self.depth >= DEEPEST {
                     return Err(Problem::new(format!(
@@ -246,7 +254,7 @@ impl<'a> Reader<'a> {
                 }
                 self.depth += 1;
                 let mut inner = scope.nested();
-                blocks.push((attribute.name.clone(), self.body(graph, &mut inner)));
+                blocks.push(((*name).to_owned(), self.body(graph, &mut inner)));
                 self.depth -= 1;
             }
         }
@@ -254,7 +262,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A branch or loop body.
-    fn body(&mut self, graph: &GraphProto, scope: &mut Scope) -> Block {
+    fn body(&mut self, graph: &GraphProto, scope: &mut Scope<'_>) -> Block {
         let mut block = Block::default();
         for input in &graph.input {
             let id = self.define(&input.name, scope);
@@ -266,7 +274,7 @@ impl<'a> Reader<'a> {
         block
     }
 
-    fn outputs(&mut self, graph: &GraphProto, scope: &Scope) -> Vec<ValueId> {
+    fn outputs(&mut self, graph: &GraphProto, scope: &Scope<'_>) -> Vec<ValueId> {
         let mut outputs = Vec::new();
         for output in &graph.output {
             match scope.value(&output.name) {
@@ -280,14 +288,20 @@ impl<'a> Reader<'a> {
         outputs
     }
 
-    fn initializers(&mut self, graph: &GraphProto, scope: &mut Scope) {
+    fn initializers(&mut self, graph: &GraphProto, scope: &mut Scope<'_>) {
         for tensor in &graph.initializer {
+            if self.gives_up() {
+                return;
+            }
             if let Err(problem) = self.initializer(tensor, scope) {
                 self.diagnostics.push(problem);
                 self.define(&tensor.name, scope);
             }
         }
         for sparse in &graph.sparse_initializer {
+            if self.gives_up() {
+                return;
+            }
             let name = sparse.values.as_ref().map(|values| values.name.as_str());
             let name = name.unwrap_or_default();
             self.define(name, scope);
@@ -302,7 +316,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn initializer(&mut self, tensor: &TensorProto, scope: &mut Scope) -> Result<(), Problem> {
+    fn initializer(&mut self, tensor: &TensorProto, scope: &mut Scope<'_>) -> Result<(), Problem> {
         if is_strings(tensor) {
             let (sizes, strings) = self.files.strings(tensor)?;
             let id = self.define(&tensor.name, scope);
@@ -330,7 +344,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn define(&mut self, name: &str, scope: &mut Scope) -> ValueId {
+    fn define(&mut self, name: &str, scope: &mut Scope<'_>) -> ValueId {
         let id = self.values.push(Value {
             name: scope.value_name(name),
             ..Value::default()
@@ -365,8 +379,7 @@ fn not_imported(domain: &str) -> Problem {
 fn unsupported(domain: &str, name: &str) -> Problem {
     let kind = kind(domain, name);
     let problem = Problem::new(format!("operator `{kind}` is not supported"));
-    let same = |known: &&str| known.eq_ignore_ascii_case(name);
-    match (ops::names(domain).find(same), domain) {
+    match (ops::spelling(domain, name), domain) {
         (Some(known), _) => problem.help(format!("its name is written `{known}`")),
         (_, "" | "ai.onnx.ml" | "com.microsoft") => problem.help(
             "OPERATORS.md lists what is; export the model with another opset, exporter or setting",

@@ -6,15 +6,18 @@ use std::fmt;
 use bytes::Bytes;
 use prost::Message;
 
-use super::foreign;
+use super::{MOST_NODES, foreign, size};
 use crate::diagnostics::Problem;
-use crate::proto::ModelProto;
+use crate::proto::{Cost, ModelProto, cost};
 
 /// The newest IR version and `ai.onnx` opset that this version of the compiler knows.
 pub const NEWEST_IR: i64 = 14;
 pub const NEWEST_OPSET: i64 = 28;
 /// Models of this and later IR versions say which opsets they use.
 const IMPORTING_IR: i64 = 3;
+
+/// Reading may take ten times the file, and this.
+const SPARE: usize = 40 << 20;
 
 /// What the file says of itself.
 #[derive(Clone, Debug, Default)]
@@ -54,8 +57,29 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
             let empty = Problem::new("the file is empty");
             Err(empty.help("export or download it again"))
         }
-        false => ModelProto::decode(bytes).map_err(failed),
+        false => {
+            affordable(&bytes)?;
+            ModelProto::decode(bytes).map_err(failed)
+        }
     }
+}
+
+/// Whether a file can be read in memory that befits its length.
+fn affordable(bytes: &[u8]) -> Result<(), Problem> {
+    let Cost {
+        bytes: needed,
+        nodes,
+    } = cost(bytes);
+    if nodes > MOST_NODES {
+        return Err(size::too_many());
+    }
+    if needed > bytes.len().saturating_mul(10).saturating_add(SPARE) {
+        let (length, needed) = (bytes.len() >> 20, needed >> 20);
+        let message = format!("a file of {length} MB would take {needed} MB to be read");
+        return Err(Problem::new(message)
+            .help("it is made of empty messages, which no exporter writes; export it again"));
+    }
+    Ok(())
 }
 
 /// `ai.onnx` is the long name of the empty domain.

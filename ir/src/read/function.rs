@@ -1,35 +1,66 @@
 //! Calls of model-local functions, inlined.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::scope::Scope;
-use super::{DEEPEST, Reader, called, domain, kind};
+use super::{DEEPEST, Reader, called, domain, kind, size};
 use crate::diagnostics::{Problem, Site};
 use crate::graph::Block;
-use crate::proto::{FunctionProto, NodeProto};
+use crate::proto::{AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto};
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";
 
 /// The functions of a model by domain, name and overload.
 #[derive(Debug)]
 pub struct Functions<'a> {
-    by_name: BTreeMap<(String, &'a str, &'a str), &'a FunctionProto>,
+    domains: BTreeMap<String, BTreeMap<&'a str, BTreeMap<&'a str, Local<'a>>>>,
+}
+
+/// A function of the model.
+#[derive(Debug)]
+pub struct Local<'a> {
+    pub proto: &'a FunctionProto,
+    pub inputs: BTreeSet<&'a str>,
+    pub attributes: BTreeSet<&'a str>,
+    pub defaults: BTreeMap<&'a str, &'a AttributeProto>,
+    pub opsets: Rc<BTreeMap<String, i64>>,
 }
 
 impl<'a> Functions<'a> {
     pub fn new(list: &'a [FunctionProto]) -> Self {
-        let key = |function: &'a FunctionProto| {
-            let names = (function.name.as_str(), function.overload.as_str());
-            ((domain(&function.domain), names.0, names.1), function)
-        };
-        Functions {
-            by_name: list.iter().map(key).collect(),
+        let mut domains: BTreeMap<_, BTreeMap<_, BTreeMap<_, _>>> = BTreeMap::new();
+        for function in list {
+            let names = domains.entry(domain(&function.domain)).or_default();
+            let overloads = names.entry(function.name.as_str()).or_default();
+            overloads.insert(function.overload.as_str(), Local::new(function));
         }
+        Functions { domains }
     }
 
-    pub fn find(&self, domain: &str, name: &str, overload: &str) -> Option<&'a FunctionProto> {
-        let by_name: &BTreeMap<(String, &str, &str), _> = &self.by_name;
-        by_name.get(&(domain.to_owned(), name, overload)).copied()
+    /// The function that a node calls.
+    pub fn called(&self, node: &NodeProto) -> Option<&Local<'a>> {
+        if self.domains.is_empty() {
+            return None;
+        }
+        let names = self.domains.get(&domain(&node.domain))?;
+        names.get(&*node.op_type)?.get(&*node.overload)
+    }
+}
+
+impl<'a> Local<'a> {
+    fn new(proto: &'a FunctionProto) -> Self {
+        let defaults = proto.attribute_proto.iter();
+        let defaults: BTreeMap<&str, _> = defaults.map(|held| (held.name.as_str(), held)).collect();
+        let attributes = proto.attribute.iter().map(String::as_str);
+        let import = |held: &OperatorSetIdProto| (domain(&held.domain), held.version.unwrap_or(1));
+        Local {
+            proto,
+            inputs: proto.input.iter().map(String::as_str).collect(),
+            attributes: attributes.chain(defaults.keys().copied()).collect(),
+            defaults,
+            opsets: Rc::new(proto.opset_import.iter().map(import).collect()),
+        }
     }
 }
 
@@ -37,21 +68,19 @@ impl Reader<'_> {
     /// Reads a function's nodes as if they stood where it is called.
     pub(super) fn call(
         &mut self,
-        function: &FunctionProto,
+        function: &Local<'_>,
         node: &NodeProto,
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
         block: &mut Block,
     ) {
         self.depth += 1;
         let inlined = match self.depth > DEEPEST {
-            true => Err(Problem::new(format!(
-                "functions call each other more than {DEEPEST} deep"
-            ))),
+            true => Err(size::too_deep()),
             false => self.inline(function, node, scope, block),
         };
         self.depth -= 1;
         if let Err(problem) = inlined {
-            let function = kind(&domain(&function.domain), &function.name);
+            let function = kind(&domain(&function.proto.domain), &function.proto.name);
             self.diagnostics.push(problem.at(Site {
                 operator: format!("function {function}"),
                 node: scope.value_name(called(node)),
@@ -62,44 +91,30 @@ impl Reader<'_> {
 
     fn inline(
         &mut self,
-        function: &FunctionProto,
+        function: &Local<'_>,
         node: &NodeProto,
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
         block: &mut Block,
     ) -> Result<(), Problem> {
         check(function, node)?;
-        let defaults = function.attribute_proto.iter().cloned();
-        let given = scope.resolve(&node.attribute)?;
-        let arguments = defaults.chain(given);
-        let arguments = arguments.map(|held| (held.name.clone(), held)).collect();
-        let mut opsets = scope.opsets().clone();
-        let imports = function.opset_import.iter();
-        opsets.extend(imports.map(|held| (domain(&held.domain), held.version.unwrap_or(1))));
+        let proto = function.proto;
+        let arguments = scope.resolve(&node.attribute).into_iter().collect();
         let name = match node.name.is_empty() {
-            true => &function.name,
+            true => &proto.name,
             false => &node.name,
         };
-        let mut inner = scope.function(name, opsets, arguments);
-        for (formal, actual) in function.input.iter().zip(&node.input) {
+        let mut inner = scope.function(name, function, arguments);
+        for (formal, actual) in proto.input.iter().zip(&node.input) {
             if let Some(id) = scope.input(actual)? {
                 inner.define(formal, id);
             }
         }
-        // A formal input that the caller left out is left out in the nodes that name it.
-        let given = node.input.iter().map(|name| !name.is_empty());
-        let given = given.chain(std::iter::repeat(false));
-        let formal = function.input.iter().zip(given);
-        let absent: BTreeSet<&String> = formal.filter(|held| !held.1).map(|held| held.0).collect();
-        let mut nodes = function.node.clone();
-        let inputs = nodes.iter_mut().flat_map(|node| &mut node.input);
-        inputs
-            .filter(|input| absent.contains(&**input))
-            .for_each(String::clear);
-        self.nodes(&nodes, &mut inner, block);
-        for (formal, actual) in function.output.iter().zip(&node.output) {
+        self.nodes(&proto.node, &mut inner, block);
+        let mut made = Vec::new();
+        for (formal, actual) in proto.output.iter().zip(&node.output) {
             match inner.value(formal) {
                 _ if actual.is_empty() => {}
-                Some(id) => scope.define(actual, id),
+                Some(id) => made.push((actual, id)),
                 None => {
                     return Err(Problem::new(format!(
                         "no node of the function makes its output `{formal}`"
@@ -108,27 +123,26 @@ impl Reader<'_> {
                 }
             }
         }
+        for (actual, id) in made {
+            scope.define(actual, id);
+        }
         Ok(())
     }
 }
 
 /// Whether a call gives no more than the function takes.
-fn check(function: &FunctionProto, node: &NodeProto) -> Result<(), Problem> {
+fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
+    let proto = function.proto;
     let counts = [
-        ("inputs", node.input.len(), function.input.len()),
-        ("outputs", node.output.len(), function.output.len()),
+        ("inputs", node.input.len(), proto.input.len()),
+        ("outputs", node.output.len(), proto.output.len()),
     ];
     if let Some((what, given, formal)) = counts.iter().find(|(_, given, formal)| given > formal) {
         let message = format!("the node names {given} {what}, the function has {formal}");
         return Err(Problem::new(message).help(INCONSISTENT));
     }
-    let with_default = function.attribute_proto.iter().map(|held| &held.name);
-    let known: BTreeSet<&String> = function.attribute.iter().chain(with_default).collect();
-    match node
-        .attribute
-        .iter()
-        .find(|held| !known.contains(&held.name))
-    {
+    let mut given = node.attribute.iter();
+    match given.find(|held| !function.attributes.contains(held.name.as_str())) {
         Some(held) => {
             let message = format!("the function has no attribute `{}`", held.name);
             Err(Problem::new(message).help(INCONSISTENT))

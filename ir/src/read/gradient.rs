@@ -8,6 +8,7 @@ mod rules;
 mod writing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::facts::NEWEST_OPSET;
 use super::order::reads;
@@ -44,7 +45,7 @@ impl Reader<'_> {
     pub(super) fn with_gradients(
         &mut self,
         nodes: &[&NodeProto],
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
         block: &mut Block,
     ) {
         let mut steps: Vec<Step> = Vec::new();
@@ -78,16 +79,14 @@ impl Reader<'_> {
         }
     }
 
-    fn step(&mut self, step: &Step, scope: &mut Scope, block: &mut Block) {
+    fn step(&mut self, step: &Step, scope: &mut Scope<'_>, block: &mut Block) {
         if !step.by_rule {
             return self.node(&step.node, scope, block);
         }
-        let mut opsets = scope.opsets().clone();
-        opsets.insert(String::new(), NEWEST_OPSET);
-        opsets.insert(DERIVATIVES.to_owned(), 1);
-        let opsets = scope.exchange_opsets(opsets.into());
+        let opsets = [(String::new(), NEWEST_OPSET), (DERIVATIVES.to_owned(), 1)];
+        let before = scope.put_opsets(Rc::new(opsets.into()));
         self.node(&step.node, scope, block);
-        scope.exchange_opsets(opsets);
+        scope.set_opsets(before);
     }
 
     /// The nodes in place of a gradient, behind those before it.
@@ -95,13 +94,13 @@ impl Reader<'_> {
         &mut self,
         node: &NodeProto,
         before: &[Step],
-        scope: &Scope,
+        scope: &Scope<'_>,
     ) -> Result<Vec<Step>, Problem> {
         let key = (TRAINING.to_owned(), node.op_type.clone());
         let count = self.facts.operators.entry(key).or_default();
         (count.nodes, count.supported) = (count.nodes.saturating_add(1), true);
-        let list = scope.resolve(&node.attribute)?;
-        let attributes = Attributes::new(&list, self.files, 1);
+        let list = scope.resolve(&node.attribute);
+        let attributes = Attributes::new(list, self.files, 1);
         let Named { xs, zs, y } = Named::read(&attributes)?;
         attributes.finish()?;
         let names: Vec<&String> = xs.iter().chain(&zs).collect();

@@ -16,7 +16,7 @@ impl Reader<'_> {
     pub(super) fn in_order<'n>(
         &mut self,
         nodes: &'n [NodeProto],
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
     ) -> Vec<&'n NodeProto> {
         let makers = self.makers(nodes);
         let mut waiting: Vec<usize> = Vec::new();

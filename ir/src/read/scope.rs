@@ -4,56 +4,82 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::NEWEST_OPSET;
-use crate::diagnostics::Problem;
+use super::function::Local;
+use crate::attributes::Given;
+use crate::diagnostics::{Problem, shortened};
 use crate::graph::ValueId;
 use crate::proto::AttributeProto;
 
 /// What names mean at one place of the model: a graph sees the names of the graphs around it,
 /// a function only its own.
-#[derive(Clone, Debug)]
-pub struct Scope {
+#[derive(Debug)]
+pub struct Scope<'s> {
     values: BTreeMap<String, ValueId>,
-    around: Option<Rc<Scope>>,
-    opsets: Rc<BTreeMap<String, i64>>,
-    /// The attributes that a function was called with.
-    arguments: Rc<BTreeMap<String, AttributeProto>>,
+    around: Option<&'s Scope<'s>>,
+    opsets: Rc<Opsets>,
+    /// The function that is called, and the attributes that the call gives.
+    call: Option<(&'s Local<'s>, BTreeMap<&'s str, &'s AttributeProto>)>,
     /// The names of the calls around, ending in `/`.
-    prefix: String,
+    prefix: Rc<str>,
 }
 
-impl Scope {
+/// The versions imported at one place of the model.
+#[derive(Debug)]
+pub struct Opsets {
+    here: Rc<BTreeMap<String, i64>>,
+    /// Those of the caller, where a function leaves them out.
+    around: Option<Rc<Opsets>>,
+}
+
+impl Opsets {
+    pub fn new(here: Rc<BTreeMap<String, i64>>, around: Option<Rc<Opsets>>) -> Rc<Self> {
+        Rc::new(Opsets { here, around })
+    }
+
+    fn version(&self, domain: &str) -> Option<i64> {
+        let around = || self.around.as_ref()?.version(domain);
+        self.here.get(domain).copied().or_else(around)
+    }
+}
+
+impl<'s> Scope<'s> {
     pub fn new(opsets: BTreeMap<String, i64>) -> Self {
         Scope {
             values: BTreeMap::new(),
             around: None,
-            opsets: Rc::new(opsets),
-            arguments: Rc::default(),
-            prefix: String::new(),
+            opsets: Opsets::new(Rc::new(opsets), None),
+            call: None,
+            prefix: "".into(),
         }
     }
 
     /// The scope of a graph inside this one.
-    pub fn nested(&self) -> Self {
+    pub fn nested<'n>(&'n self) -> Scope<'n>
+    where
+        's: 'n,
+    {
         Scope {
             values: BTreeMap::new(),
-            around: Some(Rc::new(self.clone())),
-            ..self.clone()
+            around: Some(self),
+            opsets: self.opsets.clone(),
+            call: None,
+            prefix: self.prefix.clone(),
         }
     }
 
     /// The scope of a function called from this one.
-    pub fn function(
+    pub fn function<'n>(
         &self,
         node: &str,
-        opsets: BTreeMap<String, i64>,
-        arguments: BTreeMap<String, AttributeProto>,
-    ) -> Self {
+        function: &'n Local<'n>,
+        arguments: BTreeMap<&'n str, &'n AttributeProto>,
+    ) -> Scope<'n> {
         Scope {
             values: BTreeMap::new(),
             around: None,
-            opsets: Rc::new(opsets),
-            arguments: Rc::new(arguments),
-            prefix: format!("{}{node}/", self.prefix),
+            opsets: Opsets::new(function.opsets.clone(), Some(self.opsets.clone())),
+            call: Some((function, arguments)),
+            prefix: format!("{}{}/", self.prefix, shortened(node)).into(),
         }
     }
 
@@ -66,19 +92,30 @@ impl Scope {
         self.values.get(name).copied().or_else(around)
     }
 
-    /// A node's input; the empty name is an input left out.
+    /// A node's input; the empty name is an input left out, and so is that of an input of a function
+    /// that its caller left out.
     pub fn input(&self, name: &str) -> Result<Option<ValueId>, Problem> {
         match (name.is_empty(), self.value(name)) {
             (true, _) => Ok(None),
             (false, Some(id)) => Ok(Some(id)),
+            (false, None) if self.is_formal(name) => Ok(None),
             (false, None) => Err(Problem::new(format!("no node makes the input `{name}`"))
                 .help("the file is inconsistent; export the model again")),
         }
     }
 
+    /// Whether a function around has an input of that name.
+    fn is_formal(&self, name: &str) -> bool {
+        match (&self.call, self.around) {
+            (Some((function, _)), _) => function.inputs.contains(name),
+            (None, Some(around)) => around.is_formal(name),
+            (None, None) => false,
+        }
+    }
+
     /// The version imported for a domain, under which its operators are read.
     pub fn opset(&self, domain: &str) -> Option<i64> {
-        let imported = self.opsets.get(domain).copied();
+        let imported = self.opsets.version(domain);
         // Writers of optimised files use these domains without importing them; without a version of
         // the standard its newest is meant.
         imported.or(match domain {
@@ -88,30 +125,41 @@ impl Scope {
         })
     }
 
-    /// Every version imported here.
-    pub fn opsets(&self) -> &BTreeMap<String, i64> {
-        &self.opsets
+    /// Has other versions come first; those before are returned.
+    pub fn put_opsets(&mut self, here: Rc<BTreeMap<String, i64>>) -> Rc<Opsets> {
+        let before = self.opsets.clone();
+        self.opsets = Opsets::new(here, Some(before.clone()));
+        before
     }
 
-    /// Sets every version imported here; those before are returned.
-    pub fn exchange_opsets(
-        &mut self,
-        opsets: Rc<BTreeMap<String, i64>>,
-    ) -> Rc<BTreeMap<String, i64>> {
-        std::mem::replace(&mut self.opsets, opsets)
+    /// Sets every version imported here.
+    pub fn set_opsets(&mut self, opsets: Rc<Opsets>) {
+        self.opsets = opsets;
     }
 
     /// Attributes with references to the function's own attributes replaced; a reference to one
     /// that the caller left out is left out too.
-    pub fn resolve(&self, list: &[AttributeProto]) -> Result<Vec<AttributeProto>, Problem> {
-        let resolve = |held: &AttributeProto| match held.ref_attr_name.as_str() {
-            "" => Some(held.clone()),
-            wanted => self.arguments.get(wanted).map(|argument| AttributeProto {
-                name: held.name.clone(),
-                ..argument.clone()
-            }),
+    pub fn resolve<'n>(&self, list: &'n [AttributeProto]) -> Vec<Given<'n>>
+    where
+        's: 'n,
+    {
+        let resolve = |held: &'n AttributeProto| match held.ref_attr_name.as_str() {
+            "" => Some((held.name.as_str(), held)),
+            wanted => Some((held.name.as_str(), self.argument(wanted)?)),
         };
-        Ok(list.iter().filter_map(resolve).collect())
+        list.iter().filter_map(resolve).collect()
+    }
+
+    /// An attribute of the function around: what its caller gives, or its default.
+    fn argument(&self, name: &str) -> Option<&'s AttributeProto> {
+        match (&self.call, self.around) {
+            (Some((function, given)), _) => given
+                .get(name)
+                .or_else(|| function.defaults.get(name))
+                .copied(),
+            (None, Some(around)) => around.argument(name),
+            (None, None) => None,
+        }
     }
 
     pub fn node_name(&self, name: &str) -> String {

@@ -17,7 +17,7 @@ impl Reader<'_> {
     pub(super) fn main(
         &mut self,
         graph: &GraphProto,
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
         options: &Options,
     ) -> Block {
         let mut block = Block::default();
@@ -26,12 +26,12 @@ impl Reader<'_> {
         for ty in graph.input.iter().filter_map(|input| input.r#type.as_ref()) {
             self.reserve_names(ty, 0);
         }
+        let mut seen = BTreeSet::new();
         for input in &graph.input {
-            if block
-                .inputs
-                .iter()
-                .any(|&id| self.values[id].name == input.name)
-            {
+            if self.gives_up() {
+                break;
+            }
+            if !seen.insert(input.name.as_str()) {
                 let problem = Problem::new(format!("two inputs are called `{}`", input.name));
                 self.diagnostics
                     .push(problem.help("the file is inconsistent; export the model again"));

@@ -190,7 +190,8 @@ impl<'g> Match<'_, 'g> {
         };
         let attributes = attributes.iter();
         let list: Vec<AttributeProto> = attributes.map(|(name, held)| held.named(name)).collect();
-        let read = Attributes::new(&list, self.files, version).with_arity(inputs.len(), 1);
+        let list = list.iter().map(|held| (held.name.as_str(), held)).collect();
+        let read = Attributes::new(list, self.files, version).with_arity(inputs.len(), 1);
         let operator = (row.read)(&read).map_err(|_| "the operator refuses its attributes")?;
         read.finish()
             .map_err(|_| "the operator knows no such attribute")?;

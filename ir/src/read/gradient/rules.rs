@@ -6,6 +6,7 @@
 
 mod made;
 
+use crate::attributes::Given;
 use crate::diagnostics::Problem;
 use crate::ops::DERIVATIVES;
 use crate::proto::{AttributeProto, NodeProto};
@@ -27,7 +28,7 @@ enum Text {
 /// The node that a rule is for.
 pub struct Call<'a> {
     node: &'a NodeProto,
-    attributes: &'a [AttributeProto],
+    attributes: Vec<Given<'a>>,
     opset: i64,
 }
 
@@ -167,11 +168,11 @@ pub fn find(domain: &str, name: &str) -> Option<&'static Rule> {
 impl Rule {
     /// The text for a node.
     pub fn text(&self, call: &Call<'_>) -> Result<String, Problem> {
-        let unknown = |held: &&AttributeProto| !self.attributes.contains(&held.name.as_str());
-        if let Some(held) = call.attributes.iter().find(unknown) {
+        let unknown = |held: &&Given<'_>| !self.attributes.contains(&held.0);
+        if let Some((attribute, _)) = call.attributes.iter().find(unknown) {
             return Err(Problem::new(format!(
-                "the rule for the derivative of `{}` does not know the attribute `{}`",
-                self.name, held.name
+                "the rule for the derivative of `{}` does not know the attribute `{attribute}`",
+                self.name
             )));
         }
         match self.text {
@@ -182,7 +183,7 @@ impl Rule {
 }
 
 impl<'a> Call<'a> {
-    pub fn new(node: &'a NodeProto, attributes: &'a [AttributeProto], opset: i64) -> Self {
+    pub fn new(node: &'a NodeProto, attributes: Vec<Given<'a>>, opset: i64) -> Self {
         Call {
             node,
             attributes,
@@ -203,7 +204,8 @@ impl<'a> Call<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        self.attributes.iter().find(|held| held.name == name)
+        let mut held = self.attributes.iter();
+        held.find(|held| held.0 == name).map(|held| held.1)
     }
 
     fn int(&self, name: &str, default: i64) -> i64 {

@@ -132,7 +132,7 @@ impl Writing {
         &mut self,
         Step { node, by_rule }: &Step,
         wanted: &[bool],
-        scope: &Scope,
+        scope: &Scope<'_>,
         slopes: &mut BTreeMap<String, String>,
     ) -> Result<(), Problem> {
         let known = |name: &String| slopes.get(name).cloned();
@@ -154,8 +154,7 @@ impl Writing {
             true => NEWEST_OPSET,
             false => scope.opset("").unwrap_or(NEWEST_OPSET),
         };
-        let attributes = scope.resolve(&node.attribute)?;
-        let call = Call::new(node, &attributes, opset);
+        let call = Call::new(node, scope.resolve(&node.attribute), opset);
         let rule = rules::find(&domain(&node.domain), &node.op_type);
         let text = rule.ok_or_else(|| no_rule(node))?.text(&call)?;
         let inputs = node.input.iter().enumerate();

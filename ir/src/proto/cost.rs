@@ -1,0 +1,174 @@
+//! What reading a file's messages would take, from their lengths alone.
+//!
+//! An empty message takes two bytes in the file and hundreds in memory. Nothing that exporters write
+//! takes ten times its length.
+
+use std::mem::size_of;
+
+use prost::encoding::{WireType, decode_key, decode_varint};
+
+use super::{
+    AttributeProto, Dimension, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto,
+    SparseTensorProto, StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
+};
+
+/// What reading would take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    pub bytes: usize,
+    pub nodes: usize,
+}
+
+/// A message of which the fields are looked at.
+#[derive(Clone, Copy)]
+enum Kind {
+    Model,
+    Graph,
+    Node,
+    Attribute,
+    Function,
+    Tensor,
+    Sparse,
+    ValueInfo,
+    Type,
+    /// A tensor's type.
+    Tensors,
+    /// A type that holds another, in field 1 or 2.
+    Holder,
+    Shape,
+    Dimension,
+    Opset,
+    Entry,
+}
+
+/// What stands in a field.
+enum Field {
+    Message(Kind),
+    /// Text, or bytes left in the file, that take this much beside what they hold.
+    Slice(usize),
+    /// Numbers of eight bytes, packed or not.
+    Numbers,
+    Other,
+}
+
+/// Messages nest no deeper than this, or reading fails.
+const DEEPEST: usize = 100;
+
+/// What reading a model would take; a file that is none costs nothing.
+pub fn cost(file: &[u8]) -> Cost {
+    let mut cost = Cost::default();
+    walk(file, Kind::Model, 0, &mut cost);
+    cost
+}
+
+fn walk(mut rest: &[u8], kind: Kind, depth: usize, cost: &mut Cost) -> Option<()> {
+    if depth > DEEPEST {
+        return None;
+    }
+    while !rest.is_empty() {
+        let (tag, wire) = decode_key(&mut rest).ok()?;
+        match wire {
+            WireType::Varint => {
+                decode_varint(&mut rest).ok()?;
+                cost.bytes += match kind.field(tag) {
+                    Field::Numbers => 8,
+                    _ => 0,
+                };
+            }
+            WireType::SixtyFourBit => rest = rest.get(8..)?,
+            WireType::ThirtyTwoBit => rest = rest.get(4..)?,
+            WireType::LengthDelimited => {
+                let length = usize::try_from(decode_varint(&mut rest).ok()?).ok()?;
+                let (inner, after) = rest.split_at_checked(length)?;
+                rest = after;
+                match kind.field(tag) {
+                    Field::Message(kind) => {
+                        cost.bytes += kind.size();
+                        cost.nodes += usize::from(matches!(kind, Kind::Node));
+                        walk(inner, kind, depth + 1, cost)?;
+                    }
+                    Field::Slice(size) => cost.bytes += size,
+                    // Numbers end in a byte without its highest bit.
+                    Field::Numbers => {
+                        cost.bytes += 8 * inner.iter().filter(|byte| **byte < 128).count();
+                    }
+                    Field::Other => {}
+                }
+            }
+            WireType::StartGroup | WireType::EndGroup => return None,
+        }
+    }
+    Some(())
+}
+
+const TEXT: Field = Field::Slice(size_of::<String>() + 16);
+const BYTES: Field = Field::Slice(size_of::<bytes::Bytes>());
+
+impl Kind {
+    fn size(self) -> usize {
+        match self {
+            Kind::Model => 0,
+            Kind::Graph => size_of::<GraphProto>(),
+            Kind::Node => size_of::<NodeProto>(),
+            Kind::Attribute => size_of::<AttributeProto>(),
+            Kind::Function => size_of::<FunctionProto>(),
+            Kind::Tensor => size_of::<TensorProto>(),
+            Kind::Sparse => size_of::<SparseTensorProto>(),
+            Kind::ValueInfo => size_of::<ValueInfoProto>(),
+            // Part of what it stands in.
+            Kind::Tensors | Kind::Shape => 0,
+            Kind::Type | Kind::Holder => size_of::<TypeProto>(),
+            Kind::Dimension => size_of::<Dimension>(),
+            Kind::Opset => size_of::<OperatorSetIdProto>(),
+            Kind::Entry => size_of::<StringStringEntryProto>(),
+        }
+    }
+
+    fn field(self, tag: u32) -> Field {
+        let message = match (self, tag) {
+            (Kind::Model, 7) | (Kind::Attribute, 6 | 11) => Kind::Graph,
+            (Kind::Model, 8) | (Kind::Function, 9) => Kind::Opset,
+            (Kind::Model, 14) | (Kind::Graph, 16) | (Kind::Node, 9) => Kind::Entry,
+            (Kind::Function, 14) | (Kind::Tensor, 13 | 16) | (Kind::ValueInfo, 4) => Kind::Entry,
+            (Kind::Model, 25) => Kind::Function,
+            (Kind::Graph, 1) | (Kind::Function, 7) => Kind::Node,
+            (Kind::Graph, 5) | (Kind::Attribute, 5 | 10) | (Kind::Sparse, 1 | 2) => Kind::Tensor,
+            (Kind::Graph, 15) | (Kind::Attribute, 22 | 23) => Kind::Sparse,
+            (Kind::Graph, 11..=13) | (Kind::Function, 12) => Kind::ValueInfo,
+            (Kind::Node, 5) | (Kind::Function, 11) => Kind::Attribute,
+            (Kind::ValueInfo, 2) | (Kind::Attribute, 14 | 15) => Kind::Type,
+            (Kind::Type, 1 | 8) => Kind::Tensors,
+            (Kind::Type, 4 | 5 | 9) => Kind::Holder,
+            (Kind::Holder, 1 | 2) => Kind::Type,
+            (Kind::Tensors, 2) => Kind::Shape,
+            (Kind::Shape, 1) => Kind::Dimension,
+            (Kind::Node, 1 | 2) | (Kind::Function, 4..=6) => return TEXT,
+            (Kind::Attribute, 9) | (Kind::Tensor, 4..=7 | 10 | 11) => return BYTES,
+            (Kind::Attribute, 8) | (Kind::Tensor, 1) | (Kind::Sparse, 3) => return Field::Numbers,
+            _ => return Field::Other,
+        };
+        Field::Message(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_messages_cost_what_they_take() {
+        // A graph of two empty nodes and an initializer.
+        let file = [0x3a, 6, 0x0a, 0, 0x0a, 0, 0x2a, 0];
+        let found = cost(&file);
+        let expected = size_of::<GraphProto>() + 2 * size_of::<NodeProto>();
+        assert_eq!(found.bytes, expected + size_of::<TensorProto>());
+        assert_eq!(found.nodes, 2);
+    }
+
+    #[test]
+    fn bytes_of_weights_are_no_messages() {
+        // An initializer whose raw data look like nodes.
+        let file = [0x3a, 8, 0x2a, 6, 0x4a, 4, 0x0a, 0, 0x0a, 0];
+        assert_eq!(cost(&file).nodes, 0);
+    }
+}
