@@ -125,14 +125,20 @@ impl Classes {
     /// The name of each class: that of the file for the first of a name.
     fn names(&self, model: &Model) -> Vec<String> {
         let mut given = BTreeSet::new();
+        let mut counts = BTreeMap::new();
         let mut names = Vec::new();
         for class in &self.all {
             let mut name = class.name.to_string();
-            let mut count = 1usize;
+            let next: &mut usize = counts.entry(&class.name).or_insert(1);
+            let mut count = *next;
+            if count > 1 {
+                name = format!("{}_{count}", class.name);
+            }
             while given.contains(&name) || count > 1 && model.names.holds(&name.as_str().into()) {
                 count += 1;
                 name = format!("{}_{count}", class.name);
             }
+            *next = count;
             given.insert(name.clone());
             names.push(name);
         }
@@ -150,21 +156,21 @@ impl Classes {
 
     /// Makes one class of those whose names stand together.
     fn join(&mut self, names: &[String], together: &[BTreeSet<Symbol>]) {
-        // For each class the first one that it is joined with.
+        let places = names.iter().enumerate();
+        let places: BTreeMap<&str, usize> = places.map(|(at, name)| (name.as_str(), at)).collect();
+        // For each class one before it that it is joined with, the first with itself.
         let mut first: Vec<usize> = (0..self.all.len()).collect();
         for group in together {
-            let members = names.iter().enumerate();
-            let members = members.filter(|(_, name)| group.contains(name.as_str()));
-            let roots: BTreeSet<usize> = members
-                .filter_map(|(at, _)| first.get(at).copied())
-                .collect();
-            let Some(&root) = roots.first() else {
+            let members = group.iter().filter_map(|name| places.get(&**name));
+            let roots: Vec<usize> = members.map(|&at| root(&mut first, at)).collect();
+            let Some(&least) = roots.iter().min() else {
                 continue;
             };
-            for held in first.iter_mut().filter(|held| roots.contains(held)) {
-                *held = root;
+            for at in roots {
+                first.get_mut(at).into_iter().for_each(|held| *held = least);
             }
         }
+        let first: Vec<usize> = (0..first.len()).map(|at| root(&mut first, at)).collect();
         let mut joined: BTreeMap<usize, Class> = BTreeMap::new();
         for (class, root) in self.all.drain(..).zip(first) {
             match joined.get_mut(&root) {
@@ -176,6 +182,19 @@ impl Classes {
         }
         self.all = joined.into_values().collect();
     }
+}
+
+/// The first class that one is joined with, by way of others.
+fn root(first: &mut [usize], mut at: usize) -> usize {
+    while let Some(&next) = first.get(at).filter(|&&next| next != at) {
+        let beyond = first.get(next).copied().unwrap_or(next);
+        first
+            .get_mut(at)
+            .into_iter()
+            .for_each(|held| *held = beyond);
+        at = next;
+    }
+    at
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::own::Owner;
 use super::variables::{Hint, Namer};
 use super::{Context, Emit, Layer, Source, detour, name, variable};
 use crate::diagnostics::Diagnostics;
-use crate::dim::Symbol;
+use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
 use crate::types::Type;
 
@@ -75,10 +75,18 @@ pub fn statements(
     statements
 }
 
-/// Whether a statement's results tell a size.
-pub fn tells(statement: &Statement, symbol: &Symbol, cx: &Context<'_>) -> bool {
+/// The sizes that a statement's results tell.
+pub fn told<'c>(statement: &'c Statement, cx: &'c Context<'_>) -> impl Iterator<Item = &'c Symbol> {
     let outputs = statement.outputs.iter().flatten();
-    statement.sizes.contains(symbol) || outputs.clone().any(|&id| axis_of(id, symbol, cx).is_some())
+    let names = outputs.flat_map(|&id| names(id, cx));
+    statement.sizes.iter().chain(names)
+}
+
+/// The sizes that a value has as its own.
+pub fn names<'c>(id: ValueId, cx: &'c Context<'_>) -> impl Iterator<Item = &'c Symbol> {
+    let tensor = cx.values[id].ty.as_ref().and_then(Type::as_tensor);
+    let shape = tensor.into_iter().flat_map(|tensor| &tensor.shape);
+    shape.filter_map(Dim::name)
 }
 
 /// The function's body: sizes bound, values moved or cloned, variables named.
@@ -99,7 +107,7 @@ pub fn finish(
     let named: Vec<(String, String)> = named
         .map(|(id, wanted)| (variable(*id).to_string(), wanted.clone()))
         .collect();
-    let all = cx.sizes.all().into_iter();
+    let all = cx.sizes.mentioned(&tokens, sizes).into_iter();
     let all: Vec<(String, String)> = all
         .map(|(variable, symbol)| (variable, name::snake(&symbol)))
         .collect();
@@ -165,12 +173,8 @@ pub fn bind(
     unbound.retain(wanted);
     let mut tokens = TokenStream::new();
     let tell = |id: ValueId, unbound: &mut BTreeSet<Symbol>, cx: &mut Context<'_>| {
-        let told: Vec<Symbol> = unbound
-            .iter()
-            .filter(|symbol| axis_of(id, symbol, cx).is_some())
-            .cloned()
-            .collect();
-        unbound.retain(|symbol| !told.contains(symbol));
+        let names = names(id, cx);
+        let told: BTreeSet<Symbol> = names.filter_map(|name| unbound.take(name)).collect();
         binding(id, &told, cx)
     };
     for &id in parameters {
@@ -178,7 +182,9 @@ pub fn bind(
     }
     for statement in statements {
         tokens.extend(statement.declaration(cx));
-        unbound.retain(|symbol| !statement.sizes.contains(symbol));
+        for symbol in &statement.sizes {
+            unbound.remove(symbol);
+        }
         for &id in statement.outputs.iter().flatten() {
             tokens.extend(tell(id, &mut unbound, cx));
         }
@@ -187,7 +193,7 @@ pub fn bind(
 }
 
 /// `let [batch, _, width] = x.dims();`
-fn binding(id: ValueId, symbols: &[Symbol], cx: &mut Context<'_>) -> TokenStream {
+fn binding(id: ValueId, symbols: &BTreeSet<Symbol>, cx: &mut Context<'_>) -> TokenStream {
     if symbols.is_empty() {
         return TokenStream::new();
     }
@@ -209,17 +215,6 @@ fn binding(id: ValueId, symbols: &[Symbol], cx: &mut Context<'_>) -> TokenStream
     match is_device_tensor(id, cx) {
         true => quote!(let [#(#axes),*] = #name.dims();),
         false => quote!(let [#(#axes),*] = #name.sizes();),
-    }
-}
-
-/// The axis of a tensor that has just this size.
-pub fn axis_of(id: ValueId, symbol: &Symbol, cx: &Context<'_>) -> Option<usize> {
-    match &cx.values[id].ty {
-        Some(Type::Tensor(tensor)) => tensor
-            .shape
-            .iter()
-            .position(|dim| dim.name() == Some(symbol)),
-        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::format_ident;
+use unicode_normalization::UnicodeNormalization;
 
 /// Words that no variable, field or function may be called.
 const KEYWORDS: &[&str] = &[
@@ -13,6 +14,9 @@ const KEYWORDS: &[&str] = &[
     "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
     "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
+
+/// Names in code are no longer than this.
+const LONGEST: usize = 120;
 
 /// A name of lower-case words: `onnx::Conv_23` gives `onnx_conv_23`, `/a/b` gives `a_b`.
 pub fn snake(name: &str) -> String {
@@ -25,6 +29,9 @@ pub fn snake(name: &str) -> String {
             }
             lower = letter.is_lowercase();
             words.extend(letter.to_lowercase());
+            if words.len() >= LONGEST {
+                break;
+            }
         } else {
             lower = false;
             if !words.is_empty() && !words.ends_with('_') {
@@ -32,12 +39,20 @@ pub fn snake(name: &str) -> String {
             }
         }
     }
-    let words = words.trim_end_matches('_');
+    let words = composed(words.trim_end_matches('_'));
     match words.chars().next() {
         None => "unnamed".to_owned(),
         Some(first) if !is_identifier("", first) => format!("n{words}"),
-        _ if KEYWORDS.contains(&words) => format!("{words}_"),
-        _ => words.to_owned(),
+        _ if KEYWORDS.contains(&&*words) => format!("{words}_"),
+        _ => words,
+    }
+}
+
+/// Letters as the compiler compares them, in normal form C.
+fn composed(name: &str) -> String {
+    match name.is_ascii() {
+        true => name.to_owned(),
+        false => name.nfc().collect(),
     }
 }
 
@@ -52,7 +67,7 @@ pub fn camel(name: &str) -> String {
     }
     match camel.is_empty() {
         true => "Unnamed".to_owned(),
-        false => camel,
+        false => composed(&camel),
     }
 }
 
@@ -60,6 +75,8 @@ pub fn camel(name: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Unique {
     taken: BTreeSet<String>,
+    /// The number that a name got last.
+    counts: BTreeMap<String, usize>,
 }
 
 impl Unique {
@@ -71,9 +88,12 @@ impl Unique {
     /// `wanted`, or `wanted` with a number.
     pub fn name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
-        let mut count = 1usize;
+        if self.taken.insert(name.clone()) {
+            return name;
+        }
+        let count = self.counts.entry(name.clone()).or_insert(1);
         while !self.taken.insert(name.clone()) {
-            count += 1;
+            *count += 1;
             name = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
                 true => format!("{wanted}_{count}"),
                 false => format!("{wanted}{count}"),

@@ -1,5 +1,7 @@
 //! Blocks of a node: branches and bodies of loops.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -63,25 +65,21 @@ impl Emit<'_, '_> {
         }
         let source = &mut self.source;
         let mut problems = Diagnostics::default();
-        let made = split::split(items, &block.inputs, &block.outputs, source, &mut problems);
+        let statements = split::split(items, &block.inputs, &block.outputs, source, &mut problems);
         source.cx.problems.extend(problems);
         let mut results = Vec::new();
         for (&id, (place, ty)) in block.outputs.iter().zip(wanted) {
             results.push(source.value_as(id, *place, ty)?);
         }
-        let own: Vec<ValueId> = block
-            .nodes
-            .iter()
-            .flat_map(|node| node.outputs.clone())
-            .flatten()
-            .collect();
-        let origins = source.cx.origins.clone();
-        let is_own = |symbol: &Symbol| {
-            let origin = origins.get(symbol);
-            origin.is_some_and(|id| own.contains(id) || block.inputs.contains(id))
-        };
+        let made = block.nodes.iter().flat_map(|node| &node.outputs).flatten();
+        let own: BTreeSet<ValueId> = made.chain(&block.inputs).copied().collect();
+        let cx = &*source.cx;
+        let is_own = |name: &&Symbol| cx.origins.get(*name).is_some_and(|id| own.contains(id));
+        let names = own.iter().flat_map(|&id| body::names(id, cx));
+        let own: BTreeSet<Symbol> = names.filter(is_own).cloned().collect();
+        let is_own = |symbol: &Symbol| own.contains(symbol);
         let result = results.iter().cloned().collect();
-        let (statements, _) = body::bind(&made, &result, &block.inputs, is_own, source.cx);
+        let (statements, _) = body::bind(&statements, &result, &block.inputs, is_own, source.cx);
         Ok(Inside {
             statements,
             results,
@@ -125,15 +123,7 @@ impl Emit<'_, '_> {
     /// A size of its own, for the number of a round.
     pub fn index(&mut self) -> TokenStream {
         let cx = &mut *self.source.cx;
-        let taken = |name: &str| {
-            let mut all = cx.sizes.all().into_iter();
-            cx.origins.contains_key(name) || all.any(|(_, symbol)| symbol.as_ref() == name)
-        };
-        let mut name = "i".to_owned();
-        while taken(&name) {
-            name.push('\'');
-        }
-        cx.sizes.variable(&name.into())
+        cx.sizes.index(&|name| cx.origins.contains_key(name))
     }
 
     /// The type of a value of the node or of its blocks.

@@ -31,9 +31,9 @@ pub enum Event {
 
 /// The variables that occur in tokens, declarations left out, in order of their first use.
 pub fn variables(tokens: &TokenStream) -> Vec<String> {
-    let mut found = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     each(tokens, &mut |ident, _| {
-        if !found.contains(ident) {
+        if seen.insert(ident.clone()) {
             found.push(ident.clone());
         }
     });

@@ -1,10 +1,11 @@
 //! Sizes as Rust expressions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
+use super::name;
 use crate::dim::{Atom, Dim, Symbol};
 
 /// Variables of sizes while code is put together.
@@ -14,6 +15,9 @@ pub const VARIABLE: &str = "__s";
 #[derive(Debug, Default)]
 pub struct Sizes {
     symbols: Vec<Symbol>,
+    numbers: BTreeMap<Symbol, usize>,
+    /// How many sizes of their own were made.
+    made: usize,
 }
 
 impl Sizes {
@@ -45,10 +49,36 @@ impl Sizes {
         quote!(#ident)
     }
 
-    /// Every size named so far, with its variable.
-    pub fn all(&self) -> Vec<(String, Symbol)> {
-        let all = self.symbols.iter().enumerate();
-        all.map(|(at, symbol)| (format!("{VARIABLE}{at}"), symbol.clone()))
+    /// The variable of a size of its own, which is called `i`.
+    pub fn index(&mut self, is_taken: &impl Fn(&str) -> bool) -> TokenStream {
+        loop {
+            // What is behind the letter keeps sizes apart and is no part of the variable's name.
+            let marks = format!("{:b}", self.made)
+                .replace('0', "'")
+                .replace('1', "\"");
+            let name = match self.made {
+                0 => "i".to_owned(),
+                _ => format!("i{marks}"),
+            };
+            self.made += 1;
+            if !self.numbers.contains_key(&*name) && !is_taken(&name) {
+                return self.variable(&name.into());
+            }
+        }
+    }
+
+    /// The sizes of which the variables stand in tokens, and some others, each with its variable, in
+    /// the order in which they were named.
+    pub fn mentioned(&self, tokens: &TokenStream, others: &[Symbol]) -> Vec<(String, Symbol)> {
+        let mut found = BTreeSet::new();
+        name::identifiers(tokens, &mut found);
+        let found = found.iter().filter_map(|name| self.symbol(name));
+        let found = found.chain(others);
+        let found = found.filter_map(|symbol| Some((self.numbers.get(symbol)?, symbol)));
+        let found: BTreeMap<&usize, &Symbol> = found.collect();
+        found
+            .into_iter()
+            .map(|(at, symbol)| (format!("{VARIABLE}{at}"), symbol.clone()))
             .collect()
     }
 
@@ -101,13 +131,12 @@ impl Sizes {
     }
 
     fn number(&mut self, symbol: &Symbol) -> usize {
-        match self.symbols.iter().position(|held| held == symbol) {
-            Some(at) => at,
-            None => {
-                self.symbols.push(symbol.clone());
-                self.symbols.len() - 1
-            }
+        let next = self.symbols.len();
+        let at = *self.numbers.entry(symbol.clone()).or_insert(next);
+        if at == next {
+            self.symbols.push(symbol.clone());
         }
+        at
     }
 
     fn sum(&mut self, dim: &Dim) -> TokenStream {

@@ -52,7 +52,8 @@ pub fn split(
         *uses.entry(id).or_insert(0usize) += 1;
     }
     let (layer, cx) = (&mut *source.layer, &mut *source.cx);
-    let mut lines = draft(items, layer, &uses, outputs, cx, diagnostics);
+    let results = outputs.iter().copied().collect();
+    let mut lines = draft(items, layer, &uses, &results, cx, diagnostics);
     return_sizes(&mut lines, inputs, outputs, cx);
     lines
         .into_iter()
@@ -89,7 +90,7 @@ fn draft(
     items: Vec<Item<'_>>,
     layer: &mut Layer,
     uses: &BTreeMap<ValueId, usize>,
-    results: &[ValueId],
+    results: &BTreeSet<ValueId>,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Line> {
@@ -128,7 +129,7 @@ fn draft(
 fn interface(
     group: &Group<'_>,
     uses: &BTreeMap<ValueId, usize>,
-    results: &[ValueId],
+    results: &BTreeSet<ValueId>,
     cx: &Context<'_>,
 ) -> (Vec<ValueId>, Vec<ValueId>) {
     let passed = |id: &ValueId| {
@@ -137,12 +138,12 @@ fn interface(
     };
     let nodes = group.nodes();
     let mut inside: BTreeMap<ValueId, usize> = BTreeMap::new();
-    let mut made = BTreeSet::new();
+    let (mut made, mut taken) = (BTreeSet::new(), BTreeSet::new());
     let mut inputs = Vec::new();
     for node in &nodes {
         for id in node.reads() {
             *inside.entry(id).or_insert(0) += 1;
-            if !made.contains(&id) && passed(&id) && !inputs.contains(&id) {
+            if !made.contains(&id) && passed(&id) && taken.insert(id) {
                 inputs.push(id);
             }
         }
@@ -165,32 +166,34 @@ impl Line {
         }
     }
 
-    /// Whether those who come after it can tell a size from its results.
-    fn tells(&self, symbol: &Symbol, cx: &Context<'_>) -> bool {
+    /// The sizes that those who come after it can tell from its results.
+    fn told<'l>(&'l self, cx: &'l Context<'_>) -> Box<dyn Iterator<Item = &'l Symbol> + 'l> {
         match self {
-            Line::Statement(statement) => body::tells(statement, symbol, cx),
+            Line::Statement(statement) => Box::new(body::told(statement, cx)),
             Line::Part(part) => {
-                part.returned.contains(symbol)
-                    || part
-                        .outputs
-                        .iter()
-                        .any(|&id| body::axis_of(id, symbol, cx).is_some())
+                let names = part.outputs.iter().flat_map(|&id| body::names(id, cx));
+                Box::new(part.returned.iter().chain(names))
             }
         }
     }
 
-    /// Has the part that can tell a size return it, and those around that part.
-    fn return_size(&mut self, symbol: &Symbol, cx: &Context<'_>) -> bool {
+    /// Has the part that can tell a size that is wanted return it, and those around that part; what
+    /// is told is not wanted any more.
+    fn return_sizes(
+        &mut self,
+        wanted: &mut BTreeSet<Symbol>,
+        cx: &Context<'_>,
+    ) -> BTreeSet<Symbol> {
         match self {
-            Line::Statement(statement) => body::tells(statement, symbol, cx),
+            Line::Statement(statement) => body::told(statement, cx)
+                .filter_map(|symbol| wanted.take(symbol))
+                .collect(),
             Line::Part(part) => {
-                let told = part
-                    .lines
-                    .iter_mut()
-                    .any(|line| line.return_size(symbol, cx));
-                if told {
-                    part.returned.push(symbol.clone());
-                }
+                let lines = part.lines.iter_mut();
+                let told: BTreeSet<Symbol> = lines
+                    .flat_map(|line| line.return_sizes(wanted, cx))
+                    .collect();
+                part.returned.extend(told.iter().cloned());
                 told
             }
         }
@@ -200,16 +203,11 @@ impl Line {
 /// Sizes that lines use and that neither earlier lines nor the inputs tell.
 fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol> {
     let mut free = BTreeSet::new();
-    for (at, line) in lines.iter().enumerate() {
-        for symbol in line.wants(cx) {
-            let told = inputs
-                .iter()
-                .any(|&id| body::axis_of(id, &symbol, cx).is_some())
-                || lines.iter().take(at).any(|made| made.tells(&symbol, cx));
-            if !told {
-                free.insert(symbol);
-            }
-        }
+    let mut told: BTreeSet<&Symbol> = inputs.iter().flat_map(|&id| body::names(id, cx)).collect();
+    for line in lines {
+        let wanted = line.wants(cx).into_iter();
+        free.extend(wanted.filter(|symbol| !told.contains(symbol)));
+        told.extend(line.told(cx));
     }
     free
 }
@@ -217,19 +215,17 @@ fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol
 /// Has parts return the sizes that lines behind them, or the outputs, are made of.
 fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx: &Context<'_>) {
     let mut wanted = free(lines, inputs, cx);
+    let made = lines.iter().flat_map(|line| line.told(cx));
+    let given = inputs.iter().flat_map(|&id| body::names(id, cx));
+    let told: BTreeSet<&Symbol> = made.chain(given).collect();
     for &id in outputs {
-        let Some(Known::Ints(dims)) = cx.values[id].known.peek() else {
-            continue;
-        };
-        let told = |symbol: &Symbol| {
-            let tells = |id: &ValueId| body::axis_of(*id, symbol, cx).is_some();
-            inputs.iter().any(tells) || lines.iter().any(|line| line.tells(symbol, cx))
-        };
-        let symbols = dims.iter().flat_map(Dim::symbols);
-        wanted.extend(symbols.filter(|symbol| !told(symbol)));
+        if let Some(Known::Ints(dims)) = cx.values[id].known.peek() {
+            let symbols = dims.iter().flat_map(Dim::symbols);
+            wanted.extend(symbols.filter(|symbol| !told.contains(symbol)));
+        }
     }
-    for symbol in wanted {
-        lines.iter_mut().any(|line| line.return_size(&symbol, cx));
+    for line in lines {
+        line.return_sizes(&mut wanted, cx);
     }
 }
 

@@ -1,11 +1,14 @@
 //! Names for the variables of one function.
 
+mod taken;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::quote;
 
 use super::{name, own};
+use taken::Taken;
 
 /// What a variable may be called.
 #[derive(Clone, Debug, Default)]
@@ -19,9 +22,7 @@ pub struct Hint {
 #[derive(Debug)]
 pub struct Namer<'h> {
     hints: &'h BTreeMap<String, Hint>,
-    names: BTreeMap<String, String>,
-    /// Names of sizes, which nothing may shadow.
-    fixed: BTreeSet<String>,
+    taken: Taken,
     /// Where each variable occurs last, counting occurrences.
     last: BTreeMap<String, usize>,
     /// How many occurrences have been seen.
@@ -41,34 +42,45 @@ impl<'h> Namer<'h> {
     ) -> Self {
         let mut namer = Namer {
             hints,
-            names: BTreeMap::new(),
-            fixed: BTreeSet::new(),
+            taken: Taken::default(),
             last: BTreeMap::new(),
             seen: 0,
         };
         if name::mentions(tokens, "device") {
-            namer.fixed.insert("device".to_owned());
+            namer.taken.fix("device");
         }
+        let none = BTreeSet::new();
         for (variable, wanted) in parameters {
-            let name = namer.unused(wanted);
-            namer.names.insert(variable.clone(), name);
+            let name = namer.taken.unused(wanted, &none);
+            namer.taken.name(variable, name, None);
         }
         for (variable, wanted) in sizes {
-            let name = namer.unused(wanted);
-            namer.fixed.insert(name.clone());
-            namer.names.insert(variable.clone(), name);
+            let name = namer.taken.unused(wanted, &none);
+            namer.taken.fix(&name);
+            namer.taken.name(variable, name, None);
         }
         let mut at = 0;
         occurrences(tokens, &mut |variable| {
             namer.last.insert(variable, at);
             at += 1;
         });
+        let given = parameters.iter().chain(sizes).map(|held| &held.0);
+        for variable in given.filter(|variable| variable.starts_with(own::VARIABLE)) {
+            match namer.last.get(variable) {
+                Some(&last) => namer.taken.end_at(variable, last),
+                None => namer.taken.release(variable),
+            }
+        }
         namer
     }
 
     /// The name of a parameter or size.
     pub fn name(&self, variable: &str) -> String {
-        self.names.get(variable).cloned().unwrap_or_default()
+        self.taken
+            .names()
+            .get(variable)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// The tokens, every variable named.
@@ -79,9 +91,9 @@ impl<'h> Namer<'h> {
 
     /// What braces hold: names chosen inside end with them.
     fn scope(&mut self, tokens: &TokenStream) -> TokenStream {
-        let outer = self.names.clone();
+        let opened = self.taken.open();
         let renamed = self.rename(tokens);
-        self.names = outer;
+        self.taken.close(opened);
         renamed
     }
 
@@ -101,14 +113,15 @@ impl<'h> Namer<'h> {
                     let value = self.walk_all(value);
                     let pattern: TokenStream = pattern.iter().cloned().collect();
                     self.declare(&pattern, &value.used);
-                    let (pattern, value) = (name::rename(pattern, &self.names), value.tokens);
+                    let (pattern, value) =
+                        (name::rename(pattern, self.taken.names()), value.tokens);
                     out.extend(quote!(let #pattern #value));
                 }
                 TokenTree::Ident(ident) => {
                     if ident.to_string().starts_with(own::VARIABLE) {
                         self.seen += 1;
                     }
-                    out.extend(name::rename(first.clone().into(), &self.names));
+                    out.extend(name::rename(first.clone().into(), self.taken.names()));
                 }
                 TokenTree::Group(group) => {
                     let inner = match group.delimiter() {
@@ -135,32 +148,48 @@ impl<'h> Namer<'h> {
 
     /// Names the variables of a pattern, to which a value made of `used` is bound.
     fn declare(&mut self, pattern: &TokenStream, used: &[String]) {
-        let declared = own::variables(pattern);
-        let live = |variable: &str| {
-            let last = self.last.get(variable);
-            !variable.starts_with(own::VARIABLE) || last.is_some_and(|&last| last >= self.seen)
-        };
-        let from = used.iter().find(|used| !live(used));
-        let from = from.and_then(|used| self.names.get(used)).cloned();
-        let held = self.names.iter().filter(|(variable, _)| live(variable));
-        let mut taken: BTreeSet<String> = held.map(|(_, name)| name.clone()).collect();
-        taken.extend(self.fixed.iter().cloned());
-        for variable in &declared {
-            let hint = self.hints.get(variable).cloned().unwrap_or_default();
+        self.taken.release_before(self.seen);
+        let from = used.iter().find(|used| self.end(used).is_none());
+        let from = from.and_then(|used| self.taken.names().get(used)).cloned();
+        let mut others = BTreeSet::new();
+        let mut named = Vec::new();
+        for variable in own::variables(pattern) {
+            let hint = self.hints.get(&variable).cloned().unwrap_or_default();
             let name = match hint.chains {
-                true => chained(&hint.name, from.as_deref(), &taken),
-                false => unused(&hint.name, &taken),
+                true => self.chained(&hint.name, from.as_deref(), &others),
+                false => self.taken.unused(&hint.name, &others),
             };
-            taken.insert(name.clone());
-            self.names.insert(variable.clone(), name);
+            others.insert(name.clone());
+            named.push((variable, name));
+        }
+        for (variable, name) in named {
+            let end = self.end(&variable);
+            self.taken.name(&variable, name, end.unwrap_or_default());
+            if end.is_none() {
+                self.taken.release(&variable);
+            }
         }
     }
 
-    /// `wanted`, or `wanted` with a number, that no variable has.
-    fn unused(&self, wanted: &str) -> String {
-        let mut taken = self.fixed.clone();
-        taken.extend(self.names.values().cloned());
-        unused(wanted, &taken)
+    /// Where a variable that is in use from here on occurs last, if it is one that ends.
+    fn end(&self, variable: &str) -> Option<Option<usize>> {
+        match variable.starts_with(own::VARIABLE) {
+            true => {
+                let last = self.last.get(variable).copied();
+                last.filter(|&last| last >= self.seen).map(Some)
+            }
+            false => Some(None),
+        }
+    }
+
+    /// The name of what it is made from, else a short one.
+    fn chained(&mut self, hint: &str, from: Option<&str>, others: &BTreeSet<String>) -> String {
+        let short = from.filter(|from| SHORT.contains(from));
+        let mut short = short.into_iter().chain(SHORT);
+        match short.find(|name| self.taken.is_free(name) && !others.contains(*name)) {
+            Some(name) => name.to_owned(),
+            None => self.taken.unused(hint, others),
+        }
     }
 }
 
@@ -192,31 +221,6 @@ pub fn position(tokens: &[TokenTree], wanted: char) -> Option<usize> {
     let is =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == wanted);
     tokens.iter().position(is)
-}
-
-/// The name of what it is made from, else a short one.
-fn chained(hint: &str, from: Option<&str>, taken: &BTreeSet<String>) -> String {
-    let short = from
-        .filter(|from| SHORT.contains(from))
-        .into_iter()
-        .chain(SHORT);
-    let mut free = short.filter(|name| !taken.contains(*name));
-    free.next()
-        .map_or_else(|| unused(hint, taken), str::to_owned)
-}
-
-fn unused(wanted: &str, taken: &BTreeSet<String>) -> String {
-    let wanted = if wanted.is_empty() { "value" } else { wanted };
-    let mut name = wanted.to_owned();
-    let mut count = 1usize;
-    while taken.contains(&name) {
-        count += 1;
-        name = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
-            true => format!("{wanted}_{count}"),
-            false => format!("{wanted}{count}"),
-        };
-    }
-    name
 }
 
 /// `..; let x = f(y); x` as `..; f(y)`.

@@ -1,0 +1,188 @@
+//! Which names variables have, and until where.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names of variables. A name is free again behind the last use of its variable, and the names that
+/// are given inside of braces end with them.
+#[derive(Debug, Default)]
+pub struct Taken {
+    names: BTreeMap<String, String>,
+    /// Names that nothing may shadow.
+    fixed: BTreeSet<String>,
+    /// The variables in use of each name.
+    users: BTreeMap<String, BTreeSet<String>>,
+    /// Variables in use by the place where each occurs last.
+    ends: BTreeMap<usize, Vec<String>>,
+    /// From where on numbers behind a name may be free.
+    free: BTreeMap<String, usize>,
+    /// What was named, and the name that it had before, so that braces can end.
+    log: Vec<(String, Option<String>)>,
+}
+
+impl Taken {
+    /// The names of all variables, those no longer in use included.
+    pub fn names(&self) -> &BTreeMap<String, String> {
+        &self.names
+    }
+
+    /// Keeps a name from being given.
+    pub fn fix(&mut self, name: &str) {
+        self.fixed.insert(name.to_owned());
+    }
+
+    /// Whether no variable in use has the name.
+    pub fn is_free(&self, name: &str) -> bool {
+        let used = self.users.get(name).is_some_and(|users| !users.is_empty());
+        !used && !self.fixed.contains(name)
+    }
+
+    /// `wanted`, or `wanted` with the lowest number that is free, which `others` are not.
+    pub fn unused(&mut self, wanted: &str, others: &BTreeSet<String>) -> String {
+        let wanted = if wanted.is_empty() { "value" } else { wanted };
+        if self.is_free(wanted) && !others.contains(wanted) {
+            return wanted.to_owned();
+        }
+        let between = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
+            true => "_",
+            false => "",
+        };
+        let mut number = self.free.get(wanted).copied().unwrap_or(2);
+        let mut lowest = None;
+        loop {
+            let name = format!("{wanted}{between}{number}");
+            let free = self.is_free(&name);
+            if free && lowest.is_none() {
+                lowest = Some(number);
+            }
+            if free && !others.contains(&name) {
+                self.free
+                    .insert(wanted.to_owned(), lowest.unwrap_or(number));
+                return name;
+            }
+            number += 1;
+        }
+    }
+
+    /// Names a variable that occurs last at `last`, or that stays in use.
+    pub fn name(&mut self, variable: &str, name: String, last: Option<usize>) {
+        self.release(variable);
+        let before = self.names.insert(variable.to_owned(), name.clone());
+        self.log.push((variable.to_owned(), before));
+        let users = self.users.entry(name).or_default();
+        users.insert(variable.to_owned());
+        if let Some(last) = last {
+            self.end_at(variable, last);
+        }
+    }
+
+    /// Has a variable that is in use end behind `last`.
+    pub fn end_at(&mut self, variable: &str, last: usize) {
+        self.ends.entry(last).or_default().push(variable.to_owned());
+    }
+
+    /// Ends the use of a variable.
+    pub fn release(&mut self, variable: &str) {
+        let Some(name) = self.names.get(variable).cloned() else {
+            return;
+        };
+        let Some(users) = self.users.get_mut(&name) else {
+            return;
+        };
+        users.remove(variable);
+        if users.is_empty() {
+            self.users.remove(&name);
+            self.lower(&name);
+        }
+    }
+
+    /// Ends the use of all variables that occur last before `place`.
+    pub fn release_before(&mut self, place: usize) {
+        while let Some(entry) = self.ends.first_entry().filter(|entry| *entry.key() < place) {
+            for variable in entry.remove() {
+                self.release(&variable);
+            }
+        }
+    }
+
+    /// The beginning of what braces hold.
+    pub fn open(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Their end: variables have the names that they had before.
+    pub fn close(&mut self, opened: usize) {
+        while self.log.len() > opened {
+            let Some((variable, before)) = self.log.pop() else {
+                return;
+            };
+            self.release(&variable);
+            match before {
+                Some(before) => {
+                    let users = self.users.entry(before.clone()).or_default();
+                    users.insert(variable.clone());
+                    self.names.insert(variable, before);
+                }
+                None => _ = self.names.remove(&variable),
+            }
+        }
+    }
+
+    /// The number behind a name that is free now may be the lowest.
+    fn lower(&mut self, name: &str) {
+        let stem = name.trim_end_matches(|end: char| end.is_ascii_digit());
+        let digits = name.get(stem.len()..).unwrap_or_default();
+        let number: Option<usize> = digits.parse().ok();
+        let Some(number) = number else {
+            return;
+        };
+        for stem in [Some(stem), stem.strip_suffix('_')].into_iter().flatten() {
+            if let Some(free) = self.free.get_mut(stem) {
+                *free = number.min(*free).max(2);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_number_is_given() {
+        let mut taken = Taken::default();
+        let none = BTreeSet::new();
+        for (at, variable) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            let name = taken.unused("x", &none);
+            taken.name(variable, name, Some(at));
+        }
+        let names: Vec<&String> = taken.names().values().collect();
+        assert_eq!(names, ["x", "x2", "x3", "x4"]);
+        taken.release_before(2);
+        assert_eq!(taken.unused("x", &none), "x");
+        let others = BTreeSet::from(["x".to_owned()]);
+        assert_eq!(taken.unused("x", &others), "x2");
+    }
+
+    #[test]
+    fn numbers_stand_apart_from_digits() {
+        let mut taken = Taken::default();
+        let none = BTreeSet::new();
+        taken.name("a", "x1".to_owned(), None);
+        assert_eq!(taken.unused("x1", &none), "x1_2");
+        taken.name("b", "x1_2".to_owned(), Some(0));
+        assert_eq!(taken.unused("x1", &none), "x1_3");
+        taken.release_before(1);
+        assert_eq!(taken.unused("x1", &none), "x1_2");
+    }
+
+    #[test]
+    fn names_end_with_their_braces() {
+        let mut taken = Taken::default();
+        taken.name("a", "x".to_owned(), None);
+        let opened = taken.open();
+        taken.name("b", "y".to_owned(), None);
+        taken.close(opened);
+        assert!(taken.is_free("y") && !taken.is_free("x"));
+        assert_eq!(taken.names().len(), 1);
+    }
+}
