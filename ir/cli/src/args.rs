@@ -82,6 +82,13 @@ pub struct Verify {
     /// Models that run at the same time [default: the number of cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Change the constants of each model one at a time, and then all; the program refuses the
+    /// changed file or agrees with ONNX Runtime on it. At most so many files of a kind are tried
+    #[arg(long, value_name = "N")]
+    pub other_weights: Option<usize>,
+    /// The Python that has `onnxruntime`, for --other-weights
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub python: PathBuf,
     /// Give up on a model that runs longer
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub timeout: u64,

@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(3600);
 pub fn bench(arguments: &Bench) -> Result<ExitCode> {
     let programs = &arguments.programs;
     let models = models::collect(&arguments.models, programs.filter.as_deref())?;
-    let scratch = Scratch::open(programs)?;
+    let scratch = Scratch::open(programs, false)?;
     let mut failed = false;
     let mut fail = |model: &Model, reason: &str| {
         failed = true;

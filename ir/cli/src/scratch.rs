@@ -16,6 +16,8 @@ pub struct Scratch {
     features: String,
     /// Whether the models are simplified.
     pub simplify: bool,
+    /// Whether programs take the weights of other files.
+    other_weights: bool,
     /// Held while this process uses the folder.
     _lock: File,
 }
@@ -32,12 +34,15 @@ const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 impl Scratch {
     /// The folder for programs with these features, waiting for another process that uses it.
-    pub fn open(programs: &Programs) -> Result<Self> {
+    pub fn open(programs: &Programs, other_weights: bool) -> Result<Self> {
         let target = match &programs.target_dir {
             Some(folder) => std::path::absolute(folder)?,
             None => default_target(),
         };
-        let root = target.join("onnx-embed-verify");
+        let root = target.join(match other_weights {
+            true => "onnx-embed-other-weights",
+            false => "onnx-embed-verify",
+        });
         let failed = || format!("cannot write to `{}`", root.display());
         fs::create_dir_all(root.join("values")).with_context(failed)?;
         fs::create_dir_all(root.join("messages")).with_context(failed)?;
@@ -52,6 +57,7 @@ impl Scratch {
             target,
             features,
             simplify: !programs.no_simplify,
+            other_weights,
             _lock: lock,
         })
     }
@@ -85,7 +91,11 @@ impl Scratch {
             let folder = self.root.join("models").join(model.package());
             let manifest = self.manifest(&model.package(), &[]);
             write(&folder.join("Cargo.toml"), &manifest)?;
-            write(&folder.join("src/lib.rs"), &library(model, self.simplify))?;
+            let library = match self.other_weights {
+                true => reloading_library(model, self.simplify),
+                false => library(model, self.simplify),
+            };
+            write(&folder.join("src/lib.rs"), &library)?;
         }
         self.write_workspace(models, 0)
     }
@@ -218,6 +228,24 @@ fn library(model: &Model, simplify: bool) -> String {
     )
 }
 
+/// A library of a model that is compiled once with its weights in the file and once embedded.
+fn reloading_library(model: &Model, simplify: bool) -> String {
+    let (package, path) = (model.package(), literal(&model.path));
+    let item = |weights: &str| {
+        format!(
+            "onnx_embed::onnx_model! {{\n        #[onnx(weights = \"{weights}\", simplify = {simplify})]\n        \
+             pub struct Model = {path};\n    }}"
+        )
+    };
+    let (file, embed) = (item("file"), item("embed"));
+    format!(
+        "mod file {{\n    {file}\n}}\n\nmod embed {{\n    {embed}\n}}\n\n\
+         pub fn subject() -> onnx_embed_runner::Subject {{\n    \
+         onnx_embed_runner::Subject::new(\"{package}\", |device| Ok(embed::Model::new(device)))\n        \
+         .reloaded::<file::Model>(\"file\")\n        .reloaded::<embed::Model>(\"embed\")\n}}\n"
+    )
+}
+
 fn main(models: &[&Model]) -> String {
     let subjects = models
         .iter()
@@ -296,6 +324,32 @@ mod tests {
                 onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
             }
         "#]].assert_eq(&library(&model("a"), true));
+    }
+
+    #[test]
+    fn a_library_may_take_other_weights() {
+        expect![[r#"
+            mod file {
+                onnx_embed::onnx_model! {
+                    #[onnx(weights = "file", simplify = true)]
+                    pub struct Model = "/models/a.onnx";
+                }
+            }
+
+            mod embed {
+                onnx_embed::onnx_model! {
+                    #[onnx(weights = "embed", simplify = true)]
+                    pub struct Model = "/models/a.onnx";
+                }
+            }
+
+            pub fn subject() -> onnx_embed_runner::Subject {
+                onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(embed::Model::new(device)))
+                    .reloaded::<file::Model>("file")
+                    .reloaded::<embed::Model>("embed")
+            }
+        "#]]
+        .assert_eq(&reloading_library(&model("a"), true));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! `verify`: models through the real macro against recorded outputs.
 
 mod expect;
+mod other_weights;
+mod perturb;
 mod report;
 mod resolution;
 
@@ -28,7 +30,10 @@ use resolution::resolution;
 pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     let programs = &arguments.programs;
     let models = models::collect(&arguments.models, programs.filter.as_deref())?;
-    let scratch = Scratch::open(programs)?;
+    if let Some(most) = arguments.other_weights {
+        return other_weights::verify(arguments, &models, most);
+    }
+    let scratch = Scratch::open(programs, false)?;
     let bar = bar();
     let expectations = match &arguments.expect {
         Some(path) => Expectations::open(path)?,

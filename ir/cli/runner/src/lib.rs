@@ -28,8 +28,11 @@ const MOST: usize = 1000;
 pub struct Subject {
     name: &'static str,
     load: Box<Load>,
+    /// The same model with the weights of other files, by where the compiled one has its own.
+    others: Vec<(&'static str, Box<Reload>)>,
 }
 
+type Reload = dyn Fn(&[&[u8]], &Device) -> Result<Loaded, Error>;
 type Load = dyn Fn(&Device) -> Result<Loaded, Error>;
 
 /// Outputs for inputs.
@@ -47,7 +50,18 @@ impl Subject {
                 let model = load(device)?;
                 Ok(Box::new(move |inputs| model.run(inputs)))
             }),
+            others: Vec::new(),
         }
+    }
+
+    /// A model that takes the weights of other files.
+    pub fn reloaded<M: OnnxModel + 'static>(mut self, weights: &'static str) -> Self {
+        let load = |files: &[&[u8]], device: &Device| -> Result<Loaded, Error> {
+            let model = M::from_bytes(files, device)?;
+            Ok(Box::new(move |inputs| model.run(inputs)))
+        };
+        self.others.push((weights, Box::new(load)));
+        self
     }
 }
 
@@ -76,7 +90,49 @@ fn answer(request: &str, subjects: &[Subject]) -> Result<Json, String> {
     };
     let subject = subjects.iter().find(|subject| subject.name == model);
     let subject = subject.ok_or_else(|| format!("there is no model `{model}`"))?;
-    run(subject, &device::named(device)?, &request)
+    let device = device::named(device)?;
+    match request["others"].as_array() {
+        Some(others) => other_weights(subject, &device, &request, others),
+        None => run(subject, &device, &request),
+    }
+}
+
+/// Runs the model with the weights of each of some other files, and writes what it gives to the files
+/// `outputs` with the number behind.
+fn other_weights(
+    subject: &Subject,
+    device: &Device,
+    request: &Json,
+    others: &[Json],
+) -> Result<Json, String> {
+    let text = |key: &str| request[key].as_str().unwrap_or_default();
+    let inputs = wire::read(Path::new(text("inputs")))?;
+    let weights = text("weights");
+    let load = subject.others.iter().find(|(held, _)| *held == weights);
+    let (_, load) = load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
+    let one = |(at, files): (usize, &Json)| -> Result<Json, String> {
+        let paths = files.as_array().into_iter().flatten();
+        let paths = paths.map(|path| path.as_str().unwrap_or_default());
+        let read = |path| std::fs::read(path).map_err(|error| format!("{path}: {error}"));
+        let files = paths.map(read).collect::<Result<Vec<_>, _>>()?;
+        let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+        let model = match load(&files, device) {
+            Ok(model) => model,
+            Err(error) => return Ok(json!({ "refused": error.to_string() })),
+        };
+        // A model that panics is not used again.
+        let run = std::panic::AssertUnwindSafe(|| model(inputs.clone()));
+        match std::panic::catch_unwind(run) {
+            Ok(Ok(outputs)) => {
+                wire::write(Path::new(&format!("{}.{at}", text("outputs"))), &outputs)?;
+                Ok(json!({}))
+            }
+            Ok(Err(error)) => Ok(json!({ "died": error.to_string() })),
+            Err(_) => Ok(json!({ "died": "panics" })),
+        }
+    };
+    let results = others.iter().enumerate().map(one);
+    Ok(json!({ "results": results.collect::<Result<Vec<_>, _>>()? }))
 }
 
 /// Loads the model, runs it with the values in the file `inputs`, writes what it gives to the file

@@ -1,0 +1,247 @@
+//! Constants of a model with other values.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use onnx_embed_ir::dtype::{DType, Kind};
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::options::Options;
+use onnx_embed_ir::weight::{Encoding, Weight};
+use quote::{format_ident, quote};
+
+/// A constant of a model's files.
+pub struct Constant {
+    pub name: String,
+    weight: Weight,
+    /// Whether the code depends on its values.
+    pub is_fixed: bool,
+}
+
+/// The files of a model: names and bytes.
+pub type Files = Vec<(String, Vec<u8>)>;
+
+/// Every constant of the model that can be changed, and the model's files.
+pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files)> {
+    let failed = |problems: onnx_embed_ir::diagnostics::Diagnostics| {
+        anyhow!("{}", problems.report(&path.to_string_lossy()))
+    };
+    let model = onnx_embed_ir::load(path, options).map_err(failed)?;
+    let item = Item {
+        attributes: quote!(),
+        visibility: quote!(pub),
+        name: format_ident!("Model"),
+        runtime: quote!(::onnx_embed),
+        file: "model.onnx".to_owned(),
+    };
+    // What the code depends on is known when it is there.
+    onnx_embed_ir::code(&model, &item, options).map_err(failed)?;
+    let values = &model.graph.values;
+    let mut constants: Vec<Constant> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for (_, value) in values.iter() {
+        let Some(weight) = &value.weight else {
+            continue;
+        };
+        let Some(first) = weight.parts.first() else {
+            continue;
+        };
+        if changed(weight, 0).is_some() && seen.insert((first.file, first.start)) {
+            constants.push(Constant {
+                name: value.name.clone(),
+                weight: weight.clone(),
+                is_fixed: values.sources().is_consulted(weight),
+            });
+        }
+    }
+    let files = model.files.list().into_iter();
+    let files = files.map(|(name, bytes)| (name.to_string_lossy().into_owned(), bytes.to_vec()));
+    Ok((constants, files.collect()))
+}
+
+impl Constant {
+    /// Writes other values of the constant into the files. Factors differ by `number`, so that
+    /// those of many constants cancel out.
+    pub fn change(&self, number: usize, files: &mut Files) -> Result<()> {
+        let parts = changed(&self.weight, number).context("the constant has no other value")?;
+        for (part, bytes) in self.weight.parts.iter().zip(parts) {
+            let file = files
+                .get_mut(part.file)
+                .context("a constant is in no file")?;
+            let held = file.1.get_mut(part.start..part.start + bytes.len());
+            held.context("a constant lies outside of its file")?
+                .copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Other bytes of the same length for each part: floats by another factor, of 8-bit integers each
+/// half as large, of others one; `None` where nothing can be changed so.
+fn changed(weight: &Weight, number: usize) -> Option<Vec<Vec<u8>>> {
+    let mut parts: Vec<Vec<u8>> = weight
+        .parts
+        .iter()
+        .map(|part| part.bytes.to_vec())
+        .collect();
+    let factor = if number.is_multiple_of(2) { 1.25 } else { 0.8 };
+    match weight.encoding {
+        Encoding::Raw => {
+            let mut bytes = parts.concat();
+            raw(weight.dtype, &mut bytes, factor);
+            let mut rest = bytes.as_slice();
+            for part in &mut parts {
+                let (these, behind) = rest.split_at_checked(part.len())?;
+                part.copy_from_slice(these);
+                rest = behind;
+            }
+        }
+        Encoding::Varint => parts
+            .iter_mut()
+            .for_each(|part| varints(weight.dtype, part)),
+        Encoding::Records => {
+            let middle = parts.len() / 2;
+            record(parts.get_mut(middle)?);
+        }
+    }
+    let same = weight
+        .parts
+        .iter()
+        .zip(&parts)
+        .all(|(part, bytes)| part.bytes == *bytes);
+    (!same).then_some(parts)
+}
+
+fn raw(dtype: DType, bytes: &mut [u8], factor: f64) {
+    macro_rules! floats {
+        ($type:ty, $size:literal, $read:expr, $write:expr) => {{
+            let (all, _) = bytes.as_chunks_mut::<$size>();
+            let zeros = all
+                .iter()
+                .all(|held| $read(<$type>::from_le_bytes(*held)) == 0.0);
+            for held in all {
+                let value: f64 = $read(<$type>::from_le_bytes(*held));
+                let other = if zeros { 0.125 } else { value * factor };
+                *held = <$type>::to_le_bytes($write(other));
+            }
+        }};
+    }
+    match dtype {
+        DType::F32 => floats!(f32, 4, f64::from, |value| value as f32),
+        DType::F64 => floats!(f64, 8, f64::from, |value| value),
+        DType::F16 => floats!(half::f16, 2, half::f16::to_f64, half::f16::from_f64),
+        DType::Bf16 => floats!(half::bf16, 2, half::bf16::to_f64, half::bf16::from_f64),
+        DType::I8 => halved(bytes, |byte| ((byte as i8) >> 1) as u8),
+        DType::U8 => halved(bytes, |byte| byte >> 1),
+        _ if dtype.bits() < 8 => bytes.iter_mut().for_each(|byte| *byte ^= 0x11),
+        _ => {
+            let width = (dtype.bits() / 8) as usize;
+            let middle = bytes.len() / width / 2 * width;
+            // The number of the lowest byte changes by one: no index goes out of range upward.
+            if let Some(byte) = bytes.get_mut(middle) {
+                *byte = if *byte > 0 && *byte < 0x80 {
+                    *byte - 1
+                } else {
+                    *byte ^ 1
+                };
+            }
+        }
+    }
+}
+
+/// All of many, one of few.
+fn halved(bytes: &mut [u8], half: fn(u8) -> u8) {
+    let before = bytes.to_vec();
+    bytes.iter_mut().for_each(|byte| *byte = half(*byte));
+    if before == bytes
+        && let Some(first) = bytes.first_mut()
+    {
+        *first ^= 1;
+    }
+}
+
+/// One number, or a bit of the fraction of each 16-bit float: no varint becomes longer.
+fn varints(dtype: DType, bytes: &mut [u8]) {
+    let mut starts = Vec::new();
+    let mut start = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte < 0x80 {
+            starts.push(start);
+            start = at + 1;
+        }
+    }
+    let long = |at: &&usize| bytes.get(**at).is_some_and(|byte| *byte >= 0x80);
+    let (chosen, behind, bit) = match (dtype, dtype.kind()) {
+        (DType::F16, _) => (starts.iter().filter(long).copied().collect(), 1, 0x02),
+        (DType::Bf16, _) => (starts.clone(), 0, 0x20),
+        (_, Kind::Float) => (starts.clone(), 0, 0x01),
+        _ => (
+            Vec::from_iter(starts.get(starts.len() / 2).copied()),
+            0,
+            0x01,
+        ),
+    };
+    for at in chosen {
+        if let Some(byte) = bytes.get_mut(at + behind) {
+            *byte ^= bit;
+        }
+    }
+}
+
+/// A number of an attribute's list, behind its key.
+fn record(bytes: &mut [u8]) {
+    let key = bytes.iter().position(|byte| *byte < 0x80);
+    let wire = bytes.first().map_or(2, |byte| byte & 7);
+    let Some((_, number)) = key.and_then(|end| bytes.split_at_mut_checked(end + 1)) else {
+        return;
+    };
+    match (wire, number) {
+        (0, [first, ..]) => *first ^= 1,
+        (5, [.., fraction, _]) => *fraction ^= 0x20,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_scaled_and_zeros_are_not_left() {
+        let mut bytes = [2.0f32, -1.0].map(f32::to_le_bytes).concat();
+        raw(DType::F32, &mut bytes, 1.25);
+        assert_eq!(bytes, [2.5f32, -1.25].map(f32::to_le_bytes).concat());
+        let mut bytes = [0.0f32; 2].map(f32::to_le_bytes).concat();
+        raw(DType::F32, &mut bytes, 1.25);
+        assert_eq!(bytes, [0.125f32; 2].map(f32::to_le_bytes).concat());
+    }
+
+    #[test]
+    fn one_integer_is_another() {
+        let mut bytes = [4i64, 2, 7].map(i64::to_le_bytes).concat();
+        raw(DType::I64, &mut bytes, 1.25);
+        assert_eq!(bytes, [4i64, 1, 7].map(i64::to_le_bytes).concat());
+        let mut bytes = vec![8, 1];
+        raw(DType::U8, &mut bytes, 1.25);
+        assert_eq!(bytes, [4, 0]);
+    }
+
+    #[test]
+    fn varints_keep_their_length() {
+        let mut bytes = vec![0x05, 0xac, 0x02, 0x07];
+        varints(DType::I64, &mut bytes);
+        assert_eq!(bytes, [0x05, 0xad, 0x02, 0x07]);
+        let mut bytes = vec![0x80, 0x78, 0x00];
+        varints(DType::F16, &mut bytes);
+        assert_eq!(bytes, [0x80, 0x7a, 0x00]);
+    }
+
+    #[test]
+    fn records_keep_their_keys() {
+        let mut bytes = b"\x40\x05".to_vec();
+        record(&mut bytes);
+        assert_eq!(bytes, b"\x40\x04");
+        let mut bytes = b"\x3d\0\0\x80\x3f".to_vec();
+        record(&mut bytes);
+        assert_eq!(bytes, b"\x3d\0\0\xa0\x3f");
+    }
+}
