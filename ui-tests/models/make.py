@@ -331,6 +331,11 @@ def models_that_fail():
     save("no_input", "missing (float[n] x) => (float[n] y) { [add] y = Add (x, bias) }")
     save("types", "types (float[n] x, int64[n] k) => (float[n] y) { [add] y = Add (x, k) }")
     save("shapes", "shapes (float[2] x, float[3] k) => (float[2] y) { [add] y = Add (x, k) }")
+    save("columns", "columns (float[batch, 8] x, float[7, 5] w) => (float[batch, 5] y) { [head] y = Gemm (x, w) }")
+    save(
+        "channels",
+        "channels (float[1, 4, 9, 9] x, float[6, 3, 2, 2] w) => (float[1, 6, 8, 8] y) { [stem] y = Conv (x, w) }",
+    )
     model = perceptron([0, 1, 0, -1])
     model.opset_import[0].version = 99
     save("opset_99", model)

@@ -114,6 +114,9 @@ impl Operator for Attention {
         self.check_mask(cx, &scores)?;
         if cx.has(VALID) {
             let valid = cx.tensor_of_rank(VALID, 1)?;
+            if let Some(batch) = valid.shape.first() {
+                agree("the batch", &query[0], batch)?;
+            }
             if valid.dtype != DType::I64 || past.is_some() {
                 return Err(Problem::new(format!("`nonpad_kv_seqlen` is {valid}"))
                     .help("it may be int64[batch], without a cache as another input"));
