@@ -10,6 +10,8 @@ use crate::types::{Shape, Type};
 
 /// Types nest no deeper than this.
 pub(super) const DEEPEST: usize = 8;
+/// Tensors have no more axes than this.
+pub(super) const MOST_AXES: usize = 1024;
 
 impl Reader<'_> {
     /// The type that the file, or the caller, gives an input.
@@ -64,6 +66,11 @@ impl Reader<'_> {
                          names for sizes that vary"
                     ))
                 })?;
+                if shape.dim.len() > MOST_AXES {
+                    let message = format!("input `{name}` has more than {MOST_AXES} axes");
+                    return Err(Problem::new(message)
+                        .help("the file is inconsistent; export the model again"));
+                }
                 let dims = shape.dim.iter().enumerate();
                 let dims: Shape = dims
                     .map(|(axis, dim)| match &dim.value {
@@ -221,6 +228,21 @@ mod tests {
 
                   input `x` has no rank in the file
                     help: give its shape with `#[onnx(inputs(x: [batch, 3]))]`, names for sizes that vary
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn an_input_has_only_so_many_axes() {
+        let sizes = vec!["1"; 1025].join(", ");
+        check(
+            &format!("g (float[{sizes}] x) => (float[n] y) {{ y = Relu (x) }}"),
+            expect![[r#"
+                cannot compile `model`
+
+                  input `x` has more than 1024 axes
+                    help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
         );
