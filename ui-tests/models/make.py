@@ -154,6 +154,22 @@ def models_that_compile():
         """,
     )
     save(
+        "half",
+        """
+        half (float16[3] x, float[3] z) => (
+            float16[3] y, float16[3] square, float[3] single, float[3] cast, bool[3] infinite, seq(float16[3]) items
+        ) {
+            square = Mul (x, x)
+            y = Sqrt (square)
+            single = Cast <to = 1> (square)
+            half = Cast <to = 10> (z)
+            cast = Cast <to = 1> (half)
+            infinite = IsInf (square)
+            items = SequenceConstruct (square, y)
+        }
+        """,
+    )
+    save(
         "scalars",
         """
         scalars (float x, int64 k) => (float y, int64 j) { y = Add (x, x) j = Mul (k, k) }

@@ -31,8 +31,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "__private",
         &[
-            "Anchor", "BTreeMap", "bf16", "constant", "entry", "f16", "host", "layers", "ops",
-            "device", "put", "take",
+            "Anchor", "BTreeMap", "bf16", "constant", "entry", "exit", "f16", "host", "layers",
+            "ops", "device", "put", "take",
         ],
     ),
     ("__private::ops::window", &["Window"]),

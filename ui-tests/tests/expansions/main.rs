@@ -4,6 +4,7 @@ mod between_scales;
 mod checks;
 mod constants;
 mod deep;
+mod half_precision;
 mod long_form;
 mod module;
 mod names;

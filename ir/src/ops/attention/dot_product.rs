@@ -16,7 +16,6 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::cast::carrier;
-use crate::ops::elementwise::is_half;
 
 const MASK: usize = 3;
 const PAST: [usize; 2] = [4, 5];
@@ -270,9 +269,6 @@ impl Attention {
                 let (name, window) = (format_ident!("{name}"), Literal::usize_unsuffixed(window));
                 options.push(quote!(#name: Some(#window)));
             }
-        }
-        if is_half(cx.tensor_type(0)?.dtype) {
-            options.push(quote!(stepwise: true));
         }
         if let Some(scale) = self.scale {
             let scale = float_literal(f64::from(scale), DType::F32);

@@ -121,7 +121,7 @@ impl Operator for Projected {
             _ => None,
         };
         let cast = |x: TokenStream| match &narrow {
-            Some(dtype) => quote!(ops::cast::float_to_float(#x, #dtype)),
+            Some(dtype) => quote!(ops::dtype::computed(#x, #dtype)),
             None => x,
         };
         Ok(match (cx.wants(1), cx.outputs()) {
