@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Tensor, TensorData};
 
-use crate::{shape::empty, widen::widened};
+use crate::{ensure, shape::empty, widen::widened};
 
 /// The points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis, as `theta` of `[batch, axes, axes + 1]` moves them.
 ///
@@ -16,7 +16,10 @@ pub fn affine_grid<const O: usize>(
     assert_eq!(sizes.len(), O, "sizes of AffineGrid's image");
     let (dtype, axes) = (theta.dtype(), O - 2);
     let [batch, rows, columns] = theta.dims();
-    assert_eq!([rows, columns], [axes, axes + 1], "AffineGrid's maps");
+    ensure!(
+        [rows, columns] == [axes, axes + 1],
+        "maps of {rows} x {columns} are not of {axes} axes"
+    );
     let mut shape = [batch; O];
     for axis in 0..axes {
         shape[1 + axis] = sizes[2 + axis].max(0) as usize;

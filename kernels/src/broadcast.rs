@@ -2,7 +2,10 @@
 
 use burn::tensor::{Tensor, kind::Basic};
 
-use crate::shape::{empty, lift};
+use crate::{
+    fault::fail,
+    shape::{empty, lift},
+};
 
 /// ONNX Expand: each size of `shape` is the result's, but a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
 ///
@@ -43,6 +46,18 @@ pub fn together<const D: usize, K: Basic, L: Basic>(
     (to_shape(a, shape), to_shape(b, shape))
 }
 
+/// Both operands as they are, once their sizes are seen to go together.
+///
+/// # Panics
+/// If two sizes differ and neither is 1.
+pub fn agreed<const D: usize, K: Basic, L: Basic>(
+    a: Tensor<D, K>,
+    b: Tensor<D, L>,
+) -> (Tensor<D, K>, Tensor<D, L>) {
+    common(a.dims(), b.dims());
+    (a, b)
+}
+
 /// The shape that two shapes broadcast to.
 ///
 /// # Panics
@@ -51,7 +66,7 @@ pub fn common<const D: usize>(a: [usize; D], b: [usize; D]) -> [usize; D] {
     std::array::from_fn(|axis| match (a[axis], b[axis]) {
         (1, size) | (size, 1) => size,
         (size, other) if size == other => size,
-        _ => panic!("shapes {a:?} and {b:?} do not broadcast at axis {axis}"),
+        _ => fail(format_args!("shapes {a:?} and {b:?} do not broadcast")),
     })
 }
 

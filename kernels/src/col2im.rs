@@ -2,7 +2,7 @@
 
 use burn::tensor::{Tensor, kind::Numeric};
 
-use crate::{shape::reshape, window::Window};
+use crate::{ensure, shape::reshape, window::Window};
 
 /// The image of `[batch, channels * block, positions]` in which each window's elements are added at their places. `O` is `S + 2`.
 ///
@@ -17,7 +17,7 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
     let [batch, rows, columns] = x.dims();
     let taps: usize = window.kernel.iter().product();
     let positions = window.positions(image, false);
-    assert!(
+    ensure!(
         rows % taps == 0 && positions.iter().product::<usize>() == columns,
         "columns of {rows} x {columns} are none of {taps} taps at {positions:?} positions"
     );

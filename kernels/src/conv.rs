@@ -19,6 +19,7 @@ pub fn conv1d(
     window: Window<1>,
     groups: usize,
 ) -> Tensor<3> {
+    window.ensure_fits(&x.dims()[2..]);
     if let Some(y) = ordered(&x, &weight, bias.as_ref(), window, groups) {
         return y;
     }
@@ -36,6 +37,7 @@ pub fn conv2d(
     window: Window<2>,
     groups: usize,
 ) -> Tensor<4> {
+    window.ensure_fits(&x.dims()[2..]);
     in_wide_sums(x, weight, bias, |x, weight, bias| {
         module::conv2d(x, weight, bias, options(window, groups))
     })
@@ -50,6 +52,7 @@ pub fn conv3d(
     window: Window<3>,
     groups: usize,
 ) -> Tensor<5> {
+    window.ensure_fits(&x.dims()[2..]);
     // Burn 0.22 rejects asymmetric padding here and nowhere else.
     let (x, window) = if window.is_symmetric() {
         (x, window)

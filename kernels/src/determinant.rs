@@ -2,12 +2,17 @@
 
 use burn::tensor::{Tensor, TensorData};
 
+use crate::ensure;
+
 /// The determinant of each matrix that the last two axes hold. `O` is `D - 2`, at least 1. It is found on the host, in f64.
 #[inline(never)]
 pub fn det<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
     let dims = x.dims();
     let size = dims[D - 1];
-    assert_eq!(dims[D - 2], size, "Det of {dims:?}");
+    ensure!(
+        dims[D - 2] == size,
+        "matrices of shape {dims:?} are not square"
+    );
     let (device, dtype) = (x.device(), x.dtype());
     let values: Vec<f64> = x.into_data().iter::<f64>().collect();
     let shape: [usize; O] = std::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });

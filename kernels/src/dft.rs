@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
-use crate::widen::widened;
+use crate::{ensure, widen::widened};
 use chirp::Chirp;
 use fast::Complex;
 
@@ -237,6 +237,12 @@ pub fn stft(
 #[inline(never)]
 pub fn stft_by(x: Tensor<3>, step: usize, matrix: Tensor<2>, options: &Dft) -> Tensor<4> {
     let (dtype, frame) = (x.dtype(), options.length);
+    let size = x.dims()[1];
+    ensure!(
+        frame <= size,
+        "a window of {frame} does not fit into {size} elements"
+    );
+    ensure!(step > 0, "frames cannot be 0 elements apart");
     let frames: Tensor<4> = widened(x).unfold(1, frame, step);
     let [batch, count, parts, _] = frames.dims();
     let rows = frames

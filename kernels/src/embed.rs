@@ -2,7 +2,12 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
-use crate::{dtype::lowered, gather::gather_nonnegative};
+use crate::{
+    dtype::lowered,
+    ensure,
+    fault::{Axis, nonnegative},
+    gather::gather_nonnegative,
+};
 
 /// The embeddings of words and positions, and of segments if there are any, added together.
 ///
@@ -16,17 +21,33 @@ pub fn embeddings(
     segments: Option<(Tensor<2, Int>, Tensor<2>)>,
 ) -> Tensor<3> {
     let [batch, length] = ids.dims();
-    let mut sum: Tensor<3> = gather_nonnegative(words, 0, ids);
+    let mut sum: Tensor<3> = rows(words, ids);
     let hidden = sum.dims()[2];
     let positions: Tensor<3> = match places {
-        Some(places) => gather_nonnegative(positions, 0, places),
-        None => positions.slice(0..length).unsqueeze(),
+        Some(places) => rows(positions, places),
+        None => {
+            let count = positions.dims()[0];
+            ensure!(
+                length <= count,
+                "there are {count} positions for {length} words"
+            );
+            positions.slice(0..length).unsqueeze()
+        }
     };
     sum = sum.add(positions.expand([batch, length, hidden]));
     match segments {
-        Some((ids, segments)) => sum.add(gather_nonnegative::<_, _, 3, _>(segments, 0, ids)),
+        Some((ids, segments)) => sum.add(rows(segments, ids)),
         None => sum,
     }
+}
+
+/// The rows of a table at indices of which none may be negative.
+fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
+    let axis = Axis {
+        number: 0,
+        size: table.dims()[0],
+    };
+    gather_nonnegative(table, 0, nonnegative(indices, axis))
 }
 
 /// How many words of each of a batch the mask keeps.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
 use half::{bf16, f16};
 
-use crate::{dtype::lowered, shape::empty, widen::is_flex};
+use crate::{dtype::lowered, ensure, shape::empty, widen::is_flex};
 
 /// ArgMax as int64: of equal values the first, or the last. `O` is `D` where the axis stays, else `D - 1`, at least 1.
 pub fn arg_max<const D: usize, const O: usize, K: Ordered>(
@@ -35,7 +35,11 @@ pub fn top_k<const D: usize, K: Ordered>(
     largest: bool,
 ) -> (Tensor<D, K>, Tensor<D, Int>) {
     let mut shape = x.dims();
-    assert!(k <= shape[axis], "TopK wants {k} of {}", shape[axis]);
+    ensure!(
+        k <= shape[axis],
+        "the first {k} elements are asked for of {}",
+        shape[axis]
+    );
     shape[axis] = k;
     let device = x.device();
     let dtype = lowered(&device, DType::I64);

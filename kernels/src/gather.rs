@@ -2,7 +2,12 @@
 
 use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
-use crate::{kind::AnyKind, shape::empty};
+use crate::{
+    ensure,
+    fault::{Axis, within},
+    kind::AnyKind,
+    shape::empty,
+};
 
 /// Gather: slices of `x` along `axis`, at indices of which a negative one counts from the end. `O` is `D + I - 1`.
 pub fn gather<const D: usize, const I: usize, const O: usize, K: AnyKind>(
@@ -10,11 +15,11 @@ pub fn gather<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     axis: usize,
     indices: Tensor<I, Int>,
 ) -> Tensor<O, K> {
-    let size = x.dims()[axis];
-    gather_nonnegative(x, axis, from_start(indices, size))
+    let indices = along(&x, axis, indices);
+    gather_nonnegative(x, axis, indices)
 }
 
-/// [`gather`] where no index is negative.
+/// [`gather`] where every index is known to be one of the axis.
 pub fn gather_nonnegative<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -38,7 +43,7 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
 ) -> Tensor<O, K> {
     assert_eq!(O.max(1), (D - 1).max(1), "rank of Gather's output");
     let dims = x.dims();
-    let index = from_start(index, dims[axis]);
+    let index = along(&x, axis, index);
     let shape = std::array::from_fn(|at| match at {
         at if D == 1 && at == 0 => 1,
         at if at < axis => dims[at],
@@ -57,7 +62,13 @@ pub fn gather_elements<const D: usize, K: AnyKind>(
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    let indices = from_start(indices, x.dims()[axis]);
+    let dims = x.dims();
+    let fits = |at: usize| at == axis || shape[at] <= dims[at];
+    ensure!(
+        (0..D).all(fits),
+        "indices of shape {shape:?} reach beyond {dims:?}"
+    );
+    let indices = along(&x, axis, indices);
     // Flex tags what it gathers or selects from booleans as bytes.
     let x = K::into_number(corner(x, axis, shape));
     K::from_number(x.gather(axis, indices))
@@ -89,15 +100,14 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     K::from_number(x.select(0, places).reshape(shape))
 }
 
-/// Indices along an axis of `size` with the negative ones, which count from the end, replaced.
-pub fn from_start<const I: usize>(indices: Tensor<I, Int>, size: usize) -> Tensor<I, Int> {
-    if indices.dtype().is_uint() {
-        return indices;
-    }
-    let negative = indices.clone().lower_scalar(0);
-    indices
-        .clone()
-        .mask_where(negative, indices.add_scalar(size as i64))
+/// Indices along an axis of `x`, each of which must be one.
+pub fn along<const D: usize, const I: usize, K: Basic>(
+    x: &Tensor<D, K>,
+    axis: usize,
+    indices: Tensor<I, Int>,
+) -> Tensor<I, Int> {
+    let size = x.dims()[axis];
+    within(indices, Axis { number: axis, size })
 }
 
 /// The part of `x` within `shape` along all axes but `axis`.
@@ -136,7 +146,11 @@ pub fn flat_places<const I: usize>(
         .reshape([batches, 1, 1])
         .expand([batches, each, 1]);
     for (column, &size) in dims[batch_dims..batch_dims + length].iter().enumerate() {
-        let index = from_start(indices.clone().narrow(2, column, 1), size);
+        let axis = Axis {
+            number: batch_dims + column,
+            size,
+        };
+        let index = within(indices.clone().narrow(2, column, 1), axis);
         places = match (batches, column) {
             (1, 0) => index,
             _ => places.mul_scalar(size as i64).add(index),

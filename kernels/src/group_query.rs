@@ -9,8 +9,14 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
 };
 use crate::{
-    broadcast::to_shape, dtype::lowered, gather::gather_nonnegative, normalize::rms_norm,
-    pad::pad_constant, rotary::rotate, widen::widened,
+    broadcast::to_shape,
+    dtype::lowered,
+    fault::{Axis, nonnegative},
+    gather::gather_nonnegative,
+    normalize::rms_norm,
+    pad::pad_constant,
+    rotary::rotate,
+    widen::widened,
 };
 
 /// How attention is computed.
@@ -193,7 +199,12 @@ pub fn turned(
 ) -> Tensor<4> {
     let dtype: FloatDType = x.dtype().into();
     let at = |table: &Tensor<2>| -> Tensor<3> {
-        gather_nonnegative(widened(table.clone()), 0, positions.clone())
+        let axis = Axis {
+            number: 0,
+            size: table.dims()[0],
+        };
+        let positions = nonnegative(positions.clone(), axis);
+        gather_nonnegative(widened(table.clone()), 0, positions)
     };
     rotate(widened(x), at(cosine), at(sine), interleaved).cast(dtype)
 }

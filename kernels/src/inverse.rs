@@ -2,12 +2,17 @@
 
 use burn::tensor::{Tensor, TensorData};
 
+use crate::ensure;
+
 /// The inverse of each matrix that the last two axes hold, found on the host in f64. One that has none gives infinities and NaN.
 #[inline(never)]
 pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let dims = x.dims();
     let size = dims[D - 1];
-    assert_eq!(dims[D - 2], size, "Inverse of {dims:?}");
+    ensure!(
+        dims[D - 2] == size,
+        "matrices of shape {dims:?} are not square"
+    );
     let (device, dtype) = (x.device(), x.dtype());
     let mut values: Vec<f64> = x.into_data().iter::<f64>().collect();
     if size > 0 {

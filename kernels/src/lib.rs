@@ -19,6 +19,7 @@ pub mod dtype;
 pub mod elementary;
 pub mod embed;
 pub mod extreme;
+pub mod fault;
 pub mod features;
 pub mod float8;
 pub mod gather;

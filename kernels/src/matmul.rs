@@ -14,6 +14,8 @@ use crate::{
     cast::float_to_int,
     cpu::is_plain,
     dtype::lowered,
+    ensure,
+    fault::fail,
     shape::{empty, lift, reshape},
 };
 
@@ -22,6 +24,7 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
     b: Tensor<B>,
 ) -> Tensor<O> {
+    ensure_factors(&a.dims(), &b.dims());
     match ordered(&a, &b) {
         Some(y) => y,
         None => broadcast_product(a, b),
@@ -31,6 +34,7 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
 /// MatMul of floats with as many axes each.
 #[inline(never)]
 pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    ensure_factors(&a.dims(), &b.dims());
     match ordered(&a, &b) {
         Some(y) => y,
         // Flex reads and writes beyond a batch that is empty.
@@ -46,6 +50,7 @@ pub fn linear<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
+    ensure_factors(&x.dims(), &weight.dims());
     match ordered_linear(&x, &weight, bias.as_ref()) {
         Some(y) => y,
         None if is_empty(&x) => {
@@ -57,6 +62,22 @@ pub fn linear<const D: usize>(
         }
         None => module::linear(x, weight, bias),
     }
+}
+
+/// Fails where tensors of these shapes have no product.
+fn ensure_factors(left: &[usize], right: &[usize]) {
+    let below = right[right.len().saturating_sub(2)];
+    ensure!(
+        left.last() == Some(&below),
+        "shapes {left:?} and {right:?} cannot be multiplied"
+    );
+    let batches = |dims: &[usize]| dims.len().saturating_sub(2);
+    let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
+    let mut pairs = a.iter().rev().zip(b.iter().rev());
+    ensure!(
+        pairs.all(|(a, b)| a == b || *a == 1 || *b == 1),
+        "shapes {left:?} and {right:?} cannot be multiplied"
+    );
 }
 
 fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {
@@ -153,11 +174,10 @@ fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>
     b: Tensor<B, K>,
 ) -> Tensor<O, K> {
     let (left, right) = (a.dims(), b.dims());
+    ensure_factors(&left, &right);
     let rows = if A == 1 { 1 } else { left[A - 2] };
     let inner = left[A - 1];
     let columns = if B == 1 { 1 } else { right[B - 1] };
-    let below = if B == 1 { right[0] } else { right[B - 2] };
-    assert_eq!(inner, below, "MatMul of {left:?} and {right:?}");
     let batches = |dims: &[usize]| dims[..dims.len().saturating_sub(2)].to_vec();
     let (left, right) = (batches(&left), batches(&right));
     let shape: [usize; O] = result_shape(
@@ -207,7 +227,9 @@ fn result_shape<const O: usize>(
     let batch = (0..rank).map(|at| match (size(left, at), size(right, at)) {
         (1, size) | (size, 1) => size,
         (size, other) if size == other => size,
-        _ => panic!("MatMul of batches {left:?} and {right:?}"),
+        _ => fail(format_args!(
+            "batches of {left:?} and {right:?} do not broadcast"
+        )),
     });
     let mut sizes: Vec<usize> = batch.chain(rows).chain(columns).collect();
     if sizes.is_empty() {

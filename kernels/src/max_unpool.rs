@@ -2,7 +2,11 @@
 
 use burn::tensor::{IndexingUpdateOp, Int, Tensor, ops::PadMode};
 
-use crate::shape::{empty, reshape};
+use crate::{
+    ensure,
+    fault::{Axis, nonnegative},
+    shape::{empty, reshape},
+};
 
 /// The elements of `x` at their `indices` in a flat tensor of `shape`, else zero.
 pub fn max_unpool<const D: usize>(
@@ -18,7 +22,12 @@ pub fn max_unpool<const D: usize>(
     if count == 0 {
         return zeros.reshape(shape);
     }
-    let (x, indices) = (x.reshape([count]), indices.reshape([count]));
+    let places = Axis {
+        number: 0,
+        size: total,
+    };
+    let indices = nonnegative(indices.reshape([count]), places);
+    let x = x.reshape([count]);
     reshape(
         zeros.scatter(0, indices, x, IndexingUpdateOp::Assign),
         shape,
@@ -35,11 +44,18 @@ pub fn max_unpool_to<const D: usize>(
     shape: [usize; D],
     sizes: &[i64],
 ) -> Tensor<D> {
-    assert_eq!(sizes.len(), D, "rank of MaxUnpool's output");
+    ensure!(
+        sizes.len() == D,
+        "{} sizes are given for rank {D}",
+        sizes.len()
+    );
     let pads: [(usize, usize); D] = core::array::from_fn(|axis| {
         let size = usize::try_from(sizes[axis]).unwrap_or(0);
-        let more = size.checked_sub(shape[axis]);
-        (0, more.expect("MaxUnpool's output is too small"))
+        ensure!(
+            size >= shape[axis],
+            "sizes {sizes:?} are less than those of {shape:?}"
+        );
+        (0, size - shape[axis])
     });
     let y = max_unpool(x, indices, shape);
     match pads == [(0, 0); D] {

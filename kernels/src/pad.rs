@@ -3,7 +3,8 @@
 use burn::tensor::{DType, ElementConversion, Int, Slice, Tensor, TensorData, kind::Basic};
 
 use crate::{
-    broadcast::to_shape, dtype::lowered, gather::gather_nonnegative, kind::AnyKind, shape::empty,
+    broadcast::to_shape, dtype::lowered, ensure, gather::gather_nonnegative, kind::AnyKind,
+    shape::empty,
 };
 
 /// Where the elements around a tensor come from.
@@ -54,7 +55,7 @@ pub fn pad<const D: usize, K: AnyKind>(
             continue;
         }
         let size = x.dims()[axis] as i64;
-        assert_ne!(size, 0, "nothing along axis {axis} to pad with");
+        ensure!(size != 0, "nothing along axis {axis} to pad with");
         let sources: Vec<i64> = (-begin..size + end)
             .map(|at| source(at, size, mode))
             .collect();
@@ -69,10 +70,16 @@ pub fn pad<const D: usize, K: AnyKind>(
 /// # Panics
 /// If there are not two pads for each of the axes.
 pub fn along<const D: usize>(pads: &[i64], axes: &[i64]) -> [(i64, i64); D] {
-    assert_eq!(pads.len(), 2 * axes.len(), "number of pads");
+    ensure!(
+        pads.len() == 2 * axes.len(),
+        "{} pads are not two for each of {} axes",
+        pads.len(),
+        axes.len()
+    );
     let mut pairs = [(0, 0); D];
     for (at, &axis) in axes.iter().enumerate() {
         let axis = if axis < 0 { axis + D as i64 } else { axis } as usize;
+        ensure!(axis < D, "axis {} is outside of rank {D}", axes[at]);
         pairs[axis] = (pads[at], pads[at + axes.len()]);
     }
     pairs

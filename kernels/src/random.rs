@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 
-use crate::dtype::lowered;
 use crate::widen::widened;
+use crate::{dtype::lowered, ensure};
 use philox::Philox;
 
 /// Floats from `low` to `high`, each as likely as the others.
@@ -25,8 +25,9 @@ pub fn uniform<const D: usize>(
     dtype: DType,
     device: &Device,
 ) -> Tensor<D> {
+    let dtype = lowered(device, dtype);
     let mut random = generator(seed);
-    let bits = digits(dtype).min(digits(lowered(device, dtype)));
+    let bits = digits(dtype);
     let value = |_| low + (high - low) * random.fraction(bits);
     let values: Vec<f64> = (0..shape.iter().product()).map(value).collect();
     tensor(values, shape, dtype, device)
@@ -41,6 +42,7 @@ pub fn normal<const D: usize>(
     dtype: DType,
     device: &Device,
 ) -> Tensor<D> {
+    let dtype = lowered(device, dtype);
     let mut random = generator(seed);
     let count = shape.iter().product::<usize>();
     let pairs = (0..count.div_ceil(2)).flat_map(|_| pair(&mut random));
@@ -54,9 +56,8 @@ fn tensor<const D: usize>(
     dtype: DType,
     device: &Device,
 ) -> Tensor<D> {
-    let computed = lowered(device, dtype);
     let data = TensorData::new(values, shape).convert_dtype(dtype);
-    Tensor::from_data(data.convert_dtype(computed), (device, computed))
+    Tensor::from_data(data, (device, dtype))
 }
 
 /// True with the probability that stands in its place.
@@ -78,9 +79,9 @@ pub fn multinomial(
     dtype: DType,
 ) -> Tensor<2, Int> {
     let (device, [rows, classes]) = (logarithms.device(), logarithms.dims());
-    assert!(
+    ensure!(
         classes > 0 || rows * count == 0,
-        "Multinomial of no classes"
+        "there are no classes to draw from"
     );
     let values: Vec<f64> = logarithms.into_data().iter::<f64>().collect();
     let mut random = generator(seed);
@@ -103,7 +104,10 @@ pub fn dropout<const D: usize>(
     training: bool,
     seed: Option<u64>,
 ) -> (Tensor<D>, Tensor<D, Bool>) {
-    assert!((0.0..1.0).contains(&ratio), "Dropout of a ratio of {ratio}");
+    ensure!(
+        (0.0..1.0).contains(&ratio),
+        "the ratio {ratio} is not between 0 and 1"
+    );
     let (shape, device, dtype) = (x.dims(), x.device(), x.dtype());
     if !training || ratio == 0.0 {
         return (x, Tensor::ones(shape, &device));
@@ -180,7 +184,7 @@ mod tests {
         let device = Device::flex();
         for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16] {
             let x = uniform([COUNT], [-2.0, 4.0], Some(1), dtype, &device);
-            assert_eq!(x.dtype(), lowered(&device, dtype));
+            assert_eq!(x.dtype(), dtype);
             let values: Vec<f64> = x.into_data().iter::<f64>().collect();
             assert!(values.iter().all(|value| (-2.0..=4.0).contains(value)));
             let [mean, deviation] = mean_and_deviation(&values);

@@ -8,7 +8,8 @@ use burn::tensor::{
 use crate::{
     broadcast::to_shape,
     dtype::lowered,
-    gather::{corner, flat_places, from_start},
+    ensure,
+    gather::{along, corner, flat_places},
     kind::AnyKind,
 };
 
@@ -27,7 +28,13 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
         return x;
     }
     let reduction = of_kind::<K>(reduction);
-    let indices = from_start(indices, dims[axis]);
+    let fits = |at: usize| at == axis || shape[at] <= dims[at];
+    ensure!(
+        (0..D).all(fits) && updates.dims() == shape,
+        "indices of shape {shape:?} do not place updates of {:?} in {dims:?}",
+        updates.dims()
+    );
+    let indices = along(&x, axis, indices);
     let [x, updates] = [x, updates].map(K::into_number);
     let mut reached = shape;
     reached[axis] = dims[axis];
@@ -57,6 +64,11 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     let count = dims.iter().product::<usize>() / rest;
     let places = flat_places(indices, &dims, 0);
     let written = places.dims()[0];
+    ensure!(
+        updates.shape().num_elements() == written * rest,
+        "{written} indices do not place updates of {:?} in {dims:?}",
+        updates.dims()
+    );
     let x = K::into_number(x).reshape([count, rest]);
     let updates = K::into_number(updates).reshape([written, rest]);
     let x = match reduction {

@@ -5,7 +5,8 @@ use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor, TensorData, kind:
 use crate::{
     broadcast::{common, to_shape},
     dtype::lowered,
-    gather::{from_start, gather_nonnegative},
+    ensure,
+    gather::gather_nonnegative,
     kind::AnyKind,
     shape::{empty, reshape},
 };
@@ -88,6 +89,17 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     where_(hot, value(1), value(0))
 }
 
+/// Indices along an axis of `size` with the negative ones, which count from the end, replaced.
+fn from_start<const I: usize>(indices: Tensor<I, Int>, size: usize) -> Tensor<I, Int> {
+    if indices.dtype().is_uint() {
+        return indices;
+    }
+    let negative = indices.clone().lower_scalar(0);
+    indices
+        .clone()
+        .mask_where(negative, indices.add_scalar(size as i64))
+}
+
 /// Trilu: zero below (`upper`), or above, the `k`-th diagonal of the last two axes.
 pub fn trilu<const D: usize, K: Basic>(x: Tensor<D, K>, k: i64, upper: bool) -> Tensor<D, K> {
     let dims = x.dims();
@@ -127,7 +139,7 @@ pub fn range_int(
     dtype: DType,
     device: &Device,
 ) -> Tensor<1, Int> {
-    assert_ne!(delta, 0, "Range needs steps other than 0");
+    ensure!(delta != 0, "a range cannot have a step of 0");
     let distance = i128::from(limit) - i128::from(start);
     let step = i128::from(delta);
     let whole = distance / step;
@@ -152,7 +164,7 @@ pub fn range_int(
 /// If `delta` is 0.
 #[inline(never)]
 pub fn range_float(start: f64, limit: f64, delta: f64, dtype: DType, device: &Device) -> Tensor<1> {
-    assert_ne!(delta, 0.0, "Range needs steps other than 0");
+    ensure!(delta != 0.0, "a range cannot have a step of 0");
     let count = ((limit - start) / delta).ceil().max(0.0) as usize;
     let values: Vec<f64> = (0..count).map(|at| start + at as f64 * delta).collect();
     Tensor::from_data(

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Tensor, kind::Basic};
 
-use crate::slice::split_to_vec;
+use crate::{ensure, slice::split_to_vec};
 
 /// Parts of these sizes along `axis`.
 ///
@@ -16,7 +16,7 @@ pub fn parts<const D: usize, K: Basic>(
 ) -> Vec<Tensor<D, K>> {
     let (total, size) = (sizes.iter().sum::<i64>(), x.dims()[axis]);
     let fits = total == size as i64 && sizes.iter().all(|&size| size >= 0);
-    assert!(
+    ensure!(
         fits,
         "parts of sizes {sizes:?} are not an axis of size {size}"
     );
@@ -34,7 +34,7 @@ pub fn chunks<const D: usize, K: Basic>(
     axis: usize,
     size: i64,
 ) -> Vec<Tensor<D, K>> {
-    assert!(size > 0, "parts cannot be of size {size}");
+    ensure!(size > 0, "parts cannot be of size {size}");
     let (total, size) = (x.dims()[axis], size as usize);
     let starts = (0..total).step_by(size);
     let sizes: Vec<usize> = starts.map(|start| size.min(total - start)).collect();

@@ -2,6 +2,8 @@
 
 use burn::tensor::{Tensor, kind::Basic};
 
+use crate::{ensure, fault::fail};
+
 /// The same elements in row-major order under another shape. To Burn's own `reshape` a size of 0 means "as it was".
 ///
 /// # Panics
@@ -10,9 +12,16 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     shape: [usize; D2],
 ) -> Tensor<D2, K> {
+    let dims = x.dims();
+    let counts = [
+        dims.iter().product::<usize>(),
+        shape.iter().product::<usize>(),
+    ];
+    ensure!(
+        counts[0] == counts[1],
+        "shape {dims:?} cannot become {shape:?}"
+    );
     if shape.contains(&0) {
-        let dims = x.dims();
-        assert!(dims.contains(&0), "cannot reshape {dims:?} to {shape:?}");
         empty(&x, shape)
     } else {
         x.reshape(shape)
@@ -28,7 +37,11 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     sizes: &[i64],
     allow_zero: bool,
 ) -> Tensor<D2, K> {
-    assert_eq!(sizes.len(), D2, "rank of Reshape's output");
+    ensure!(
+        sizes.len() == D2,
+        "{} sizes are given for rank {D2}",
+        sizes.len()
+    );
     let dims = x.dims();
     let own = |axis: usize| sizes[axis] == 0 && !allow_zero;
     let mut shape: [usize; D2] = std::array::from_fn(|axis| match own(axis) {
@@ -79,9 +92,9 @@ pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
 pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let dropped: Vec<usize> = axes.iter().map(|&at| axis(at, sizes.len())).collect();
     for &at in &dropped {
-        assert_eq!(
-            sizes[at], 1,
-            "Squeeze drops axes of size 1: axis {at} of {sizes:?}"
+        ensure!(
+            sizes[at] == 1,
+            "axis {at} of shape {sizes:?} is not of size 1"
         );
     }
     let kept = sizes.iter().enumerate();
@@ -98,11 +111,7 @@ pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();
     new.sort_unstable();
     new.dedup();
-    assert_eq!(
-        new.len(),
-        axes.len(),
-        "Unsqueeze adds an axis twice: {axes:?}"
-    );
+    ensure!(new.len() == axes.len(), "an axis is given twice: {axes:?}");
     let mut sizes = sizes.iter().copied();
     (0..rank)
         .map(|at| match new.contains(&at) {
@@ -116,9 +125,9 @@ pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
 
 fn axis(axis: i64, rank: usize) -> usize {
     let at = if axis < 0 { axis + rank as i64 } else { axis };
-    assert!(
+    ensure!(
         (0..rank as i64).contains(&at),
-        "axis {axis} is outside of a tensor of rank {rank}"
+        "axis {axis} is outside of rank {rank}"
     );
     at as usize
 }
@@ -131,7 +140,7 @@ fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
     let found = sizes.len();
     sizes
         .try_into()
-        .unwrap_or_else(|_| panic!("a result of rank {D} has {found} sizes"))
+        .unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
 }
 
 /// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
@@ -153,7 +162,11 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
 /// # Panics
 /// If there are not `S` sizes.
 pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
-    assert_eq!(sizes.len(), S, "number of sizes");
+    ensure!(
+        sizes.len() == S,
+        "{} sizes are given for rank {S}",
+        sizes.len()
+    );
     std::array::from_fn(|axis| sizes[axis].max(0) as usize)
 }
 

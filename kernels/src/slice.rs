@@ -2,7 +2,7 @@
 
 use burn::tensor::{Slice, Tensor, kind::Basic};
 
-use crate::shape::empty;
+use crate::{ensure, shape::empty};
 
 /// Slice: from `starts` to before `ends` in `steps` along `axes`, of which negative ones count from the end; what lies outside is cut off.
 ///
@@ -19,7 +19,12 @@ pub fn slice<const D: usize, K: Basic>(
     let mut shape = dims;
     let mut slices = [Slice::full(); D];
     for (at, &axis) in axes.iter().enumerate() {
-        let axis = if axis < 0 { axis + D as i64 } else { axis } as usize;
+        let counted = if axis < 0 { axis + D as i64 } else { axis };
+        ensure!(
+            (0..D as i64).contains(&counted),
+            "axis {axis} is outside of rank {D}"
+        );
+        let axis = counted as usize;
         let (range, size) = along(starts[at], ends[at], steps[at], dims[axis]);
         (slices[axis], shape[axis]) = (range, size);
     }
@@ -38,6 +43,11 @@ pub fn split<const N: usize, const D: usize, K: Basic>(
     axis: usize,
     sizes: [usize; N],
 ) -> [Tensor<D, K>; N] {
+    let (total, size) = (sizes.iter().sum::<usize>(), x.dims()[axis]);
+    ensure!(
+        total == size,
+        "parts of sizes {sizes:?} are not an axis of size {size}"
+    );
     let mut start = 0;
     sizes.map(|size| {
         start += size;
@@ -86,7 +96,7 @@ fn part<const D: usize, K: Basic>(
 
 /// Burn's slice for ONNX bounds on an axis, and its size. Backwards, Burn starts below the end of the range.
 fn along(start: i64, end: i64, step: i64, size: usize) -> (Slice, usize) {
-    assert_ne!(step, 0, "Slice needs steps other than 0");
+    ensure!(step != 0, "a slice cannot have a step of 0");
     let size = size as i64;
     let from_start = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (low, high) = match step > 0 {

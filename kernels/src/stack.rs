@@ -2,6 +2,28 @@
 
 use burn::tensor::{Tensor, kind::Basic};
 
+use crate::fault::fail;
+
+/// Concat of tensors whose sizes only the run can tell.
+///
+/// # Panics
+/// If two differ in a size along another axis.
+pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -> Tensor<D, K> {
+    let dims = parts.iter().map(Tensor::dims);
+    let other = |dims: [usize; D]| {
+        let mut dims = dims;
+        dims[axis] = 0;
+        dims
+    };
+    let mut dims = dims.clone().zip(dims.skip(1));
+    if let Some((a, b)) = dims.find(|(a, b)| other(*a) != other(*b)) {
+        fail(format_args!(
+            "shapes {a:?} and {b:?} cannot be joined along axis {axis}"
+        ));
+    }
+    Tensor::cat(parts, axis)
+}
+
 /// The items along a new axis; `none` where there are no items.
 pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     items: Vec<Tensor<D, K>>,

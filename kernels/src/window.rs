@@ -1,5 +1,7 @@
 //! The sliding window of convolutions and poolings.
 
+use crate::ensure;
+
 /// Kernel sizes, steps and padding per spatial axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window<const S: usize> {
@@ -64,6 +66,18 @@ impl<const S: usize> Window<S> {
                 last + 1
             }
         })
+    }
+
+    /// Fails where the window is larger than a padded input of these spatial sizes.
+    pub fn ensure_fits(&self, sizes: &[usize]) {
+        for (axis, size) in sizes.iter().enumerate() {
+            let (begin, end) = self.pads[axis];
+            let (reach, padded) = (self.reach(axis), begin + size + end);
+            ensure!(
+                reach <= padded,
+                "a window of {reach} does not fit into {padded} elements"
+            );
+        }
     }
 
     /// How many elements lie between the first and the last one of the window along `axis`, both included.

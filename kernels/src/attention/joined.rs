@@ -3,7 +3,7 @@
 use burn::tensor::{Bool, DType, FloatDType, Tensor};
 
 use crate::{
-    broadcast::{common, to_shape},
+    broadcast::{agreed, common, to_shape},
     matmul,
     shape::reshape,
     softmax::softmax,
@@ -64,7 +64,10 @@ pub fn joined_attention(
     }
     let scores = shaped(products, [batch, heads, queries, keys]);
     let masked = masks.into_iter().fold(scores, |scores, mask| match mask {
-        ScoreMask::Added(bias) => scores.add(bias.cast(wide)),
+        ScoreMask::Added(bias) => {
+            let (scores, bias) = agreed(scores, bias.cast(wide));
+            scores.add(bias)
+        }
         ScoreMask::Seen(seen, fill) => {
             let shape = common(scores.dims(), seen.dims());
             to_shape(scores, shape).mask_fill(to_shape(seen, shape).bool_not(), fill)

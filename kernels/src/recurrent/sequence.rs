@@ -3,7 +3,7 @@
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::{Direction, Matrices, Matrix, Weights};
-use crate::{broadcast::to_shape, widen::widened};
+use crate::{broadcast::to_shape, ensure, widen::widened};
 
 /// What is walked over, and from which `M` states.
 pub struct Sequence<const M: usize> {
@@ -50,7 +50,7 @@ impl<const M: usize> Sequence<M> {
         let [hidden, _] = weights.recurrent.sizes();
         let x = self.time_first(widened(self.x.clone()));
         let [times, batch, _] = x.dims();
-        assert!(times > 0, "a sequence has at least one step");
+        ensure!(times > 0, "the sequences have no steps");
         let x = match &self.lengths {
             // What lies behind the end of every sequence has no say in ranges, of which 0 is always part.
             Some(lengths) if W::SPANS => {

@@ -1,0 +1,190 @@
+//! Failures of a step on the data of one run.
+
+mod check;
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+pub use check::{Axis, nonnegative, within};
+
+use check::Check;
+
+/// Why a step of a model cannot be run on the data that it got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The node of the model, where it is known.
+    pub node: Option<Name>,
+    pub reason: String,
+}
+
+/// How the file calls a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    pub node: &'static str,
+    pub operator: &'static str,
+}
+
+thread_local! {
+    /// The node that runs.
+    static CURRENT: Cell<Option<Name>> = const { Cell::new(None) };
+    /// The innermost node that a panic went through.
+    static PASSED: Cell<Option<Name>> = const { Cell::new(None) };
+    /// What [`attempt`] has still to check, where it is called.
+    static CHECKS: RefCell<Option<Vec<Check>>> = const { RefCell::new(None) };
+}
+
+/// Runs a step under the name of its node.
+pub fn at<T>(name: Name, step: impl FnOnce() -> T) -> T {
+    let _node = Restore(CURRENT.replace(Some(name)));
+    step()
+}
+
+/// Makes the node around it the current one again.
+struct Restore(Option<Name>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        let left = CURRENT.replace(self.0);
+        if std::thread::panicking() && PASSED.get().is_none() {
+            PASSED.set(left);
+        }
+    }
+}
+
+/// Ends the step that runs: with an error of [`attempt`] if that is around it, else with a panic of the same text.
+///
+/// It is to be called on the thread of the step.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub fn fail(reason: impl fmt::Display) -> ! {
+    let fault = Fault {
+        node: CURRENT.get(),
+        reason: reason.to_string(),
+    };
+    match CHECKS.with_borrow(Option::is_some) {
+        // Nothing of it is printed.
+        true => resume_unwind(Box::new(fault)),
+        false => panic!("{fault}"),
+    }
+}
+
+/// [`fail`]s with the text unless the condition holds.
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)+) => {
+        if !$condition {
+            $crate::fault::fail(format_args!($($text)+))
+        }
+    };
+}
+
+/// What `run` gives, or why it failed. Indices on a device are checked here, after `run` has read its results.
+///
+/// Where panics abort, `run` does too.
+pub fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
+    let outer = CHECKS.replace(Some(Vec::new()));
+    PASSED.set(None);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    let checks = CHECKS.replace(outer).unwrap_or_default();
+    // What comes after an index that is wrong may fail by it.
+    Check::all(checks)?;
+    result.map_err(|payload| match payload.downcast::<Fault>() {
+        Ok(fault) => *fault,
+        Err(payload) => Fault {
+            node: PASSED.take(),
+            reason: text(payload.as_ref()),
+        },
+    })
+}
+
+/// The text of a panic.
+fn text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("it panicked").to_string()
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.node {
+            Some(Name { node, operator }) => write!(f, "cannot run `{node}` ({operator}): ")?,
+            None => f.write_str("cannot run the model: ")?,
+        }
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: Name = Name {
+        node: "/emb/Gather",
+        operator: "Gather",
+    };
+    const INNER: Name = Name {
+        node: "/emb/Add",
+        operator: "Add",
+    };
+
+    fn message(run: impl FnOnce()) -> String {
+        attempt(run).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_failure_names_the_node_that_ran() {
+        let run = || at(NODE, || fail("index 9 is outside of 5 rows"));
+        let expected = "cannot run `/emb/Gather` (Gather): index 9 is outside of 5 rows";
+        assert_eq!(message(run), expected);
+        let panic = catch_unwind(run).unwrap_err();
+        assert_eq!(text(panic.as_ref()), expected);
+        assert_eq!(
+            message(|| fail("no memory")),
+            "cannot run the model: no memory"
+        );
+    }
+
+    #[test]
+    fn a_node_ends_with_its_step() {
+        let run = || {
+            at(NODE, || at(INNER, || ()));
+            fail("later");
+        };
+        assert_eq!(message(run), "cannot run the model: later");
+        let run = || {
+            at(NODE, || {
+                at(INNER, || ());
+                fail("between");
+            })
+        };
+        assert_eq!(message(run), "cannot run `/emb/Gather` (Gather): between");
+    }
+
+    #[test]
+    fn other_panics_are_of_the_innermost_node() {
+        let run = || {
+            at(NODE, || {
+                at(INNER, || std::panic::resume_unwind(Box::new("oh")))
+            })
+        };
+        assert_eq!(message(run), "cannot run `/emb/Add` (Add): oh");
+        let run = || std::panic::resume_unwind(Box::new(7));
+        assert_eq!(message(run), "cannot run the model: it panicked");
+    }
+
+    #[test]
+    fn an_attempt_inside_of_another_fails_alone() {
+        let run = || {
+            let inner = attempt(|| at(INNER, || fail("inside"))).unwrap_err();
+            assert_eq!(inner.reason, "inside");
+            at(NODE, || fail("outside"));
+        };
+        assert_eq!(message(run), "cannot run `/emb/Gather` (Gather): outside");
+        assert_eq!(attempt(|| 3), Ok(3));
+    }
+}

@@ -1,0 +1,202 @@
+//! Indices within the size of an axis.
+
+use std::fmt;
+
+use burn::tensor::{DType, Int, Tensor, TensorData};
+
+use super::{CHECKS, CURRENT, Fault, Name, fail};
+use crate::{dtype::lowered, widen::is_flex};
+
+/// An axis that indices are places along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    pub number: usize,
+    pub size: usize,
+}
+
+/// Indices that another device has, of which the least and the greatest are read when its results are.
+#[derive(Debug)]
+pub struct Check {
+    node: Option<Name>,
+    axis: Axis,
+    /// The least index that is allowed.
+    least: i64,
+    /// The least and the greatest that there are.
+    ends: Tensor<1, Int>,
+}
+
+/// Indices along an axis with the negative ones, which count from the end, replaced.
+///
+/// Where tensors lie in the memory of this process, an index outside of the axis fails. On other
+/// devices it becomes the nearest inside, and fails when [`attempt`](super::attempt) reads its results.
+pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
+    checked(indices, axis, -(axis.size as i64))
+}
+
+/// [`within`] for indices of which none may be negative.
+pub fn nonnegative<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
+    checked(indices, axis, 0)
+}
+
+fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, least: i64) -> Tensor<D, Int> {
+    if indices.shape().num_elements() == 0 {
+        return indices;
+    }
+    let device = indices.device();
+    if is_flex(&device) {
+        let (dtype, mut data) = (indices.dtype(), indices.into_data());
+        match dtype {
+            DType::I64 => replace::<i64>(&mut data, axis, least),
+            DType::I32 => replace::<i32>(&mut data, axis, least),
+            _ => {
+                let mut wide = data.convert::<i64>();
+                replace::<i64>(&mut wide, axis, least);
+                data = wide.convert_dtype(dtype);
+            }
+        }
+        return Tensor::from_data(data, (&device, dtype));
+    }
+    if axis.size == 0 {
+        fail(format_args!("an index is outside of {axis}"));
+    }
+    CHECKS.with_borrow_mut(|checks| {
+        if let Some(checks) = checks {
+            Check::add(checks, &indices, axis, least);
+        }
+    });
+    let indices = match least < 0 && !indices.dtype().is_uint() {
+        true => {
+            let negative = indices.clone().lower_scalar(0);
+            let counted = indices.clone().add_scalar(axis.size as i64);
+            indices.mask_where(negative, counted)
+        }
+        false => indices,
+    };
+    indices.clamp(0, axis.size as i64 - 1)
+}
+
+/// Replaces negative indices in memory and fails at the first that is outside.
+fn replace<I: burn::tensor::Element + Copy + Into<i64> + TryFrom<i64>>(
+    data: &mut TensorData,
+    axis: Axis,
+    least: i64,
+) {
+    let Ok(indices) = data.as_mut_slice::<I>() else {
+        fail("the indices cannot be read");
+    };
+    for index in indices {
+        let found: i64 = (*index).into();
+        if found < least || found >= axis.size as i64 {
+            fail(outside(found, axis));
+        }
+        if let (true, Ok(counted)) = (found < 0, I::try_from(found + axis.size as i64)) {
+            *index = counted;
+        }
+    }
+}
+
+fn outside(index: i64, axis: Axis) -> String {
+    format!("index {index} is outside of {axis}")
+}
+
+impl Check {
+    /// Takes indices among the checks; those of one node in a loop are one check.
+    fn add<const D: usize>(
+        checks: &mut Vec<Check>,
+        indices: &Tensor<D, Int>,
+        axis: Axis,
+        least: i64,
+    ) {
+        let dtype = lowered(&indices.device(), DType::I64);
+        let flat = indices.clone().flatten::<1>(0, D - 1).cast(dtype);
+        let (least_of, most_of) = (Tensor::min, Tensor::max);
+        let node = CURRENT.get();
+        let same =
+            |check: &&mut Check| (check.node, check.axis, check.least) == (node, axis, least);
+        let found = Tensor::cat(vec![least_of(flat.clone()), most_of(flat)], 0);
+        match checks.iter_mut().find(same) {
+            Some(check) => {
+                let both = Tensor::cat(vec![check.ends.clone(), found], 0);
+                check.ends = Tensor::cat(vec![least_of(both.clone()), most_of(both)], 0);
+            }
+            None => checks.push(Check {
+                node,
+                axis,
+                least,
+                ends: found,
+            }),
+        }
+    }
+
+    /// Reads what the checks found, all in one.
+    pub(super) fn all(checks: Vec<Check>) -> Result<(), Fault> {
+        if checks.is_empty() {
+            return Ok(());
+        }
+        let ends = checks.iter().map(|check| check.ends.clone()).collect();
+        let failed = |reason: String| Fault { node: None, reason };
+        let read = Tensor::cat(ends, 0).try_into_data();
+        let ends = read.map_err(|error| failed(error.to_string()))?;
+        let ends: Vec<i64> = ends.iter::<i64>().collect();
+        for (check, ends) in checks.iter().zip(ends.chunks_exact(2)) {
+            let wrong = |end: &&i64| **end < check.least || **end >= check.axis.size as i64;
+            if let Some(&index) = ends.iter().rev().find(wrong) {
+                return Err(Fault {
+                    node: check.node,
+                    reason: outside(index, check.axis),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number {
+            0 => write!(f, "{} rows", self.size),
+            number => write!(f, "axis {number} of size {}", self.size),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::attempt;
+    use crate::testing::{int, same};
+
+    const ROWS: Axis = Axis { number: 0, size: 3 };
+
+    fn message<const D: usize>(run: impl FnOnce() -> Tensor<D, Int>) -> String {
+        attempt(|| run().into_data()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn negative_indices_count_from_the_end_in_every_type() {
+        same(within(int::<1>([-1i64, 0, -3]), ROWS), [2i64, 0, 0]);
+        same(
+            within(int::<2>([[-1i32], [1]]).transpose(), ROWS),
+            [[2i32, 1]],
+        );
+        same(within(int::<1>([-1i8, 2]), ROWS), [2i8, 2]);
+        same(within(int::<1>([1u8, 2]), ROWS), [1u8, 2]);
+    }
+
+    #[test]
+    fn what_is_outside_fails() {
+        assert_eq!(
+            message(|| within(int::<1>([1i64, -4]), ROWS)),
+            "cannot run the model: index -4 is outside of 3 rows"
+        );
+        let columns = Axis { number: 1, size: 0 };
+        assert_eq!(
+            message(|| within(int::<1>([0i32]), columns)),
+            "cannot run the model: index 0 is outside of axis 1 of size 0"
+        );
+        assert_eq!(
+            message(|| nonnegative(int::<1>([-1i64]), ROWS)),
+            "cannot run the model: index -1 is outside of 3 rows"
+        );
+    }
+}
