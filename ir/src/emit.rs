@@ -3,6 +3,7 @@
 mod body;
 mod container;
 mod detour;
+mod fault;
 mod imports;
 mod input;
 mod layer;
@@ -36,7 +37,7 @@ use name::Unique;
 use structs::Structs;
 use variables::Hint;
 
-pub use container::{converted, of_rank};
+pub use container::converted;
 pub use input::lifted;
 pub use layer::Layer;
 pub use model::{Item, module};
@@ -48,6 +49,8 @@ pub use stored::whole;
 pub struct Emit<'a, 'g> {
     node: &'a Node,
     source: Source<'a, 'g>,
+    /// Whether the node's code needs its name.
+    fails: bool,
 }
 
 /// Where the expressions of values come from.

@@ -127,7 +127,6 @@ mod axes;
 mod broadcast;
 mod classical;
 pub mod fused;
-mod sizes;
 mod window;
 
 pub use gradient::{DERIVATIVES, Named, WRITTEN};

@@ -3,7 +3,9 @@
 //! It changes with the macro, without notice.
 
 pub use crate::anchor::{Anchor, device};
+pub use crate::error::attempt;
 pub use crate::inputs::take;
+pub use crate::node::Node;
 pub use crate::outputs::put;
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
@@ -15,10 +17,6 @@ pub mod constant {
 
 pub mod entry {
     pub use crate::entry::*;
-}
-
-pub mod exit {
-    pub use crate::exit::*;
 }
 
 pub mod host {

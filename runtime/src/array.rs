@@ -2,6 +2,8 @@
 
 use std::ops::Index;
 
+use onnx_embed_kernels::fault::fail;
+
 /// An n-dimensional array on the host, in row-major order. Rank 0 holds one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array<T> {
@@ -74,7 +76,11 @@ impl<T> Array<T> {
     pub fn sizes<const N: usize>(&self) -> [usize; N] {
         let rank = self.rank();
         let sizes = self.shape.as_slice().try_into();
-        sizes.unwrap_or_else(|_| panic!("an array of rank {rank} where rank {N} is needed"))
+        sizes.unwrap_or_else(|_| {
+            fail(format_args!(
+                "an array of rank {rank} where rank {N} is needed"
+            ))
+        })
     }
 
     pub fn rank(&self) -> usize {
@@ -122,7 +128,10 @@ impl<T> Array<T> {
     pub fn item(&self) -> &T {
         match self.data.as_slice() {
             [value] => value,
-            _ => panic!("an array of shape {:?} is not one element", self.shape),
+            _ => fail(format_args!(
+                "an array of shape {:?} is not one element",
+                self.shape
+            )),
         }
     }
 

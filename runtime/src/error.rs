@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use burn::tensor::DType;
+use onnx_embed_kernels::fault::{self, Fault, Name};
 
 use crate::{ElementType, Kind, Port, Size};
 
@@ -71,6 +72,15 @@ pub enum Error {
     },
     /// A file cannot be read.
     File { path: PathBuf, error: io::Error },
+    /// A node cannot be run on the data of the inputs.
+    Run {
+        /// The node's name in the file.
+        node: &'static str,
+        operator: &'static str,
+        reason: String,
+    },
+    /// Code without a known node panicked on the data of the inputs.
+    Panic { reason: String },
     /// An output cannot be read from the device.
     Output { name: &'static str, reason: String },
 }
@@ -172,9 +182,34 @@ impl fmt::Display for Error {
             ),
             Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),
             Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),
+            Error::Run {
+                node,
+                operator,
+                reason,
+            } => write!(f, "cannot run `{node}` ({operator}): {reason}"),
+            Error::Panic { reason } => write!(f, "cannot run the model: {reason}"),
             Error::Output { name, reason } => write!(f, "cannot read output `{name}`: {reason}"),
         }
     }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let Fault { node, reason } = fault;
+        match node {
+            Some(Name { node, operator }) => Error::Run {
+                node,
+                operator,
+                reason,
+            },
+            None => Error::Panic { reason },
+        }
+    }
+}
+
+/// What `run` gives; where a node fails in it, an error that names the node.
+pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    fault::attempt(run)?
 }
 
 impl std::error::Error for Error {

@@ -45,7 +45,7 @@ pub use reduce::{
 };
 #[cfg(feature = "regex")]
 pub use regular::{Pattern, full_match};
-pub use sequence::{at, chunks, length, parts, unbind, with, with_at, without};
+pub use sequence::{at, chunks, length, parts, present, unbind, with, with_at, without};
 pub use slice::{slice, split, split_evenly};
 pub use stack::stack;
 pub use text::{
@@ -55,6 +55,8 @@ pub use text::{
 pub use unique::unique;
 
 pub use crate::{decode_image, regex_full_match};
+
+use onnx_embed_kernels::fault::fail;
 
 use crate::Array;
 
@@ -82,7 +84,7 @@ fn broadcast(a: &[usize], b: &[usize]) -> Vec<usize> {
     let sizes = (0..rank).map(|axis| match (size(a, axis), size(b, axis)) {
         (1, size) | (size, 1) => size,
         (one, other) if one == other => one,
-        _ => panic!("shapes {a:?} and {b:?} cannot be broadcast together"),
+        _ => fail(format_args!("shapes {a:?} and {b:?} do not broadcast")),
     });
     sizes.collect()
 }
@@ -101,7 +103,7 @@ fn place(at: i64, size: usize) -> usize {
     let counted = if at < 0 { at + size as i64 } else { at };
     match usize::try_from(counted) {
         Ok(place) if place < size => place,
-        _ => panic!("index {at} is outside of an axis of size {size}"),
+        _ => fail(format_args!("index {at} is outside of {size} elements")),
     }
 }
 
@@ -111,7 +113,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
     let found = shape(sizes);
     let count = found.len();
     let sizes = found.try_into();
-    sizes.unwrap_or_else(|_| panic!("{count} sizes where {N} are needed"))
+    sizes.unwrap_or_else(|_| fail(format_args!("{count} sizes where {N} are needed")))
 }
 
 /// `ints`, of which there are `N`.
@@ -119,7 +121,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
 pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
     match ints.try_into() {
         Ok(ints) => ints,
-        Err(_) => panic!("{} integers where {N} are needed", ints.len()),
+        Err(_) => fail(format_args!("{} integers where {N} are needed", ints.len())),
     }
 }
 
@@ -128,7 +130,7 @@ pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
 pub fn shape(sizes: &[i64]) -> Vec<usize> {
     let size = |size: &i64| match usize::try_from(*size) {
         Ok(size) => size,
-        Err(_) => panic!("a shape cannot have the size {size}: {sizes:?}"),
+        Err(_) => fail(format_args!("a shape cannot have the size {size}")),
     };
     sizes.iter().map(size).collect()
 }

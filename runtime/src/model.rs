@@ -26,5 +26,16 @@ pub trait OnnxModel: Sized {
     fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error>;
 
     /// The outputs for `inputs`, both by the names in the file.
+    ///
+    /// Inputs that are not those of the model are an error, and so is data that a node cannot be run on:
+    /// an index outside of its table, a block of audio shorter than its window, sizes that contradict
+    /// each other. The error names the node, and the model can be run again. The typed `forward` panics
+    /// with the same text.
+    ///
+    /// Devices other than the CPU are not asked about indices while the model runs. They take the nearest
+    /// index that exists, and the error comes when the outputs are read, which `run` does and `forward`
+    /// leaves to its caller: there the result counts.
+    ///
+    /// Panics are caught to this end, so where they abort (`panic = "abort"`) `run` does so too.
     fn run(&self, inputs: Values) -> Result<Values, Error>;
 }

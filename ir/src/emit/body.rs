@@ -52,6 +52,7 @@ pub fn statements(
                 cx,
                 loading: false,
             },
+            fails: false,
         };
         match emit.expression() {
             Ok(tokens) => statements.push(Statement {

@@ -31,8 +31,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "__private",
         &[
-            "Anchor", "BTreeMap", "bf16", "constant", "entry", "exit", "f16", "host", "layers",
-            "ops", "device", "put", "take",
+            "Anchor", "BTreeMap", "Node", "attempt", "bf16", "constant", "device", "entry", "f16",
+            "host", "layers", "ops", "put", "take",
         ],
     ),
     ("__private::ops::window", &["Window"]),

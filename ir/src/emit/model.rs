@@ -97,7 +97,8 @@ pub fn module(
             ///
             /// # Panics
             ///
-            /// If an input has not the sizes that the model takes.
+            /// If an input has not the sizes that the model takes, or a node cannot be run on the
+            /// data. [`OnnxModel::run`] returns an error instead.
             pub fn forward(&self, #forward_inputs) -> #result {
                 #forward
             }
@@ -361,10 +362,12 @@ fn run(inputs: &[Port], outputs: &[Port]) -> TokenStream {
         fn run(&self, #mutable inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             #device
-            let output = #call;
-            let mut outputs = Values::new();
-            #(#puts)*
-            Ok(outputs)
+            attempt(|| {
+                let output = #call;
+                let mut outputs = Values::new();
+                #(#puts)*
+                Ok(outputs)
+            })
         }
     }
 }

@@ -89,6 +89,7 @@ impl Source<'_, '_> {
                 cx: self.cx,
                 loading: true,
             },
+            fails: false,
         };
         let expression = emit.expression()?;
         Ok(self.bound(id, expression, inner.bindings))

@@ -13,6 +13,7 @@ impl Emit<'_, '_> {
     pub(super) fn expression(&mut self) -> Result<TokenStream, Problem> {
         let operator = self.node.operator.clone();
         let tokens = operator.emit(self)?;
+        let tokens = self.named(tokens);
         let strings: Vec<usize> = (0..self.inputs())
             .filter(|&at| self.is_string(at))
             .collect();

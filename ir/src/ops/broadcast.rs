@@ -88,6 +88,34 @@ fn limits(dim: &Dim, size: &Dim) -> bool {
     }
 }
 
+/// Whether the sizes are known to go together, whatever the run.
+pub fn agree(shapes: &[&Shape]) -> bool {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    (0..rank).all(|axis| {
+        let sizes = shapes.iter().filter_map(|shape| {
+            let missing = rank.saturating_sub(shape.len());
+            axis.checked_sub(missing).and_then(|axis| shape.get(axis))
+        });
+        let mut sizes = sizes.filter(|size| !size.is(1));
+        let first = sizes.next();
+        first.is_none_or(|first| {
+            sizes.all(|size| size == first || limits(size, first) || limits(first, size))
+        })
+    })
+}
+
+/// Says that the node may fail where the sizes of its inputs are not known to go together.
+pub fn check(cx: &mut Emit<'_, '_>) -> Result<bool, Problem> {
+    let inputs = (0..cx.inputs()).filter(|&at| cx.has(at));
+    let types = inputs.map(|at| Ok(cx.tensor_type(at)?.shape.clone()));
+    let shapes: Vec<Shape> = types.collect::<Result<_, Problem>>()?;
+    let agree = agree(&shapes.iter().collect::<Vec<_>>());
+    if !agree {
+        cx.may_fail();
+    }
+    Ok(agree)
+}
+
 /// For each element of a tensor of shape `to` the position of the element of `from` that is
 /// broadcast to it.
 pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {

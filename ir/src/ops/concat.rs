@@ -66,6 +66,12 @@ impl Operator for Concat {
             return cx.value(0);
         }
         let at = axis(self.axis, cx.output_tensor(0)?.rank())?;
+        let shapes = (0..cx.inputs()).map(|at| Ok(cx.tensor_type(at)?.shape.clone()));
+        let shapes: Vec<Shape> = shapes.collect::<Result<_, Problem>>()?;
+        let proven = agree(&shapes, at);
+        if !proven {
+            cx.may_fail();
+        }
         let at = Literal::usize_unsuffixed(at);
         if cx.on_host() {
             let parts = (0..cx.inputs()).map(|at| cx.host(at));
@@ -74,12 +80,25 @@ impl Operator for Concat {
         }
         let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
         let parts: Vec<TokenStream> = parts.collect::<Result<_, _>>()?;
-        Ok(quote!(Tensor::cat(vec![#(#parts),*], #at)))
+        Ok(match proven {
+            true => quote!(Tensor::cat(vec![#(#parts),*], #at)),
+            false => quote!(ops::stack::concat(vec![#(#parts),*], #at)),
+        })
     }
 
     fn runs_on_host(&self) -> bool {
         true
     }
+}
+
+/// Whether all sizes but those that are joined are known to be equal.
+fn agree(shapes: &[Shape], along: usize) -> bool {
+    let Some((first, others)) = shapes.split_first() else {
+        return true;
+    };
+    let same = |(axis, (a, b)): (usize, (&Dim, &Dim))| axis == along || a == b;
+    let mut others = others.iter();
+    others.all(|shape| first.iter().zip(shape).enumerate().all(same))
 }
 
 /// Sizes along `axis` add up; of the others, which are equal, those that are numbers say most.

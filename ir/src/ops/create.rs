@@ -104,6 +104,9 @@ impl Operator for ConstantOfShape {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let known = cx.is_known(0);
         let shape = cx.output_tensor(0)?.shape.clone();
+        if !known {
+            cx.may_fail();
+        }
         if cx.on_host() {
             let sizes = match known {
                 true => {

@@ -32,6 +32,7 @@ impl Operator for Determinant {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
+        check(cx)?;
         let x = cx.tensor(0)?;
         Ok(quote!(ops::determinant::det::<_, #rank>(#x)))
     }
@@ -45,6 +46,7 @@ impl Operator for Inverse {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        check(cx)?;
         let x = cx.tensor(0)?;
         Ok(quote!(ops::inverse::inverse(#x)))
     }
@@ -66,4 +68,14 @@ fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
             "the input is {x}, not square matrices of floats"
         ))),
     }
+}
+
+/// Says that the node may fail where the matrices are not known to be square.
+fn check(cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
+    let sizes = cx.tensor_type(0)?.shape.clone();
+    let mut sizes = sizes.iter().rev();
+    if sizes.next() != sizes.next() {
+        cx.may_fail();
+    }
+    Ok(())
 }

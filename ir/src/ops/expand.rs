@@ -63,6 +63,9 @@ impl Operator for Expand {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
         let known = cx.is_known(1);
+        if !known || !broadcast::agree(&[&from.shape, &to.shape]) {
+            cx.may_fail();
+        }
         if cx.on_host() {
             let x = cx.host(0)?;
             let sizes = match known {
@@ -152,6 +155,9 @@ impl Operator for Tile {
             (false, Some(Known::Ints(repeats))) => Some(repeats.clone()),
             (false, _) => None,
         };
+        if repeats.is_none() {
+            cx.may_fail();
+        }
         if cx.on_host() {
             let x = cx.host(0)?;
             let repeats = match &repeats {

@@ -126,7 +126,14 @@ impl Operator for Top {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let at = axis(self.axis, cx.tensor_type(0)?.rank())?;
+        let held = cx.tensor_type(0)?.clone();
+        let at = axis(self.axis, held.rank())?;
+        let taken = cx.output_tensor(0)?.shape.get(at).cloned();
+        let all = held.shape.get(at) == taken.as_ref();
+        let numbers = held.shape.get(at).and_then(Dim::number).zip(taken.and_then(|k| k.number()));
+        if !all && numbers.is_none() {
+            cx.may_fail();
+        }
         let count = match (self.count, cx.known(1)) {
             (None, None) => {
                 let count = cx.host_int(1)?;

@@ -64,8 +64,9 @@ impl Operator for OneHot {
         let depth = match cx.is_known(1) {
             true => cx.size(output.shape.get(at).unwrap_or(&Dim::default())),
             false => {
+                cx.may_fail();
                 let depth = cx.host_int(1)?;
-                quote!(#depth as usize)
+                quote!(host::sizes::<1>(&[#depth])[0])
             }
         };
         let integers = cx.tensor_type(0)?.dtype.is_int();

@@ -86,9 +86,9 @@ impl Operator for GetElement {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let (value, node) = (cx.value(0)?, cx.site());
-        let message = format!("at node `{node}`: the optional holds nothing");
-        Ok(quote!(#value.expect(#message)))
+        cx.may_fail();
+        let value = cx.value(0)?;
+        Ok(quote!(host::present(#value)))
     }
 }
 

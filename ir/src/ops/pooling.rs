@@ -125,6 +125,9 @@ impl Operator for Pool {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
+        if !window.always_fits(x.shape.get(2..).unwrap_or_default()) {
+            cx.may_fail();
+        }
         let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
         let (input, ceil) = (cx.tensor(0)?, self.window.ceil);
         Ok(match self.kind {

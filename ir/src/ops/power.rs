@@ -57,6 +57,7 @@ impl Operator for Power {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let agree = self.axis.is_some() || broadcast::check(cx)?;
         if cx.on_host() {
             let (base, exponent) = (cx.host(0)?, cx.host(1)?);
             return Ok(quote!(host::pow(#base, #exponent)));
@@ -84,11 +85,20 @@ impl Operator for Power {
         }
         let rank = shape.len().max(1);
         let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
-        Ok(match (base.dtype.kind(), exponent.dtype.kind()) {
+        let operands = (!agree).then(|| quote!(ops::broadcast::agreed(#x, #y)));
+        let (x, y) = match &operands {
+            Some(_) => (quote!(a), quote!(b)),
+            None => (x, y),
+        };
+        let power = match (base.dtype.kind(), exponent.dtype.kind()) {
             (Kind::Int, Kind::Int) => quote!(ops::arith::pow_int_int(#x, #y)),
             (Kind::Int, _) => quote!(ops::arith::pow_int_float(#x, #y)),
             (_, Kind::Int) => quote!(ops::arith::pow_float_int(#x, #y)),
             _ => quote!(ops::arith::pow_float_float(#x, #y)),
+        };
+        Ok(match operands {
+            Some(operands) => quote!({ let (a, b) = #operands; #power }),
+            None => power,
         })
     }
 

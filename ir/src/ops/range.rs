@@ -66,6 +66,9 @@ impl Operator for Range {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        if !cx.is_known(2) {
+            cx.may_fail();
+        }
         if cx.on_host() {
             let (start, limit, delta) = (cx.host(0)?, cx.host(1)?, cx.host(2)?);
             return Ok(quote!(host::range(#start, #limit, #delta)));

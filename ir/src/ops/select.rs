@@ -70,6 +70,7 @@ impl Operator for Where {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        broadcast::check(cx)?;
         if cx.on_host() {
             let (condition, a, b) = (cx.host(0)?, cx.host(1)?, cx.host(2)?);
             return Ok(quote!(host::select(#condition, #a, #b)));

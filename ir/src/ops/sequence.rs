@@ -64,6 +64,7 @@ impl Operator for At {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        cx.may_fail();
         let (sequence, at) = (cx.value(0)?, cx.host_int(1)?);
         Ok(quote!(host::at(&#sequence, #at)))
     }
@@ -95,6 +96,7 @@ impl Operator for Erase {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        cx.may_fail();
         let sequence = cx.value(0)?;
         let at = match cx.has(1) {
             true => cx.host_int(1)?,
@@ -138,6 +140,7 @@ impl Operator for Insert {
         if !cx.has(2) {
             return Ok(quote!(host::with(#sequence, #item)));
         }
+        cx.may_fail();
         let at = cx.host_int(2)?;
         Ok(quote!(host::with_at(#sequence, #at, #item)))
     }

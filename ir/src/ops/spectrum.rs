@@ -120,6 +120,7 @@ impl Operator for Dft {
             let layer = cx.layer("dft", quote!(layers::Dft), load);
             return Ok(quote!(#layer.forward(#x, #at)));
         }
+        cx.may_fail();
         let at = match known {
             Some(at) => {
                 let at = Literal::usize_unsuffixed(at);
@@ -233,6 +234,9 @@ impl Operator for Stft {
             true => step,
             false => quote!((#step) as usize),
         };
+        if held.shape.get(1).and_then(Dim::number).is_none() {
+            cx.may_fail();
+        }
         let length = match (cx.has(3), cx.has(2)) {
             (true, _) => cx.numbers(3).and_then(|length| length.first().copied()),
             (false, true) => cx.tensor_type(2)?.shape.first().and_then(Dim::number),

@@ -139,12 +139,17 @@ impl Operator for Split {
         };
         let split = match sizes {
             Sizes::Known(sizes) => {
+                let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
+                if sum != Some(size) {
+                    cx.may_fail();
+                }
                 let sizes = cx.shape(&sizes);
                 quote!(#module::split(#x, #along, #sizes))
             }
             Sizes::Equal if cx.on_host() => quote!(host::split_evenly::<#parts, _>(#x, #along)),
             Sizes::Equal => quote!(ops::slice::split_evenly::<#parts, _, _>(#x, #along)),
             Sizes::Open => {
+                cx.may_fail();
                 let sizes = cx.host_ints(1)?;
                 quote!(#module::split(#x, #along, host::sizes::<#parts>(#sizes)))
             }

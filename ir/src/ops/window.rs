@@ -1,14 +1,13 @@
 //! Sliding windows: their attributes, sizes and code.
 
 pub mod channels;
-pub mod filter;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
+use crate::dim::{Atom, Dim};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
@@ -201,6 +200,17 @@ impl Resolved {
             .collect()
     }
 
+    /// Whether the window fits into axes of these sizes, as long as they are not empty.
+    pub fn always_fits(&self, sizes: &[Dim]) -> bool {
+        let axes = self.kernel.iter().zip(&self.dilations).zip(&self.pads);
+        let fits = |((axis, pads), size): ((_, &(i64, i64)), &Dim)| {
+            let (&(begin, end), (&kernel, &dilation)): (_, (&i64, &i64)) = (pads, axis);
+            let reach = kernel.saturating_sub(1).saturating_mul(dilation);
+            begin.saturating_add(end).saturating_add(least(size)) > reach
+        };
+        self.keeps_sizes() || axes.zip(sizes).all(fits)
+    }
+
     /// Whether the padding depends on the sizes, so that every stride has one output.
     pub fn keeps_sizes(&self) -> bool {
         matches!(self.padding, Padding::SameUpper | Padding::SameLower)
@@ -258,6 +268,16 @@ pub fn spatial_axes(rank: usize) -> Result<usize, Problem> {
             "the input is of rank {rank}; pooling has 1 to 3 spatial axes"
         ))),
     }
+}
+
+/// The least that a size can be where those it is made of are 1 or more.
+fn least(size: &Dim) -> i64 {
+    let terms = size.terms().map(|(atoms, factor)| {
+        let plain = atoms.iter().all(|atom| matches!(atom, Atom::Name(_)));
+        (plain && (factor > 0 || atoms.is_empty())).then_some(factor)
+    });
+    let sum = terms.sum::<Option<i64>>();
+    sum.map_or(1, |sum| sum.max(1))
 }
 
 /// `[1, 2]`.

@@ -6,7 +6,9 @@ mod model_model {
         burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
         Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::{
+        Anchor, attempt, device, entry, layers, ops, put, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -52,7 +54,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> Tensor<3> {
             let ModelInput { hidden_states, attention_mask } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -191,22 +194,24 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    hidden_states: take(
-                        &mut inputs,
-                        &Self::SIGNATURE.inputs[0],
-                        &device,
-                    )?,
-                    attention_mask: take(
-                        &mut inputs,
-                        &Self::SIGNATURE.inputs[1],
-                        &device,
-                    )?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        hidden_states: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[0],
+                            &device,
+                        )?,
+                        attention_mask: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[1],
+                            &device,
+                        )?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+                Ok(outputs)
+            })
         }
     }
     /// The model's files.

@@ -6,7 +6,7 @@ mod model_model {
         burn, Array, Bool, Device, ElementType, Error, Kind, OnnxModel, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, device, put, take};
+    use ::onnx_embed::__private::{Anchor, attempt, device, entry, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -55,7 +55,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, training, rounds } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -142,16 +143,22 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                    training: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                    rounds: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        training: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[1],
+                            &device,
+                        )?,
+                        rounds: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)?;
+                Ok(outputs)
+            })
         }
     }
     /// The model's files.

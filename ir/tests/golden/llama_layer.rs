@@ -6,7 +6,9 @@ mod model_model {
         burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
         Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::{
+        Anchor, Node, attempt, device, entry, layers, ops, put, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -67,7 +69,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput {
                 hidden_states,
@@ -246,28 +249,38 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    hidden_states: take(
-                        &mut inputs,
-                        &Self::SIGNATURE.inputs[0],
-                        &device,
-                    )?,
-                    attention_mask: take(
-                        &mut inputs,
-                        &Self::SIGNATURE.inputs[1],
-                        &device,
-                    )?,
-                    cos: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
-                    sin: take(&mut inputs, &Self::SIGNATURE.inputs[3], &device)?,
-                    past_key: take(&mut inputs, &Self::SIGNATURE.inputs[4], &device)?,
-                    past_value: take(&mut inputs, &Self::SIGNATURE.inputs[5], &device)?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.output)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.present_key)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.present_value)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        hidden_states: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[0],
+                            &device,
+                        )?,
+                        attention_mask: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[1],
+                            &device,
+                        )?,
+                        cos: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                        sin: take(&mut inputs, &Self::SIGNATURE.inputs[3], &device)?,
+                        past_key: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[4],
+                            &device,
+                        )?,
+                        past_value: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[5],
+                            &device,
+                        )?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.output)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.present_key)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.present_value)?;
+                Ok(outputs)
+            })
         }
     }
     /// `layers.0.self_attn` of the model.
@@ -276,6 +289,7 @@ mod model_model {
         q_proj: layers::Linear,
         k_proj: layers::Linear,
         v_proj: layers::Linear,
+        joined_attention: Node,
         o_proj: layers::Linear,
     }
     impl LayersSelfAttn {
@@ -305,19 +319,21 @@ mod model_model {
             let z = ops::rotary::turn(z, w, v, false);
             let z = Tensor::cat(vec![past_key, z], 2);
             let x = Tensor::cat(vec![past_value, x], 2);
-            let y = ops::attention::merge_heads(
-                ops::attention::joined_attention(
-                    y,
-                    z.clone(),
-                    x.clone(),
-                    vec![ops::attention::ScoreMask::Added(attention_mask)],
-                    ops::attention::JoinedAttention {
-                        scale: 0.5,
-                        divisor: 1.0,
-                        undefined_as_zero: false,
-                    },
-                ),
-            );
+            let y = self
+                .joined_attention
+                .run(|| ops::attention::merge_heads(
+                    ops::attention::joined_attention(
+                        y,
+                        z.clone(),
+                        x.clone(),
+                        vec![ops::attention::ScoreMask::Added(attention_mask)],
+                        ops::attention::JoinedAttention {
+                            scale: 0.5,
+                            divisor: 1.0,
+                            undefined_as_zero: false,
+                        },
+                    ),
+                ));
             let y = self.o_proj.forward(y);
             (z, x, y)
         }
@@ -326,6 +342,10 @@ mod model_model {
                 q_proj: layers::Linear::load(weights, "onnx::MatMul_q", None),
                 k_proj: layers::Linear::load(weights, "onnx::MatMul_k", None),
                 v_proj: layers::Linear::load(weights, "onnx::MatMul_v", None),
+                joined_attention: Node::new(
+                    "/layers.0/self_attn/Reshape_5",
+                    "JoinedAttention",
+                ),
                 o_proj: layers::Linear::load(weights, "onnx::MatMul_o", None),
             }
         }

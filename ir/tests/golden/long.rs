@@ -6,7 +6,7 @@ mod model_model {
         burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
         Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, layers, device, put, take};
+    use ::onnx_embed::__private::{Anchor, attempt, device, entry, layers, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -39,7 +39,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x0 = entry.float("x0", x0);
@@ -92,11 +93,13 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+                Ok(outputs)
+            })
         }
     }
     /// `block1`, `block2` of the model.

@@ -6,7 +6,9 @@ mod model_model {
         burn, Array, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, host, ops, device, put, take};
+    use ::onnx_embed::__private::{
+        Anchor, Node, attempt, device, entry, host, ops, put, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -32,6 +34,7 @@ mod model_model {
     /// Compiled from `shapes.onnx`: IR version 10, ai.onnx 21.
     #[derive(Module, Debug)]
     pub struct Model {
+        pad: Node,
         anchor: Anchor,
     }
     impl Model {
@@ -54,7 +57,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, count } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -78,11 +82,13 @@ mod model_model {
                 ],
                 0,
             );
-            let padded = ops::pad::pad_constant(
-                x,
-                ops::pad::along(concat.data(), &[0, 1]),
-                0.0,
-            );
+            let padded = self
+                .pad
+                .run(|| ops::pad::pad_constant(
+                    x,
+                    ops::pad::along(concat.data(), &[0, 1]),
+                    0.0,
+                ));
             let steps = ops::select::range_int(0, *count.item(), 1, DType::I64, device);
             ModelOutput {
                 heads,
@@ -92,6 +98,7 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
+                pad: Node::new("padded", "Pad"),
                 anchor: Anchor::new(weights.device()),
             }
         }
@@ -164,16 +171,18 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                    count: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.heads)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.padded)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        count: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.heads)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.padded)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)?;
+                Ok(outputs)
+            })
         }
     }
     /// The model's files.

@@ -6,7 +6,7 @@ mod model_model {
         burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, ops, device, put, take};
+    use ::onnx_embed::__private::{Anchor, Node, attempt, device, entry, ops, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -30,6 +30,7 @@ mod model_model {
     /// Compiled from `two_inputs.onnx`: IR version 10, ai.onnx 21.
     #[derive(Module, Debug)]
     pub struct Model {
+        gather: Node,
         embeddings_weight: Param<Tensor<2>>,
         anchor: Anchor,
     }
@@ -53,19 +54,22 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { input_ids, attention_mask } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input_ids = entry.int("input_ids", input_ids);
             let attention_mask = entry.int("attention_mask", attention_mask);
             let [batch, length] = input_ids.dims();
-            let x = ops::gather::gather::<
-                _,
-                _,
-                3,
-                _,
-            >(self.embeddings_weight.val(), 0, input_ids);
+            let x = self
+                .gather
+                .run(|| ops::gather::gather::<
+                    _,
+                    _,
+                    3,
+                    _,
+                >(self.embeddings_weight.val(), 0, input_ids));
             let y = ops::cast::int_to_float(attention_mask, DType::F32);
             let y = y.reshape([batch, length, 1]);
             let tokens = x * y.clone();
@@ -77,6 +81,7 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
+                gather: Node::new("held", "Gather"),
                 embeddings_weight: weights.float::<2>("embeddings.weight"),
                 anchor: Anchor::new(weights.device()),
             }
@@ -138,19 +143,25 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    input_ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                    attention_mask: take(
-                        &mut inputs,
-                        &Self::SIGNATURE.inputs[1],
-                        &device,
-                    )?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.sentence)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        input_ids: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[0],
+                            &device,
+                        )?,
+                        attention_mask: take(
+                            &mut inputs,
+                            &Self::SIGNATURE.inputs[1],
+                            &device,
+                        )?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.sentence)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)?;
+                Ok(outputs)
+            })
         }
     }
     /// The model's files.

@@ -7,7 +7,7 @@ mod model_model {
         Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, constant, entry, layers, ops, device, put, take,
+        Anchor, attempt, constant, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
@@ -46,7 +46,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, features: Tensor<4>) -> Tensor<3> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
@@ -160,11 +161,13 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+                Ok(outputs)
+            })
         }
     }
     /// The model's files.

@@ -1,6 +1,8 @@
 //! Arrays from numbers and from other types.
 
 use super::{Number, Scalar, Wide, place, shape};
+use onnx_embed_kernels::ensure;
+
 use crate::Array;
 
 /// From `start` up to `limit` in steps of `delta`, each value computed from the start so that
@@ -8,7 +10,7 @@ use crate::Array;
 #[track_caller]
 pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) -> Array<T> {
     let (start, limit, delta) = (*start.item(), *limit.item(), *delta.item());
-    assert!(delta != T::ZERO, "a range cannot have a step of 0");
+    ensure!(delta != T::ZERO, "a range cannot have a step of 0");
     match (start.widen(), limit.widen(), delta.widen()) {
         (Wide::Int(start), Wide::Int(limit), Wide::Int(delta)) => {
             let count = (limit - start + delta - delta.signum()) / delta;

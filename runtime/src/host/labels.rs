@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use onnx_embed_kernels::{ensure, fault::fail};
+
 use crate::Array;
 use crate::host::parse_number;
 
@@ -71,7 +73,9 @@ pub fn one_hot_encoder<K: Label>(
 ) -> Array<f32> {
     let places = look_up(x, table, categories);
     if let (false, true) = (zeros, places.data().contains(&categories)) {
-        panic!("an input of OneHotEncoder is in none of its {categories} categories");
+        fail(format_args!(
+            "an element is of none of {categories} categories"
+        ));
     }
     Array::from_fn([x.shape(), &[categories]].concat(), |index| {
         let (at, element) = index.split_last().expect("the categories are an axis");
@@ -83,7 +87,7 @@ pub fn one_hot_encoder<K: Label>(
 #[track_caller]
 pub fn zip_map<K: Ord + From<L>, L: Copy>(x: &Array<f32>, keys: &[L]) -> Vec<BTreeMap<K, f32>> {
     let (width, count) = (x.shape().last().copied().unwrap_or(1), keys.len());
-    assert!(width == count, "there are {width} columns for {count} keys");
+    ensure!(width == count, "there are {width} columns for {count} keys");
     let row = |row: &[f32]| {
         let pairs = keys.iter().zip(row);
         pairs.map(|(&key, &value)| (key.into(), value)).collect()

@@ -2,6 +2,8 @@
 
 use super::arithmetic::{larger, smaller};
 use super::{Number, Wide, axis};
+use onnx_embed_kernels::fault::fail;
+
 use crate::Array;
 
 /// The sum over `axes`, which stay with size 1 if `keep`.
@@ -108,7 +110,7 @@ fn reduce<T: Number>(
 #[track_caller]
 fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T) -> T {
     let extreme = values.into_iter().reduce(pick);
-    extreme.expect("the least and the greatest of no values are not defined")
+    extreme.unwrap_or_else(|| fail("no values have a least and a greatest"))
 }
 
 #[cfg(test)]

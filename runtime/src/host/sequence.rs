@@ -2,12 +2,22 @@
 
 use super::place;
 use super::slice::part;
+use onnx_embed_kernels::{ensure, fault::fail};
+
 use crate::Array;
 
 /// The item at a position, which counts from the end if it is negative.
 #[track_caller]
 pub fn at<T: Clone>(sequence: &[T], position: i64) -> T {
     sequence[place(position, sequence.len())].clone()
+}
+
+/// What an optional holds.
+pub fn present<T>(optional: Option<T>) -> T {
+    match optional {
+        Some(value) => value,
+        None => fail("the optional holds nothing"),
+    }
 }
 
 /// The sequence with an item behind the others.
@@ -40,8 +50,8 @@ pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
 pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Array<T>> {
     let total: i64 = sizes.iter().sum();
     let size = array.shape()[axis];
-    assert_eq!(
-        total, size as i64,
+    ensure!(
+        total == size as i64,
         "parts of sizes {sizes:?} are not an axis of size {size}"
     );
     let mut start = 0;
@@ -56,7 +66,7 @@ pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Arra
 /// Parts of a size along `axis`, of which the last may be smaller.
 #[track_caller]
 pub fn chunks<T: Clone>(array: &Array<T>, axis: usize, size: i64) -> Vec<Array<T>> {
-    assert!(size > 0, "parts cannot be of size {size}");
+    ensure!(size > 0, "parts cannot be of size {size}");
     let total = array.shape()[axis] as i64;
     let starts = (0..total).step_by(usize::try_from(size).unwrap_or(usize::MAX));
     let sizes: Vec<i64> = starts.map(|start| size.min(total - start)).collect();
@@ -82,7 +92,9 @@ pub fn length(lengths: &[i64], sequence: usize, longest: usize) -> usize {
         .filter(|&length| length <= longest)
         .unwrap_or_else(|| {
             let length = lengths[sequence];
-            panic!("sequence {sequence} has the length {length}, of at most {longest}")
+            fail(format_args!(
+                "sequence {sequence} has the length {length}, of at most {longest}"
+            ))
         })
 }
 

@@ -1,5 +1,7 @@
 //! ONNX's `Slice` and `Split`.
 
+use onnx_embed_kernels::ensure;
+
 use crate::Array;
 
 /// Every `steps[i]`th element from `starts[i]` up to `ends[i]` along `axes[i]`.
@@ -64,7 +66,7 @@ pub fn split_evenly<const N: usize, T: Clone>(array: &Array<T>, axis: usize) -> 
 /// The places of one axis that a slice takes.
 #[track_caller]
 fn along(size: usize, start: i64, end: i64, step: i64) -> Vec<usize> {
-    assert_ne!(step, 0, "a slice cannot have a step of 0");
+    ensure!(step != 0, "a slice cannot have a step of 0");
     let size = size as i64;
     let counted = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };

@@ -4,7 +4,7 @@ mod between_scales;
 mod checks;
 mod constants;
 mod deep;
-mod half_precision;
+mod faults;
 mod long_form;
 mod module;
 mod names;

@@ -7,10 +7,11 @@ use quote::{format_ident, quote};
 
 use super::heads::{self, agree, sizes, split};
 use crate::diagnostics::Problem;
+use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::Operator;
+use crate::ops::{Operator, broadcast};
 use crate::types::Shape;
 
 /// The first mask, behind queries, keys and values.
@@ -41,6 +42,30 @@ pub struct JoinedAttention {
 impl JoinedAttention {
     pub fn shared(self) -> Rc<dyn Operator> {
         Rc::new(self)
+    }
+}
+
+impl JoinedAttention {
+    /// Whether the sizes of each mask are known to be those of the scores.
+    fn masks_fit(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        let length = |input: usize| {
+            let shape = &cx.tensor_type(input)?.shape;
+            Ok(shape.iter().rev().nth(1).cloned().unwrap_or_default())
+        };
+        let batch = cx.tensor_type(0)?.shape.first().cloned().unwrap_or_default();
+        let scores: Shape = vec![batch, Dim::from(1), length(0)?, length(1)?];
+        for at in 0..self.fills.len() {
+            let mask = &cx.tensor_type(at.saturating_add(MASKS))?.shape;
+            let mut mask = mask.clone();
+            // Heads are not compared.
+            if let Some(heads) = mask.iter_mut().rev().nth(2) {
+                *heads = Dim::from(1);
+            }
+            if !broadcast::agree(&[&scores, &mask]) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -92,6 +117,9 @@ impl Operator for JoinedAttention {
         let dtype = cx.tensor_type(0)?.dtype;
         let query = split(cx, 0, self.query_heads)?;
         let [key, value] = [split(cx, 1, self.key_heads)?, split(cx, 2, self.key_heads)?];
+        if !self.masks_fit(cx)? {
+            cx.may_fail();
+        }
         let mut masks = Vec::new();
         for (at, fill) in self.fills.iter().enumerate() {
             let mask = cx.tensor_of_rank(at.saturating_add(MASKS), 4)?;

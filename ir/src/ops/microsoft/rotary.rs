@@ -10,7 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::ops::{MICROSOFT, Operator, Row, row};
 
 pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).of(MICROSOFT)];
 
@@ -56,13 +56,6 @@ impl Operator for RotaryEmbedding {
         if cosine.dtype != x.dtype || sine.dtype != x.dtype {
             return Err(Problem::new(format!("the caches are {cosine} and {sine}, the input is {x}")));
         }
-        sizes::shaped("the cache of sines", &sine, &cosine.shape)?;
-        if let ([batch, length], Some(first)) = (places.shape.as_slice(), x.shape.first()) {
-            sizes::agree("the batch", first, batch)?;
-            if let Some(own) = x.shape.iter().rev().nth(1) {
-                sizes::agree("the length", own, length)?;
-            }
-        }
         if x.rank() == 3 {
             self.heads(x.shape.last(), cosine.shape.last())?;
         }
@@ -72,6 +65,7 @@ impl Operator for RotaryEmbedding {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let held = cx.tensor_type(0)?.clone();
+        cx.may_fail();
         let x = cx.tensor(0)?;
         let places = cx.tensor(1)?;
         let places = match cx.tensor_type(1)?.rank() {

@@ -8,7 +8,6 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::ops::axes::axis;
-use crate::ops::sizes;
 use crate::types::{Known, TensorType};
 
 /// How the elements of a scale are spread over those of a tensor.
@@ -54,9 +53,7 @@ impl Layout {
             Layout::Blocks(at, block) => {
                 let sizes = size(&x.shape, at).zip(size(&factor.shape, at));
                 let whole = |(size, count): (usize, usize)| size.div_ceil(block) == count;
-                let mut others = x.shape.iter().zip(&factor.shape).enumerate();
-                let equal = others.all(|(axis, (size, own))| axis == at || !sizes::differ(size, own));
-                factor.rank() == x.rank() && equal && sizes.is_none_or(whole)
+                factor.rank() == x.rank() && sizes.is_none_or(whole)
             }
         };
         match fits {

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use onnx_embed_kernels::fault::fail;
+
 use crate::Array;
 use crate::host::{Scalar, Wide};
 
@@ -33,7 +35,7 @@ pub fn parse<T: Scalar + FromStr>(array: &Array<String>) -> Array<T> {
 pub fn parse_number<T: Scalar + FromStr>(text: &str) -> T {
     match number(text.trim()) {
         Some(value) => value,
-        None => panic!("the string `{text}` cannot be cast to a number"),
+        None => fail(format_args!("the string `{text}` is no number")),
     }
 }
 
