@@ -12,6 +12,7 @@ mod model;
 mod name;
 mod nested;
 mod own;
+mod parameters;
 mod pattern;
 mod signature;
 mod size;
@@ -19,6 +20,7 @@ mod split;
 mod stored;
 mod strings;
 mod structs;
+mod tied;
 mod tree;
 mod variables;
 mod weights;
@@ -76,6 +78,13 @@ pub struct Context<'g> {
     outputs: BTreeMap<ValueId, String>,
     /// What is computed from weights and read more than once.
     repeated: BTreeSet<ValueId>,
+    /// The weights that several layers read, each a field of the struct around these.
+    tied: BTreeSet<ValueId>,
+    /// The weights that stand more than once in the graph.
+    shared: BTreeSet<ValueId>,
+    /// The parameters that are statistics, which no gradient changes.
+    statistics: BTreeSet<ValueId>,
+    training: bool,
     /// What variables may be called.
     hints: BTreeMap<String, Hint>,
     structs: Structs,
@@ -182,14 +191,6 @@ impl Emit<'_, '_> {
         id.is_some_and(|id| self.source.cx.values[id].known.is_some())
     }
 
-    /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),
-    /// and returns `self.field`.
-    pub fn layer(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> TokenStream {
-        let name = self.source.layer.field(hint, ty, load);
-        let name = format_ident!("{name}");
-        quote!(self.#name)
-    }
-
     /// A name for the node's layer: that of the weight without its last part, else the node's.
     pub fn layer_hint(&self, weight: usize) -> String {
         let held = self.node.input(weight);
@@ -216,13 +217,6 @@ impl Emit<'_, '_> {
             Some(last) => last.to_owned(),
         }
     }
-
-    /// The name of the weight that an input is, for `weights.float::<4>("name")` and the like.
-    pub fn weight(&mut self, input: usize) -> Option<String> {
-        let id = self.node.input(input).filter(|_| !self.source.loading)?;
-        self.source.cx.values[id].weight.as_ref()?;
-        Some(self.source.cx.weight_name(id))
-    }
 }
 
 impl<'g> Context<'g> {
@@ -236,6 +230,10 @@ impl<'g> Context<'g> {
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
             repeated: load::repeated(graph),
+            tied: BTreeSet::new(),
+            shared: BTreeSet::new(),
+            statistics: parameters::statistics(graph),
+            training: graph.training,
             hints: BTreeMap::new(),
             structs: Structs::default(),
             problems: Diagnostics::default(),

@@ -21,6 +21,9 @@ pub struct Graph {
     pub name: String,
     pub values: Values,
     pub body: Block,
+    /// Whether parameters may change while the program runs, so that what is computed from them is
+    /// computed at each call.
+    pub training: bool,
 }
 
 /// Nodes in an order in which every value is made before it is used.

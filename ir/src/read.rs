@@ -119,6 +119,7 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
         name: graph.name.clone(),
         values: reader.values,
         body,
+        training: options.training,
     };
     let (names, facts) = (reader.names, reader.facts);
     Some(Model {

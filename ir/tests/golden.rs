@@ -76,6 +76,17 @@ fn a_long_graph_in_blocks() {
     check_text("long", &text);
 }
 
+#[test]
+fn weights_that_modules_share() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/training");
+    let options = Options {
+        training: true,
+        ..Options::default()
+    };
+    let model = models.join("shared_blocks.onnx");
+    compare("shared_blocks", &model, &options);
+}
+
 /// Compares the expansion of what `ui-tests/models/blocks.py` writes.
 fn check_block(name: &str) {
     let blocks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/blocks");
@@ -92,8 +103,12 @@ fn check_text(name: &str, text: &str) {
     check(name, &path);
 }
 
-/// Compares an expansion; the table of weights is that of digits alone.
 fn check(name: &str, model: &Path) {
+    compare(name, model, &Options::default());
+}
+
+/// Compares an expansion; the table of weights is that of digits alone.
+fn compare(name: &str, model: &Path, options: &Options) {
     let item = Item {
         attributes: Default::default(),
         visibility: quote::quote!(pub),
@@ -101,7 +116,7 @@ fn check(name: &str, model: &Path) {
         runtime: quote::quote!(::onnx_embed),
         file: onnx_embed_ir::read::display_name(model),
     };
-    let tokens = onnx_embed_ir::compile(model, &item, &Options::default());
+    let tokens = onnx_embed_ir::compile(model, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report(name)));
     // Before lines are broken, which would tell how long the path is.
     let folder = model.parent().unwrap().display().to_string();

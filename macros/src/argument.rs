@@ -42,6 +42,7 @@ enum Choice {
     Inputs(Vec<(Key, Vec<Size>)>),
     Runtime(Path),
     Simplify(bool),
+    Train(bool),
 }
 
 impl Parse for Arguments {
@@ -51,7 +52,10 @@ impl Parse for Arguments {
             visibility: syn::parse_quote!(pub),
             name: Ident::new("Model", Span::call_site()),
             path: LitStr::new("", Span::call_site()),
-            options: Options::default(),
+            options: Options {
+                training: cfg!(feature = "autodiff"),
+                ..Options::default()
+            },
             keys: BTreeMap::new(),
             runtime: syn::parse_quote!(::onnx_embed),
         };
@@ -109,6 +113,7 @@ impl Arguments {
                 }
                 Choice::Runtime(path) => self.runtime = path,
                 Choice::Simplify(simplify) => self.options.simplify = simplify,
+                Choice::Train(train) => self.options.training = train,
             }
         }
         Ok(())
@@ -144,15 +149,8 @@ impl Parse for Choice {
                 input.parse::<Token![=]>()?;
                 Ok(Choice::Runtime(input.call(Path::parse_mod_style)?))
             }
-            "simplify" => {
-                input.parse::<Token![=]>()?;
-                let span = input.span();
-                let value = input.parse::<LitBool>();
-                let wrong = |_| syn::Error::new(span, "`simplify` is `true` or `false`");
-                value
-                    .map(|value| Choice::Simplify(value.value))
-                    .map_err(wrong)
-            }
+            "simplify" => Ok(Choice::Simplify(flag(input, "simplify")?)),
+            "train" => Ok(Choice::Train(flag(input, "train")?)),
             "dims" => {
                 let dims = entries(input, |input| {
                     let name: Key = input.parse()?;
@@ -175,8 +173,8 @@ impl Parse for Choice {
             other => Err(syn::Error::new(
                 name.span(),
                 format!(
-                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `simplify` \
-                     and `crate`"
+                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `simplify`, \
+                     `train` and `crate`"
                 ),
             )),
         }
@@ -220,6 +218,15 @@ fn entries<T>(
     parenthesized!(list in input);
     let entries = list.parse_terminated(entry, Token![,])?;
     Ok(entries.into_iter().collect())
+}
+
+/// `= true` or `= false`.
+fn flag(input: ParseStream<'_>, name: &str) -> syn::Result<bool> {
+    input.parse::<Token![=]>()?;
+    let span = input.span();
+    let value = input.parse::<LitBool>();
+    let wrong = |_| syn::Error::new(span, format!("`{name}` is `true` or `false`"));
+    value.map(|value| value.value).map_err(wrong)
 }
 
 fn number(input: ParseStream<'_>) -> syn::Result<i64> {

@@ -37,6 +37,13 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open, other names where
 ///   two sizes of one name are not equal, or makes an input of a constant that the file lists as one.
 /// - `simplify = false` leaves the operators as the file has them.
+/// - `train = true` compiles the model for training, `false` for inference alone; the default is
+///   whether the feature `autodiff` of onnx-embed is on. A model for training has the parameters of
+///   the file, each once: the float initializers of rank 1 and more that its outputs depend on, under
+///   the paths that `OnnxModel::PARAMETERS` lists with their names in the file. Nothing is computed
+///   from them before a call, and no simplification looks at their values or takes them into others.
+///   The mean and variance of batch normalizations are among them, without gradients. Scalars and
+///   what nodes of kind `Constant` make are constants of the code.
 /// - `crate = path` names the run-time crate where it is re-exported.
 #[proc_macro]
 pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use crate::{Error, Signature, Values};
+use crate::{Error, Parameter, Signature, Values};
 
 /// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
 ///
@@ -12,6 +12,9 @@ use crate::{Error, Signature, Values};
 pub trait OnnxModel: Sized {
     /// The inputs and outputs of the model.
     const SIGNATURE: Signature;
+
+    /// The parameters that the model has as its file has them.
+    const PARAMETERS: &'static [Parameter];
 
     /// The model with the weights of the `.onnx` file at `path` and the external data files beside
     /// it.

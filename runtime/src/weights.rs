@@ -110,6 +110,11 @@ impl<'a> Weights<'a> {
         Param::from_tensor(self.tensor(name))
     }
 
+    /// A weight that no gradient changes: a statistic of training.
+    pub fn statistic<const D: usize>(&self, name: &str) -> Param<Tensor<D>> {
+        self.float(name).set_require_grad(false)
+    }
+
     /// A float weight that training leaves alone, or that goes into an expression.
     pub fn tensor<const D: usize>(&self, name: &str) -> Tensor<D> {
         let (data, dtype) = self.lowered(name, D);

@@ -131,6 +131,8 @@ mod mlp {
                 ],
             };
 
+            const PARAMETERS: &'static [onnx_embed::Parameter] = &[];
+
             fn from_file(
                 path: impl AsRef<std::path::Path>,
                 device: &Device,

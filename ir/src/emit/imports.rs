@@ -21,6 +21,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "Int",
             "Kind",
             "OnnxModel",
+            "Parameter",
             "Port",
             "Signature",
             "Size",

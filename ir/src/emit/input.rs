@@ -186,6 +186,10 @@ impl Source<'_, '_> {
         if self.loading {
             return self.loaded(id).map(whole);
         }
+        if self.cx.tied.contains(&id) && !self.layer.owned.contains(&id) {
+            let name = variable(id);
+            return Ok(quote!(#name));
+        }
         if value.weight.is_some() {
             return Ok(self.stored(id, tensor));
         }
@@ -228,31 +232,6 @@ impl Source<'_, '_> {
         })
     }
 
-    /// A constant of the file as a field.
-    fn stored(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
-        let name = self.cx.weight_name(id);
-        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
-        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
-        match tensor.dtype.kind() {
-            Kind::Float => {
-                let make = || {
-                    let load = quote!(weights.float::<#rank>(#name));
-                    (name.clone(), quote!(Param<#ty>), load)
-                };
-                let field = self.layer.constant(id, make);
-                quote!(#field.val())
-            }
-            kind => {
-                let load = match kind {
-                    Kind::Bool => quote!(weights.boolean::<#rank>(#name)),
-                    _ => quote!(weights.int::<#rank>(#name)),
-                };
-                let field = self.layer.constant(id, || (name.clone(), ty, load));
-                quote!(#field.clone())
-            }
-        }
-    }
-
     /// A constant that the compiler computed, as a field.
     fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> TokenStream {
         let load = self.constant(tensor, known);
@@ -262,7 +241,7 @@ impl Source<'_, '_> {
             true => name.clone(),
             false => "constant".to_owned(),
         };
-        let field = self.layer.constant(id, || (hint, ty, load));
+        let field = self.layer.constant(id, false, || (hint, ty, load));
         quote!(#field.clone())
     }
 

@@ -1,6 +1,6 @@
 //! The fields of one struct while its code is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
@@ -13,6 +13,8 @@ use crate::graph::ValueId;
 #[derive(Debug)]
 pub struct Layer {
     pub fields: Vec<Field>,
+    /// The weights that are fields of the struct itself, as several of its layers read them.
+    pub owned: BTreeSet<ValueId>,
     /// The path of the module that the struct stands for.
     path: Vec<String>,
     /// Whether fields are called after what they are, so that blocks of equal code are equal.
@@ -21,6 +23,8 @@ pub struct Layer {
     pub(super) bindings: Vec<(ValueId, TokenStream)>,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
+    /// The fields by what they are.
+    loaded: BTreeMap<String, String>,
 }
 
 /// One field.
@@ -30,6 +34,8 @@ pub struct Field {
     pub ty: TokenStream,
     /// An expression over `weights: &Weights`.
     pub load: TokenStream,
+    /// The weights of the file in it, by their paths.
+    pub parameters: Vec<(String, ValueId)>,
 }
 
 /// Parameters of functions that the `Module` derive writes, in which fields become variables.
@@ -41,11 +47,13 @@ impl Default for Layer {
         DERIVED.iter().for_each(|name| taken.reserve(name));
         Layer {
             fields: Vec::new(),
+            owned: BTreeSet::new(),
             path: Vec::new(),
             plain: false,
             bindings: Vec::new(),
             taken,
             constants: BTreeMap::new(),
+            loaded: BTreeMap::new(),
         }
     }
 }
@@ -128,32 +136,59 @@ impl Layer {
         fields.collect()
     }
 
-    /// Adds a field named after `hint` and returns its name.
-    pub fn field(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> String {
+    /// Adds a field named after `hint`, unless there is one already that is loaded alike, and returns
+    /// its name.
+    pub fn field(
+        &mut self,
+        hint: &str,
+        ty: TokenStream,
+        load: TokenStream,
+        parameters: Vec<(String, ValueId)>,
+    ) -> String {
+        let key = format!("{ty} = {load}");
+        if let Some(name) = self.loaded.get(&key) {
+            return name.clone();
+        }
         let wanted = match self.plain {
             true => name::snake(&kind(&ty)),
             false => name::snake(&self.relative(name::plain(hint))),
         };
         let name = self.taken.name(&wanted);
+        self.loaded.insert(key, name.clone());
         self.fields.push(Field {
             name: name.clone(),
             ty,
             load,
+            parameters,
         });
         name
+    }
+
+    /// The parameters of the file in the struct, by their paths.
+    pub fn parameters(&self) -> Vec<(String, ValueId)> {
+        let each = |field: &Field| {
+            let join = |(path, id): &(String, ValueId)| match path.is_empty() {
+                true => (field.name.clone(), *id),
+                false => (format!("{}.{path}", field.name), *id),
+            };
+            field.parameters.iter().map(join).collect::<Vec<_>>()
+        };
+        self.fields.iter().flat_map(each).collect()
     }
 
     /// The field that holds a constant, made by `make` at its first use.
     pub fn constant(
         &mut self,
         id: ValueId,
+        parameter: bool,
         make: impl FnOnce() -> (String, TokenStream, TokenStream),
     ) -> TokenStream {
         let name = match self.constants.get(&id) {
             Some(name) => name.clone(),
             None => {
                 let (hint, ty, load) = make();
-                let name = self.field(&hint, ty, load);
+                let parameters = parameter.then(|| (String::new(), id));
+                let name = self.field(&hint, ty, load, parameters.into_iter().collect());
                 self.constants.insert(id, name.clone());
                 name
             }

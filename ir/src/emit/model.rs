@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::body::{self, Body, Statement};
 use super::signature::{self, Port};
-use super::{Context, Layer, Source, imports, name, split, tree, weights};
+use super::{Context, Layer, Source, imports, name, parameters, split, tied, tree, weights};
 use crate::diagnostics::{Diagnostics, Problem, plain, shown};
 use crate::options::{Options, Weights};
 use crate::read::Model;
@@ -31,6 +31,22 @@ pub fn module(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> TokenStream {
+    let mut problems = Diagnostics::default();
+    if let Some(tokens) = written(model, item, options, true, &mut problems) {
+        diagnostics.extend(problems);
+        return tokens;
+    }
+    written(model, item, options, false, diagnostics).unwrap_or_default()
+}
+
+/// The module, unless layers that were taken to be `alike` are not, and would load weights again.
+fn written(
+    model: &Model,
+    item: &Item,
+    options: &Options,
+    alike: bool,
+    diagnostics: &mut Diagnostics,
+) -> Option<TokenStream> {
     let mut cx = Context::new(&model.graph);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
@@ -42,12 +58,13 @@ pub fn module(
     let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
     taken.extend(imports::names());
     taken.iter().for_each(|name| cx.structs.reserve(name));
+    let mut nodes = tree::group(&body.nodes);
+    tied::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
     let mut source = Source {
         layer: &mut root,
         cx: &mut cx,
         loading: false,
     };
-    let nodes = tree::group(&body.nodes);
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
     let (forward, result) = forward(
         &statements,
@@ -67,9 +84,13 @@ pub fn module(
     let fields = root.declarations();
     let anchor = quote!(anchor: Anchor::new(weights.device()),);
     let load = root.load(anchor, &cx.hints);
+    if alike && parameters::are_loaded_again(&load, &cx) {
+        return None;
+    }
+    let held = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
-    let forward_inputs = parameters(&inputs);
+    let forward_inputs = arguments(&inputs);
     let run = run(&inputs, &outputs);
     let signature = signature::signature(&inputs, &outputs);
     diagnostics.extend(std::mem::take(&mut cx.problems));
@@ -111,6 +132,8 @@ pub fn module(
         impl OnnxModel for #name {
             const SIGNATURE: Signature = #signature;
 
+            const PARAMETERS: &'static [Parameter] = #held;
+
             fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
                 WEIGHTS.open(path.as_ref(), |files| <Self as OnnxModel>::from_bytes(files, device))
             }
@@ -131,7 +154,7 @@ pub fn module(
     };
     let imports = imports::of(&items, runtime);
     let inner = format_ident!("{}_model", name::snake(&name.to_string()));
-    quote! {
+    Some(quote! {
         #uses
 
         #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
@@ -140,7 +163,7 @@ pub fn module(
 
             #items
         }
-    }
+    })
 }
 
 fn documentation(model: &Model, item: &Item) -> Vec<String> {
@@ -237,7 +260,7 @@ fn entry(inputs: &[Port]) -> TokenStream {
     quote!(#apart #opened #(#checks)*)
 }
 
-fn parameters(inputs: &[Port]) -> TokenStream {
+fn arguments(inputs: &[Port]) -> TokenStream {
     match inputs {
         [] => TokenStream::new(),
         [only] => {

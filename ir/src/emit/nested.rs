@@ -61,6 +61,7 @@ impl Emit<'_, '_> {
                 path,
                 numbered: false,
                 items,
+                owned: BTreeSet::new(),
             })];
         }
         let source = &mut self.source;

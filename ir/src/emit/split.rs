@@ -6,6 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::body::{self, Body, Statement};
+use super::name;
 use super::signature::Port;
 use super::tree::{Group, Item, is_number};
 use super::variables::SHORT;
@@ -103,13 +104,15 @@ fn draft(
                 lines.extend(made.into_iter().map(Line::Statement));
             }
             Item::Group(group) => {
-                let (inputs, outputs) = interface(&group, uses, results, cx);
+                let (mut inputs, outputs) = interface(&group, uses, results, cx);
                 let mut inner = match group.numbered {
                     true => Layer::plain(),
                     false => Layer::within(&group.path),
                 };
                 let (field, type_name) = (group.field(), group.type_name());
+                inner.owned = group.owned;
                 let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
+                inputs.extend(tied(&made, &inner, cx));
                 lines.push(Line::Part(Box::new(Draft {
                     field,
                     type_name,
@@ -123,6 +126,25 @@ fn draft(
         }
     }
     lines
+}
+
+/// The weights that lines read and that a struct around theirs has.
+fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
+    if cx.tied.is_empty() {
+        return Vec::new();
+    }
+    let (mut mentioned, mut passed) = (BTreeSet::new(), BTreeSet::new());
+    for line in lines {
+        match line {
+            Line::Statement(statement) => name::identifiers(&statement.tokens, &mut mentioned),
+            Line::Part(part) => passed.extend(part.inputs.iter().copied()),
+        }
+    }
+    let reads = |id: &&ValueId| {
+        let mentions = mentioned.contains(&variable(**id).to_string());
+        !layer.owned.contains(id) && (mentions || passed.contains(id))
+    };
+    cx.tied.iter().filter(reads).copied().collect()
 }
 
 /// What a group takes from outside and what it gives.
@@ -262,11 +284,19 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
             forward(&part, &body, &given, cx)
         }
     };
-    let arguments = part.inputs.iter().map(|&id| {
-        let argument = variable(id);
-        quote!(#argument)
-    });
-    let mut arguments: Vec<TokenStream> = arguments.collect();
+    let argument = |&id: &ValueId| match layer.owned.contains(&id) {
+        true => Source {
+            layer: &mut *layer,
+            cx: &mut *cx,
+            loading: false,
+        }
+        .owned(id),
+        false => {
+            let argument = variable(id);
+            quote!(#argument)
+        }
+    };
+    let mut arguments: Vec<TokenStream> = part.inputs.iter().map(argument).collect();
     arguments.extend(given.iter().map(|symbol| cx.sizes.variable(symbol)));
     if body.device {
         arguments.push(quote!(device));
@@ -280,7 +310,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         shown,
         &cx.hints,
     );
-    let field = layer.field(&part.field, ty, load);
+    let field = layer.field(&part.field, ty, load, part.layer.parameters());
     let field = format_ident!("{field}");
     Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),

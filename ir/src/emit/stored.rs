@@ -1,7 +1,7 @@
 //! Constants as expressions over the weights.
 
 use proc_macro2::{Literal, TokenStream, TokenTree};
-use quote::quote;
+use quote::{format_ident, quote};
 
 use super::{Context, Emit, Layer, Source, rust_type};
 use crate::diagnostics::Problem;
@@ -10,10 +10,62 @@ use crate::graph::ValueId;
 use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
-    /// Whether an input is a constant, so that a layer may hold it.
+    /// Whether an input is a constant that a layer may hold, and nothing else does.
     pub fn is_stored(&self, input: usize) -> bool {
         let id = self.node.input(input);
-        !self.source.loading && id.is_some_and(|id| self.source.cx.values[id].is_constant())
+        !self.source.loading && id.is_some_and(|id| self.source.cx.may_stand_in_layer(id))
+    }
+
+    /// The name of the weight that an input is, if the layer that reads it may hold it.
+    pub fn weight(&mut self, input: usize) -> Option<String> {
+        let id = self.node.input(input)?;
+        match self.source.cx.may_stand_in_layer(id) {
+            true => self.list(input),
+            false => None,
+        }
+    }
+
+    /// The name of a weight that is a list of the operator, for `weights.array("name")` and the like.
+    pub fn list(&mut self, input: usize) -> Option<String> {
+        let id = self.node.input(input).filter(|_| !self.source.loading)?;
+        self.source.cx.values[id].weight.as_ref()?;
+        Some(self.source.cx.weight_name(id))
+    }
+
+    /// Whether an input is a weight of the file, wherever the model has it.
+    pub fn is_weight(&self, input: usize) -> bool {
+        let id = self.node.input(input);
+        id.is_some_and(|id| self.source.cx.values[id].weight.is_some())
+    }
+
+    /// Whether parameters are trained, so that no layer may hold what is computed from them.
+    pub fn is_training(&self) -> bool {
+        self.source.cx.training
+    }
+
+    /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),
+    /// and returns `self.field`.
+    pub fn layer(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> TokenStream {
+        self.layer_of(hint, ty, load, &[])
+    }
+
+    /// As [`Emit::layer`], with the inputs that are parameters of the layer, by their paths.
+    pub fn layer_of(
+        &mut self,
+        hint: &str,
+        ty: TokenStream,
+        load: TokenStream,
+        held: &[(&str, usize)],
+    ) -> TokenStream {
+        let values = self.source.cx.values;
+        let parameters = held.iter().filter_map(|(path, input)| {
+            let id = self.node.input(*input)?;
+            values[id].parameter.then(|| ((*path).to_owned(), id))
+        });
+        let parameters = parameters.collect();
+        let name = self.source.layer.field(hint, ty, load, parameters);
+        let name = format_ident!("{name}");
+        quote!(self.#name)
     }
 
     /// A stored input as a tensor, over `weights: &Weights`.
@@ -53,14 +105,17 @@ impl Emit<'_, '_> {
             true => self.weight(bias).map(|name| quote!(Some(#name))),
             false => Some(quote!(None)),
         };
-        let load = match (self.weight(weight), names) {
-            (Some(weight), Some(bias)) => quote!(#ty::load(weights, #weight, #bias, #rest)),
+        let (load, held) = match (self.weight(weight), names) {
+            (Some(name), Some(bias_name)) => (
+                quote!(#ty::load(weights, #name, #bias_name, #rest)),
+                &[("weight", weight), ("bias", bias)][..],
+            ),
             _ => {
                 let (weight, bias) = (self.loaded(weight)?, self.loaded_optional(bias)?);
-                quote!(#ty::new(#weight, #bias, #rest))
+                (quote!(#ty::new(#weight, #bias, #rest)), &[][..])
             }
         };
-        Ok(Some(self.layer(&hint, ty, load)))
+        Ok(Some(self.layer_of(&hint, ty, load, held)))
     }
 }
 
@@ -105,6 +160,37 @@ impl Source<'_, '_> {
         }
     }
 
+    /// A weight that is a field of this struct.
+    pub(super) fn owned(&mut self, id: ValueId) -> TokenStream {
+        match self.cx.values[id].ty.as_ref().and_then(Type::as_tensor) {
+            Some(tensor) => self.stored(id, &tensor.clone()),
+            None => self.whole(id),
+        }
+    }
+
+    /// A constant of the file as a field.
+    pub(super) fn stored(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
+        let name = self.cx.weight_name(id);
+        let rank = Literal::usize_unsuffixed(tensor.burn_rank());
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        if self.cx.values[id].parameter {
+            let load = match self.cx.statistics.contains(&id) {
+                true => quote!(weights.statistic::<#rank>(#name)),
+                false => quote!(weights.float::<#rank>(#name)),
+            };
+            let make = || (name, quote!(Param<#ty>), load);
+            let field = self.layer.constant(id, true, make);
+            return quote!(#field.val());
+        }
+        let load = match tensor.dtype.kind() {
+            Kind::Float => quote!(weights.tensor::<#rank>(#name)),
+            Kind::Bool => quote!(weights.boolean::<#rank>(#name)),
+            _ => quote!(weights.int::<#rank>(#name)),
+        };
+        let field = self.layer.constant(id, false, || (name, ty, load));
+        quote!(#field.clone())
+    }
+
     /// A constant that is computed when the model is loaded, as a field.
     pub(super) fn computed(
         &mut self,
@@ -114,21 +200,22 @@ impl Source<'_, '_> {
         let load = self.loaded(id)?;
         let hint = self.cx.stored_name(id);
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
-        Ok(match tensor.dtype.kind() {
-            Kind::Float => {
-                let make = || (hint, quote!(Param<#ty>), quote!(Param::from_tensor(#load)));
-                let field = self.layer.constant(id, make);
-                quote!(#field.val())
-            }
-            _ => {
-                let field = self.layer.constant(id, || (hint, ty, load));
-                quote!(#field.clone())
-            }
-        })
+        let field = self.layer.constant(id, false, || (hint, ty, load));
+        Ok(quote!(#field.clone()))
     }
 }
 
 impl Context<'_> {
+    /// Whether a value is a constant that the layer that reads it may hold: no other reads it, and
+    /// where parameters are trained, it is one or no float.
+    pub(super) fn may_stand_in_layer(&self, id: ValueId) -> bool {
+        let value = &self.values[id];
+        let float = value.ty.as_ref().and_then(Type::as_tensor);
+        let float = float.is_some_and(|tensor| tensor.dtype.kind() == Kind::Float);
+        let fixed = self.training && float && !value.parameter;
+        value.is_constant() && !fixed && !self.tied.contains(&id)
+    }
+
     /// What a constant is called: one that is computed may be called as what it is computed from.
     pub(super) fn stored_name(&self, id: ValueId) -> String {
         let value = &self.values[id];

@@ -26,12 +26,15 @@ struct Structure {
     forward: TokenStream,
     /// The loading functions: for which module, under which name, with which body.
     loads: Vec<Load>,
+    /// By their bodies.
+    by_load: BTreeMap<String, usize>,
     load_names: Unique,
 }
 
 #[derive(Debug)]
 struct Load {
-    module: String,
+    /// The modules that it loads.
+    modules: Vec<String>,
     name: proc_macro2::Ident,
     weights: TokenStream,
     body: TokenStream,
@@ -65,6 +68,7 @@ impl Structs {
                     declaration,
                     forward,
                     loads: Vec::new(),
+                    by_load: BTreeMap::new(),
                     load_names: Unique::default(),
                 });
                 let at = self.all.len().saturating_sub(1);
@@ -76,20 +80,38 @@ impl Structs {
             return (TokenStream::new(), TokenStream::new());
         };
         let name = structure.name.clone();
+        let body = layer.load(TokenStream::new(), hints);
+        let module = layer.module().unwrap_or_else(|| field.to_owned());
+        let next = structure.loads.len();
+        let at = structure.by_load.entry(body.to_string()).or_insert(next);
+        if let Some(load) = structure
+            .loads
+            .get_mut(*at)
+            .filter(|_| !layer.fields.is_empty())
+        {
+            load.modules.push(module);
+            let load = &load.name;
+            return (quote!(#name), quote!(#name::#load(weights)));
+        }
         let load = structure.load_names.name(&format!("load_{}", snake(field)));
         let load = format_ident!("{load}");
-        let body = layer.load(TokenStream::new(), hints);
         let weights = match layer.fields.is_empty() {
             true => quote!(_weights),
             false => quote!(weights),
         };
         structure.loads.push(Load {
-            module: layer.module().unwrap_or_else(|| field.to_owned()),
+            modules: vec![module],
             name: load.clone(),
             weights,
             body,
         });
         (quote!(#name), quote!(#name::#load(weights)))
+    }
+
+    /// The bodies of the functions that load them.
+    pub fn loads(&self) -> impl Iterator<Item = &TokenStream> {
+        let loads = self.all.iter().flat_map(|structure| &structure.loads);
+        loads.map(|load| &load.body)
     }
 
     /// The structs as items.
@@ -102,10 +124,9 @@ impl Structs {
 impl Structure {
     fn item(self) -> TokenStream {
         let (name, declaration, forward) = (self.name, self.declaration, self.forward);
-        let modules: Vec<String> = self
-            .loads
-            .iter()
-            .map(|load| format!("`{}`", shown(&load.module)))
+        let modules = self.loads.iter().flat_map(|load| &load.modules);
+        let modules: Vec<String> = modules
+            .map(|module| format!("`{}`", shown(module)))
             .collect();
         let doc = match modules.as_slice() {
             [first, second, rest @ ..] if rest.len() > 4 => {

@@ -1,6 +1,8 @@
 //! Nodes grouped by the modules they came from.
 
-use crate::graph::Node;
+use std::collections::BTreeSet;
+
+use crate::graph::{Node, ValueId};
 
 /// A node, or a group that becomes a struct of its own.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct Group<'n> {
     /// Whether the file knows no module of this stretch.
     pub numbered: bool,
     pub items: Vec<Item<'n>>,
+    /// The weights that are fields of its struct itself.
+    pub owned: BTreeSet<ValueId>,
 }
 
 /// A function of at most this many nodes is read in one piece.
@@ -74,6 +78,7 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
                 path: first.origin.iter().take(depth + 1).cloned().collect(),
                 numbered: false,
                 items: self::items(run, depth + 1),
+                owned: BTreeSet::new(),
             })),
             _ => items.extend(run.iter().map(|node| Item::Node(node))),
         }
@@ -119,6 +124,7 @@ fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
                 path: vec!["block".to_owned(), blocks.to_string()],
                 numbered: true,
                 items: part,
+                owned: BTreeSet::new(),
             }));
         }
     }

@@ -95,7 +95,7 @@ pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
 
 /// The name of a list among the weights.
 pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<String, Problem> {
-    let name = cx.weight(list.input);
+    let name = cx.list(list.input);
     name.ok_or_else(|| Problem::new("a list of the model is no constant"))
 }
 

@@ -147,6 +147,15 @@ impl MatMul {
             let x = left.written(cx.tensor(0)?, a.rank());
             return Ok(quote!(#layer.forward(#x)));
         }
+        let vector = !cx.has(2) || cx.tensor_type(2)?.rank() == 1;
+        if let ((2, 2.., Kind::Float, false), true, true) = (linear, cx.is_weight(1), vector) {
+            let x = left.written(cx.tensor(0)?, a.rank());
+            let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
+            if right.matrix {
+                weight = quote!(#weight.transpose());
+            }
+            return Ok(quote!(ops::matmul::linear(#x, #weight, #bias)));
+        }
         let product = self.multiplied(cx, &a, &b)?;
         if !cx.has(2) {
             return Ok(product);
@@ -341,6 +350,11 @@ fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<TokenStrea
         true => cx.weight(2).map(|name| quote!(Some(#name))),
         false => Some(quote!(None)),
     };
+    let named = [("weight", 1), ("bias", 2)];
+    let held: &[_] = match (cx.weight(1), &bias) {
+        (Some(_), Some(_)) => &named,
+        _ => &[],
+    };
     let load = match (cx.weight(1), bias, turned) {
         (Some(weight), Some(bias), true) => {
             quote!(layers::Linear::load_transposed(weights, #weight, #bias))
@@ -357,7 +371,7 @@ fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<TokenStrea
             }
         }
     };
-    Ok(Some(cx.layer(&hint, quote!(layers::Linear), load)))
+    Ok(Some(cx.layer_of(&hint, quote!(layers::Linear), load, held)))
 }
 
 /// The shape of a matrix product; leading axes are broadcast, vectors lose their axis.

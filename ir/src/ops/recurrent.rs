@@ -274,7 +274,13 @@ impl Recurrent {
         let load = quote! {
             layers::#name::load(weights, [#input, #recurrent], #bias, #(#peepholes,)* #options)
         };
-        Some(cx.layer(&hint, quote!(layers::#name), load))
+        let held = [
+            ("recurrence.input", 1),
+            ("recurrence.recurrent", 2),
+            ("recurrence.bias", 3),
+            ("recurrence.peepholes", 7),
+        ];
+        Some(cx.layer_of(&hint, quote!(layers::#name), load, &held))
     }
 
     fn options(&self) -> TokenStream {

@@ -243,6 +243,8 @@ impl Operator for Stft {
             (false, false) => held.shape.get(1).and_then(Dim::number),
         };
         let window = match cx.has(2) {
+            // The window would be a part of the matrix that the layer holds.
+            true if cx.is_training() => None,
             true => cx.weight(2).map(|name| quote!(Some(#name))),
             false => Some(quote!(None)),
         };

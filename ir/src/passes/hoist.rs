@@ -1,16 +1,37 @@
 //! Has what weights alone determine be computed when the model is loaded.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::dtype::Kind;
-use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::types::{Known, Type};
 
 /// Takes nodes of which all inputs are constants out of the graph; their results are constants too.
+/// What is computed from parameters stays where these are trained: they learn by what comes of them.
 pub fn hoist(graph: &mut Graph) {
+    let mut readers = BTreeMap::new();
+    count(&graph.body, &graph.values, &mut readers);
+    readers.retain(|_, count| *count > 1);
     let mut body = std::mem::take(&mut graph.body);
-    block(&mut body, &mut graph.values);
+    block(&mut body, &mut graph.values, graph.training, &readers);
     graph.body = body;
+}
+
+/// How many nodes read each large weight.
+fn count(block: &Block, values: &Values, readers: &mut BTreeMap<ValueId, usize>) {
+    for node in &block.nodes {
+        let inputs = node.inputs.iter().flatten();
+        for &id in inputs.filter(|&&id| is_large(&values[id])) {
+            *readers.entry(id).or_default() += 1;
+        }
+        let blocks = node.blocks.iter();
+        blocks.for_each(|(_, inner)| count(inner, values, readers));
+    }
+}
+
+fn is_large(value: &Value) -> bool {
+    value.parameter && value.known.is_none()
 }
 
 /// Operators of which the expressions need nothing but tensors and numbers.
@@ -81,12 +102,23 @@ const SMALL: usize = 1 << 18;
 /// One number in a shape is filled in at each call otherwise.
 const FILLED: usize = 1 << 27;
 
-fn block(block: &mut Block, values: &mut Values) {
+fn block(
+    block: &mut Block,
+    values: &mut Values,
+    training: bool,
+    readers: &BTreeMap<ValueId, usize>,
+) {
     for mut node in std::mem::take(&mut block.nodes) {
         for (_, inner) in &mut node.blocks {
-            self::block(inner, values);
+            self::block(inner, values, training, readers);
         }
-        match stored(&node, values) {
+        let mut inputs = node.inputs.iter().flatten();
+        let stays = match training {
+            true => inputs.any(|&id| values[id].parameter),
+            // A second table of the same weight would be in memory.
+            false => &*node.kind == "Transpose" && inputs.any(|id| readers.contains_key(id)),
+        };
+        match stored(&node, values).filter(|_| !stays) {
             Some(output) => values[output].maker = Some(Rc::new(node)),
             None => block.nodes.push(node),
         }
@@ -136,7 +168,7 @@ fn tensor(values: &Values, id: ValueId) -> Option<(Option<usize>,)> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::graph;
+    use crate::passes::rewrite::testing::{graph, trained};
 
     #[test]
     fn what_weights_determine_is_a_constant() {
@@ -157,5 +189,30 @@ mod tests {
             }
         "#]]
         .assert_eq(&graph(text, []).0);
+    }
+
+    #[test]
+    fn what_trained_weights_determine_is_computed_at_each_call() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float two = {2}> {
+                t = Transpose (w)
+                e = Exp (two)
+                s = Mul (t, e)
+                y = MatMul (x, s)
+            }"#;
+        expect![[r#"
+            g (float32[N, 2] x) => (float32[N, 2] y)
+            <
+                float32[2, 2] w = {.. 16 bytes},
+                float32[] two = {2},
+                float32[] e = Exp (two)
+            >
+            {
+                float32[2, 2] t = Transpose (w)
+                float32[2, 2] s = Mul (t, e)
+                float32[N, 2] y = MatMul (x, s)
+            }
+        "#]]
+        .assert_eq(&trained(text, []).0);
     }
 }

@@ -4,7 +4,7 @@ mod build;
 mod matching;
 mod pattern;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
@@ -137,6 +137,7 @@ pub fn rewrite<'r>(
         names,
         report,
         last: false,
+        training: graph.training,
     };
     rules.into_iter().for_each(|rule| engine.learn(rule));
     for _ in 0..MOST_ROUNDS {
@@ -165,12 +166,30 @@ struct Engine<'e, 'r> {
     report: &'e mut Report,
     /// Whether rules that come last are tried too.
     last: bool,
+    /// Whether parameters stay as the file has them.
+    training: bool,
 }
 
 /// What stands in the place of a node.
 struct Change {
     nodes: Vec<Node>,
     result: ValueId,
+}
+
+impl Change {
+    /// Whether one of the nodes computes a weight from parameters.
+    fn computes_parameters(&self, values: &Values) -> bool {
+        let mut computed = BTreeSet::new();
+        for node in &self.nodes {
+            let inputs = || node.inputs.iter().flatten();
+            let constant = |id: &ValueId| values[*id].is_constant() || computed.contains(id);
+            let learns = |id: &ValueId| values[*id].parameter || computed.contains(id);
+            if inputs().all(constant) && inputs().any(learns) {
+                computed.extend(node.outputs.iter().flatten().copied());
+            }
+        }
+        !computed.is_empty()
+    }
 }
 
 impl<'r> Engine<'_, 'r> {
@@ -267,7 +286,14 @@ impl<'r> Engine<'_, 'r> {
                     made: Vec::new(),
                     settings: Vec::new(),
                 };
-                match found.apply(rule, right, output) {
+                let applied = found.apply(rule, right, output);
+                let applied = applied.and_then(|change| match self.training {
+                    true if change.computes_parameters(values) => {
+                        Err("training changes the parameters that the file has")
+                    }
+                    _ => Ok(change),
+                });
+                match applied {
                     Ok(change) => {
                         for &id in &state.read {
                             values[id].known.read();

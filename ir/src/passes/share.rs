@@ -91,7 +91,9 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
     let (Some(known), Some(Type::Tensor(ty))) = (value.known.peek(), &value.ty) else {
         return id;
     };
-    if known.len() > COMPARED {
+    // Parameters are told apart by their names, except for single numbers.
+    let distinct = value.parameter && known.len() > 1;
+    if known.len() > COMPARED || distinct {
         return id;
     }
     let elements = match known {

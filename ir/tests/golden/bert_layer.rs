@@ -3,8 +3,8 @@ pub use model_model::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
-        Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, attempt, device, entry, layers, ops, put, take,
@@ -177,6 +177,104 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "attention_self_query.weight",
+                name: "onnx::MatMul_100",
+                shape: &[8, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_self_query.bias",
+                name: "layer.0.attention.self.query.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_self_key.weight",
+                name: "onnx::MatMul_117",
+                shape: &[8, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_self_key.bias",
+                name: "layer.0.attention.self.key.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_self_value.weight",
+                name: "onnx::MatMul_134",
+                shape: &[8, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_self_value.bias",
+                name: "layer.0.attention.self.value.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_output_dense.weight",
+                name: "onnx::MatMul_171",
+                shape: &[8, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_output_dense.bias",
+                name: "layer.0.attention.output.dense.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_output_layer_norm.scale",
+                name: "layer.0.attention.output.LayerNorm.weight",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "attention_output_layer_norm.bias",
+                name: "layer.0.attention.output.LayerNorm.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "intermediate_dense.weight",
+                name: "onnx::MatMul_185",
+                shape: &[8, 16],
+                trained: true,
+            },
+            Parameter {
+                path: "intermediate_dense.bias",
+                name: "layer.0.intermediate.dense.bias",
+                shape: &[16],
+                trained: true,
+            },
+            Parameter {
+                path: "output_dense.weight",
+                name: "onnx::MatMul_195",
+                shape: &[16, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "output_dense.bias",
+                name: "layer.0.output.dense.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "output_layer_norm.scale",
+                name: "layer.0.output.LayerNorm.weight",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "output_layer_norm.bias",
+                name: "layer.0.output.LayerNorm.bias",
+                shape: &[8],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

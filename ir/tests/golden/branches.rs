@@ -3,8 +3,8 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Array, Bool, Device, ElementType, Error, Kind, OnnxModel, Port, Signature,
-        Size, Tensor, Values,
+        burn, Array, Bool, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, attempt, device, entry, put, take};
     use ::onnx_embed::__private::weights::{
@@ -126,6 +126,7 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

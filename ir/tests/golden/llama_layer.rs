@@ -3,8 +3,8 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
-        Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, Node, attempt, device, entry, layers, ops, put, take,
@@ -232,6 +232,62 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "input_layernorm.scale",
+                name: "layers.0.input_layernorm.weight",
+                shape: &[16],
+                trained: true,
+            },
+            Parameter {
+                path: "self_attn.q_proj.weight",
+                name: "onnx::MatMul_q",
+                shape: &[16, 16],
+                trained: true,
+            },
+            Parameter {
+                path: "self_attn.k_proj.weight",
+                name: "onnx::MatMul_k",
+                shape: &[16, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "self_attn.v_proj.weight",
+                name: "onnx::MatMul_v",
+                shape: &[16, 8],
+                trained: true,
+            },
+            Parameter {
+                path: "self_attn.o_proj.weight",
+                name: "onnx::MatMul_o",
+                shape: &[16, 16],
+                trained: true,
+            },
+            Parameter {
+                path: "post_attention_layernorm.scale",
+                name: "layers.0.post_attention_layernorm.weight",
+                shape: &[16],
+                trained: true,
+            },
+            Parameter {
+                path: "mlp.gate_proj.weight",
+                name: "onnx::MatMul_gate",
+                shape: &[16, 24],
+                trained: true,
+            },
+            Parameter {
+                path: "mlp.up_proj.weight",
+                name: "onnx::MatMul_up",
+                shape: &[16, 24],
+                trained: true,
+            },
+            Parameter {
+                path: "mlp.down_proj.weight",
+                name: "onnx::MatMul_down",
+                shape: &[24, 16],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

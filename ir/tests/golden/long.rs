@@ -3,8 +3,8 @@ pub use model_model::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
-        Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, attempt, device, entry, layers, put, take};
     use ::onnx_embed::__private::weights::{
@@ -16,7 +16,6 @@ mod model_model {
     #[derive(Module, Debug)]
     pub struct Model {
         block1: Block,
-        block2: Block,
         anchor: Anchor,
     }
     impl Model {
@@ -45,12 +44,11 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x0 = entry.float("x0", x0);
             let x = self.block1.forward(x0);
-            self.block2.forward(x)
+            self.block1.forward(x)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 block1: Block::load_block1(weights),
-                block2: Block::load_block2(weights),
                 anchor: Anchor::new(weights.device()),
             }
         }
@@ -76,6 +74,20 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "block1.weight",
+                name: "bias",
+                shape: &[2],
+                trained: true,
+            },
+            Parameter {
+                path: "block1.linear.weight",
+                name: "weight",
+                shape: &[2, 2],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,
@@ -107,35 +119,6 @@ mod model_model {
     struct Block {
         weight: Param<Tensor<1>>,
         linear: layers::Linear,
-        linear2: layers::Linear,
-        linear3: layers::Linear,
-        linear4: layers::Linear,
-        linear5: layers::Linear,
-        linear6: layers::Linear,
-        linear7: layers::Linear,
-        linear8: layers::Linear,
-        linear9: layers::Linear,
-        linear10: layers::Linear,
-        linear11: layers::Linear,
-        linear12: layers::Linear,
-        linear13: layers::Linear,
-        linear14: layers::Linear,
-        linear15: layers::Linear,
-        linear16: layers::Linear,
-        linear17: layers::Linear,
-        linear18: layers::Linear,
-        linear19: layers::Linear,
-        linear20: layers::Linear,
-        linear21: layers::Linear,
-        linear22: layers::Linear,
-        linear23: layers::Linear,
-        linear24: layers::Linear,
-        linear25: layers::Linear,
-        linear26: layers::Linear,
-        linear27: layers::Linear,
-        linear28: layers::Linear,
-        linear29: layers::Linear,
-        linear30: layers::Linear,
     }
     impl Block {
         #[inline(never)]
@@ -143,132 +126,68 @@ mod model_model {
             let x = x0 + self.weight.val().unsqueeze::<2>();
             let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear2.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear3.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear4.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear5.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear6.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear7.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear8.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear9.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear10.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear11.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear12.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear13.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear14.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear15.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear16.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear17.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear18.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear19.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear20.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear21.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear22.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear23.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear24.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear25.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear26.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear27.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear28.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear29.forward(x));
+            let x = activation::relu(self.linear.forward(x));
             let x = x + self.weight.val().unsqueeze::<2>();
-            activation::relu(self.linear30.forward(x))
+            activation::relu(self.linear.forward(x))
         }
         fn load_block1(weights: &Weights<'_>) -> Self {
             Self {
                 weight: weights.float::<1>("bias"),
                 linear: layers::Linear::load(weights, "weight", None),
-                linear2: layers::Linear::load(weights, "weight", None),
-                linear3: layers::Linear::load(weights, "weight", None),
-                linear4: layers::Linear::load(weights, "weight", None),
-                linear5: layers::Linear::load(weights, "weight", None),
-                linear6: layers::Linear::load(weights, "weight", None),
-                linear7: layers::Linear::load(weights, "weight", None),
-                linear8: layers::Linear::load(weights, "weight", None),
-                linear9: layers::Linear::load(weights, "weight", None),
-                linear10: layers::Linear::load(weights, "weight", None),
-                linear11: layers::Linear::load(weights, "weight", None),
-                linear12: layers::Linear::load(weights, "weight", None),
-                linear13: layers::Linear::load(weights, "weight", None),
-                linear14: layers::Linear::load(weights, "weight", None),
-                linear15: layers::Linear::load(weights, "weight", None),
-                linear16: layers::Linear::load(weights, "weight", None),
-                linear17: layers::Linear::load(weights, "weight", None),
-                linear18: layers::Linear::load(weights, "weight", None),
-                linear19: layers::Linear::load(weights, "weight", None),
-                linear20: layers::Linear::load(weights, "weight", None),
-                linear21: layers::Linear::load(weights, "weight", None),
-                linear22: layers::Linear::load(weights, "weight", None),
-                linear23: layers::Linear::load(weights, "weight", None),
-                linear24: layers::Linear::load(weights, "weight", None),
-                linear25: layers::Linear::load(weights, "weight", None),
-                linear26: layers::Linear::load(weights, "weight", None),
-                linear27: layers::Linear::load(weights, "weight", None),
-                linear28: layers::Linear::load(weights, "weight", None),
-                linear29: layers::Linear::load(weights, "weight", None),
-                linear30: layers::Linear::load(weights, "weight", None),
-            }
-        }
-        fn load_block2(weights: &Weights<'_>) -> Self {
-            Self {
-                weight: weights.float::<1>("bias"),
-                linear: layers::Linear::load(weights, "weight", None),
-                linear2: layers::Linear::load(weights, "weight", None),
-                linear3: layers::Linear::load(weights, "weight", None),
-                linear4: layers::Linear::load(weights, "weight", None),
-                linear5: layers::Linear::load(weights, "weight", None),
-                linear6: layers::Linear::load(weights, "weight", None),
-                linear7: layers::Linear::load(weights, "weight", None),
-                linear8: layers::Linear::load(weights, "weight", None),
-                linear9: layers::Linear::load(weights, "weight", None),
-                linear10: layers::Linear::load(weights, "weight", None),
-                linear11: layers::Linear::load(weights, "weight", None),
-                linear12: layers::Linear::load(weights, "weight", None),
-                linear13: layers::Linear::load(weights, "weight", None),
-                linear14: layers::Linear::load(weights, "weight", None),
-                linear15: layers::Linear::load(weights, "weight", None),
-                linear16: layers::Linear::load(weights, "weight", None),
-                linear17: layers::Linear::load(weights, "weight", None),
-                linear18: layers::Linear::load(weights, "weight", None),
-                linear19: layers::Linear::load(weights, "weight", None),
-                linear20: layers::Linear::load(weights, "weight", None),
-                linear21: layers::Linear::load(weights, "weight", None),
-                linear22: layers::Linear::load(weights, "weight", None),
-                linear23: layers::Linear::load(weights, "weight", None),
-                linear24: layers::Linear::load(weights, "weight", None),
-                linear25: layers::Linear::load(weights, "weight", None),
-                linear26: layers::Linear::load(weights, "weight", None),
-                linear27: layers::Linear::load(weights, "weight", None),
-                linear28: layers::Linear::load(weights, "weight", None),
-                linear29: layers::Linear::load(weights, "weight", None),
-                linear30: layers::Linear::load(weights, "weight", None),
             }
         }
     }

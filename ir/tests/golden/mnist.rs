@@ -3,8 +3,8 @@ pub use model_model::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
-        Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, attempt, device, entry, layers, ops, put, take,
@@ -118,6 +118,20 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "linear.weight",
+                name: "linear.weight",
+                shape: &[10, 784],
+                trained: true,
+            },
+            Parameter {
+                path: "linear.bias",
+                name: "linear.bias",
+                shape: &[10],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

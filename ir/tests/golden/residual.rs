@@ -3,8 +3,8 @@ pub use model_model::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
-        Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, attempt, device, entry, layers, ops, put, take,
@@ -108,6 +108,26 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "block_conv2.weight",
+                name: "block.conv2.weight",
+                shape: &[2, 2, 1, 1],
+                trained: true,
+            },
+            Parameter {
+                path: "head.weight",
+                name: "head.weight",
+                shape: &[2, 3],
+                trained: true,
+            },
+            Parameter {
+                path: "head.bias",
+                name: "head.bias",
+                shape: &[3],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

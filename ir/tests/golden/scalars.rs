@@ -3,14 +3,14 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Port, Signature,
-        Size, Tensor, Values,
+        burn, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, attempt, device, entry, ops, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
-    use ::onnx_embed::burn::module::{Module, Param};
+    use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
     #[derive(Clone, Debug)]
     pub struct ModelInput {
@@ -32,7 +32,7 @@ mod model_model {
     /// Compiled from `scalars.onnx`: IR version 10, ai.onnx 21.
     #[derive(Module, Debug)]
     pub struct Model {
-        limit: Param<Tensor<1>>,
+        limit: Tensor<1>,
         anchor: Anchor,
     }
     impl Model {
@@ -66,12 +66,12 @@ mod model_model {
             let x = x.clone() * x;
             let loss = ops::reduce::reduce_mean::<_, 1, _>(x.clone(), &[0]);
             let worst = ops::extreme::arg_max::<_, 1, _>(x, 0, false);
-            let good = loss.clone().lower(self.limit.val());
+            let good = loss.clone().lower(self.limit.clone());
             ModelOutput { loss, worst, good }
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                limit: weights.float::<1>("limit"),
+                limit: weights.tensor::<1>("limit"),
                 anchor: Anchor::new(weights.device()),
             }
         }
@@ -118,6 +118,7 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

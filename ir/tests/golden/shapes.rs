@@ -3,8 +3,8 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Array, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Port,
-        Signature, Size, Tensor, Values,
+        burn, Array, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, Node, attempt, device, entry, host, ops, put, take,
@@ -154,6 +154,7 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

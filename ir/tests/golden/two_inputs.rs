@@ -3,8 +3,8 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Port, Signature,
-        Size, Tensor, Values,
+        burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, Node, attempt, device, entry, ops, put, take};
     use ::onnx_embed::__private::weights::{
@@ -126,6 +126,14 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "embeddings_weight",
+                name: "embeddings.weight",
+                shape: &[4, 2],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

@@ -3,8 +3,8 @@ pub use model_model::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Port, Signature, Size, Tensor,
-        Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, attempt, constant, device, entry, layers, ops, put, take,
@@ -13,7 +13,7 @@ mod model_model {
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
-    use ::onnx_embed::burn::module::{Module, Param};
+    use ::onnx_embed::burn::module::Module;
     use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.
     #[derive(Module, Debug)]
@@ -23,7 +23,7 @@ mod model_model {
         cv3_0_0_conv: layers::Conv2d,
         cv3_0_2: layers::Conv2d,
         dfl_conv: layers::Conv2d,
-        constant: Param<Tensor<3>>,
+        constant: Tensor<3>,
         anchor: Anchor,
     }
     impl Model {
@@ -66,8 +66,8 @@ mod model_model {
             let x = x.reshape([batch, 4, 16]);
             let z = x.clone().slice_dim(1, ..2);
             let x = x.slice_dim(1, 2..4);
-            let z = self.constant.val() - z;
-            let x = self.constant.val() + x;
+            let z = self.constant.clone() - z;
+            let x = self.constant.clone() + x;
             let w = z.clone() + x.clone();
             let w = w / 2.0;
             let x = x - z;
@@ -113,7 +113,7 @@ mod model_model {
                     Window::new([1, 1]),
                     1,
                 ),
-                constant: weights.float::<3>("/model.22/Constant_11_output_0"),
+                constant: weights.tensor::<3>("/model.22/Constant_11_output_0"),
                 anchor: Anchor::new(weights.device()),
             }
         }
@@ -144,6 +144,62 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "cv2_0_0_conv.weight",
+                name: "model.22.cv2.0.0.conv.weight",
+                shape: &[8, 8, 3, 3],
+                trained: true,
+            },
+            Parameter {
+                path: "cv2_0_0_conv.bias",
+                name: "model.22.cv2.0.0.conv.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "cv2_0_2.weight",
+                name: "model.22.cv2.0.2.weight",
+                shape: &[16, 8, 1, 1],
+                trained: true,
+            },
+            Parameter {
+                path: "cv2_0_2.bias",
+                name: "model.22.cv2.0.2.bias",
+                shape: &[16],
+                trained: true,
+            },
+            Parameter {
+                path: "cv3_0_0_conv.weight",
+                name: "model.22.cv3.0.0.conv.weight",
+                shape: &[8, 8, 3, 3],
+                trained: true,
+            },
+            Parameter {
+                path: "cv3_0_0_conv.bias",
+                name: "model.22.cv3.0.0.conv.bias",
+                shape: &[8],
+                trained: true,
+            },
+            Parameter {
+                path: "cv3_0_2.weight",
+                name: "model.22.cv3.0.2.weight",
+                shape: &[3, 8, 1, 1],
+                trained: true,
+            },
+            Parameter {
+                path: "cv3_0_2.bias",
+                name: "model.22.cv3.0.2.bias",
+                shape: &[3],
+                trained: true,
+            },
+            Parameter {
+                path: "dfl_conv.weight",
+                name: "model.22.dfl.conv.weight",
+                shape: &[1, 4, 1, 1],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,

@@ -1,20 +1,30 @@
 //! Linear regressors and classifiers with their weights.
 
-use burn::module::{Module, Param};
+use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};
 use onnx_embed_kernels::extreme::arg_max;
 use onnx_embed_kernels::scores::{self, Transform};
 
+use onnx_embed_kernels::matmul;
+
 use super::classes::Labels;
-use super::linear::Linear;
 use crate::Array;
 use crate::convert::elements;
 use crate::weights::Weights;
 
+/// A matrix and what is added to its product, which are attributes of an operator: no training
+/// changes them.
+#[derive(Module, Debug)]
+pub struct Coefficients {
+    /// `[features, targets]`.
+    matrix: Tensor<2>,
+    intercepts: Option<Tensor<1>>,
+}
+
 /// Numbers predicted by a matrix.
 #[derive(Module, Debug)]
 pub struct LinearRegressor {
-    pub linear: Linear,
+    coefficients: Coefficients,
     #[module(skip)]
     transform: Transform,
 }
@@ -22,11 +32,33 @@ pub struct LinearRegressor {
 /// Classes told by a matrix.
 #[derive(Module, Debug)]
 pub struct LinearClassifier {
-    pub linear: Linear,
+    coefficients: Coefficients,
     #[module(skip)]
     transform: Transform,
     #[module(skip)]
     labels: Labels,
+}
+
+impl Coefficients {
+    fn load(
+        weights: &Weights<'_>,
+        coefficients: &str,
+        intercepts: Option<&str>,
+        targets: usize,
+    ) -> Self {
+        let matrix = weights.tensor::<1>(coefficients);
+        let features = matrix.dims()[0] / targets;
+        Self {
+            matrix: matrix.reshape([targets, features]).transpose(),
+            intercepts: intercepts.map(|name| weights.tensor(name)),
+        }
+    }
+
+    /// In the precision of the coefficients, whatever the input's.
+    fn product(&self, x: Tensor<2>) -> Tensor<2> {
+        let dtype: FloatDType = self.matrix.dtype().into();
+        matmul::linear(x.cast(dtype), self.matrix.clone(), self.intercepts.clone())
+    }
 }
 
 impl LinearRegressor {
@@ -39,7 +71,7 @@ impl LinearRegressor {
         transform: Transform,
     ) -> Self {
         Self {
-            linear: linear(weights, coefficients, intercepts, targets),
+            coefficients: Coefficients::load(weights, coefficients, intercepts, targets),
             transform: match targets {
                 1 => transform.of_one(),
                 _ => transform,
@@ -48,7 +80,7 @@ impl LinearRegressor {
     }
 
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        scores::transform(product(&self.linear, x), self.transform)
+        scores::transform(self.coefficients.product(x), self.transform)
     }
 }
 
@@ -63,7 +95,7 @@ impl LinearClassifier {
         transform: Transform,
     ) -> Self {
         Self {
-            linear: linear(weights, coefficients, intercepts, targets),
+            coefficients: Coefficients::load(weights, coefficients, intercepts, targets),
             transform,
             labels,
         }
@@ -80,7 +112,7 @@ impl LinearClassifier {
     }
 
     fn classes(&self, x: Tensor<2>) -> (Vec<usize>, Tensor<2>) {
-        let scores = product(&self.linear, x);
+        let scores = self.coefficients.product(x);
         let [count, targets] = scores.dims();
         let classes: Vec<usize> = match (count, targets) {
             (0, _) => Vec::new(),
@@ -100,26 +132,5 @@ impl LinearClassifier {
             _ => scores::transform(scores, self.transform),
         };
         (classes, scores)
-    }
-}
-
-/// In the precision of the weights, whatever the input's.
-fn product(linear: &Linear, x: Tensor<2>) -> Tensor<2> {
-    let dtype: FloatDType = linear.weight.val().dtype().into();
-    linear.forward(x.cast(dtype))
-}
-
-fn linear(
-    weights: &Weights<'_>,
-    coefficients: &str,
-    intercepts: Option<&str>,
-    targets: usize,
-) -> Linear {
-    let weight = weights.tensor::<1>(coefficients);
-    let features = weight.dims()[0] / targets;
-    let weight = weight.reshape([targets, features]).transpose();
-    Linear {
-        weight: Param::from_tensor(weight),
-        bias: intercepts.map(|name| weights.float(name)),
     }
 }

@@ -11,8 +11,8 @@ use crate::weights::Weights;
 pub struct BatchNorm {
     pub scale: Param<Tensor<1>>,
     pub bias: Param<Tensor<1>>,
-    pub mean: Tensor<1>,
-    pub variance: Tensor<1>,
+    pub mean: Param<Tensor<1>>,
+    pub variance: Param<Tensor<1>>,
     epsilon: f64,
 }
 
@@ -26,8 +26,8 @@ impl BatchNorm {
         Self {
             scale: weights.float(scale),
             bias: weights.float(bias),
-            mean: weights.tensor(mean),
-            variance: weights.tensor(variance),
+            mean: weights.statistic(mean),
+            variance: weights.statistic(variance),
             epsilon: epsilon.into(),
         }
     }
@@ -37,8 +37,8 @@ impl BatchNorm {
             x,
             self.scale.val(),
             self.bias.val(),
-            self.mean.clone(),
-            self.variance.clone(),
+            self.mean.val(),
+            self.variance.val(),
             self.epsilon as f32,
         )
     }

@@ -2,9 +2,12 @@
 
 use onnx_embed::{Device, OnnxModel, TensorData, Value, Values, onnx_model};
 
-onnx_model! { struct Joined = "../../models/between_scales.onnx"; }
 onnx_model! {
-    #[onnx(simplify = false)]
+    #[onnx(train = false)]
+    struct Joined = "../../models/between_scales.onnx";
+}
+onnx_model! {
+    #[onnx(simplify = false, train = false)]
     struct InSteps = "../../models/between_scales.onnx";
 }
 

@@ -10,6 +10,7 @@ mod module;
 mod names;
 mod other_weights;
 mod ports;
+mod training;
 
 use onnx_embed::{Device, Tensor, TensorData};
 

@@ -137,7 +137,8 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
     };
     if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
         let load = quote!(layers::Linear::load(weights, #weight, #bias));
-        let layer = cx.layer(&hint, quote!(layers::Linear), load);
+        let held = [("weight", 1), ("bias", 2)];
+        let layer = cx.layer_of(&hint, quote!(layers::Linear), load, &held);
         return Ok(quote!(#layer.forward(#x)));
     }
     let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);

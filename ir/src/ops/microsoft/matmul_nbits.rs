@@ -96,6 +96,10 @@ impl MatMulNBits {
 
     /// The field that holds matrix and bias, when all that they are made of are weights.
     fn layer(&self, cx: &mut Emit<'_, '_>) -> Option<TokenStream> {
+        // Its matrix is computed from the scales.
+        if cx.is_training() {
+            return None;
+        }
         let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
         let mut optional = |input: usize| match cx.has(input) {
             true => cx.weight(input).map(|name| quote!(Some(#name))),

@@ -89,7 +89,8 @@ impl Operator for Batch {
                 let load = quote! {
                     layers::BatchNorm::load(weights, [#scale, #bias, #mean, #variance], #epsilon)
                 };
-                let layer = cx.layer(&hint, quote!(layers::BatchNorm), load);
+                let held = [("scale", 1), ("bias", 2), ("mean", 3), ("variance", 4)];
+                let layer = cx.layer_of(&hint, quote!(layers::BatchNorm), load, &held);
                 quote!(#layer.forward(#x))
             }
             _ => {

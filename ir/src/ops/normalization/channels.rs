@@ -106,7 +106,7 @@ impl Operator for Groups {
                     quote!(layers::InstanceNorm::load(weights, #scale, #bias, #epsilon)),
                 ),
             };
-            let layer = cx.layer(&hint, ty, load);
+            let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
             return Ok(quote!(#layer.forward(#x)));
         }
         let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);

@@ -134,7 +134,7 @@ impl Operator for Layer {
                         quote!(layers::LayerNorm::load(weights, #scale, #bias, #at, #epsilon)),
                     ),
                 };
-                let layer = cx.layer(&hint, ty, load);
+                let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
                 quote!(#layer.forward(#x))
             }
             _ => {

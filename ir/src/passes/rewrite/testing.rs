@@ -6,8 +6,9 @@ use prost::Message;
 
 use super::{Report, Rule, rewrite};
 use crate::diagnostics::Diagnostics;
+use crate::options::Options;
 use crate::passes::{dead, flow, rules, share};
-use crate::{infer, print, read};
+use crate::{infer, parameters, print, read};
 
 /// The graph of a rule's example, before any rule or behind these.
 pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
@@ -20,10 +21,28 @@ pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (S
 
 /// A graph in ONNX's text syntax behind rules.
 pub fn graph<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
+    with(text, rules, &Options::default())
+}
+
+/// The same of a model whose weights are trained.
+pub fn trained<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
+    let options = Options {
+        training: true,
+        ..Options::default()
+    };
+    with(text, rules, &options)
+}
+
+fn with<'r>(
+    text: &str,
+    rules: impl IntoIterator<Item = &'r Rule>,
+    options: &Options,
+) -> (String, Report) {
     let model = crate::text::model(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut problems = Diagnostics::default();
     let bytes = model.encode_to_vec().into();
-    let mut model = read::read_bytes(bytes, &Default::default(), &mut problems).unwrap();
+    let mut model = read::read_bytes(bytes, options, &mut problems).unwrap();
+    parameters::find(&mut model.graph, options.final_weights());
     infer::infer(&mut model.graph, &mut model.names, &mut problems);
     assert!(problems.is_empty(), "{}", problems.report(text));
     let graph = &mut model.graph;

@@ -238,7 +238,24 @@ impl Match<'_, '_> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{shown, trained};
+    use crate::passes::rules;
+
+    #[test]
+    fn parameters_are_not_taken_into_others_while_they_are_trained() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[N, 2, 5] x) => (float[N, 3, 4] y)
+            <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] s = {1, 2, 3},
+            float[3] b = {1, 1, 2}, float[3] m = {0, 1, 0}, float[3] v = {1, 2, 1}> {
+                c = Conv (x, w)
+                y = BatchNormalization (c, s, b, m, v)
+            }"#;
+        let (graph, report) = trained(text, rules::all());
+        assert!(graph.contains("BatchNormalization"), "{graph}");
+        let reasons: Vec<&str> = report.missed.iter().map(|event| event.reason).collect();
+        let reason = "training changes the parameters that the file has";
+        assert_eq!(reasons, [reason]);
+    }
 
     #[test]
     fn what_follows_a_product_is_in_its_weights() {

@@ -1,0 +1,238 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Array, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Fixed, Part, Table, Weights,
+    };
+    use ::onnx_embed::burn::module::{Module, Param};
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `ids`: int64[batch, words]
+        pub ids: Tensor<2, Int>,
+        /// `up`: bool[]
+        pub up: bool,
+    }
+    /// Compiled from `shared_blocks.onnx`: IR version 10, ai.onnx 21, made by training.py.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        table: Param<Tensor<2>>,
+        encoder: Encoder,
+        decoder: Decoder,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> Tensor<3> {
+            let ModelInput { ids, up } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let ids = entry.int("ids", ids);
+            let up = Array::scalar(up);
+            let x = ops::gather::gather::<_, _, 3, _>(self.table.val(), 0, ids);
+            let x = self.encoder.forward(x);
+            self.decoder.forward(x, up, self.table.val())
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                table: weights.float::<2>("table"),
+                encoder: Encoder::load_encoder(weights),
+                decoder: Decoder::load_decoder(weights),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "ids",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Int64,
+                        sizes: &[Size::Named("batch"), Size::Named("words")],
+                    },
+                },
+                Port {
+                    name: "up",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Bool,
+                        sizes: &[],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "scores",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[
+                            Size::Named("batch"),
+                            Size::Named("words"),
+                            Size::Fixed(11),
+                        ],
+                    },
+                },
+            ],
+        };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "table",
+                name: "table",
+                shape: &[11, 6],
+                trained: true,
+            },
+            Parameter {
+                path: "encoder.layer.weight",
+                name: "encoder.layer.weight",
+                shape: &[6, 6],
+                trained: true,
+            },
+            Parameter {
+                path: "encoder.layer.bias",
+                name: "encoder.layer.bias",
+                shape: &[6],
+                trained: true,
+            },
+            Parameter {
+                path: "decoder.decoder.weight",
+                name: "decoder.weight",
+                shape: &[6, 6],
+                trained: true,
+            },
+            Parameter {
+                path: "decoder.decoder.bias",
+                name: "decoder.bias",
+                shape: &[6],
+                trained: true,
+            },
+            Parameter {
+                path: "decoder.gain",
+                name: "gain",
+                shape: &[6],
+                trained: true,
+            },
+        ];
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    up: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+            Ok(outputs)
+        }
+    }
+    /// `encoder` of the model.
+    #[derive(Module, Debug)]
+    struct Encoder {
+        layer: layers::Linear,
+    }
+    impl Encoder {
+        #[inline(never)]
+        fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            let x = ops::elementary::tanh(self.layer.forward(x));
+            ops::elementary::tanh(self.layer.forward(x))
+        }
+        fn load_encoder(weights: &Weights<'_>) -> Self {
+            Self {
+                layer: layers::Linear::load(
+                    weights,
+                    "encoder.layer.weight",
+                    Some("encoder.layer.bias"),
+                ),
+            }
+        }
+    }
+    /// `decoder` of the model.
+    #[derive(Module, Debug)]
+    struct Decoder {
+        decoder: layers::Linear,
+        gain: Param<Tensor<1>>,
+    }
+    impl Decoder {
+        #[inline(never)]
+        fn forward(&self, x: Tensor<3>, up: Array<bool>, table: Tensor<2>) -> Tensor<3> {
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = ops::elementary::tanh(self.decoder.forward(x));
+            let x = x * self.gain.val().unsqueeze::<3>();
+            let x = if *up.item() {
+                x.clone() * self.gain.val().unsqueeze::<3>()
+            } else {
+                x.neg()
+            };
+            ops::matmul::linear(x, table.transpose(), None)
+        }
+        fn load_decoder(weights: &Weights<'_>) -> Self {
+            Self {
+                decoder: layers::Linear::load(
+                    weights,
+                    "decoder.weight",
+                    Some("decoder.bias"),
+                ),
+                gain: weights.float::<1>("gain"),
+            }
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/shared_blocks.onnx")]
+    }
+}
