@@ -31,7 +31,10 @@ impl Emit<'_, '_> {
         let (hint, operator) = (name::snake(kind), &*self.node.kind);
         let node = self.site();
         let load = quote!(Node::new(#node, #operator));
-        let field = self.source.layer.field(&hint, quote!(Node), load);
+        let field = self
+            .source
+            .layer
+            .field(&hint, quote!(Node), load, Vec::new());
         let field = format_ident!("{field}");
         quote!(self.#field)
     }
