@@ -1,5 +1,7 @@
 //! Attributes of a node, each of which must be read.
 
+mod field;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -228,9 +230,11 @@ impl<'a> Attributes<'a> {
             let problem = Problem::new(format!("attribute `{}` is given twice", again.0));
             return Err(problem.help("the file is inconsistent; export the model again"));
         }
+        self.list
+            .iter()
+            .try_for_each(|(name, held)| field::has_its_type(name, held))?;
         let left = self.list.iter().zip(&self.asked);
-        let left = left.map(|((name, held), asked)| (name, held, asked));
-        let mut left = left;
+        let mut left = left.map(|((name, held), asked)| (name, held, asked));
         let left = left.find(|(name, held, asked)| {
             let graph = held.g.is_some() || !held.graphs.is_empty();
             !asked.get() && !graph && !name.starts_with("__")

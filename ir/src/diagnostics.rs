@@ -85,6 +85,19 @@ impl Problem {
         self
     }
 
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    pub fn site(&self) -> Option<&Site> {
+        self.site.as_ref()
+    }
+
     /// A hash of all but its node.
     fn key(&self) -> u64 {
         let operator = self.site.as_ref().map(|site| &site.operator);
@@ -171,6 +184,11 @@ impl Diagnostics {
 
     pub fn set_facts(&mut self, facts: String) {
         self.facts = Some(text::message(facts));
+    }
+
+    /// The problems, those that differ only in their node once with the number of further nodes.
+    pub fn listed(&self) -> impl Iterator<Item = (&Problem, usize)> {
+        self.merged().into_iter()
     }
 
     /// The problems without sites and help, equal ones once.

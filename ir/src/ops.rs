@@ -73,9 +73,16 @@ pub struct Row {
     /// The opset versions that changed the operator.
     pub since: &'static [i64],
     pub read: Read,
+    /// The most inputs and outputs that a node may name.
+    most: (usize, usize),
+    /// The same before versions, which ascend.
+    before: &'static [(i64, usize, usize)],
     /// What OPERATORS.md says beside it.
     pub notes: &'static str,
 }
+
+/// As many inputs or outputs as the file likes.
+const MANY: usize = usize::MAX;
 
 /// Reads the attributes of one version into the operator.
 pub type Read = fn(&Attributes<'_>) -> Result<Rc<dyn Operator>, Problem>;
@@ -87,6 +94,8 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
         name,
         since,
         read,
+        most: (1, 1),
+        before: &[],
         notes: "",
     }
 }
@@ -101,6 +110,24 @@ impl Row {
     /// The same operator in another domain.
     pub const fn of(self, domain: &'static str) -> Row {
         Row { domain, ..self }
+    }
+
+    /// With as many inputs and outputs at most, where it is not one of each.
+    pub const fn arity(self, inputs: usize, outputs: usize) -> Row {
+        let most = (inputs, outputs);
+        Row { most, ..self }
+    }
+
+    /// With as many inputs and outputs at most before a version.
+    pub const fn before(self, before: &'static [(i64, usize, usize)]) -> Row {
+        Row { before, ..self }
+    }
+
+    /// The most inputs and outputs that a node of this version may name.
+    pub fn most(&self, version: i64) -> (usize, usize) {
+        let mut before = self.before.iter();
+        let found = before.find(|(next, ..)| version < *next);
+        found.map_or(self.most, |&(_, inputs, outputs)| (inputs, outputs))
     }
 
     /// With something to say in OPERATORS.md.

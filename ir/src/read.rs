@@ -1,5 +1,6 @@
 //! From the file's messages to a graph.
 
+mod arity;
 mod choice;
 mod facts;
 mod files;
@@ -15,7 +16,10 @@ mod scope;
 mod signature;
 mod size;
 mod sparse;
+mod twice;
+mod unknown;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -31,7 +35,7 @@ use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
 
 pub use facts::{Count, Facts, NEWEST_IR, NEWEST_OPSET};
-use facts::{decode, domain};
+use facts::{decode, domain, newest};
 pub use files::{Files, is_strings};
 use function::Functions;
 pub use missing::{distance, no_file};
@@ -98,6 +102,8 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
         diagnostics.push(Problem::new("the file holds no graph"));
         return None;
     };
+    let twice = twice::twice(&message).into_iter();
+    twice.for_each(|problem| diagnostics.push(problem));
     let functions = Functions::new(&message.functions);
     if let Err(problem) = size::check(graph, &functions, files.model().len()) {
         diagnostics.push(problem);
@@ -153,7 +159,7 @@ impl<'a> Reader<'a> {
         if self.gives_up() {
             return;
         }
-        if let Some(function) = self.functions.called(proto) {
+        if let Some(function) = self.functions.meant(proto, scope) {
             return self.call(function, proto, scope, block);
         }
         let domain = domain(&proto.domain);
@@ -198,8 +204,8 @@ impl<'a> Reader<'a> {
         count.supported = matches!(found, Some((_, Some(_))));
         let (row, version) =
             found.ok_or_else(|| match ops::find(domain, &proto.op_type, NEWEST_OPSET) {
-                Some(_) => not_imported(domain),
-                None => unsupported(domain, &proto.op_type),
+                Some(_) => unknown::not_imported(domain),
+                None => unknown::unsupported(domain, &proto.op_type),
             })?;
         let version = version.ok_or_else(|| {
             let since = row.since.iter().min().copied().unwrap_or(1);
@@ -209,6 +215,8 @@ impl<'a> Reader<'a> {
             ))
             .help("the file is inconsistent; export the model again")
         })?;
+        newest(domain, scope.opset(domain))?;
+        arity::no_more(proto, row.most(version))?;
         let list = scope.resolve(&proto.attribute);
         let attributes = Attributes::new(list.clone(), self.files, version)
             .with_arity(proto.input.len(), proto.output.len());
@@ -265,11 +273,15 @@ impl<'a> Reader<'a> {
     /// A branch or loop body.
     fn body(&mut self, graph: &GraphProto, scope: &mut Scope<'_>) -> Block {
         let mut block = Block::default();
-        for input in &graph.input {
+        self.initializers(graph, scope);
+        let constants = graph.initializer.iter().map(|tensor| &tensor.name);
+        let constants: BTreeSet<&String> = constants.collect();
+        // As in the main graph, an input with an initializer is a constant that is also listed.
+        let inputs = graph.input.iter();
+        for input in inputs.filter(|input| !constants.contains(&input.name)) {
             let id = self.define(&input.name, scope);
             block.inputs.push(id);
         }
-        self.initializers(graph, scope);
         self.nodes(&graph.node, scope, &mut block);
         block.outputs = self.outputs(graph, scope);
         block
@@ -368,27 +380,6 @@ fn kind(domain: &str, name: &str) -> String {
     match domain {
         "" => name.to_owned(),
         _ => format!("{domain}.{name}"),
-    }
-}
-
-fn not_imported(domain: &str) -> Problem {
-    let shown = if domain.is_empty() { "ai.onnx" } else { domain };
-    let message = format!("the file does not say which version of the domain `{shown}` it uses");
-    Problem::new(message).help("the file is inconsistent; export the model again")
-}
-
-fn unsupported(domain: &str, name: &str) -> Problem {
-    let kind = kind(domain, name);
-    let problem = Problem::new(format!("operator `{kind}` is not supported"));
-    match (ops::spelling(domain, name), domain) {
-        (Some(known), _) => problem.help(format!("its name is written `{known}`")),
-        (_, "" | "ai.onnx.ml" | "com.microsoft") => problem.help(
-            "OPERATORS.md lists what is; export the model with another opset, exporter or setting",
-        ),
-        _ => problem.help(format!(
-            "`{domain}` is a custom domain: rewrite the node with standard operators, \
-             or add a function that defines it to the model"
-        )),
     }
 }
 

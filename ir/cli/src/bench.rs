@@ -96,7 +96,7 @@ fn measure(
         "first_ms": micro(answer["first_ms"].as_f64()),
         "load_ms": micro(answer["load_ms"].as_f64()),
         "peak_bytes": answer["peak_bytes"],
-        "runs": times.len(),
+        "runs": answer["runs"],
     }))
 }
 

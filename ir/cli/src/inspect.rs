@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use onnx_embed_ir::diagnostics::shown;
+use onnx_embed_ir::diagnostics::{Diagnostics, Problem, shown};
 use onnx_embed_ir::dim::Dim;
 use onnx_embed_ir::inspect::{Constant, Inspection, Port, inspect as look};
 use onnx_embed_ir::types::Type;
@@ -28,7 +28,7 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
     let inspection = match look(&arguments.model, &options) {
         Ok(inspection) => inspection,
         Err(problems) if arguments.json => {
-            let problems = problems.messages();
+            let problems = listed(&problems);
             println!(
                 "{:#}",
                 json!({ "model": name, "compiles": false, "problems": problems })
@@ -44,7 +44,10 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
         true => println!("{:#}", describe(&name, &inspection)),
         false => anstream::print!("{}", table(&name, &inspection)),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match inspection.problems.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
 }
 
 /// The nodes as they are read, without constants, and behind each pass, in one line.
@@ -167,7 +170,7 @@ fn describe(model: &str, inspection: &Inspection) -> Json {
     json!({
         "model": model,
         "compiles": inspection.problems.is_empty(),
-        "problems": inspection.problems.messages(),
+        "problems": listed(&inspection.problems),
         "ir_version": facts.ir_version,
         "opsets": facts.opsets,
         "producer": facts.producer,
@@ -176,6 +179,21 @@ fn describe(model: &str, inspection: &Inspection) -> Json {
         "operators": operators.collect::<Vec<_>>(),
         "weights": weights.collect::<Vec<_>>(),
     })
+}
+
+/// Each problem with its node, and how many others differ from it only in that.
+fn listed(problems: &Diagnostics) -> Vec<Json> {
+    let problem = |(problem, others): (&Problem, usize)| {
+        let site = problem.site();
+        json!({
+            "message": problem.message(),
+            "node": site.map(|site| &site.node),
+            "operator": site.map(|site| &site.operator),
+            "help": problem.advice(),
+            "further_nodes": others,
+        })
+    };
+    problems.listed().map(problem).collect()
 }
 
 fn ty(ty: &Type) -> Json {
@@ -216,9 +234,11 @@ fn largest(constants: &[Constant]) -> Vec<&Constant> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crate::args::{Arguments, Command};
 
     const TEXT: &str = r#"
         <ir_version: 8, opset_import: ["": 17, "acme": 1], producer_name: "hand">
@@ -228,10 +248,15 @@ mod tests {
         }
     "#;
 
-    fn check(text: &str, expected: Expect) {
-        let name = format!("onnx-embed-inspect-{}.onnxtxt", std::process::id());
+    fn file(text: &str, name: &str) -> std::path::PathBuf {
+        let name = format!("onnx-embed-inspect-{name}-{}.onnxtxt", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn check(text: &str, expected: Expect) {
+        let path = file(text, "table");
         let inspection = look(&path, &Default::default()).unwrap();
         std::fs::remove_file(&path).unwrap();
         let text = table("m.onnx", &inspection);
@@ -239,6 +264,32 @@ mod tests {
         // The compiler's own tests have what follows.
         let (text, _) = text.split_once("cannot compile").unwrap();
         expected.assert_eq(text);
+    }
+
+    #[test]
+    fn problems_name_their_node() {
+        let path = file(TEXT, "problems");
+        let inspection = look(&path, &Default::default()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let problems = describe("m.onnx", &inspection)["problems"].to_string();
+        expect![[r#"[{"further_nodes":0,"help":"`acme` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model","message":"operator `acme.Twist` is not supported","node":"y","operator":"acme.Twist opset 1"}]"#]].assert_eq(&problems);
+    }
+
+    #[test]
+    fn a_model_that_does_not_compile_is_a_failure() {
+        let works = "<ir_version: 8, opset_import: [\"\": 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+        for (text, expected) in [(TEXT, ExitCode::FAILURE), (works, ExitCode::SUCCESS)] {
+            for form in ["--json", "--counts"] {
+                let path = file(text, "code");
+                let line = ["cargo-onnx-embed", "inspect", form, path.to_str().unwrap()];
+                let Command::Inspect(arguments) = Arguments::parse_from(line).command else {
+                    panic!("another command");
+                };
+                let code = inspect(&arguments).unwrap();
+                std::fs::remove_file(&path).unwrap();
+                assert_eq!(format!("{code:?}"), format!("{expected:?}"));
+            }
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub const ROWS: &[Row] = &[row("AffineGrid", &[20], |a| {
     Ok(Rc::new(AffineGrid {
         align_corners: a.flag("align_corners", false)?,
     }))
-})];
+}).arity(2, 1)];
 
 #[derive(Debug)]
 struct AffineGrid {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Operator, Row, broadcast, row};
+use super::{MANY, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -19,31 +19,31 @@ use table::Device::{Kernel, Method, Symbol};
 use table::*;
 
 pub const ROWS: &[Row] = &[
-    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD)),
-    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)),
-    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)),
-    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)),
+    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD)).arity(2, 1),
+    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)).arity(2, 1),
+    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)).arity(2, 1),
+    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)).arity(2, 1),
     row("Mod", &[10, 13, 28], |a| match a.flag("fmod", false)? {
         true => pair(a, &FMOD),
         false => pair(a, &MODULO),
-    }),
-    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)),
-    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)),
-    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD)),
-    row("And", &[1, 7], |a| pair(a, &AND)),
-    row("Or", &[1, 7], |a| pair(a, &OR)),
-    row("Xor", &[1, 7], |a| pair(a, &XOR)),
-    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL)),
-    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER)),
-    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL)),
-    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS)),
-    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL)),
-    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND)),
-    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR)),
-    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR)),
-    row("BitShift", &[11, 28], shift),
-    row("PRelu", &[1, 6, 7, 9, 16], prelu),
-    row("Mean", &[1, 6, 8, 13], mean),
+    }).arity(2, 1),
+    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)).arity(MANY, 1),
+    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)).arity(MANY, 1),
+    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD)).arity(MANY, 1),
+    row("And", &[1, 7], |a| pair(a, &AND)).arity(2, 1),
+    row("Or", &[1, 7], |a| pair(a, &OR)).arity(2, 1),
+    row("Xor", &[1, 7], |a| pair(a, &XOR)).arity(2, 1),
+    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL)).arity(2, 1),
+    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER)).arity(2, 1),
+    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL)).arity(2, 1),
+    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS)).arity(2, 1),
+    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL)).arity(2, 1),
+    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND)).arity(2, 1),
+    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR)).arity(2, 1),
+    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR)).arity(2, 1),
+    row("BitShift", &[11, 28], shift).arity(2, 1),
+    row("PRelu", &[1, 6, 7, 9, 16], prelu).arity(2, 1),
+    row("Mean", &[1, 6, 8, 13], mean).arity(MANY, 1),
 ];
 
 /// The operator between two tensors, or from left to right between several.

@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
             batch: a.int_or("batch_axis", 1)?,
             time: a.int_or("time_axis", 0)?,
         }))
-    }),
+    }).arity(2, 1),
     row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)),
 ];
 

@@ -18,7 +18,7 @@ pub use known::fits;
 
 pub const ROWS: &[Row] = &[
     row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast),
-    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None)),
+    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None)).arity(2, 1),
 ];
 
 /// A conversion to a type, or to that of input 1.

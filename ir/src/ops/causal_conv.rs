@@ -13,7 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("CausalConvWithState", &[27], read)];
+pub const ROWS: &[Row] = &[row("CausalConvWithState", &[27], read).arity(4, 2)];
 
 const BIAS: usize = 2;
 const STATE: usize = 3;

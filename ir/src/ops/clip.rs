@@ -14,7 +14,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)];
+pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip).arity(3, 1).before(&[(11, 1, 1)])];
 
 /// Bounds from attributes in old versions, from inputs 1 and 2 in new ones.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::infer::Infer;
 
 pub const ROWS: &[Row] = &[row("Col2Im", &[18], |a| {
     Ok(Rc::new(Col2Im(Window::read(a)?)))
-})];
+}).arity(3, 1)];
 
 #[derive(Debug)]
 struct Col2Im(Window);

@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::axes::axis;
-use super::{Operator, Row, broadcast, row};
+use super::{MANY, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -14,7 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Known, Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat)];
+pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).arity(MANY, 1)];
 
 /// All inputs along an axis.
 #[derive(Debug)]

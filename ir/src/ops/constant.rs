@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         "Constant",
         &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25],
         constant,
-    ),
+    ).arity(0, 1),
     row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity),
 ];
 

@@ -7,10 +7,10 @@ mod repeat;
 mod rounds;
 mod scan;
 
-use super::{Row, row};
+use super::{MANY, Row, row};
 
 pub const ROWS: &[Row] = &[
-    row("If", &[1, 11, 13, 16, 19, 21, 23, 24, 25], branch::read),
-    row("Loop", &[1, 11, 13, 16, 19, 21, 23, 24, 25], repeat::read),
-    row("Scan", &[8, 9, 11, 16, 19, 21, 23, 24, 25], scan::read),
+    row("If", &[1, 11, 13, 16, 19, 21, 23, 24, 25], branch::read).arity(1, MANY),
+    row("Loop", &[1, 11, 13, 16, 19, 21, 23, 24, 25], repeat::read).arity(MANY, MANY),
+    row("Scan", &[8, 9, 11, 16, 19, 21, 23, 24, 25], scan::read).arity(MANY, MANY),
 ];

@@ -14,7 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read)];
+pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read).arity(3, 1)];
 
 #[derive(Debug)]
 pub struct ConvTranspose {

@@ -17,21 +17,21 @@ use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?))),
+    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?))).arity(3, 1),
     row("FusedConv", &[1], |a| {
         Ok(Rc::new(Conv {
             activation: Fused::of_conv(a)?,
             ..conv(a)?
         }))
-    })
+    }).arity(4, 1)
     .of(MICROSOFT),
-    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?)))).of(MICROSOFT),
+    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?)))).arity(3, 1).of(MICROSOFT),
     row("NhwcFusedConv", &[1], |a| {
         Ok(Rc::new(ChannelsLast(Conv {
             activation: Fused::of_conv(a)?,
             ..conv(a)?
         })))
-    })
+    }).arity(4, 1)
     .of(MICROSOFT),
 ];
 

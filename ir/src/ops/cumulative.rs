@@ -16,8 +16,8 @@ use crate::infer::Infer;
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("CumSum", &[11, 14], |a| read(a, "cumsum")),
-    row("CumProd", &[26], |a| read(a, "cumprod")),
+    row("CumSum", &[11, 14], |a| read(a, "cumsum")).arity(2, 1),
+    row("CumProd", &[26], |a| read(a, "cumprod")).arity(2, 1),
 ];
 
 /// Along the axis that input 1 tells.

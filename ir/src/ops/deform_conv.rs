@@ -14,7 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read)];
+pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read).arity(5, 1)];
 
 #[derive(Debug)]
 struct DeformConv {

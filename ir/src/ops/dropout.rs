@@ -16,7 +16,7 @@ use crate::graph::Node;
 use crate::infer::Infer;
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)];
+pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout).arity(3, 2).before(&[(12, 1, 2)])];
 
 #[derive(Debug)]
 pub struct Dropout {

@@ -7,7 +7,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::cast::carrier;
-use super::{Operator, Row, broadcast, row};
+use super::{MANY, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -16,7 +16,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum)];
+pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum).arity(MANY, 1)];
 
 /// The axes of each operand and of the result.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use crate::infer::Infer;
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand))),
-    row("Tile", &[1, 6, 13], tile),
+    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand))).arity(2, 1),
+    row("Tile", &[1, 6, 13], tile).arity(2, 1).before(&[(6, 3, 1)]),
 ];
 
 /// Broadcast together with a shape.

@@ -18,7 +18,7 @@ use crate::types::{Known, TensorType};
 pub const ROWS: &[Row] = &[
     row("ArgMax", &[1, 11, 12, 13], |a| place(a, "arg_max")),
     row("ArgMin", &[1, 11, 12, 13], |a| place(a, "arg_min")),
-    row("TopK", &[1, 10, 11, 24], top),
+    row("TopK", &[1, 10, 11, 24], top).arity(2, 2).before(&[(10, 1, 2)]),
 ];
 
 /// The position of an extreme along an axis.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Operator, Row, TRAINING, row};
+use super::{MANY, Operator, Row, TRAINING, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
@@ -13,14 +13,15 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Known, Shape};
 
-pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient)
+pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient).arity(MANY, MANY)
     .of(TRAINING)
     .noted("written out by rules; an operator on the way that has none is an error")];
 
 /// Operators that files do not have.
 pub const WRITTEN: &[Row] = &[
-    row("SumTo", &[1], |_| Ok(Rc::new(SumTo))).of(DERIVATIVES),
-    row("Number", &[1], number).of(DERIVATIVES),
+    row("SumTo", &[1], |_| Ok(Rc::new(SumTo)))
+.arity(MANY, 1).of(DERIVATIVES),
+    row("Number", &[1], number).arity(MANY, 1).of(DERIVATIVES),
 ];
 
 /// The domain of [`WRITTEN`].

@@ -14,7 +14,7 @@ use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 
-pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read)];
+pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read).arity(2, 1)];
 
 #[derive(Debug)]
 struct GridSample {

@@ -15,10 +15,10 @@ use crate::infer::Infer;
 pub const ROWS: &[Row] = &[
     row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| {
         read(a, "negative_log_likelihood")
-    }),
+    }).arity(3, 1),
     row("SoftmaxCrossEntropyLoss", &[12, 13], |a| {
         read(a, "softmax_cross_entropy")
-    }),
+    }).arity(3, 2),
 ];
 
 #[derive(Debug)]

@@ -16,11 +16,11 @@ use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default()))),
-    row("FusedMatMul", &[1], matmul).of(MICROSOFT),
-    row("TransposeMatMul", &[1], matmul).of(MICROSOFT),
-    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm),
-    row("FusedGemm", &[1], gemm).of(MICROSOFT),
+    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default()))).arity(2, 1),
+    row("FusedMatMul", &[1], matmul).arity(2, 1).of(MICROSOFT),
+    row("TransposeMatMul", &[1], matmul).arity(2, 1).of(MICROSOFT),
+    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).arity(3, 1),
+    row("FusedGemm", &[1], gemm).arity(3, 1).of(MICROSOFT),
 ];
 
 /// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias.

@@ -15,12 +15,12 @@ use crate::infer::Infer;
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("BatchNormalization", &[1, 6, 7, 9, 14, 15], batch::read),
-    row("LayerNormalization", &[17], rows::layer),
-    row("RMSNormalization", &[23], rows::root_mean_square),
-    row("SimplifiedLayerNormalization", &[1], rows::root_mean_square),
-    row("InstanceNormalization", &[1, 6, 22], channels::instance),
-    row("GroupNormalization", &[18, 21], channels::group),
+    row("BatchNormalization", &[1, 6, 7, 9, 14, 15], batch::read).arity(5, 3).before(&[(14, 5, 5)]),
+    row("LayerNormalization", &[17], rows::layer).arity(3, 3),
+    row("RMSNormalization", &[23], rows::root_mean_square).arity(2, 1),
+    row("SimplifiedLayerNormalization", &[1], rows::root_mean_square).arity(2, 2),
+    row("InstanceNormalization", &[1, 6, 22], channels::instance).arity(3, 1),
+    row("GroupNormalization", &[18, 21], channels::group).arity(3, 1),
     row("LRN", &[1, 13], channels::neighbours),
     row("LpNormalization", &[1, 22], rows::norm),
     row("MeanVarianceNormalization", &[9, 13], rows::mean_variance),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::{Operator, Row, TRAINING, row};
+use super::{MANY, Operator, Row, TRAINING, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
@@ -14,9 +14,9 @@ use crate::infer::Infer;
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("Adagrad", &[1], adagrad).of(TRAINING),
-    row("Adam", &[1], adam).of(TRAINING),
-    row("Momentum", &[1], momentum).of(TRAINING),
+    row("Adagrad", &[1], adagrad).arity(MANY, MANY).of(TRAINING),
+    row("Adam", &[1], adam).arity(MANY, MANY).of(TRAINING),
+    row("Momentum", &[1], momentum).arity(MANY, MANY).of(TRAINING),
 ];
 
 /// Inputs are the rate, the number of steps before, then each list: the tensors, their gradients,

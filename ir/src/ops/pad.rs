@@ -20,8 +20,8 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(CenterCropPad {
             axes: a.ints("axes")?,
         }))
-    }),
-    row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad),
+    }).arity(2, 1),
+    row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad).arity(4, 1).before(&[(11, 1, 1), (18, 3, 1)]),
 ];
 
 /// So many elements before and after each axis; fewer than none takes elements away.

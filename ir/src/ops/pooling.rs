@@ -15,7 +15,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 
 pub const ROWS: &[Row] = &[
-    row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
+    row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool).arity(1, 2).before(&[(8, 1, 1)]),
     row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool),
     row("LpPool", &[1, 2, 11, 18, 22], lp_pool),
     row("GlobalAveragePool", &[1, 22], |_| {

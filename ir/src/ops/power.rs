@@ -16,7 +16,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::{Infer, LARGEST_KNOWN};
 use crate::types::{Known, TensorType};
 
-pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power)];
+pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power).arity(2, 1)];
 
 /// The first operand to the power of the second, in the type of the first.
 #[derive(Debug)]

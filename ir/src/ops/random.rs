@@ -18,9 +18,9 @@ use crate::types::Shape;
 pub const ROWS: &[Row] = &[
     row("Bernoulli", &[15, 22], bernoulli),
     row("Multinomial", &[7, 22], multinomial),
-    row("RandomNormal", &[1, 22], |a| floats(a, NORMAL, true)),
+    row("RandomNormal", &[1, 22], |a| floats(a, NORMAL, true)).arity(0, 1),
     row("RandomNormalLike", &[1, 22], |a| floats(a, NORMAL, false)),
-    row("RandomUniform", &[1, 22], |a| floats(a, UNIFORM, true)),
+    row("RandomUniform", &[1, 22], |a| floats(a, UNIFORM, true)).arity(0, 1),
     row("RandomUniformLike", &[1, 22], |a| floats(a, UNIFORM, false)),
 ];
 

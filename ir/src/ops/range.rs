@@ -16,7 +16,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::{Known, TensorType};
 
-pub const ROWS: &[Row] = &[row("Range", &[11, 27], range)];
+pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity(3, 1)];
 
 /// Numbers from a start in steps, short of a limit.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use crate::types::{Known, TensorType};
 use activation::Activation;
 
 pub const ROWS: &[Row] = &[
-    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)),
-    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false)),
-    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm, false)),
-    row("DynamicQuantizeLSTM", &[1], |a| read(a, Cell::Lstm, true)).of(MICROSOFT),
+    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)).arity(6, 2),
+    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false)).arity(6, 2),
+    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm, false)).arity(8, 3),
+    row("DynamicQuantizeLSTM", &[1], |a| read(a, Cell::Lstm, true)).arity(12, 3).of(MICROSOFT),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

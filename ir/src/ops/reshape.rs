@@ -15,14 +15,14 @@ use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape),
+    row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape).arity(2, 1).before(&[(5, 1, 1)]),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
     }),
-    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Squeeze(axes(a)?)))),
+    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Squeeze(axes(a)?)))).arity(2, 1).before(&[(13, 1, 1)]),
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
-    }),
+    }).arity(2, 1).before(&[(13, 1, 1)]),
 ];
 
 /// Operators that leave the elements in their order. Axes and sizes come from an attribute in old

@@ -22,8 +22,8 @@ pub const ROWS: &[Row] = &[
     row("Resize", &[10, 11, 13, 18, 19], |a| match a.version() {
         10 => old(a, None),
         _ => resize(a),
-    }),
-    row("Upsample", &[1, 7, 9, 10], upsample),
+    }).arity(4, 1).before(&[(11, 2, 1)]),
+    row("Upsample", &[1, 7, 9, 10], upsample).arity(2, 1).before(&[(9, 1, 1)]),
 ];
 
 #[derive(Debug)]

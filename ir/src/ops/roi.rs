@@ -20,8 +20,8 @@ pub const ROWS: &[Row] = &[
             output: output(&a.ints("pooled_shape")?.unwrap_or_default())?,
             scale: a.float_or("spatial_scale", 1.0)?,
         }))
-    }),
-    row("RoiAlign", &[10, 16, 22], align),
+    }).arity(2, 1),
+    row("RoiAlign", &[10, 16, 22], align).arity(3, 1),
 ];
 
 /// The greatest elements of each part of regions, whose corners are whole elements.

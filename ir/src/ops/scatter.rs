@@ -16,11 +16,11 @@ use crate::infer::Infer;
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Scatter", &[9, 11], elements),
-    row("ScatterElements", &[11, 13, 16, 18], elements),
+    row("Scatter", &[9, 11], elements).arity(3, 1),
+    row("ScatterElements", &[11, 13, 16, 18], elements).arity(3, 1),
     row("ScatterND", &[11, 13, 16, 18], |a| {
         Ok(Rc::new(ScatterTuples(reduction(a)?)))
-    }),
+    }).arity(3, 1),
 ];
 
 /// What becomes of an element that is written to.

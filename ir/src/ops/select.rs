@@ -20,11 +20,11 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(Compress {
             axis: a.int("axis")?,
         }))
-    }),
+    }).arity(2, 1),
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
-    row("Trilu", &[14], trilu),
-    row("Trilu", &[1], trilu).of(MICROSOFT),
-    row("Where", &[9, 16], |_| Ok(Rc::new(Where))),
+    row("Trilu", &[14], trilu).arity(2, 1),
+    row("Trilu", &[1], trilu).arity(2, 1).of(MICROSOFT),
+    row("Where", &[9, 16], |_| Ok(Rc::new(Where))).arity(3, 1),
 ];
 
 fn trilu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {

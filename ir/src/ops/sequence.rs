@@ -10,7 +10,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Operator, Row, row};
+use super::{MANY, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -22,15 +22,15 @@ pub use made::construct;
 use made::empty;
 
 pub const ROWS: &[Row] = &[
-    row("SequenceAt", &[11], |_| Ok(Rc::new(At))),
-    row("SequenceConstruct", &[11], |_| Ok(construct())),
-    row("SequenceEmpty", &[11], empty),
-    row("SequenceErase", &[11], |_| Ok(Rc::new(Erase))),
-    row("SequenceInsert", &[11], |_| Ok(Rc::new(Insert))),
+    row("SequenceAt", &[11], |_| Ok(Rc::new(At))).arity(2, 1),
+    row("SequenceConstruct", &[11], |_| Ok(construct())).arity(MANY, 1),
+    row("SequenceEmpty", &[11], empty).arity(0, 1),
+    row("SequenceErase", &[11], |_| Ok(Rc::new(Erase))).arity(2, 1),
+    row("SequenceInsert", &[11], |_| Ok(Rc::new(Insert))).arity(3, 1),
     row("SequenceLength", &[11], |_| Ok(Rc::new(Length))),
-    row("SplitToSequence", &[11, 24], split::read),
+    row("SplitToSequence", &[11, 24], split::read).arity(2, 1),
     row("ConcatFromSequence", &[11], join::read),
-    row("SequenceMap", &[17], map::read),
+    row("SequenceMap", &[17], map::read).arity(MANY, MANY),
 ];
 
 /// The item at a position.

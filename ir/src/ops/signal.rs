@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[
     row("BlackmanWindow", &[17], |a| window(a, "blackman_window")),
     row("MelWeightMatrix", &[17], |a| {
         Ok(Rc::new(MelWeights(dtype(a)?)))
-    }),
+    }).arity(5, 1),
 ];
 
 #[derive(Debug)]

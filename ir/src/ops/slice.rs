@@ -19,7 +19,7 @@ use crate::types::Known;
 pub use bounds::Stretch;
 use bounds::{Bounds, Range};
 
-pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)];
+pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice).arity(5, 1).before(&[(10, 1, 1)])];
 
 /// Starts, ends, axes and steps are inputs 1 to 4, and before version 10 attributes.
 #[derive(Debug)]

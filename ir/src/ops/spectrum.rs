@@ -14,7 +14,7 @@ use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("DFT", &[17, 20], dft), row("STFT", &[17], stft)];
+pub const ROWS: &[Row] = &[row("DFT", &[17, 20], dft).arity(3, 1).before(&[(20, 2, 1)]), row("STFT", &[17], stft).arity(4, 1)];
 
 #[derive(Debug)]
 struct Dft {

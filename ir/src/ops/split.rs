@@ -7,7 +7,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::axes::axis;
-use super::{Operator, Row, broadcast, row};
+use super::{MANY, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -15,7 +15,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)];
+pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split).arity(2, MANY).before(&[(2, 2, MANY), (13, 1, MANY)])];
 
 /// Parts along an axis, whose sizes are an attribute before version 13 and since then input 1.
 #[derive(Debug)]

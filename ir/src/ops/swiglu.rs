@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 
-pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read)];
+pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).arity(2, 1)];
 
 #[derive(Debug)]
 struct SwiGlu {

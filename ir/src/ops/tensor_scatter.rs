@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 
-pub const ROWS: &[Row] = &[row("TensorScatter", &[24], read)];
+pub const ROWS: &[Row] = &[row("TensorScatter", &[24], read).arity(3, 1)];
 
 const STARTS: usize = 2;
 

@@ -1,5 +1,7 @@
 //! Strings joined, split and compared.
 
+mod regular;
+
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
@@ -13,15 +15,16 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
+use regular::regular;
 
 pub const ROWS: &[Row] = &[
     row("RegexFullMatch", &[20], |a| {
         let pattern = a.string("pattern")?;
         let missing = || Problem::new("attribute `pattern` is missing");
-        let pattern = pattern.ok_or_else(missing)?;
+        let pattern = regular(&pattern.ok_or_else(missing)?)?;
         Ok(Rc::new(FullMatch { pattern }))
     }),
-    row("StringConcat", &[20], |_| Ok(Rc::new(StringConcat))),
+    row("StringConcat", &[20], |_| Ok(Rc::new(StringConcat))).arity(2, 1),
     row("StringNormalizer", &[10], normalizer),
     row("StringSplit", &[20], |a| {
         Ok(Rc::new(StringSplit {
@@ -29,7 +32,7 @@ pub const ROWS: &[Row] = &[
             // Fewer than no splits are any number.
             most: a.int("maxsplit")?.and_then(|most| usize::try_from(most).ok()),
         }))
-    }),
+    }).arity(1, 2),
 ];
 
 /// Whether a regular expression matches the whole of each string.

@@ -18,8 +18,8 @@ pub const ROWS: &[Row] = &[
             axis: a.int("axis")?,
             sorted: a.flag("sorted", true)?,
         }))
-    }),
-    row("Unique", &[1], |_| Ok(Rc::new(Distinct))).of(MICROSOFT),
+    }).arity(1, 4),
+    row("Unique", &[1], |_| Ok(Rc::new(Distinct))).arity(1, 3).of(MICROSOFT),
 ];
 
 /// Slices along an axis, or elements, that differ; their first places, the one at each place, and

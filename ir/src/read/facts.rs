@@ -8,11 +8,14 @@ use prost::Message;
 
 use super::{MOST_NODES, foreign, size};
 use crate::diagnostics::Problem;
+use crate::ops::{MICROSOFT, ML, PREVIEW, TRAINING};
 use crate::proto::{Cost, ModelProto, cost};
 
 /// The newest IR version and `ai.onnx` opset that this version of the compiler knows.
 pub const NEWEST_IR: i64 = 14;
 pub const NEWEST_OPSET: i64 = 28;
+/// The newest versions of the other domains.
+const NEWEST: [(&str, i64); 4] = [(ML, 5), (MICROSOFT, 1), (PREVIEW, 1), (TRAINING, 1)];
 /// Models of this and later IR versions say which opsets they use.
 const IMPORTING_IR: i64 = 3;
 
@@ -113,12 +116,6 @@ impl Facts {
 
     /// Whether this compiler knows the versions.
     pub fn check(&self) -> Result<(), Problem> {
-        let newer = |what: &str, found: i64, newest: i64| {
-            Problem::new(format!(
-                "the model is of {what} {found}; this version of onnx-embed knows up to {newest}"
-            ))
-            .help("update onnx-embed, or export the model for an older version")
-        };
         if self.ir_version > NEWEST_IR {
             return Err(newer("IR version", self.ir_version, NEWEST_IR));
         }
@@ -126,11 +123,28 @@ impl Facts {
             return Err(Problem::new("the file does not say which opset it uses")
                 .help("it may be cut after its graph; export or download it again"));
         }
-        match self.opsets.get("") {
-            Some(&opset) if opset > NEWEST_OPSET => Err(newer("opset", opset, NEWEST_OPSET)),
-            _ => Ok(()),
-        }
+        newest("", self.opsets.get("").copied())
     }
+}
+
+/// Whether this compiler knows the version of a domain whose operators are used.
+pub fn newest(domain: &str, opset: Option<i64>) -> Result<(), Problem> {
+    let others = NEWEST.iter().find(|(name, _)| *name == domain);
+    let (what, newest) = match (domain, others) {
+        ("", _) => ("opset".to_owned(), NEWEST_OPSET),
+        (_, Some(&(name, newest))) => (format!("`{name}` opset"), newest),
+        _ => return Ok(()),
+    };
+    match opset {
+        Some(opset) if opset > newest => Err(newer(&what, opset, newest)),
+        _ => Ok(()),
+    }
+}
+
+fn newer(what: &str, found: i64, newest: i64) -> Problem {
+    let message =
+        format!("the model is of {what} {found}; this version of onnx-embed knows up to {newest}");
+    Problem::new(message).help("update onnx-embed, or export the model for an older version")
 }
 
 impl fmt::Display for Facts {
@@ -234,6 +248,44 @@ mod tests {
                     help: `com.other` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
 
                   model: IR version 8, com.acme 1"#]],
+        );
+    }
+
+    #[test]
+    fn versions_of_other_domains_are_known_where_they_are_used() {
+        check(
+            r#"<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 6, "com.acme": 99, "com.microsoft": 2]>
+            g (float[n, 1] x) => (float[n, 1] z) {
+                y = ai.onnx.ml.Scaler <offset = [0.0], scale = [1.0]> (x)
+                z = Neg (y)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the model is of `ai.onnx.ml` opset 6; this version of onnx-embed knows up to 5
+                    at node `y` (ai.onnx.ml.Scaler opset 6)
+                    help: update onnx-embed, or export the model for an older version
+
+                  model: IR version 8, ai.onnx 17, ai.onnx.ml 6, com.acme 99, com.microsoft 2"#]],
+        );
+    }
+
+    #[test]
+    fn a_function_is_of_a_version_that_is_known() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y) { y = f.Act (x) }
+            <domain: "f", opset_import: ["": 99]> Act (v) => (w) { w = Relu (v) }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the model is of opset 99; this version of onnx-embed knows up to 28
+                    at node `Act/w` (Relu opset 99)
+                    help: update onnx-embed, or export the model for an older version
+
+                  model: IR version 10, ai.onnx 21, f 1"#]],
         );
     }
 

@@ -7,6 +7,7 @@ use super::scope::Scope;
 use super::{DEEPEST, Reader, called, domain, kind, size};
 use crate::diagnostics::{Problem, Site};
 use crate::graph::Block;
+use crate::ops;
 use crate::proto::{AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto};
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";
@@ -38,7 +39,19 @@ impl<'a> Functions<'a> {
         Functions { domains }
     }
 
-    /// The function that a node calls.
+    /// The function that a node calls. One beside an operator of its name says what the operator does,
+    /// and counts where the opset has no such operator.
+    pub fn meant(&self, node: &NodeProto, scope: &Scope<'_>) -> Option<&Local<'a>> {
+        let found = self.called(node)?;
+        let domain = domain(&node.domain);
+        let opset = scope.opset(&domain).filter(|_| node.overload.is_empty());
+        match opset.and_then(|opset| ops::find(&domain, &node.op_type, opset)) {
+            Some((_, Some(_))) => None,
+            _ => Some(found),
+        }
+    }
+
+    /// The function of the name that a node gives.
     pub fn called(&self, node: &NodeProto) -> Option<&Local<'a>> {
         if self.domains.is_empty() {
             return None;
@@ -140,6 +153,11 @@ fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
     if let Some((what, given, formal)) = counts.iter().find(|(_, given, formal)| given > formal) {
         let message = format!("the node names {given} {what}, the function has {formal}");
         return Err(Problem::new(message).help(INCONSISTENT));
+    }
+    let mut names = BTreeSet::new();
+    if let Some(again) = node.attribute.iter().find(|held| !names.insert(&held.name)) {
+        let problem = Problem::new(format!("attribute `{}` is given twice", again.name));
+        return Err(problem.help(INCONSISTENT));
     }
     let mut given = node.attribute.iter();
     match given.find(|held| !function.attributes.contains(held.name.as_str())) {
@@ -254,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_may_stand_for_an_operator() {
+    fn an_operator_is_not_what_a_function_of_its_name_says() {
         check(
             r#"
             <ir_version: 10, opset_import: ["": 21]>
@@ -262,11 +280,50 @@ mod tests {
             <domain: "", opset_import: ["": 21]> Relu (v) => (w) { w = Neg (v) }
             "#,
             expect![[r#"
-                g (float32[n] x) => (float32[n] Relu/w)
+                g (float32[n] x) => (float32[n] y)
                 {
-                    float32[n] Relu/w = Neg (x)
+                    float32[n] y = Relu (x)
                 }
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_function_may_stand_for_an_operator_that_the_opset_lacks() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 12]>
+            g (float[n] x) => (float[n] z) { y = Gelu (x) z = Unheard (y) }
+            <domain: "", opset_import: ["": 12]> Gelu (v) => (w) { w = Neg (v) }
+            <domain: "", opset_import: ["": 12]> Unheard (v) => (w) { w = Abs (v) }
+            "#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] Unheard/w)
+                {
+                    float32[n] Gelu/w = Neg (x)
+                    float32[n] Unheard/w = Abs (Gelu/w)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_attribute_of_a_call_is_given_once() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "f": 1]>
+            g (float[n] x) => (float[n] y) { y = f.Leak <slope = 0.5, slope = 0.25> (x) }
+            <domain: "f", opset_import: ["": 21]>
+            Leak <slope> (v) => (w) { w = LeakyRelu <alpha: float = @slope> (v) }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  attribute `slope` is given twice
+                    at node `y` (function f.Leak)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21, f 1"#]],
         );
     }
 

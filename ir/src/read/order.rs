@@ -18,7 +18,7 @@ impl Reader<'_> {
         nodes: &'n [NodeProto],
         scope: &mut Scope<'_>,
     ) -> Vec<&'n NodeProto> {
-        let makers = self.makers(nodes);
+        let makers = makers(nodes);
         let mut waiting: Vec<usize> = Vec::new();
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         for (at, node) in nodes.iter().enumerate() {
@@ -56,21 +56,14 @@ impl Reader<'_> {
         }
         order
     }
+}
 
-    /// Which node makes each value.
-    fn makers<'n>(&mut self, nodes: &'n [NodeProto]) -> BTreeMap<&'n str, usize> {
-        let mut makers = BTreeMap::new();
-        for (at, node) in nodes.iter().enumerate() {
-            for name in node.output.iter().filter(|name| !name.is_empty()) {
-                if makers.insert(name.as_str(), at).is_some() {
-                    let problem = Problem::new(format!("two nodes make the value `{name}`"));
-                    self.diagnostics
-                        .push(problem.help("the file is inconsistent; export the model again"));
-                }
-            }
-        }
-        makers
-    }
+/// Which node makes each value.
+fn makers(nodes: &[NodeProto]) -> BTreeMap<&str, usize> {
+    let nodes = nodes.iter().enumerate();
+    let outputs = nodes.flat_map(|(at, node)| node.output.iter().map(move |name| (name, at)));
+    let named = outputs.filter(|(name, _)| !name.is_empty());
+    named.map(|(name, at)| (name.as_str(), at)).collect()
 }
 
 /// The cycle that nodes waiting for each other have.
@@ -284,20 +277,6 @@ mod tests {
                 cannot compile `model`
 
                   the graph has a cycle: `y` is made from itself
-                    help: the file is inconsistent; export the model again
-
-                  model: IR version 10, ai.onnx 21"#]],
-        );
-    }
-
-    #[test]
-    fn two_nodes_may_not_make_one_value() {
-        check(
-            "g (float[n] x) => (float[n] y) { y = Relu (x) y = Neg (x) }",
-            expect![[r#"
-                cannot compile `model`
-
-                  two nodes make the value `y`
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],

@@ -32,9 +32,6 @@ impl Reader<'_> {
                 break;
             }
             if !seen.insert(input.name.as_str()) {
-                let problem = Problem::new(format!("two inputs are called `{}`", input.name));
-                self.diagnostics
-                    .push(problem.help("the file is inconsistent; export the model again"));
                 continue;
             }
             // An input with an initializer is a constant that the exporter also listed, unless the
@@ -196,20 +193,6 @@ mod tests {
                 cannot compile `model`
 
                   no node makes the output `y`
-                    help: the file is inconsistent; export the model again
-
-                  model: IR version 10, ai.onnx 21"#]],
-        );
-    }
-
-    #[test]
-    fn two_inputs_have_two_names() {
-        check(
-            "g (float[2] x, float[2] x) => (float[2] y) { y = Relu (x) }",
-            expect![[r#"
-                cannot compile `model`
-
-                  two inputs are called `x`
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],

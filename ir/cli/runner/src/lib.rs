@@ -8,6 +8,7 @@
 
 mod device;
 mod memory;
+mod times;
 mod wire;
 
 use std::path::Path;
@@ -16,13 +17,13 @@ use std::time::{Duration, Instant};
 
 use onnx_embed::{Device, Error, OnnxModel, Values};
 use serde_json::{Value as Json, json};
+use times::Times;
 
 /// What the line with the answer begins with; models may print lines of their own.
 pub const ANSWER: &str = "onnx-embed-runner: ";
 
-/// With later runs asked for, a model is run at least and at most this often.
+/// With later runs asked for, a model is run at least this often.
 const FEWEST: usize = 5;
-const MOST: usize = 1000;
 
 /// A compiled model, whatever its type.
 pub struct Subject {
@@ -155,13 +156,10 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
     if !request["outputs"].is_null() {
         wire::write(path("outputs"), &outputs)?;
     }
-    let mut times = Vec::new();
+    let mut times = Times::new();
     if let Some(seconds) = request["seconds"].as_f64() {
         let start = Instant::now();
-        let more = |times: &[Duration]| {
-            times.len() < FEWEST || (start.elapsed().as_secs_f64() < seconds && times.len() < MOST)
-        };
-        while more(&times) {
+        while times.runs() < FEWEST || start.elapsed().as_secs_f64() < seconds {
             times.push(timed()?.1);
         }
     }
@@ -169,7 +167,8 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
     Ok(json!({
         "load_ms": milliseconds(&load),
         "first_ms": milliseconds(&first),
-        "times_ms": times.iter().map(milliseconds).collect::<Vec<_>>(),
+        "times_ms": times.kept().iter().map(milliseconds).collect::<Vec<_>>(),
+        "runs": times.runs(),
         "peak_bytes": memory::peak(),
     }))
 }

@@ -33,6 +33,22 @@ impl Operator for If {
                 "the condition is {condition}, not one boolean"
             )));
         }
+        let [then, otherwise] = [cx.block(THEN)?, cx.block(ELSE)?];
+        let counts = [then, otherwise].map(|block| block.outputs.len());
+        if let Some((name, _)) = [(THEN, then), (ELSE, otherwise)]
+            .iter()
+            .find(|(_, block)| !block.inputs.is_empty())
+        {
+            return Err(Problem::new(format!("`{name}` has inputs, which nothing gives"))
+                .help("a branch takes values from around it; export the model again"));
+        }
+        if counts[0] != counts[1] {
+            let [then, otherwise] = counts;
+            return Err(Problem::new(format!(
+                "`{THEN}` has {then} outputs and `{ELSE}` has {otherwise}"
+            ))
+            .help("the file is inconsistent; export the model again"));
+        }
         if let Some(branch) = Flow::taken(cx.known(0)) {
             if let Some(facts) = block(cx, branch)? {
                 facts
@@ -201,6 +217,75 @@ mod tests {
                         }
                 }
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_branch_has_no_inputs() {
+        check(
+            r#"g (float[2] x, bool c) => (float[2] y) {
+                y = If (c) <
+                    then_branch = t (float[2] v) => (float[2] p) { p = Neg (v) },
+                    else_branch = e () => (float[2] q) { q = Abs (x) }
+                >
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  `then_branch` has inputs, which nothing gives
+                    at node `y` (If version 21)
+                    help: a branch takes values from around it; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn a_branch_may_list_its_constants_as_inputs() {
+        check(
+            r#"g (float[2] x, bool c) => (float[2] y) {
+                y = If (c) <
+                    then_branch = t (float[2] w) => (float[2] p) <float[2] w = {1, 2}> { p = Add (x, w) },
+                    else_branch = e () => (float[2] q) { q = Abs (x) }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host bool[] c) => (float32[2] y)
+                <
+                    float32[2] w = {1, 2}
+                >
+                {
+                    float32[2] y = If (c)
+                        then_branch () => (float32[2] p)
+                        {
+                            float32[2] p = Add (x, w)
+                        }
+                        else_branch () => (float32[2] q)
+                        {
+                            float32[2] q = Abs (x)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn branches_have_as_many_outputs() {
+        check(
+            r#"g (float[2] x, bool c) => (float[2] y) {
+                y = If (c) <
+                    then_branch = t () => (float[2] p, float[2] r) { p = Neg (x) r = Exp (x) },
+                    else_branch = e () => (float[2] q) { q = Abs (x) }
+                >
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  `then_branch` has 2 outputs and `else_branch` has 1
+                    at node `y` (If version 21)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
         );
     }
 

@@ -14,7 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
-pub const ROWS: &[Row] = &[row("Attention", &[1], projected).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("Attention", &[1], projected).arity(7, 2).of(MICROSOFT)];
 
 /// Of what one matrix makes of the input: queries, keys and values of these sizes.
 #[derive(Debug)]

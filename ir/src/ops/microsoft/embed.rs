@@ -17,7 +17,7 @@ pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
     Ok(Rc::new(Embed {
         epsilon: a.float_or("epsilon", 1e-12)?,
     }))
-})
+}).arity(9, 3)
 .of(MICROSOFT)];
 
 /// Their sum normalised over the last axis, how many words a mask keeps, and the sum.

@@ -16,7 +16,7 @@ use crate::ops::cast::is_small;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).arity(4, 1).of(MICROSOFT)];
 
 /// Inputs are the tensor, indices, scales and zero points.
 #[derive(Debug)]

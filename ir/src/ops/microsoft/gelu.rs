@@ -11,8 +11,8 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
 pub const ROWS: &[Row] = &[
-    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu")))).of(MICROSOFT),
-    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu")))).of(MICROSOFT),
+    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu")))).arity(2, 1).of(MICROSOFT),
+    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu")))).arity(2, 1).of(MICROSOFT),
 ];
 
 /// The function of the kernels.

@@ -14,7 +14,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
-pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read).arity(16, 4).of(MICROSOFT)];
 
 const CACHE: usize = 3;
 const LENGTHS: usize = 5;

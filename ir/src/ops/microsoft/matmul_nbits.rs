@@ -14,7 +14,7 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read).arity(6, 1).of(MICROSOFT)];
 
 /// A product with a matrix that lies in blocks of few bits. Inputs are the operand, bytes, scales,
 /// zero points, the blocks of the inputs, and a bias.

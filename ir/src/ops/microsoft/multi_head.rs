@@ -14,7 +14,7 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
 pub const ROWS: &[Row] =
-    &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?)))).of(MICROSOFT)];
+    &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?)))).arity(10, 4).of(MICROSOFT)];
 
 /// What attention with and without projections has.
 #[derive(Debug)]

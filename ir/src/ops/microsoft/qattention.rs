@@ -14,7 +14,7 @@ use crate::infer::Infer;
 use crate::ops::quantization::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
-pub const ROWS: &[Row] = &[row("QAttention", &[1], read).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("QAttention", &[1], read).arity(9, 2).of(MICROSOFT)];
 
 /// Of what one matrix of integers makes of the input: queries, keys and values of equal sizes.
 /// The mask is input 5, the cache input 8.

@@ -12,17 +12,17 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::quantization::affine;
-use crate::ops::{MICROSOFT, Operator, Row, broadcast, concat, row};
+use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, concat, row};
 use crate::types::Shape;
 
 pub const ROWS: &[Row] = &[
-    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR)).of(MICROSOFT),
-    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR)).of(MICROSOFT),
-    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE)).of(MICROSOFT),
-    row("QLinearLeakyRelu", &[1], leaky_relu).of(MICROSOFT),
-    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE)).of(MICROSOFT),
-    row("QLinearConcat", &[1], joined).of(MICROSOFT),
-    row("QLinearSoftmax", &[1], softmax).of(MICROSOFT),
+    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR)).arity(8, 1).of(MICROSOFT),
+    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR)).arity(8, 1).of(MICROSOFT),
+    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE)).arity(5, 1).of(MICROSOFT),
+    row("QLinearLeakyRelu", &[1], leaky_relu).arity(5, 1).of(MICROSOFT),
+    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE)).arity(9, 1).of(MICROSOFT),
+    row("QLinearConcat", &[1], joined).arity(MANY, 1).of(MICROSOFT),
+    row("QLinearSoftmax", &[1], softmax).arity(5, 1).of(MICROSOFT),
 ];
 
 /// A function of the kernels on each element alone.

@@ -17,9 +17,9 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("QLinearAveragePool", &[1], pool).of(MICROSOFT),
-    row("QLinearGlobalAveragePool", &[1], global).of(MICROSOFT),
-    row("QLinearReduceMean", &[1], reduce).of(MICROSOFT),
+    row("QLinearAveragePool", &[1], pool).arity(5, 1).of(MICROSOFT),
+    row("QLinearGlobalAveragePool", &[1], global).arity(5, 1).of(MICROSOFT),
+    row("QLinearReduceMean", &[1], reduce).arity(5, 1).of(MICROSOFT),
 ];
 
 /// Of each window.

@@ -12,7 +12,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
-pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).arity(4, 1).of(MICROSOFT)];
 
 /// Pairs of features turned by the angles at positions.
 #[derive(Debug)]

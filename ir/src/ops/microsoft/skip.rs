@@ -14,8 +14,8 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 
 pub const ROWS: &[Row] = &[
-    row("SkipLayerNormalization", &[1], |a| read(a, false)).of(MICROSOFT),
-    row("SkipSimplifiedLayerNormalization", &[1], |a| read(a, true)).of(MICROSOFT),
+    row("SkipLayerNormalization", &[1], |a| read(a, false)).arity(5, 4).of(MICROSOFT),
+    row("SkipSimplifiedLayerNormalization", &[1], |a| read(a, true)).arity(4, 4).of(MICROSOFT),
 ];
 
 /// Of the sum of the first two inputs and a bias, over the last axis.

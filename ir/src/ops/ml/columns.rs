@@ -13,11 +13,11 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{ML, Operator, Row, row};
+use crate::ops::{MANY, ML, Operator, Row, row};
 
 pub const ROWS: &[Row] = &[
-    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor))).of(ML),
-    row("FeatureVectorizer", &[1], vectorizer).of(ML),
+    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor))).arity(2, 1).of(ML),
+    row("FeatureVectorizer", &[1], vectorizer).arity(MANY, 1).of(ML),
     row("OneHotEncoder", &[1], one_hot).of(ML),
 ];
 

@@ -18,7 +18,7 @@ use crate::infer::Infer;
 
 pub const ROWS: &[Row] = &[
     row("LinearRegressor", &[1], regressor).of(ML),
-    row("LinearClassifier", &[1], classifier).of(ML),
+    row("LinearClassifier", &[1], classifier).arity(1, 2).of(ML),
 ];
 
 /// A matrix product with intercepts.

@@ -18,7 +18,7 @@ use crate::infer::Infer;
 
 pub const ROWS: &[Row] = &[
     row("SVMRegressor", &[1], regressor).of(ML),
-    row("SVMClassifier", &[1], classifier).of(ML),
+    row("SVMClassifier", &[1], classifier).arity(1, 2).of(ML),
 ];
 
 /// Rows compared with vectors.

@@ -1,5 +1,6 @@
 //! Tree ensembles.
 
+mod check;
 mod form;
 
 use std::rc::Rc;
@@ -20,7 +21,7 @@ use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
 
 pub const ROWS: &[Row] = &[
-    row("TreeEnsembleClassifier", &[1, 3, 5], classifier).of(ML),
+    row("TreeEnsembleClassifier", &[1, 3, 5], classifier).arity(1, 2).of(ML),
     row("TreeEnsembleRegressor", &[1, 3, 5], regressor).of(ML),
     row("TreeEnsemble", &[5], ensemble).of(ML),
 ];
@@ -34,7 +35,12 @@ struct Trees {
     base: Option<Kept>,
     /// Whether the trees stand in the file in 64 bits.
     double: bool,
+    /// How many features they need, as far as that is known.
+    width: usize,
 }
+
+/// More targets than any model has.
+const LARGEST: usize = 1 << 28;
 
 #[derive(Debug)]
 enum Tells {
@@ -53,7 +59,8 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let names = ["class_treeids", "class_nodeids", "class_ids"];
     let form = form::labelled(a, names, ["class_weights", "class_weights_as_tensor"])?;
     let count = labels.count;
-    labelled_trees(a, form, Tells::Classes(labels), |base| match count {
+    let width = check::labelled(a, names, form.sizes(), count)?;
+    labelled_trees(a, (form, width), Tells::Classes(labels), |base| match count {
         1 => true,
         2 => base <= 2,
         _ => base == count,
@@ -64,6 +71,7 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let names = ["target_treeids", "target_nodeids", "target_ids"];
     let form = form::labelled(a, names, ["target_weights", "target_weights_as_tensor"])?;
     let targets = targets(a)?;
+    let width = check::labelled(a, names, form.sizes(), targets)?;
     let aggregate = match a.string_or("aggregate_function", "SUM")?.as_str() {
         "SUM" => "Sum",
         "AVERAGE" => "Average",
@@ -79,12 +87,12 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         aggregate,
         same_type: false,
     };
-    labelled_trees(a, form, tells, |base| base == targets)
+    labelled_trees(a, (form, width), tells, |base| base == targets)
 }
 
 fn labelled_trees(
     a: &Attributes<'_>,
-    form: Form,
+    (form, width): (Form, usize),
     tells: Tells,
     fits: impl Fn(usize) -> bool,
 ) -> Result<Rc<dyn Operator>, Problem> {
@@ -100,11 +108,14 @@ fn labelled_trees(
         tells,
         transform,
         base,
+        width,
     }))
 }
 
 fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let form = form::indexed(a)?;
+    let targets = targets(a)?;
+    let width = check::indexed(a, form.sizes(), targets)?;
     let number = |name: &str, default: i64, variants: &[&'static str]| {
         let number = a.int_or(name, default)?;
         let at = usize::try_from(number).ok();
@@ -117,23 +128,30 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         double: form.is_double(),
         form,
         tells: Tells::Numbers {
-            targets: targets(a)?,
+            targets,
             aggregate: number("aggregate_function", 1, &aggregates)?,
             same_type: true,
         },
         transform: number("post_transform", 0, &transforms)?,
         base: None,
+        width,
     }))
 }
 
 fn targets(a: &Attributes<'_>) -> Result<usize, Problem> {
     let targets = a.int_or("n_targets", 1)?;
-    let found = usize::try_from(targets).ok().filter(|&targets| targets > 0);
+    let found = usize::try_from(targets).ok().filter(|&targets| (1..=LARGEST).contains(&targets));
     found.ok_or_else(|| Problem::new(format!("`n_targets` is {targets}")))
 }
 
 impl Operator for Trees {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let features = cx.tensor(0)?.shape.last().and_then(Dim::number);
+        if let Some(features) = features.filter(|&features| usize::try_from(features).is_ok_and(|held| held < self.width)) {
+            let needed = self.width;
+            let message = format!("the trees look at {needed} features, the input has {features}");
+            return Err(Problem::new(message).help("give the input as many features as the model was made for"));
+        }
         match &self.tells {
             Tells::Classes(labels) => {
                 let (_, rows) = input(cx, &NUMBERS)?;
@@ -280,6 +298,83 @@ mod tests {
                 string[1] y = ai.onnx.ml.TreeEnsembleClassifier <..> (x, y.classlabels_strings, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.class_treeids, y.class_nodeids, y.class_ids, y.class_weights)
             }
         "#]]);
+    }
+
+    /// The problem of a regressor with these lists in place of the stump's.
+    fn refused(from: &str, to: &str) -> String {
+        let text = stump(
+            "float[n, 4]",
+            "TreeEnsembleRegressor",
+            "n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2],
+            target_ids = [0, 1], target_weights = [0.25, 0.75]",
+        );
+        assert!(text.contains(from), "{from}");
+        let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
+        let bytes = prost::Message::encode_to_vec(&model);
+        let problems = crate::load_bytes(bytes.into(), &Default::default()).unwrap_err();
+        problems.messages().join("; ")
+    }
+
+    #[test]
+    fn broken_trees_are_refused() {
+        let problems = [
+            ("truenodeids = [1,", "truenodeids = [0,"),
+            ("truenodeids = [1,", "truenodeids = [7,"),
+            ("nodeids = [0, 1, 2]", "nodeids = [0, 1, 1]"),
+            ("\"BRANCH_LEQ\"", "\"EVIL\""),
+            ("featureids = [0,", "featureids = [-5,"),
+            ("featureids = [0,", "featureids = [4,"),
+            ("target_nodeids = [1, 2]", "target_nodeids = [1, 77]"),
+            ("target_ids = [0, 1]", "target_ids = [0, 2]"),
+            ("n_targets = 2", "n_targets = 1099511627776"),
+        ];
+        let problems = problems.map(|(from, to)| refused(from, to));
+        expect![[r#"
+            node 0 of tree 0 leads back to itself
+            node 0 of tree 0 leads to node 7, which is not there
+            node 1 of tree 0 is given twice
+            node 0 of tree 0 has the mode `EVIL`
+            node 0 of tree 0 looks at feature -5
+            the trees look at 5 features, the input has 4
+            there is a weight of node 77 of tree 0, which is not there
+            there is a weight for target 2 of 2
+            `n_targets` is 1099511627776"#]].assert_eq(&problems.join("\n"));
+    }
+
+    #[test]
+    fn broken_trees_of_version_5_are_refused() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5]> g (float[n, 4] x) => (y) {
+            y = ai.onnx.ml.TreeEnsemble <tree_roots = [0], nodes_featureids = [0, 0], nodes_modes = uint8[2] {0, 1},
+                nodes_splits = float[2] {0.5, 1.5}, nodes_truenodeids = [1, 0], nodes_trueleafs = [0, 1],
+                nodes_falsenodeids = [0, 1], nodes_falseleafs = [1, 1], leaf_targetids = [0, 1],
+                leaf_weights = float[2] {1.0, 2.0}, n_targets = 2> (x)
+        }"#;
+        let problem = |(from, to): (&str, &str)| {
+            assert!(text.contains(from), "{from}");
+            let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
+            let bytes = prost::Message::encode_to_vec(&model);
+            let model = crate::load_bytes(bytes.into(), &Default::default());
+            model.map_or_else(|problems| problems.messages().join("; "), |_| "fits".to_owned())
+        };
+        let problems = [
+            ("n_targets", "n_targets"),
+            ("roots = [0]", "roots = [2]"),
+            ("truenodeids = [1,", "truenodeids = [0,"),
+            ("truenodeids = [1,", "truenodeids = [2,"),
+            ("falsenodeids = [0, 1]", "falsenodeids = [0, 2]"),
+            ("{0, 1}", "{0, 9}"),
+            ("targetids = [0, 1]", "targetids = [0, 2]"),
+            ("featureids = [0, 0]", "featureids = [0, 4]"),
+        ];
+        expect![[r#"
+            fits
+            a tree begins at node 2, which is not there
+            node 0 leads back to itself
+            node 0 leads to node 2, which is not there
+            node 1 leads to leaf 2, which is not there
+            node 1 has a mode that is not one of 0 to 6
+            there is a weight for target 2 of 2
+            the trees look at 5 features, the input has 4"#]].assert_eq(&problems.map(problem).join("\n"));
     }
 
     #[test]

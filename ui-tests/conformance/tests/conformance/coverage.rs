@@ -62,6 +62,9 @@ pub fn absent() -> (usize, Vec<String>) {
         let since = row.map(|row| row.since).unwrap_or_default();
         for version in words {
             count += 1;
+            let version = version
+                .split_once(':')
+                .map_or(version, |(version, _)| version);
             if version
                 .parse()
                 .is_ok_and(|version| !since.contains(&version))

@@ -102,6 +102,15 @@ impl Form {
         Ok(self)
     }
 
+    /// How many nodes and how many weights there are.
+    pub fn sizes(&self) -> [usize; 2] {
+        ["modes", "weights"].map(|of| {
+            let mut lists = self.lists.iter();
+            let found = lists.find(|(name, _)| *name == of);
+            found.map_or(0, |(_, list)| list.count)
+        })
+    }
+
     pub fn is_double(&self) -> bool {
         self.lists.iter().any(|(_, list)| list.dtype == DType::F64)
     }

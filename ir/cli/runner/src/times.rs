@@ -1,0 +1,63 @@
+//! Times of runs, however many there are.
+
+use std::time::Duration;
+
+/// No more times than this are kept, so that they take no memory that counts beside the model's.
+const MOST: usize = 1 << 14;
+
+/// The time of every run, or of every second, fourth and so on where there are very many.
+pub struct Times {
+    kept: Vec<Duration>,
+    every: usize,
+    runs: usize,
+}
+
+impl Times {
+    pub fn new() -> Self {
+        Times {
+            kept: Vec::with_capacity(MOST),
+            every: 1,
+            runs: 0,
+        }
+    }
+
+    pub fn push(&mut self, time: Duration) {
+        if self.kept.len() == MOST {
+            let mut odd = false;
+            self.kept.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.every *= 2;
+        }
+        if self.runs.is_multiple_of(self.every) {
+            self.kept.push(time);
+        }
+        self.runs += 1;
+    }
+
+    /// How many runs there were.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    pub fn kept(&self) -> &[Duration] {
+        &self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_kept_from_all_runs() {
+        let mut times = Times::new();
+        for run in 0..5 * MOST as u64 {
+            times.push(Duration::from_nanos(run));
+        }
+        assert_eq!(times.runs(), 5 * MOST);
+        let expected = (0..5 * MOST as u64).step_by(8).map(Duration::from_nanos);
+        assert!(times.kept().iter().copied().eq(expected));
+    }
+}

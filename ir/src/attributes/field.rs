@@ -1,0 +1,76 @@
+//! Whether an attribute's field is the one that its type names.
+
+use crate::diagnostics::Problem;
+use crate::proto::{AttributeProto, AttributeType, Elements};
+
+/// Whether an attribute holds what its type says. Files of IR version 1 name no type.
+pub fn has_its_type(name: &str, held: &AttributeProto) -> Result<(), Problem> {
+    let named = held
+        .r#type
+        .and_then(|named| AttributeType::try_from(named).ok());
+    let Some(named) = named.filter(|&named| named != AttributeType::Undefined) else {
+        return Ok(());
+    };
+    let list = held.list.as_ref().map(|list| &list.elements);
+    let fields = [
+        (AttributeType::Float, held.f.is_some()),
+        (AttributeType::Int, held.i.is_some()),
+        (AttributeType::String, held.s.is_some()),
+        (AttributeType::Tensor, held.t.is_some()),
+        (AttributeType::Graph, held.g.is_some()),
+        (AttributeType::SparseTensor, held.sparse_tensor.is_some()),
+        (AttributeType::TypeProto, held.tp.is_some()),
+        (
+            AttributeType::Floats,
+            matches!(list, Some(Elements::Floats(_))),
+        ),
+        (AttributeType::Ints, matches!(list, Some(Elements::Ints(_)))),
+        (
+            AttributeType::Strings,
+            matches!(list, Some(Elements::Strings(_))),
+        ),
+    ];
+    let mut other = fields.iter().filter(|(of, there)| *there && *of != named);
+    match other.next() {
+        None => Ok(()),
+        Some((other, _)) => {
+            let [named, other] = [named, *other].map(|of| format!("{of:?}").to_lowercase());
+            let message =
+                format!("attribute `{name}` is said to be of type {named} and has {other}");
+            Err(Problem::new(message).help("the file is inconsistent; export the model again"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn an_attribute_holds_what_its_type_says() {
+        let held = AttributeProto {
+            r#type: Some(AttributeType::Int as i32),
+            i: Some(0),
+            ..AttributeProto::default()
+        };
+        assert_eq!(has_its_type("axis", &held), Ok(()));
+        let untyped = AttributeProto {
+            r#type: None,
+            ..held.clone()
+        };
+        assert_eq!(has_its_type("axis", &untyped), Ok(()));
+        let absent = AttributeProto {
+            i: None,
+            ..held.clone()
+        };
+        assert_eq!(has_its_type("axis", &absent), Ok(()));
+        let other = AttributeProto {
+            f: Some(2.0),
+            ..held
+        };
+        let problem = has_its_type("axis", &other).unwrap_err().to_string();
+        expect!["attribute `axis` is said to be of type int and has float"].assert_eq(&problem);
+    }
+}

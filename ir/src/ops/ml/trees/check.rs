@@ -1,0 +1,176 @@
+//! Whether trees can be walked: from a root every way ends at a leaf.
+
+use std::collections::BTreeMap;
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+
+/// More nodes or weights than this are looked at where the model is loaded, which refuses the same: here
+/// they would be slow.
+const MOST: usize = 1 << 15;
+/// The largest number of a feature that the kernels know.
+const FEATURES: i64 = (1 << 28) - 1;
+const MODES: [&str; 7] = [
+    "BRANCH_LEQ",
+    "BRANCH_LT",
+    "BRANCH_GTE",
+    "BRANCH_GT",
+    "BRANCH_EQ",
+    "BRANCH_NEQ",
+    "LEAF",
+];
+
+/// How many features the trees of versions 1 to 4 need, whose nodes are told by their numbers.
+pub fn labelled(
+    a: &Attributes<'_>,
+    [weight_trees, weight_nodes, weight_targets]: [&str; 3],
+    sizes: [usize; 2],
+    targets: usize,
+) -> Result<usize, Problem> {
+    if sizes.iter().any(|&size| size > MOST) {
+        return Ok(0);
+    }
+    let list = |name: &str| Ok::<_, Problem>(a.ints(name)?.unwrap_or_default());
+    let (trees, numbers) = (list("nodes_treeids")?, list("nodes_nodeids")?);
+    let (yes, no) = (list("nodes_truenodeids")?, list("nodes_falsenodeids")?);
+    let features = list("nodes_featureids")?;
+    let modes = a.strings("nodes_modes")?.unwrap_or_default();
+    let names: Vec<(i64, i64)> = trees.into_iter().zip(numbers).collect();
+    let mut places = BTreeMap::new();
+    for (at, &(tree, number)) in names.iter().enumerate() {
+        if places.insert((tree, number), at).is_some() {
+            return Err(broken(format!("node {number} of tree {tree} is given twice")));
+        }
+    }
+    let mut needed = 0;
+    let mut ways = Vec::new();
+    let nodes = names.iter().zip(&modes).zip(&features).zip(yes.iter().zip(&no));
+    for (((&(tree, number), mode), &feature), (&yes, &no)) in nodes {
+        let node = || format!("node {number} of tree {tree}");
+        if !MODES.contains(&mode.as_str()) {
+            let problem = Problem::new(format!("{} has the mode `{mode}`", node()));
+            return Err(problem.help(format!("it may be {}", MODES.join(", "))));
+        }
+        if mode == "LEAF" {
+            ways.push([None; 2]);
+            continue;
+        }
+        let child = |child: i64| {
+            let absent = || broken(format!("{} leads to node {child}, which is not there", node()));
+            places.get(&(tree, child)).copied().ok_or_else(absent)
+        };
+        ways.push([Some(child(yes)?), Some(child(no)?)]);
+        needed = needed.max(feature_of(feature, &node)?);
+    }
+    if let Some(&(tree, number)) = endless(&ways).and_then(|at| names.get(at)) {
+        return Err(broken(format!("node {number} of tree {tree} leads back to itself")));
+    }
+    let leaves = list(weight_trees)?.into_iter().zip(list(weight_nodes)?);
+    if let Some((tree, number)) = leaves.into_iter().find(|leaf| !places.contains_key(leaf)) {
+        let message = format!("there is a weight of node {number} of tree {tree}, which is not there");
+        return Err(broken(message));
+    }
+    in_range(&list(weight_targets)?, targets)?;
+    Ok(needed)
+}
+
+/// How many features the trees of version 5 need, whose nodes are told by their places.
+pub fn indexed(
+    a: &Attributes<'_>,
+    sizes: [usize; 2],
+    targets: usize,
+) -> Result<usize, Problem> {
+    if sizes.iter().any(|&size| size > MOST) {
+        return Ok(0);
+    }
+    let [count, leaves] = sizes;
+    let list = |name: &str| Ok::<_, Problem>(a.ints(name)?.unwrap_or_default());
+    let (yes, no) = (list("nodes_truenodeids")?, list("nodes_falsenodeids")?);
+    let (yes_leaves, no_leaves) = (list("nodes_trueleafs")?, list("nodes_falseleafs")?);
+    let modes = a.tensor("nodes_modes")?.and_then(|modes| modes.elements());
+    let modes = modes.and_then(|modes| modes.numbers()).unwrap_or_default();
+    if let Some(at) = modes.iter().position(|mode| !(0..=6).contains(mode)) {
+        return Err(broken(format!("node {at} has a mode that is not one of 0 to 6")));
+    }
+    let mut needed = 0;
+    for (at, &feature) in list("nodes_featureids")?.iter().enumerate() {
+        needed = needed.max(feature_of(feature, &|| format!("node {at}"))?);
+    }
+    let place = |place: i64, count: usize| usize::try_from(place).ok().filter(|&at| at < count);
+    let way = |at: usize, child: i64, leaf: i64| {
+        let (what, most) = if leaf == 0 { ("node", count) } else { ("leaf", leaves) };
+        let absent = || broken(format!("node {at} leads to {what} {child}, which is not there"));
+        let found = place(child, most).ok_or_else(absent)?;
+        Ok::<_, Problem>((leaf == 0).then_some(found))
+    };
+    let mut ways = Vec::new();
+    let children = yes.iter().zip(&yes_leaves).zip(no.iter().zip(&no_leaves));
+    for (at, ((&yes, &yes_leaf), (&no, &no_leaf))) in children.enumerate() {
+        ways.push([way(at, yes, yes_leaf)?, way(at, no, no_leaf)?]);
+    }
+    if let Some(at) = endless(&ways) {
+        return Err(broken(format!("node {at} leads back to itself")));
+    }
+    let roots = list("tree_roots")?;
+    if let Some(root) = roots.iter().find(|&&root| place(root, count).is_none()) {
+        return Err(broken(format!("a tree begins at node {root}, which is not there")));
+    }
+    in_range(&list("leaf_targetids")?, targets)?;
+    Ok(needed)
+}
+
+/// How many features a node needs.
+fn feature_of(feature: i64, node: &dyn Fn() -> String) -> Result<usize, Problem> {
+    let found = usize::try_from(feature).ok().filter(|_| feature <= FEATURES);
+    let none = || broken(format!("{} looks at feature {feature}", node()));
+    found.map(|feature| feature.saturating_add(1)).ok_or_else(none)
+}
+
+/// A single target is meant whatever its number.
+fn in_range(found: &[i64], targets: usize) -> Result<(), Problem> {
+    let known = |id: i64| usize::try_from(id).is_ok_and(|id| id < targets);
+    match found.iter().find(|&&id| targets != 1 && !known(id)) {
+        Some(id) => Err(broken(format!("there is a weight for target {id} of {targets}"))),
+        None => Ok(()),
+    }
+}
+
+/// A node from which a way never ends; leaves have no ways.
+fn endless(ways: &[[Option<usize>; 2]]) -> Option<usize> {
+    let mut parents = vec![0usize; ways.len()];
+    let mut count = |child: usize, by: isize| {
+        let held = parents.get_mut(child)?;
+        *held = held.saturating_add_signed(by);
+        Some(*held)
+    };
+    for &child in ways.iter().flatten().flatten() {
+        count(child, 1);
+    }
+    let mut free: Vec<usize> = (0..ways.len()).filter(|&at| count(at, 0) == Some(0)).collect();
+    let mut reached = vec![false; ways.len()];
+    while let Some(at) = free.pop() {
+        if let Some(reached) = reached.get_mut(at) {
+            *reached = true;
+        }
+        for &child in ways.get(at).into_iter().flatten().flatten() {
+            if count(child, -1) == Some(0) {
+                free.push(child);
+            }
+        }
+    }
+    // What is not reached is on a cycle or behind one: who goes back from it comes to the cycle.
+    let mut before = BTreeMap::new();
+    let left = ways.iter().zip(&reached).enumerate();
+    for (at, (ways, _)) in left.filter(|(_, (_, reached))| !**reached) {
+        before.extend(ways.iter().flatten().map(|&child| (child, at)));
+    }
+    let mut at = reached.iter().position(|reached| !reached)?;
+    for _ in 0..ways.len() {
+        at = before.get(&at).copied()?;
+    }
+    Some(at)
+}
+
+fn broken(message: String) -> Problem {
+    Problem::new(message).help("the file is inconsistent; export the model again")
+}

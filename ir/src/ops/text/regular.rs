@@ -1,0 +1,153 @@
+//! Regular expressions of RE2 in the syntax of the crate `regex`.
+
+use regex_syntax::ast::parse::Parser;
+
+use crate::diagnostics::Problem;
+
+/// The same expression for the crate `regex`, where it is one.
+pub fn regular(pattern: &str) -> Result<String, Problem> {
+    let found = translated(pattern);
+    match Parser::new().parse(&found) {
+        Ok(_) => Ok(found),
+        Err(error) => {
+            let message = format!("`{pattern}` is no regular expression: {}", error.kind());
+            Err(Problem::new(message).help("it is one of RE2, which has no look-around and no references back"))
+        }
+    }
+}
+
+/// RE2's classes are of ASCII, and it takes for letters some of what means more to the crate
+/// `regex`: sets in sets, `&&` and the like in classes, braces that count nothing, `\<` and `\>`.
+fn translated(pattern: &str) -> String {
+    let mut to = String::new();
+    let mut rest = pattern.chars();
+    let mut class = false;
+    while let Some(letter) = rest.next() {
+        match letter {
+            '\\' => match rest.next() {
+                Some('Q') => {
+                    let (quoted, behind) = rest
+                        .as_str()
+                        .split_once(r"\E")
+                        .unwrap_or((rest.as_str(), ""));
+                    to.push_str(&regex_syntax::escape(quoted));
+                    rest = behind.chars();
+                }
+                // The name of a class, or a number.
+                Some(letter @ ('p' | 'P' | 'x')) if rest.as_str().starts_with('{') => {
+                    let end = rest.as_str().find('}').map_or(0, |end| end + 1);
+                    let (name, behind) = rest.as_str().split_at(end);
+                    to.extend(['\\', letter]);
+                    to.push_str(name);
+                    rest = behind.chars();
+                }
+                Some(letter) => escape(letter, class, &mut to),
+                None => to.push('\\'),
+            },
+            '[' if !class => {
+                class = true;
+                to.push('[');
+                if rest.as_str().starts_with('^') {
+                    rest.next();
+                    to.push('^');
+                }
+                // First in a class, a bracket is a letter.
+                if rest.as_str().starts_with(']') {
+                    rest.next();
+                    to.push_str(r"\]");
+                }
+            }
+            '[' if !rest.as_str().starts_with(':') => to.push_str(r"\["),
+            '[' => {
+                let end = rest.as_str().find(":]").map_or(0, |end| end + 2);
+                let (name, behind) = rest.as_str().split_at(end);
+                to.push('[');
+                to.push_str(name);
+                rest = behind.chars();
+            }
+            ']' if class => {
+                class = false;
+                to.push(']');
+            }
+            '&' | '~' if class => to.extend(['\\', letter]),
+            '-' if class && rest.as_str().starts_with('-') => to.push_str(r"\-"),
+            '{' if !class && !counts(rest.as_str()) => to.push_str(r"\{"),
+            _ => to.push(letter),
+        }
+    }
+    to
+}
+
+fn escape(letter: char, class: bool, to: &mut String) {
+    let inside = match letter.to_ascii_lowercase() {
+        'd' => "0-9",
+        'w' => "0-9A-Za-z_",
+        's' => r"\t\n\f\r ",
+        'b' if !class => return to.push_str(&format!(r"(?-u:\{letter})")),
+        _ if matches!(letter, '<' | '>') => return to.push(letter),
+        _ => return to.extend(['\\', letter]),
+    };
+    match (letter.is_lowercase(), class) {
+        (true, true) => to.push_str(inside),
+        (true, false) => to.push_str(&format!("[{inside}]")),
+        (false, _) => to.push_str(&format!("[^{inside}]")),
+    }
+}
+
+/// Whether what stands behind a brace says how often.
+fn counts(rest: &str) -> bool {
+    let Some((inside, _)) = rest.split_once('}') else {
+        return false;
+    };
+    let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+    let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+    !least.is_empty() && digits(least) && digits(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(patterns: &[&str], expected: Expect) {
+        let found = patterns.iter().map(|pattern| regular(pattern).unwrap());
+        expected.assert_eq(&found.collect::<Vec<_>>().join("  "));
+    }
+
+    #[test]
+    fn classes_are_of_ascii() {
+        check(
+            &[r"\d\w\s", r"\D\W", r"[\d.]+", r"[\D]", r"\bé?a\b", r"[[:alpha:]]+", r"\pL\p{Greek}[\P{L}]{2}\x{61}"],
+            expect![[r#"[0-9][0-9A-Za-z_][\t\n\f\r ]  [^0-9][^0-9A-Za-z_]  [0-9.]+  [[^0-9]]  (?-u:\b)é?a(?-u:\b)  [[:alpha:]]+  \pL\p{Greek}[\P{L}]{2}\x{61}"#]],
+        );
+    }
+
+    #[test]
+    fn letters_of_re2_stay_letters() {
+        check(
+            &["[[a]+", "[]a]", "[^]a]", "[a&&b~~c]", "[a--b]", "a{,2}", "a{2}", "a{2,3}", "{", r"\<a\>", r"\Qa.b\E+", r"\Q("],
+            expect![[r#"[\[a]+  [\]a]  [^\]a]  [a\&\&b\~\~c]  [a\--b]  a\{,2}  a{2}  a{2,3}  \{  <a>  a\.b+  \("#]],
+        );
+    }
+
+    #[test]
+    fn what_is_no_expression_is_said() {
+        let problems = ["(", "a)(b", "[", r"\1", "(?=a)", "*", r"a\"];
+        let problems = problems.map(|pattern| regular(pattern).unwrap_err().to_string());
+        expect![[r#"
+            `(` is no regular expression: unclosed group
+            `a)(b` is no regular expression: unopened group
+            `[` is no regular expression: unclosed character class
+            `\1` is no regular expression: backreferences are not supported
+            `(?=a)` is no regular expression: look-around, including look-ahead and look-behind, is not supported
+            `*` is no regular expression: repetition operator missing expression
+            `a\` is no regular expression: incomplete escape sequence, reached end of pattern prematurely"#]].assert_eq(&problems.join("\n"));
+    }
+
+    #[test]
+    fn nests_end_somewhere() {
+        let deep = format!("{}{}", "(?:".repeat(100_000), ")".repeat(100_000));
+        assert!(regular(&deep).is_err());
+    }
+}
