@@ -39,7 +39,7 @@ use name::Unique;
 use structs::Structs;
 use variables::Hint;
 
-pub use container::converted;
+pub use container::{converted, of_rank};
 pub use input::lifted;
 pub use layer::Layer;
 pub use model::{Item, module};

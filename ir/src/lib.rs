@@ -121,9 +121,13 @@ fn solved(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
         model.filter(|_| problems.is_empty())
     };
     let separate = |model| separate::separate(model, options, apart);
-    match problems.is_empty() {
-        true => (model.map(separate), problems),
-        false => (model, problems),
+    if problems.is_empty() {
+        return (model.map(separate), problems);
+    }
+    let all_apart = |model| separate::separate_all(model, options, apart);
+    match model.as_ref().and_then(all_apart) {
+        Some(model) => (Some(model), Diagnostics::default()),
+        None => (model, problems),
     }
 }
 

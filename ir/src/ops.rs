@@ -154,6 +154,7 @@ mod axes;
 mod broadcast;
 mod classical;
 pub mod fused;
+mod sizes;
 mod window;
 
 pub use gradient::{DERIVATIVES, Named, WRITTEN};

@@ -67,6 +67,24 @@ pub fn separate(
     model
 }
 
+/// The model with a name for each size of each input, where by the names of the file it contradicts
+/// itself.
+pub fn separate_all(
+    model: &Model,
+    options: &Options,
+    infer: impl Fn(&Options) -> Option<Model>,
+) -> Option<Model> {
+    let classes = Classes::new(model, options);
+    if classes.is_one_each() {
+        return None;
+    }
+    let names = classes.names(model);
+    infer(&Options {
+        names: classes.places(&names),
+        ..options.clone()
+    })
+}
+
 /// Sizes of one name that are taken to be equal.
 #[derive(Clone, Debug)]
 struct Class {
@@ -287,6 +305,14 @@ mod tests {
             expect![
                 "float32[N, N_2], float32[N, N_2], float32[N_3] -> float32[N, N_2], float32[N_3]"
             ],
+        );
+    }
+
+    #[test]
+    fn sizes_that_would_contradict_each_other_are_apart() {
+        check(
+            "(float[N] a, float[1] b, float[N, 5] w) => (float[5] y) { c = Concat <axis = 0> (a, b) y = MatMul (c, w) }",
+            expect!["float32[N], float32[1], float32[N_2, 5] -> float32[5]"],
         );
     }
 

@@ -30,6 +30,31 @@ pub fn check(text: &str, expected: Expect) {
     expected.assert_eq(&shown);
 }
 
+/// What is wrong with each of these graphs, which may have operators of every domain: a line each.
+#[track_caller]
+pub fn problems(graphs: &[&str], expected: Expect) {
+    let opsets =
+        r#"["" : 22, "ai.onnx.ml" : 1, "com.microsoft" : 1, "ai.onnx.preview.training" : 1]"#;
+    let mut shown = String::new();
+    for graph in graphs {
+        let text = match graph.starts_with('<') {
+            true => (*graph).to_owned(),
+            false => format!("<ir_version: 10, opset_import: {opsets}> g {graph}"),
+        };
+        let model = match crate::text::model(&text) {
+            Ok(model) => model.encode_to_vec(),
+            Err(error) => panic!("{graph}: {error}"),
+        };
+        let found = match crate::load_bytes(model.into(), &Options::default()) {
+            Ok(_) => "fine".to_owned(),
+            Err(problems) => problems.messages().join("; "),
+        };
+        shown.push_str(&found);
+        shown.push('\n');
+    }
+    expected.assert_eq(&shown);
+}
+
 /// As [`check`], with operators of `ai.onnx.ml`.
 pub fn ml(graph: &str, expected: Expect) {
     let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;

@@ -31,6 +31,11 @@ fn outputs_of_rank_zero() {
 }
 
 #[test]
+fn floats_of_16_bits() {
+    check_text("half", &read("half.onnxtxt"));
+}
+
+#[test]
 fn arithmetic_on_shapes() {
     check_text("shapes", &read("shapes.onnxtxt"));
 }

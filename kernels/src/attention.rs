@@ -4,7 +4,7 @@ use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, module, ops::AttentionM
 
 use crate::{
     broadcast::to_shape,
-    dtype::lowered,
+    dtype::{lowered, stored},
     elementary::tanh,
     matmul,
     softmax::{softmax, softmax_of_halves},
@@ -36,8 +36,6 @@ pub struct AttentionOptions {
     pub softcap: f64,
     /// The dtype of the softmax where it is not that of the operands.
     pub softmax_dtype: Option<DType>,
-    /// Halves are rounded after each step, as `ai.onnx` composes it, and not once. GPUs round as they like.
-    pub stepwise: bool,
 }
 
 /// `attn_mask`, with leading axes of size 1 to rank 4. Keys past its last are not seen.
@@ -76,9 +74,8 @@ pub fn attention(
 ) -> Tensor<4> {
     let [batch, heads, queries, _] = query.dims();
     let [_, _, keys, size] = value.dims();
-    let other = |dtype: DType| dtype != query.dtype();
-    let stepwise = options.stepwise && is_half(query.dtype()) && is_flex(&query.device());
-    if stepwise || options.softmax_dtype.is_some_and(other) || other(value.dtype()) {
+    let other = |dtype: DType| stored(&query.device(), dtype) != query.dtype();
+    if options.softmax_dtype.is_some_and(other) || other(value.dtype()) {
         let shown = AttentionScores::Products;
         return attention_with_scores(query, key, value, mask, valid, options, shown).0;
     }
@@ -141,7 +138,7 @@ pub fn attention_with_scores(
         return (result, nothing(&query, [batch, heads, queries, keys]));
     }
     let dtype: FloatDType = query.dtype().into();
-    if is_half(query.dtype()) && !options.stepwise {
+    if is_half(query.dtype()) {
         let [query, key, value] = [query, key, value].map(widened);
         let mask = mask.map(|mask| match mask {
             AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
@@ -162,7 +159,7 @@ pub fn attention_with_scores(
     };
     let masked = seen.applied_to(capped.clone());
     let precision = options.softmax_dtype.unwrap_or(masked.dtype());
-    let precision: FloatDType = lowered(&masked.device(), precision).into();
+    let precision: FloatDType = stored(&masked.device(), precision).into();
     let relative = masked.clone().cast(precision);
     let chances = match is_half(relative.dtype()) {
         true => softmax_of_halves(relative, 3),
@@ -256,7 +253,7 @@ fn shared(x: Tensor<4>, heads: usize) -> Tensor<4> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{bool, float, int, near, noise, same};
+    use crate::testing::{bool, float, int, near, noise};
 
     /// Zero queries see all allowed keys alike, so the result is the mean of their values: here of 1, 10 and 100.
     fn means(
@@ -375,25 +372,5 @@ mod tests {
         let (slow, scores) = attention_with_scores(q, k, v, None, None, &options, shown);
         near(fast, slow.into_data(), 1e-5);
         assert_eq!(scores.dims(), [2, 6, 4, 5]);
-    }
-
-    #[test]
-    fn halves_are_rounded_after_each_step() {
-        let half = half::f16::from_f32;
-        let (q, k, v) = (0.3f32, [0.7f32, -0.9], [0.4f32, 0.9]);
-        let halves = |x: [f32; 2]| float::<4>([[x.map(|x| [half(x)])]]);
-        let product = |k: f32| half(half(q).to_f32() * half(k).to_f32());
-        let scores = k.map(product);
-        let powers = scores.map(|x| half((x - scores[0]).to_f32().exp()));
-        let sum = half(powers[0].to_f32() + powers[1].to_f32());
-        let chances = powers.map(|x| half(x.to_f32() / sum.to_f32()).to_f32());
-        let y = half(chances[0] * half(v[0]).to_f32() + chances[1] * half(v[1]).to_f32());
-        let query = float::<4>([[[[half(q)]]]]);
-        let options = AttentionOptions {
-            stepwise: true,
-            ..Default::default()
-        };
-        let found = attention(query, halves(k), halves(v), None, None, &options);
-        same(found, [[[[y]]]]);
     }
 }

@@ -1,13 +1,26 @@
-//! Which dtype stands in where a device lacks one.
+//! Which dtype a device stores and computes values in.
 
-use burn::tensor::{DType, Device};
+use burn::tensor::{DType, Device, FloatDType, Tensor};
 
-/// The dtype that holds values of `dtype` on `device`: the same one where the device computes in it, else the nearest that it has.
+use crate::widen::is_flex;
+
+/// The dtype that computes with values of `dtype` on `device`: the same one where the device computes in it, else the nearest that
+/// it has.
 ///
 /// i64 becomes i32, u64 u32, the 8- and 16-bit integers their 32-bit kin, f64, f16 and bf16 f32, and a boolean the device's own.
-/// What i64, u64 and f64 hold beyond 32 bits is lost.
+/// What i64, u64 and f64 hold beyond 32 bits is lost. CPUs compute floats of 16 bits in f32.
 #[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 if is_flex(device) => DType::F32,
+        _ => stored(device, dtype),
+    }
+}
+
+/// The dtype that stores values of `dtype` on `device`, as callers give and get them; [`lowered`] but for floats of 16 bits on
+/// CPUs.
+#[inline(never)]
+pub fn stored(device: &Device, dtype: DType) -> DType {
     let stand_in = match dtype {
         DType::I64 | DType::I16 | DType::I8 => DType::I32,
         DType::U64 | DType::U16 | DType::U8 => DType::U32,
@@ -22,9 +35,16 @@ pub fn lowered(device: &Device, dtype: DType) -> DType {
     }
 }
 
+/// The tensor in the dtype that computes with values of `dtype` on its device.
+pub fn computed<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
+    let dtype: FloatDType = lowered(&x.device(), dtype).into();
+    x.cast(dtype)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::float;
 
     #[test]
     fn the_cpu_has_every_number_type() {
@@ -44,6 +64,18 @@ mod tests {
             DType::U8,
         ];
         for dtype in all {
+            assert_eq!(stored(&device, dtype), dtype);
+        }
+    }
+
+    #[test]
+    fn the_cpu_computes_floats_of_16_bits_in_single_precision() {
+        let device = Device::flex();
+        for dtype in [DType::F16, DType::BF16] {
+            assert_eq!(lowered(&device, dtype), DType::F32);
+            assert_eq!(computed(float::<1>([1f32]), dtype).dtype(), DType::F32);
+        }
+        for dtype in [DType::F64, DType::F32, DType::I64, DType::U8] {
             assert_eq!(lowered(&device, dtype), dtype);
         }
     }

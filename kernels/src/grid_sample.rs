@@ -66,6 +66,7 @@ impl GridSample {
         } else {
             x.mul_scalar(size as f32).sub_scalar(1.0).div_scalar(2.0)
         };
+        let x = self.finite(x, size);
         if self.mode == Mode::Nearest {
             return vec![self.place(self.padded(x.round(), size), None, size)];
         }
@@ -86,6 +87,22 @@ impl GridSample {
                 [(0, rest), (1, ratio)].map(weighted).into()
             }
         }
+    }
+
+    /// The coordinates, where infinite ones stand for ones far outside. NaN, and the reflection of an infinite coordinate, lie
+    /// outside where zeros do, else on the first element, as in PyTorch.
+    fn finite(&self, x: Tensor<2>, size: usize) -> Tensor<2> {
+        // No neighbour of a coordinate that far outside is inside.
+        const FAR: f32 = 8.0;
+        let (x, nowhere) = match self.padding {
+            Padding::Reflection => (x.clone(), x.is_finite().bool_not()),
+            _ => (x.clone().clamp(-FAR, size as f32 + FAR), x.is_nan()),
+        };
+        let instead = match self.padding {
+            Padding::Zeros => -FAR,
+            Padding::Border | Padding::Reflection => 0.0,
+        };
+        x.mask_fill(nowhere, instead)
     }
 
     /// Brings coordinates beyond the border back; the zeros there are a matter of [`GridSample::place`].
@@ -198,6 +215,37 @@ mod tests {
     fn halves_round_to_even() {
         let y = sample(Mode::Nearest, Padding::Zeros, false, &[-0.5, 0.0, 0.5]);
         near(y, [1f32, 4.0, 4.0], 0.0);
+    }
+
+    #[test]
+    fn what_is_not_finite_lies_outside_or_on_an_end() {
+        let points = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 3e38];
+        for mode in [Mode::Nearest, Mode::Linear, Mode::Cubic] {
+            for align_corners in [false, true] {
+                let at = |padding| sample(mode, padding, align_corners, &points);
+                near(at(Padding::Zeros), [0f32; 4], 0.0);
+                near(at(Padding::Border), [8f32, 1.0, 1.0, 8.0], 0.0);
+                let y = at(Padding::Reflection).narrow(0, 0, 3);
+                near(y, [1f32; 3], 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_counts_nothing_along_an_axis_of_one_element() {
+        let points = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        for mode in [Mode::Nearest, Mode::Linear] {
+            let options = GridSample {
+                mode,
+                padding: Padding::Zeros,
+                align_corners: true,
+            };
+            let column = points.iter().flat_map(|point| [0.0, *point, 0.0]).collect();
+            let grid = burn::tensor::TensorData::new(column, [1, 1, 1, 3, 3]);
+            let x = float::<5>([[[[[1f32, 2.0, 4.0]]]]]);
+            let y = grid_sample(x, float(grid), &options).flatten::<1>(0, 4);
+            near(y, [0f32; 3], 0.0);
+        }
     }
 
     #[test]

@@ -25,9 +25,8 @@ pub fn uniform<const D: usize>(
     dtype: DType,
     device: &Device,
 ) -> Tensor<D> {
-    let dtype = lowered(device, dtype);
     let mut random = generator(seed);
-    let bits = digits(dtype);
+    let bits = digits(dtype).min(digits(lowered(device, dtype)));
     let value = |_| low + (high - low) * random.fraction(bits);
     let values: Vec<f64> = (0..shape.iter().product()).map(value).collect();
     tensor(values, shape, dtype, device)
@@ -42,7 +41,6 @@ pub fn normal<const D: usize>(
     dtype: DType,
     device: &Device,
 ) -> Tensor<D> {
-    let dtype = lowered(device, dtype);
     let mut random = generator(seed);
     let count = shape.iter().product::<usize>();
     let pairs = (0..count.div_ceil(2)).flat_map(|_| pair(&mut random));
@@ -56,8 +54,9 @@ fn tensor<const D: usize>(
     dtype: DType,
     device: &Device,
 ) -> Tensor<D> {
+    let computed = lowered(device, dtype);
     let data = TensorData::new(values, shape).convert_dtype(dtype);
-    Tensor::from_data(data, (device, dtype))
+    Tensor::from_data(data.convert_dtype(computed), (device, computed))
 }
 
 /// True with the probability that stands in its place.
@@ -184,7 +183,7 @@ mod tests {
         let device = Device::flex();
         for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16] {
             let x = uniform([COUNT], [-2.0, 4.0], Some(1), dtype, &device);
-            assert_eq!(x.dtype(), dtype);
+            assert_eq!(x.dtype(), lowered(&device, dtype));
             let values: Vec<f64> = x.into_data().iter::<f64>().collect();
             assert!(values.iter().all(|value| (-2.0..=4.0).contains(value)));
             let [mean, deviation] = mean_and_deviation(&values);

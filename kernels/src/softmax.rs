@@ -73,7 +73,7 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     greatest.equal(places).cast(dtype)
 }
 
-/// Softmax of halves as ONNX composes it: every step is rounded, the sum once.
+/// Softmax in 16 bits where that is asked for, as ONNX composes it: every step is rounded, the sum once.
 ///
 /// Burn computes all of it in single precision on the CPU, which is off by more than a rounding.
 pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {

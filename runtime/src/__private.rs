@@ -19,6 +19,10 @@ pub mod entry {
     pub use crate::entry::*;
 }
 
+pub mod exit {
+    pub use crate::exit::*;
+}
+
 pub mod host {
     pub use crate::host::*;
 }

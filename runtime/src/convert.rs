@@ -1,6 +1,7 @@
 //! Tensor data in another dtype or shape.
 
 use burn::tensor::{BoolStore, DType, Shape, TensorData};
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use crate::host::Scalar;
@@ -15,6 +16,12 @@ pub(crate) fn convert(data: TensorData, dtype: DType) -> TensorData {
     }
     let shape = data.shape().clone();
     match dtype {
+        DType::F32 if data.dtype() == DType::F16 => {
+            let halves = owned::<f16>(data);
+            let mut values = vec![0.0; halves.len()];
+            halves.convert_to_f32_slice(&mut values);
+            TensorData::new(values, shape)
+        }
         DType::F64 => TensorData::new(elements::<f64>(data), shape),
         DType::F32 | DType::Flex32 => TensorData::new(elements::<f32>(data), shape),
         DType::F16 => TensorData::new(elements::<f16>(data), shape),

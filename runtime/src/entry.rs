@@ -2,7 +2,8 @@
 
 mod item;
 
-use burn::tensor::{Bool, FloatDType, Int, IntDType, Tensor};
+use burn::tensor::{Bool, Int, IntDType, Tensor};
+use onnx_embed_kernels::cast::float_to_float;
 use onnx_embed_kernels::dtype::lowered;
 
 use crate::{Array, ElementType, Error, Kind, Signature, Size};
@@ -159,13 +160,10 @@ impl Sizes {
     }
 }
 
-/// The tensor in the dtype that carries `dtype` on its device.
+/// The nearest values of `dtype`, in the dtype that computes with them on the tensor's device.
 pub fn float<const D: usize>(tensor: Tensor<D>, dtype: ElementType) -> Tensor<D> {
     match dtype.carrier() {
-        Some(carrier) => {
-            let held = lowered(&tensor.device(), carrier);
-            tensor.cast(FloatDType::from(held))
-        }
+        Some(carrier) => float_to_float(tensor, carrier),
         None => tensor,
     }
 }
@@ -193,7 +191,7 @@ pub fn expect<T>(result: Result<T, Error>) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::{DType, Device};
+    use burn::tensor::{DType, Device, TensorData};
 
     #[test]
     fn a_named_size_is_known_after_the_check() {
@@ -227,11 +225,20 @@ mod tests {
     }
 
     #[test]
+    fn floats_of_16_bits_are_rounded_on_entry_and_computed_in_single_precision() {
+        let x = Tensor::<1>::from_data([2049.0], (&Device::flex(), DType::F32));
+        let computed = TensorData::from([2048f32]);
+        let half = x.clone().cast(DType::F16);
+        assert_eq!(float(half, ElementType::Float16).into_data(), computed);
+        assert_eq!(float(x, ElementType::Float16).into_data(), computed);
+    }
+
+    #[test]
     fn an_input_of_burns_default_dtype_becomes_the_models() {
         let device = Device::flex();
         let ids = Tensor::<1, Int>::from_data([1, 2], (&device, DType::I32));
         assert_eq!(int(ids, ElementType::Int64).dtype(), DType::I64);
         let x = Tensor::<1>::from_data([1.5], (&device, DType::F32));
-        assert_eq!(float(x, ElementType::Float16).dtype(), DType::F16);
+        assert_eq!(float(x, ElementType::Float64).dtype(), DType::F64);
     }
 }

@@ -5,7 +5,7 @@ use std::slice;
 
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use half::{bf16, f16};
-use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::dtype::stored;
 
 use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
@@ -147,7 +147,7 @@ fn data(value: Value, rank: usize, device: &Device) -> Option<(TensorData, DType
     let Value::Tensor(data) = value else {
         return None;
     };
-    let dtype = lowered(device, data.dtype());
+    let dtype = stored(device, data.dtype());
     let data = with_shape(convert(data, dtype), rank);
     (data.rank() == rank).then_some((data, dtype))
 }

@@ -12,6 +12,7 @@ mod convert;
 mod element_type;
 mod entry;
 mod error;
+mod exit;
 mod host;
 mod inputs;
 mod layers;

@@ -3,6 +3,7 @@
 import re
 import zlib
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -13,6 +14,7 @@ from pack import Case
 
 onnxruntime.set_default_logger_severity(4)
 
+NARROW = (np.float16, ml_dtypes.bfloat16)
 HEADER = '<ir_version: 10, opset_import: ["": 21], producer_name: "own.py">\n'
 
 
@@ -22,7 +24,7 @@ def numbers(name):
 
 
 def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", what="", by=None,
-         like=None, declared=None, constant=(), dims=None, given=None, rtol=1e-3, atol=1e-7):
+         like=None, declared=None, constant=(), dims=None, given=None, wide=False, rtol=1e-3, atol=1e-7):
     """A case called `own_<op>_v<version>_<what>`.
 
     `inputs` are arrays by name, lists for sequences, and None for an input left out; those named in
@@ -31,6 +33,7 @@ def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", wha
     or output that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
     else of the reference evaluator; `by(*inputs)` computes them where neither is right, and `like` is a
     version that both run and that means the same for this node, without the attributes `declared`.
+    `wide` are floats of 16 bits whose expected values are computed in single precision and rounded once.
     """
     attributes = {key: value for key, value in (attributes or {}).items() if value is not None}
     names = [name if value is not None or name in (given or {}) else "" for name, value in inputs.items()]
@@ -40,33 +43,42 @@ def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", wha
     asked = [helper.make_node(op, names, list(outputs), domain=domain, **attributes, **(declared or {}))]
     return model(f"own_{op}_v{version}{'_' if what else ''}{what}", [one], version, inputs,
                  outputs=[name for name in outputs if name], domain=domain, by=by, like=like,
-                 asked=asked, constant=constant, dims=dims, given=given, rtol=rtol, atol=atol)
+                 asked=asked, constant=constant, dims=dims, given=given, wide=wide, rtol=rtol, atol=atol)
 
 
 def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=None, asked=None, constant=(), dims=None,
-          given=None, opset=None, rtol=1e-3, atol=1e-7):
+          given=None, opset=None, wide=False, rtol=1e-3, atol=1e-7):
     """A case of several nodes; `version` is that of `domain`, `opset` that of `ai.onnx` beside it."""
     given, dims = given or {}, dims or {}
     inputs = {key: np.asarray(value) if isinstance(value, np.generic) else value
               for key, value in inputs.items()}
     fed = {key: value for key, value in inputs.items()
            if key not in constant and (value is not None or key in given)}
-    held = [tensor(inputs[key], key) for key in constant]
-    infos = [given.get(key) or info(key, value, dims.get(key)) for key, value in fed.items()]
-    def build(results, version, nodes):
+    def build(results, version, nodes, single=lambda value: value):
+        held = [tensor(single(inputs[key]), key) for key in constant]
+        infos = [given.get(key) or info(key, single(value), dims.get(key)) for key, value in fed.items()]
         imports = [helper.make_opsetid(domain, version)]
         if domain:
             imports.append(helper.make_opsetid("", opset or 21))
         graph = helper.make_graph(nodes, "own", infos, results, held)
         return helper.make_model(graph, ir_version=10, opset_imports=imports, producer_name="own.py")
+    widened = widen if wide else (lambda value: value)
     open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs],
-                       like or version, nodes)
-    expected = evaluate(name, open_ended, fed, inputs, by, outputs)
+                       like or version, nodes, widened)
+    expected = evaluate(name, open_ended, *({key: widened(value) for key, value in values.items()}
+                                            for values in (fed, inputs)), by, outputs)
+    if wide:
+        narrow = next(value.dtype for value in inputs.values() if getattr(value, "dtype", None) in NARROW)
+        expected = [value.astype(narrow) if value.dtype == np.float32 else value for value in expected]
     results = [given.get(output) or info(output, value) for output, value in zip(outputs, expected)]
     clean = re.sub(r"\W", "_", name)
     return Case(clean, build(results, version, asked or nodes),
                 [message(value, key, given.get(key)) for key, value in fed.items()],
                 [message(value, key, given.get(key)) for value, key in zip(expected, outputs)], rtol, atol)
+
+
+def widen(value):
+    return value.astype(np.float32) if getattr(value, "dtype", None) in NARROW else value
 
 
 def whole(name, text, inputs, *, change=None, by=None):

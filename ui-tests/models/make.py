@@ -154,6 +154,22 @@ def models_that_compile():
         """,
     )
     save(
+        "half",
+        """
+        half (float16[3] x, float[3] z) => (
+            float16[3] y, float16[3] square, float[3] single, float[3] cast, bool[3] infinite, seq(float16[3]) items
+        ) {
+            square = Mul (x, x)
+            y = Sqrt (square)
+            single = Cast <to = 1> (square)
+            half = Cast <to = 10> (z)
+            cast = Cast <to = 1> (half)
+            infinite = IsInf (square)
+            items = SequenceConstruct (square, y)
+        }
+        """,
+    )
+    save(
         "scalars",
         """
         scalars (float x, int64 k) => (float y, int64 j) { y = Add (x, x) j = Mul (k, k) }
@@ -329,6 +345,11 @@ def models_that_fail():
     save("no_input", "missing (float[n] x) => (float[n] y) { [add] y = Add (x, bias) }")
     save("types", "types (float[n] x, int64[n] k) => (float[n] y) { [add] y = Add (x, k) }")
     save("shapes", "shapes (float[2] x, float[3] k) => (float[2] y) { [add] y = Add (x, k) }")
+    save("columns", "columns (float[batch, 8] x, float[7, 5] w) => (float[batch, 5] y) { [head] y = Gemm (x, w) }")
+    save(
+        "channels",
+        "channels (float[1, 4, 9, 9] x, float[6, 3, 2, 2] w) => (float[1, 6, 8, 8] y) { [stem] y = Conv (x, w) }",
+    )
     model = perceptron([0, 1, 0, -1])
     model.opset_import[0].version = 99
     save("opset_99", model)

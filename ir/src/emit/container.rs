@@ -7,7 +7,7 @@ use super::{Emit, Source, host_element, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::graph::ValueId;
-use crate::types::{Place, Type};
+use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
     /// An input as a value of a type, which stands at a place if it is a tensor.
@@ -69,11 +69,13 @@ impl Source<'_, '_> {
     ) -> Result<TokenStream, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
-            (Some(Type::Tensor(held)), Type::Tensor(_)) => {
-                match place == Place::Host || held.dtype == DType::String {
-                    true => self.host_value(id),
-                    false => self.device_value(id),
-                }
+            (Some(Type::Tensor(held)), Type::Tensor(wanted)) => {
+                let host = place == Place::Host || held.dtype == DType::String;
+                let (value, place) = match host {
+                    true => (self.host_value(id)?, Place::Host),
+                    false => (self.device_value(id)?, Place::Device),
+                };
+                Ok(of_rank(value, place, held, wanted))
             }
             (Some(Type::Tensor(_)), Type::Unranked(_)) => self.host_value(id),
             (Some(Type::Tensor(_)), Type::Optional(item)) => {
@@ -86,6 +88,31 @@ impl Source<'_, '_> {
                 values[id].name
             ))),
         }
+    }
+}
+
+/// A tensor, which is put on other axes where it is of one element and another rank is wanted.
+pub fn of_rank(
+    value: TokenStream,
+    place: Place,
+    held: &TensorType,
+    wanted: &TensorType,
+) -> TokenStream {
+    let same = match place {
+        Place::Host => held.rank() == wanted.rank(),
+        Place::Device => held.burn_rank() == wanted.burn_rank(),
+    };
+    if same || held.count() != Some(1) || wanted.count() != Some(1) {
+        return value;
+    }
+    let rank = match place {
+        Place::Host => wanted.rank(),
+        Place::Device => wanted.burn_rank(),
+    };
+    let ones = (0..rank).map(|_| quote!(1));
+    match place {
+        Place::Host => quote!(host::reshape(&#value, &[#(#ones),*], false)),
+        Place::Device => quote!(#value.reshape([#(#ones),*])),
     }
 }
 

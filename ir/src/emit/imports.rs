@@ -32,8 +32,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "__private",
         &[
-            "Anchor", "BTreeMap", "Node", "attempt", "bf16", "constant", "device", "entry", "f16",
-            "host", "layers", "ops", "put", "take",
+            "Anchor", "BTreeMap", "Node", "attempt", "bf16", "constant", "device", "entry", "exit",
+            "f16", "host", "layers", "ops", "put", "take",
         ],
     ),
     ("__private::ops::window", &["Window"]),

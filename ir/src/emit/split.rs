@@ -10,11 +10,12 @@ use super::name;
 use super::signature::Port;
 use super::tree::{Group, Item, is_number};
 use super::variables::SHORT;
-use super::{Context, Layer, Source, rust_type, variable};
+use super::{Context, Layer, Source, element_type, rust_type, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
+use crate::ops::elementwise::is_half;
 use crate::types::{Known, Place, Type};
 
 /// One part on its way to a struct of its own.
@@ -84,7 +85,26 @@ pub fn results(
         }
         _ => Ok(source.whole(port.id)),
     };
-    outputs.iter().map(&mut result).collect()
+    let rounded = |port: &Port| {
+        let result = result(port)?;
+        Ok(match rounded_to(&port.ty) {
+            Some(dtype) => {
+                let dtype = element_type(dtype);
+                quote!(exit::rounded(#result, #dtype))
+            }
+            None => result,
+        })
+    };
+    outputs.iter().map(rounded).collect()
+}
+
+/// What the floats of an output are rounded to, which devices may compute more precisely.
+fn rounded_to(output: &Type) -> Option<DType> {
+    match output {
+        Type::Tensor(tensor) => Some(tensor.dtype).filter(|&dtype| is_half(dtype)),
+        Type::Sequence(item) | Type::Optional(item) => rounded_to(item),
+        Type::Unranked(_) | Type::Nothing(_) | Type::Map(..) => None,
+    }
 }
 
 fn draft(

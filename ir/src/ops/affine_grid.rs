@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -46,6 +46,9 @@ impl Operator for AffineGrid {
                 .help("maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5")
         })?;
         let mut shape = vec![batch.clone()];
+        if let Some(images) = cx.ints(1).and_then(|sizes| sizes.into_iter().next()) {
+            sizes::equal(("`theta`", batch, "maps"), ("`size`", &images, "images"))?;
+        }
         match cx.ints(1) {
             Some(sizes) => shape.extend(sizes.into_iter().skip(2)),
             None => shape.extend((0..axes).map(|_| cx.fresh("grid"))),
@@ -76,7 +79,7 @@ impl Operator for AffineGrid {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn points_have_the_sizes_of_the_image() {
@@ -113,6 +116,18 @@ mod tests {
                     help: maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn each_image_has_a_map() {
+        problems(
+            &[
+                r#"(float[3, 2, 3] t) => (float[a, b, c, d] y) <int64[4] s = {2, 1, 4, 4}> { y = AffineGrid (t, s) }"#,
+            ],
+            expect![[r#"
+                `theta` has 3 maps, but `size` has 2 images
+            "#]],
         );
     }
 }

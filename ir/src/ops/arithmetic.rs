@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{MANY, Operator, Row, broadcast, row};
+use super::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -138,6 +138,9 @@ impl Operator for Pair {
             second.shape.extend(vec![Dim::from(1); missing]);
         }
         let shapes: Vec<_> = types.iter().map(|held| held.shape.clone()).collect();
+        if let (true, Some(slopes)) = (std::ptr::eq(self.table, &PRELU), types.get(1)) {
+            sizes::broadcasts("the slope", slopes, &first.shape)?;
+        }
         let shape = broadcast::shape(cx, &shapes)?;
         let dtype = if self.table.compares {
             DType::Bool
@@ -268,5 +271,28 @@ impl Pair {
             });
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn slopes_do_not_enlarge_the_input() {
+        problems(
+            &[
+                r#"(float[3] x, float[2, 3] s) => (float[2, 3] y) { y = PRelu (x, s) }"#,
+                r#"(float[2, 1] x, float[3] s) => (float[2, 3] y) { y = PRelu (x, s) }"#,
+                r#"(float[n, 2, 3] x, float[2, 1] s) => (float[n, 2, 3] y) { y = PRelu (x, s) }"#,
+            ],
+            expect![[r#"
+                the slope is float32[2, 3], which does not broadcast to [3]
+                the slope is float32[3], which does not broadcast to [2, 1]
+                fine
+            "#]],
+        );
     }
 }

@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::axes::axis;
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -120,9 +120,17 @@ impl Operator for Blocks {
 impl Operator for ReverseSequence {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        cx.tensor_of_rank(1, 1)?;
-        if axis(self.batch, x.rank())? == axis(self.time, x.rank())? {
+        let lengths = cx.tensor_of_rank(1, 1)?;
+        let (batch, time) = (axis(self.batch, x.rank())?, axis(self.time, x.rank())?);
+        if batch == time {
             return Err(Problem::new("`batch_axis` and `time_axis` are equal"));
+        }
+        if let (Some(count), Some(batch)) = (lengths.shape.first(), x.shape.get(batch)) {
+            sizes::equal(("`sequence_lens`", count, "elements"), ("the input", batch, "sequences"))?;
+        }
+        let longest = x.shape.get(time).cloned().unwrap_or_default();
+        for length in cx.ints(1).unwrap_or_default() {
+            sizes::at_most(("a sequence", &length, "elements to reverse"), ("the input", &longest, "elements"))?;
         }
         cx.output(0, x.dtype, x.shape);
         Ok(())
@@ -146,7 +154,7 @@ impl Operator for ReverseSequence {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn blocks_change_three_sizes() {
@@ -178,6 +186,20 @@ mod tests {
                     at node `y` (DepthToSpace version 13)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn each_sequence_has_a_length() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[2] l) => (float[4, 3] y) { y = ReverseSequence (x, l) }"#,
+                r#"(float[4, 3] x) => (float[4, 3] y) <int64[3] l = {1, 5, 4}> { y = ReverseSequence (x, l) }"#,
+            ],
+            expect![[r#"
+                `sequence_lens` has 2 elements, but the input has 3 sequences
+                a sequence has 5 elements to reverse, but the input has 4 elements
+            "#]],
         );
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -72,9 +72,7 @@ impl Operator for CausalConv {
 /// An input must be of the type of the first, and of these sizes where they are known.
 fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let held = cx.tensor(input)?;
-    let mut pairs = held.shape.iter().zip(shape);
-    let fits = held.rank() == shape.len()
-        && pairs.all(|(a, b)| a.number().is_none() || b.number().is_none() || a == b);
+    let fits = sizes::shaped("", &held, shape).is_ok();
     match fits && held.dtype == x.dtype && x.dtype.is_float() {
         true => Ok(()),
         false => Err(Problem::new(format!("input {input} is {held}, but the input {x}"))),

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::window::Window;
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
@@ -42,12 +42,22 @@ impl Operator for Col2Im {
                 .help("how many axes an image has must be known while compiling"));
             }
         };
-        self.0.resolve(axes, Some(vec![1; axes]))?;
+        let window = self.0.resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
         let taps = cx.ints(2).and_then(|block| {
             let mut block = block.iter();
             block.try_fold(Dim::from(1), |product, size| product.mul(size))
         });
         let rows = x.shape.get(1).cloned().unwrap_or_default();
+        if let Some(taps) = taps.as_ref().and_then(Dim::number) {
+            sizes::multiple(("the input", &rows, "rows"), (taps, "elements of a block"))?;
+        }
+        if let (Some(sizes), Some(_)) = (cx.ints(1), cx.numbers(2)) {
+            let positions = window.positions(&sizes).unwrap_or_default();
+            let blocks = positions.iter().try_fold(Dim::from(1), |count, along| count.mul(along));
+            if let (Some(columns), Some(blocks)) = (x.shape.get(2), blocks.filter(|_| !positions.is_empty())) {
+                sizes::equal(("the input", columns, "columns"), ("the image", &blocks, "blocks"))?;
+            }
+        }
         let channels = taps.and_then(|taps| rows.div(&taps));
         let mut shape = vec![
             x.shape.first().cloned().unwrap_or_default(),
@@ -102,7 +112,7 @@ impl Operator for Col2Im {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn the_image_has_the_sizes_that_are_given() {
@@ -142,6 +152,20 @@ mod tests {
                     help: how many axes an image has must be known while compiling
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn blocks_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 5, 20] x) => (float[1, 1, 5, 7] y) <int64[2] i = {5, 7}, int64[2] b = {2, 3}> { y = Col2Im (x, i, b) }"#,
+                r#"(float[1, 12, 21] x) => (float[1, 2, 5, 7] y) <int64[2] i = {5, 7}, int64[2] b = {2, 3}> { y = Col2Im (x, i, b) }"#,
+            ],
+            expect![[r#"
+                the input has 5 rows, which 6 elements of a block do not divide
+                the input has 21 columns, but the image has 20 blocks
+            "#]],
         );
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
+use super::window::filter::Filter;
 use super::window::{Resolved, Window, list};
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
@@ -45,10 +46,10 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for ConvTranspose {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
-        if cx.has(2) {
-            cx.tensor_of_rank(2, 1)?;
-        }
-        let sizes = match self.fit(&x, &weight)? {
+        let fit = self.fit(&x, &weight)?;
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: true };
+        filter.check(cx, &self.window, 2)?;
+        let sizes = match fit {
             Fit::Settled(window, more) => spread(&x, &window, &more),
             Fit::Open(_, _, sizes) => sizes.into_iter().map(Some).collect(),
         };
@@ -112,9 +113,6 @@ impl ConvTranspose {
             return Err(Problem::new(format!(
                 "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
             )));
-        }
-        if self.groups < 1 {
-            return Err(Problem::new("`group` must be positive"));
         }
         let axes = x.rank() - 2;
         let kernel: Option<Vec<i64>> = weight.shape.iter().skip(2).map(Dim::number).collect();
@@ -222,4 +220,29 @@ fn spread(x: &TensorType, window: &Resolved, more: &[i64]) -> Vec<Option<Dim>> {
         steps.add(&Dim::from(rest.checked_sub(begin)?.checked_sub(end)?))
     };
     x.shape.iter().skip(2).enumerate().map(size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn channels_kernels_and_biases_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 4, 9, 9] x, float[3, 6, 2, 2] w) => (float[1, 6, 10, 10] y) { y = ConvTranspose (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[4, 6, 2, 2] w) => (float[1, 6, 10, 10] y) { y = ConvTranspose <group = 3> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[4, 6, 2, 2] w, float[6] b) => (float[1, 12, 10, 10] y) { y = ConvTranspose <group = 2> (x, w, b) }"#,
+                r#"(float[1, 4, 9, 9] x, float[4, 6, 2, 2] w) => (float[1, 6, 10, 10] y) { y = ConvTranspose <kernel_shape = [3, 3]> (x, w) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                the input has 4 channels, which 3 groups do not divide
+                the bias has 6 elements, but the result has 12 channels
+                `kernel_shape` is 3 along spatial axis 0, but the weight has 2 there
+            "#]],
+        );
+    }
 }

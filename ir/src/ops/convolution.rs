@@ -7,8 +7,9 @@ use quote::quote;
 
 use super::fused::Fused;
 use super::quantization::integer;
+use super::window::filter::Filter;
 use super::window::{Resolved, Window};
-use super::{MICROSOFT, Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -58,10 +59,10 @@ fn conv(a: &Attributes<'_>) -> Result<Conv, Problem> {
 impl Operator for Conv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
-        if cx.has(2) {
-            cx.tensor_of_rank(2, 1)?;
-        }
         let shape = self.shape(cx, &x, &weight)?;
+        if cx.has(3) {
+            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+        }
         cx.output(0, x.dtype, shape);
         Ok(())
     }
@@ -87,6 +88,9 @@ impl Operator for ChannelsLast {
         let mut shape = self.0.shape(cx, &x, &weight)?;
         if let Some(inner) = shape.get_mut(1..) {
             inner.rotate_left(1);
+        }
+        if cx.has(3) {
+            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
         }
         cx.output(0, x.dtype, shape);
         Ok(())
@@ -197,6 +201,8 @@ impl Conv {
 
     fn shape(&self, cx: &mut Infer<'_>, x: &TensorType, weight: &TensorType) -> Result<Shape, Problem> {
         let window = self.resolve(x, weight)?;
+        let filter = Filter { x, weight, groups: self.groups, transposed: false };
+        filter.check(cx, &self.window, 2)?;
         let channels = weight.shape.first().cloned().unwrap_or_default();
         let positions = window.positions(x.shape.get(2..).unwrap_or_default());
         let mut shape = vec![x.shape.first().cloned().unwrap_or_default(), channels];
@@ -216,5 +222,40 @@ impl Conv {
         let kernel: Option<Vec<i64>> =
             weight.shape.iter().skip(2).map(Dim::number).collect();
         self.window.resolve(x.rank() - 2, kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn channels_kernels_and_biases_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 4, 9, 9] x, float[6, 3, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <group = 2> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[5, 2, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <group = 2> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <group = 0> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w, float[5] b) => (float[1, 6, 8, 8] y) { y = Conv (x, w, b) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <kernel_shape = [2, 3]> (x, w) }"#,
+                r#"(float[1, c, 9, 9] x, float[6, 4, 2, 2] w, float[b] b) => (float[1, 6, 8, 8] y) { y = Conv (x, w, b) }"#,
+                r#"(float[1, 4, 9] x, float[6, 4, 2] w, float[1, 6, 9] z) => (float[1, 6, 8] y) { y = com.microsoft.FusedConv <activation = "Relu"> (x, w, , z) }"#,
+                r#"(float[1, 9, 9, 4] x, float[6, 3, 2, 2] w) => (float[1, 8, 8, 6] y) { y = com.microsoft.NhwcConv (x, w) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                the weight for 2 groups has 8 input channels, but the input has 4 channels
+                the weight has 5 output channels, which 2 groups do not divide
+                `group` is 0, which is not positive
+                the bias has 5 elements, but the result has 6 channels
+                `kernel_shape` is 3 along spatial axis 1, but the weight has 2 there
+                fine
+                what is added is float32[1, 6, 9], but must be of shape [1, 6, 8]
+                the weight has 2 input channels, but the input has 4 channels
+            "#]],
+        );
     }
 }

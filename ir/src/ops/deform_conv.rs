@@ -5,8 +5,9 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::window::filter::Filter;
 use super::window::{Resolved, Window};
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -40,6 +41,11 @@ impl Operator for DeformConv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [x, weight, offset] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
         let window = self.resolve(&x, &weight)?;
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
+        filter.check(cx, &self.window, 3)?;
+        let channels = x.shape.get(1).cloned().unwrap_or_default();
+        sizes::multiple(("the input", &channels, "channels"), (self.offset_groups, "groups of offsets"))?;
+        let positions = window.positions(x.shape.get(2..).unwrap_or_default());
         let mut taps = vec![(offset, i64::try_from(x.rank() - 2).ok())];
         if cx.has(4) {
             taps.push((cx.tensor(4)?, Some(1)));
@@ -56,10 +62,18 @@ impl Operator for DeformConv {
                     "the input is {x}, the weight {weight} and the offsets or their mask {held}"
                 )));
             }
+            let mut places: Vec<Dim> = held.shape.iter().take(2).cloned().collect();
+            if let (Some(first), Some(batch)) = (places.first_mut(), x.shape.first()) {
+                *first = batch.clone();
+            }
+            if let Some(positions) = &positions {
+                places.extend(positions.iter().cloned());
+                sizes::shaped("the tensor of offsets or their mask", &held, &places)?;
+            }
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(1).cloned().collect();
         shape.extend(weight.shape.first().cloned());
-        match window.positions(x.shape.get(2..).unwrap_or_default()) {
+        match positions {
             Some(positions) => shape.extend(positions),
             None => shape.extend((2..x.rank()).map(|_| cx.fresh("conv"))),
         }
@@ -108,7 +122,7 @@ impl DeformConv {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn positions_are_those_of_a_convolution() {
@@ -138,6 +152,26 @@ mod tests {
                     at node `y` (DeformConv version 19)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn channels_and_places_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 4, 5, 5] x, float[6, 3, 2, 2] w, float[1, 8, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 24, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv <offset_group = 3> (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 8, 5, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[2, 8, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 8, 4, 4] o, float[5] b) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o, b) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                the input has 4 channels, which 3 groups of offsets do not divide
+                the tensor of offsets or their mask is float32[1, 8, 5, 4], but must be of shape [1, 8, 4, 4]
+                the tensor of offsets or their mask is float32[2, 8, 4, 4], but must be of shape [1, 8, 4, 4]
+                the bias has 5 elements, but the result has 6 channels
+            "#]],
         );
     }
 }

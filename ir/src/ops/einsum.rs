@@ -7,7 +7,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::cast::carrier;
-use super::{MANY, Operator, Row, broadcast, row};
+use super::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -175,7 +175,7 @@ impl Operator for Einsum {
 fn assign(
     labels: &Labels,
     x: &TensorType,
-    sizes: &mut BTreeMap<char, Dim>,
+    found: &mut BTreeMap<char, Dim>,
 ) -> Result<Option<Shape>, Problem> {
     let letters = labels.iter().filter(|&&label| label != ELLIPSIS).count();
     let open = letters < labels.len();
@@ -191,14 +191,18 @@ fn assign(
         )));
     };
     let mut dims = x.shape.iter().cloned();
-    let mut rest = None;
+    let (mut rest, mut own) = (None, BTreeMap::new());
     for &label in labels {
         if label == ELLIPSIS {
             rest = Some(dims.by_ref().take(extra).collect());
             continue;
         }
         let Some(dim) = dims.next() else { continue };
-        let held = sizes.entry(label).or_insert_with(|| dim.clone());
+        if let Some(before) = own.insert(label, dim.clone()).filter(|before| sizes::differ(before, &dim)) {
+            let problem = format!("axis `{label}` of {x} is of sizes {before} and {dim}");
+            return Err(Problem::new(problem));
+        }
+        let held = found.entry(label).or_insert_with(|| dim.clone());
         match (held.number(), dim.number()) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => {
                 let problem = format!("axis `{label}` is of sizes {a} and {b}");
@@ -217,7 +221,7 @@ fn assign(
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn letters_and_ellipses_give_the_shape() {
@@ -271,6 +275,20 @@ mod tests {
                     at node `y` (Einsum opset 21)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn a_diagonal_is_of_one_size() {
+        problems(
+            &[
+                r#"(float[1, 3] x) => (float y) { y = Einsum <equation = "ii->"> (x) }"#,
+                r#"(float[2, 3] x, float[4, 5] z) => (float[2, 5] y) { y = Einsum <equation = "ij,jk->ik"> (x, z) }"#,
+            ],
+            expect![[r#"
+                axis `i` of float32[1, 3] is of sizes 1 and 3
+                axis `j` is of sizes 3 and 4
+            "#]],
         );
     }
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::cast::carrier;
 use super::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -273,7 +274,15 @@ impl Operator for Infinite {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let x = cx.tensor(0)?;
+        let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
+        // What is computed more precisely may be finite where its own type has no such number.
+        let x = match is_half(dtype) {
+            true => {
+                let dtype = format_ident!("{}", carrier(dtype));
+                quote!(ops::cast::float_to_float(#x, DType::#dtype))
+            }
+            false => x,
+        };
         let (negative, positive) = (self.negative, self.positive);
         Ok(match negative && positive {
             true => quote!(#x.is_inf()),

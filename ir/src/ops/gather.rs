@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::axes::axis;
-use super::{Operator, Row, broadcast, row};
+use super::{Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -218,11 +218,12 @@ fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
 impl Operator for GatherElements {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
-        axis(self.axis, x.rank())?;
+        let along = axis(self.axis, x.rank())?;
         if indices.rank() != x.rank() {
             let problem = format!("the indices {indices} have not as many axes as {x}");
             return Err(Problem::new(problem));
         }
+        within(&indices, &x, along)?;
         cx.output(0, x.dtype, indices.shape);
         Ok(())
     }
@@ -247,6 +248,9 @@ impl Operator for GatherTuples {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let length = tuple(&x, &indices, self.batch)?;
+        for (own, all) in indices.shape.iter().zip(&x.shape).take(self.batch) {
+            sizes::equal(("the tensor of indices", own, "batch elements"), ("the input", all, "batch elements"))?;
+        }
         let outer = indices.shape.iter().take(indices.rank().saturating_sub(1));
         let inner = x.shape.iter().skip(self.batch + length);
         cx.output(0, x.dtype, outer.chain(inner).cloned().collect());
@@ -264,6 +268,16 @@ impl Operator for GatherTuples {
     fn moves(&self) -> bool {
         true
     }
+}
+
+/// Refuses indices that reach beyond the elements along another axis than their own.
+pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), Problem> {
+    let pairs = indices.shape.iter().zip(&x.shape).enumerate();
+    for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
+        let places = format!("places along axis {at}");
+        sizes::at_most(("the tensor of indices", own, &places), ("the input", all, &places))?;
+    }
+    Ok(())
 }
 
 /// How many indices a tuple has, which stand along the last axis.
@@ -296,7 +310,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn a_size_is_taken_out_of_a_shape() {
@@ -360,5 +374,19 @@ mod tests {
         assert_eq!(run(&[3, -1]), Some((3, 2)));
         assert_eq!(run(&[2, 1]), None);
         assert_eq!(run(&[]), None);
+    }
+
+    #[test]
+    fn indices_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[6, 4] i) => (float[6, 4] y) { y = GatherElements (x, i) }"#,
+                r#"(float[2, 4, 3] x, int64[3, 5, 1] i) => (float[3, 5, 3] y) { y = GatherND <batch_dims = 1> (x, i) }"#,
+            ],
+            expect![[r#"
+                the tensor of indices has 4 places along axis 1, but the input has 3 places along axis 1
+                the tensor of indices has 3 batch elements, but the input has 2 batch elements
+            "#]],
+        );
     }
 }

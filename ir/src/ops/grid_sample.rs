@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::cast::through_floats;
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -77,6 +77,9 @@ impl Operator for GridSample {
             )));
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
+        if let (Some(grids), Some(images)) = (grid.shape.first(), x.shape.first()) {
+            sizes::equal(("the grid", grids, "batch elements"), ("the input", images, "batch elements"))?;
+        }
         let points = grid.shape.iter().skip(1).take(axes.unwrap_or(0));
         shape.extend(points.cloned());
         cx.output(0, x.dtype, shape);
@@ -105,5 +108,24 @@ impl Operator for GridSample {
             }
         };
         Ok(through_floats(x, dtype, sampled))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn each_image_has_a_grid() {
+        problems(
+            &[
+                r#"(float[2, 1, 4, 4] x, float[3, 5, 5, 2] g) => (float[2, 1, 5, 5] y) { y = GridSample (x, g) }"#,
+            ],
+            expect![[r#"
+                the grid has 3 batch elements, but the input has 2 batch elements
+            "#]],
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -58,12 +58,18 @@ impl Operator for Loss {
         if !target.dtype.is_int() {
             return Err(Problem::new(format!("the target is {target}")));
         }
+        let mut wanted = x.shape.clone();
+        let classes = wanted.remove(1);
+        sizes::shaped("the target", &target, &wanted)?;
         if cx.has(2) {
             let weight = cx.tensor_of_rank(2, 1)?;
             if weight.dtype != x.dtype {
                 return Err(Problem::new(format!(
                     "the input is {x} and the weight {weight}"
                 )));
+            }
+            if let Some(length) = weight.shape.first() {
+                sizes::equal(("the weight", length, "elements"), ("the input", &classes, "classes"))?;
             }
         }
         let shape: Vec<Dim> = match self.reduction {
@@ -104,7 +110,7 @@ impl Operator for Loss {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn a_reduced_loss_has_rank_0() {
@@ -136,6 +142,22 @@ mod tests {
                     at node `y` (NegativeLogLikelihoodLoss version 13)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn targets_and_weights_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss (x, t) }"#,
+                r#"(float[4, 3, 6] x, int64[4, 5] t) => (float y) { y = NegativeLogLikelihoodLoss (x, t) }"#,
+                r#"(float[4, 3] x, int64[4] t, float[4] w) => (float y) { y = NegativeLogLikelihoodLoss (x, t, w) }"#,
+            ],
+            expect![[r#"
+                the target is int64[5], but must be of shape [4]
+                the target is int64[4, 5], but must be of shape [4, 6]
+                the weight has 4 elements, but the input has 3 classes
+            "#]],
         );
     }
 }

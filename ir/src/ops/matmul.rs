@@ -6,10 +6,9 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::fused::Fused;
-use super::{MICROSOFT, Operator, Row, broadcast, row};
+use super::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal, lifted, whole};
 use crate::infer::Infer;
@@ -246,7 +245,12 @@ impl Operator for Gemm {
             shape.get(if transposed { 1 - outer } else { outer }).cloned().unwrap_or_default()
         };
         let [left, right] = self.transposed;
+        let (columns, rows) = (side(&a.shape, left, 1), side(&b.shape, right, 0));
+        sizes::equal(("the right matrix", &rows, "rows"), ("the left one", &columns, "columns"))?;
         let shape = vec![side(&a.shape, left, 0), side(&b.shape, right, 1)];
+        if cx.has(2) {
+            sizes::broadcasts("the bias", &cx.tensor(2)?, &shape)?;
+        }
         cx.output(0, a.dtype, shape);
         Ok(())
     }
@@ -386,13 +390,9 @@ pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Sha
         )));
     }
     let (left, right) = (a.rank().saturating_sub(2), b.rank().saturating_sub(2));
-    let inner_a = a.shape.last().and_then(Dim::number);
-    let inner_b = b.shape.get(if b.rank() > 1 { right } else { 0 }).and_then(Dim::number);
-    if let (Some(x), Some(y)) = (inner_a, inner_b)
-        && x != y
-    {
-        return Err(Problem::new(format!("the inner sizes are {x} and {y}, which must be equal")));
-    }
+    let columns = a.shape.last().cloned().unwrap_or_default();
+    let rows = b.shape.get(if b.rank() > 1 { right } else { 0 }).cloned().unwrap_or_default();
+    sizes::equal(("the right operand", &rows, "rows"), ("the left one", &columns, "columns"))?;
     let leading = |shape: &Shape, count: usize| shape.iter().take(count).cloned().collect();
     let shapes = [leading(&a.shape, left), leading(&b.shape, right)];
     let mut shape = broadcast::shape(cx, &shapes)?;
@@ -403,4 +403,37 @@ pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Sha
         shape.extend(b.shape.last().cloned());
     }
     Ok(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn operands_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 8] a, float[7, 5] b) => (float[4, 5] y) { y = Gemm (a, b) }"#,
+                r#"(float[8, 4] a, float[5, 7] b) => (float[4, 5] y) { y = Gemm <transA = 1, transB = 1> (a, b) }"#,
+                r#"(float[n, 8] a, float[8, 5] b, float[4] c) => (float[n, 5] y) { y = Gemm (a, b, c) }"#,
+                r#"(float[2, 8] a, float[8, 5] b, float[3, 5] c) => (float[2, 5] y) { y = Gemm (a, b, c) }"#,
+                r#"(float[n, 8] a, float[8, 5] b, float[m, 1] c) => (float[n, 5] y) { y = Gemm (a, b, c) }"#,
+                r#"(float[n, 8] a, float[7, 5] b) => (float[n, 5] y) { y = MatMul (a, b) }"#,
+                r#"(float[n] a, float[1] b) => (float y) { c = Concat <axis = 0> (a, b) y = MatMul (c, a) }"#,
+                r#"(float[n] a, float[1] b, float[m, 5] w) => (float[5] y) { c = Concat <axis = 0> (a, b) y = MatMul (c, w) }"#,
+            ],
+            expect![[r#"
+                the right matrix has 7 rows, but the left one has 8 columns
+                the right matrix has 7 rows, but the left one has 8 columns
+                the bias is float32[4], which does not broadcast to [n, 5]
+                the bias is float32[3, 5], which does not broadcast to [2, 5]
+                fine
+                the right operand has 7 rows, but the left one has 8 columns
+                the right operand has n rows, but the left one has n + 1 columns
+                fine
+            "#]],
+        );
+    }
 }

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::window::{Resolved, Window};
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -28,6 +28,7 @@ impl Operator for MaxUnpool {
                 "the input is {x} and the indices {indices}"
             )));
         }
+        sizes::shaped("the tensor of indices", &indices, &x.shape)?;
         let own = self.shape(&x)?;
         if !cx.has(2) {
             cx.output(0, x.dtype, own);
@@ -94,7 +95,7 @@ fn unpooled(window: &Resolved, axis: usize, size: &Dim) -> Option<Dim> {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn sizes_follow_from_the_window_or_are_given() {
@@ -131,6 +132,18 @@ mod tests {
                     at node `y` (MaxUnpool version 11)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn each_element_has_an_index() {
+        problems(
+            &[
+                r#"(float[1, 1, 4] x, int64[1, 1, 3] i) => (float[1, 1, 8] y) { y = MaxUnpool <kernel_shape = [2], strides = [2]> (x, i) }"#,
+            ],
+            expect![[r#"
+                the tensor of indices is int64[1, 1, 3], but must be of shape [1, 1, 4]
+            "#]],
         );
     }
 }

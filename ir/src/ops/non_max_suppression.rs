@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -37,6 +37,11 @@ impl Operator for NonMaxSuppression {
             return Err(Problem::new(format!(
                 "the boxes are {boxes} and the scores {scores}"
             )));
+        }
+        if let ([batch, count, _], [other, _, each]) = (boxes.shape.as_slice(), scores.shape.as_slice()) {
+            let images = "batch elements";
+            sizes::equal(("the tensor of boxes", batch, images), ("that of scores", other, images))?;
+            sizes::equal(("the tensor of boxes", count, "boxes"), ("that of scores", each, "scores in each class"))?;
         }
         let none = !cx.has(2) || cx.numbers(2).is_some_and(|most| most.iter().all(|&n| n <= 0));
         let count = match none {
@@ -88,7 +93,7 @@ impl Operator for NonMaxSuppression {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn how_many_boxes_are_kept_has_a_name_unless_it_is_none() {
@@ -106,6 +111,20 @@ mod tests {
                     int64[kept, 3] y = NonMaxSuppression <"Corners"> (b, s, most)
                     int64[0, 3] w = NonMaxSuppression <"Center"> (b, s)
                 }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn boxes_and_scores_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 8, 4] b, float[2, 3, 8] s, int64 m) => (int64[n, 3] y) { y = NonMaxSuppression (b, s, m) }"#,
+                r#"(float[1, 8, 4] b, float[1, 3, 9] s, int64 m) => (int64[n, 3] y) { y = NonMaxSuppression (b, s, m) }"#,
+            ],
+            expect![[r#"
+                the tensor of boxes has 1 batch element, but that of scores has 2 batch elements
+                the tensor of boxes has 8 boxes, but that of scores has 9 scores in each class
             "#]],
         );
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::{MANY, Operator, Row, TRAINING, row};
+use super::{MANY, Operator, Row, TRAINING, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
@@ -178,6 +178,7 @@ impl Operator for Optimizer {
                         "input {input} is {other}, but the tensor that it belongs to is {x}"
                     )));
                 }
+                sizes::shaped(&format!("input {input}"), &other, &x.shape)?;
             }
             for list in 0..self.lists() - 1 {
                 cx.output(list * count + at, x.dtype, x.shape.clone());
@@ -222,7 +223,7 @@ impl Operator for Optimizer {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn each_tensor_has_its_gradient_and_its_squares() {
@@ -257,6 +258,18 @@ mod tests {
                     at node `y` (ai.onnx.preview.training.Adam version 1)
 
                   model: IR version 10, ai.onnx 21, ai.onnx.preview.training 1"#]],
+        );
+    }
+
+    #[test]
+    fn gradients_have_the_shape_of_their_tensor() {
+        problems(
+            &[
+                r#"(float r, int64 t, float[2] x, float[3] g, float[2] h) => (float[2] y, float[2] k) { y, k = ai.onnx.preview.training.Adagrad (r, t, x, g, h) }"#,
+            ],
+            expect![[r#"
+                input 3 is float32[3], but must be of shape [2]
+            "#]],
         );
     }
 }

@@ -86,14 +86,11 @@ impl Operator for Pad {
         }
         let (Some(pads), Some(axes)) = (pads, &axes) else {
             let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
-            let sizes = x
-                .shape
-                .iter()
-                .enumerate()
-                .map(|(axis, size)| match padded(axis) {
-                    true => cx.fresh("pad"),
-                    false => size.clone(),
-                });
+            let sizes = x.shape.iter().enumerate();
+            let sizes = sizes.map(|(axis, size)| match padded(axis) {
+                true => cx.fresh("pad"),
+                false => size.clone(),
+            });
             let shape = sizes.collect();
             cx.output(0, x.dtype, shape);
             return Ok(());
@@ -219,18 +216,13 @@ impl Operator for CenterCropPad {
         let x = cx.tensor(0)?;
         let axes = self.axes(x.rank())?;
         let sizes = cx.ints(1);
+        let count = cx.tensor_of_rank(1, 1)?.count().unwrap_or(axes.len());
+        if count != axes.len() {
+            return Err(Problem::new(format!("there are {count} sizes for {} axes", axes.len())));
+        }
         let mut shape = x.shape;
         for (at, &axis) in axes.iter().enumerate() {
-            let size = match &sizes {
-                Some(sizes) => Some(sizes.get(at).cloned().ok_or_else(|| {
-                    Problem::new(format!(
-                        "there are {} sizes for {} axes",
-                        sizes.len(),
-                        axes.len()
-                    ))
-                })?),
-                None => None,
-            };
+            let size = sizes.as_ref().and_then(|sizes| sizes.get(at).cloned());
             let size = cx.dim_or_fresh(size, "center");
             if let Some(held) = shape.get_mut(axis) {
                 *held = size;
@@ -341,7 +333,7 @@ pub fn zero(kind: Kind) -> TokenStream {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn pads_add_to_sizes() {
@@ -396,5 +388,13 @@ mod tests {
 
                   model: IR version 9, ai.onnx 18"#]],
         );
+    }
+
+    #[test]
+    fn there_is_a_size_for_each_axis() {
+        let graph = "(float[4, 3] x, int64[3] s) => (float[a, b] y) { y = CenterCropPad (x, s) }";
+        problems(&[graph], expect![[r#"
+            there are 3 sizes for 2 axes
+        "#]]);
     }
 }

@@ -1,13 +1,14 @@
 //! RNN, GRU and LSTM.
 
 mod activation;
+mod check;
 
 use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{MICROSOFT, Operator, Row, row};
+use super::{MICROSOFT, Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -37,6 +38,8 @@ struct Recurrent {
     cell: Cell,
     /// The variant of the kernels' `Direction`.
     direction: &'static str,
+    /// How many values a state has, where the file says so.
+    hidden: Option<i64>,
     /// One per function of the cell and direction; the cell's own when left out.
     activations: Option<Vec<Activation>>,
     clip: Option<f32>,
@@ -49,7 +52,6 @@ struct Recurrent {
 }
 
 fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operator>, Problem> {
-    a.ignore(&["hidden_size"]);
     if a.version() < 7 && !quantized {
         a.ignore(&["output_sequence"]);
     }
@@ -75,6 +77,7 @@ fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operat
     let mut recurrent = Recurrent {
         cell,
         direction,
+        hidden: a.int("hidden_size")?,
         activations: None,
         clip,
         variant,
@@ -88,29 +91,17 @@ fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operat
 impl Operator for Recurrent {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor_of_rank(0, 3)?;
-        let (input, recurrent) = (cx.tensor_of_rank(1, 3)?, cx.tensor_of_rank(2, 3)?);
+        let recurrent = cx.tensor_of_rank(2, 3)?;
         let directions = Dim::from(i64::try_from(self.directions()).unwrap_or(1));
-        for (what, weight) in [("weight", &input), ("recurrent weight", &recurrent)] {
-            let held = weight.shape.first().and_then(Dim::number);
-            if held.is_some_and(|held| !directions.is(held)) {
-                return Err(Problem::new(format!(
-                    "the {what} is {weight}, for {held:?} directions instead of {directions}",
-                    held = held.unwrap_or(0)
-                )));
-            }
-        }
-        self.check(cx, x.dtype)?;
+        self.check_types(cx, x.dtype)?;
         let at = |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
-        let [outputs, inputs] = if self.quantized { [2, 1] } else { [1, 2] };
-        let hidden = at(&recurrent, inputs);
-        let gates = self.cell.gates();
-        if let (Some(rows), Some(hidden)) = (at(&recurrent, outputs).number(), hidden.number())
-            && hidden.checked_mul(gates) != Some(rows)
-        {
+        let hidden = at(&recurrent, if self.quantized { 1 } else { 2 });
+        if let Some(said) = self.hidden.map(Dim::from).filter(|said| sizes::differ(said, &hidden)) {
             return Err(Problem::new(format!(
-                "the recurrent weight is {recurrent}, which has not {gates} gates"
+                "`hidden_size` is {said}, but the recurrent weight is {recurrent}"
             )));
         }
+        self.check_sizes(cx, &directions, &hidden)?;
         let (first, second) = (at(&x, 0), at(&x, 1));
         let (whole, last) = match self.batch_first {
             false => (
@@ -182,38 +173,6 @@ impl Recurrent {
             "Bidirectional" => 2,
             _ => 1,
         }
-    }
-
-    /// Ranks and types of the optional inputs.
-    fn check(&self, cx: &Infer<'_>, dtype: DType) -> Result<(), Problem> {
-        if !dtype.is_float() {
-            return Err(Problem::new(format!("the input is of type {dtype}")));
-        }
-        let ranks = [(1, 3), (2, 3), (3, 2), (4, 1), (5, 3), (6, 3), (7, 2)];
-        for (input, rank) in ranks.into_iter().filter(|&(input, _)| cx.has(input)) {
-            let held = cx.tensor_of_rank(input, rank)?;
-            let fits = match input {
-                4 => true,
-                1 | 2 if self.quantized => matches!(held.dtype, DType::U8 | DType::I8),
-                _ => held.dtype == dtype,
-            };
-            if !fits {
-                return Err(Problem::new(format!(
-                    "input {input} is {held}, while the first input is of type {dtype}"
-                )));
-            }
-        }
-        let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
-        for &input in factors {
-            let (held, weight) = (cx.tensor(input)?, cx.tensor(if input < 10 { 1 } else { 2 })?);
-            let wanted = if input % 2 == 0 { dtype } else { weight.dtype };
-            if held.dtype != wanted || !(1..=2).contains(&held.rank()) {
-                return Err(Problem::new(format!(
-                    "input {input} is {held}, not of type {wanted} for each direction"
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// The weights of all directions; scale and zero point stand at `factors`.
@@ -360,5 +319,42 @@ impl Cell {
             Cell::Gru => &["Sigmoid", "Tanh"],
             Cell::Lstm => &["Sigmoid", "Tanh", "Tanh"],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn sizes_must_fit() {
+        problems(
+            &[
+                r#"(float[5, 2, 4] x, float[1, 12, 3] w, float[1, 12, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 99> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 9, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[2, 12, 4] w, float[2, 12, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 9, 4] w, float[1, 9, 3] r, float[1, 9] b) => (float[5, 1, 2, 3] y) { y = GRU <hidden_size = 3> (x, w, r, b) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, int32[3] l) => (float[5, 1, 2, 3] y) { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[5, 1, 2, 3] y) <int32[2] l = {5, 6}> { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[2, 1, 3] h) => (float[5, 1, 2, 3] y) { y = RNN <hidden_size = 3> (x, w, r, , , h) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[5, 1, 3] h) => (float[5, 2, 1, 3] y) { y = RNN <hidden_size = 3, layout = 1> (x, w, r, , , h) }"#,
+                r#"(float[5, n, 4] x, float[1, 12, 4] w, float[1, 12, 3] r, float[1, 1, 3] h, float[1, 8] p) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r, , , h, h, p) }"#,
+            ],
+            expect![[r#"
+                the weight is float32[1, 12, 3], but must be of shape [1, 12, 4]
+                `hidden_size` is 99, but the recurrent weight is float32[1, 12, 3]
+                the recurrent weight is float32[1, 9, 3], but must be of shape [1, 12, 3]
+                the weight is float32[2, 12, 4], but must be of shape [1, 12, 4]
+                the bias is float32[1, 9], but must be of shape [1, 18]
+                `sequence_lens` is int32[3], but must be of shape [2]
+                a sequence has 6 steps, but the input has 5 steps
+                the initial state is float32[2, 1, 3], but must be of shape [1, 2, 3]
+                fine
+                the tensor of peepholes is float32[1, 8], but must be of shape [1, 9]
+            "#]],
+        );
     }
 }

@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::axes::axis;
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -188,7 +188,17 @@ fn to(
                 }
             }
             let all = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
-            let rest = all(&elements).zip(all(&others)).and_then(|(a, b)| a.div(&b));
+            let counts = all(&elements).zip(all(&others));
+            if let Some((elements, others)) = &counts
+                && let (Some(have), Some(each @ 1..)) = (elements.number(), others.number())
+                && have.checked_rem(each) != Some(0)
+            {
+                return Err(Problem::new(format!(
+                    "{x} cannot become {}: {have} elements are no multiple of {each}",
+                    sizes::Sizes(&shape)
+                )));
+            }
+            let rest = counts.and_then(|(a, b)| a.div(&b));
             let rest = cx.dim_or_fresh(rest, "reshape");
             if let Some(dim) = shape.get_mut(*at) {
                 *dim = rest;
@@ -230,7 +240,18 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
         (None, false) => None,
     };
     let axes: Vec<usize> = match given {
-        Some(axes) => axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?,
+        Some(axes) => {
+            let axes = axes.iter().map(|&at| axis(at, rank));
+            let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
+            for &at in &axes {
+                let size = x.shape.get(at).cloned().unwrap_or_default();
+                if sizes::differ(&size, &Dim::from(1)) {
+                    let problem = format!("axis {at} of {x} is of size {size}, and only axes of size 1 go away");
+                    return Err(Problem::new(problem));
+                }
+            }
+            axes
+        }
         None => {
             let ones: Vec<usize> =
                 (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect();
@@ -289,7 +310,7 @@ fn told_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn squeeze_without_axes_takes_the_sizes_that_are_always_1() {
@@ -339,6 +360,26 @@ mod tests {
                     help: fix the size with `dims(..)`, or export the model with the axes to squeeze
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn elements_must_fit() {
+        problems(
+            &[
+                r#"(float[3, 4] x) => (float[5, a] y) <int64[2] s = {5, -1}> { y = Reshape (x, s) }"#,
+                r#"(float[n, 3] x) => (float[n, 2, a] y) <int64[3] s = {0, 2, -1}> { y = Reshape (x, s) }"#,
+                r#"(float[n, 3] x) => (float[5, a] y) <int64[2] s = {5, -1}> { y = Reshape (x, s) }"#,
+                r#"(float[2, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
+                r#"(float[n, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
+            ],
+            expect![[r#"
+                float32[3, 4] cannot become [5, -1]: 12 elements are no multiple of 5
+                float32[n, 3] cannot become [n, 2, -1]: 3 elements are no multiple of 2
+                fine
+                axis 0 of float32[2, 3] is of size 2, and only axes of size 1 go away
+                fine
+            "#]],
         );
     }
 }

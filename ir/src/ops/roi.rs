@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::window::list;
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -130,6 +130,9 @@ impl Operator for RoiAlign {
         if !batches.dtype.is_int() {
             return Err(Problem::new(format!("the batches are {batches}")));
         }
+        if let (Some(count), Some(rois)) = (batches.shape.first(), cx.tensor(1)?.shape.first()) {
+            sizes::equal(("`batch_indices`", count, "elements"), ("`rois`", rois, "regions"))?;
+        }
         infer(cx, 4, self.output)
     }
 
@@ -162,7 +165,7 @@ impl Operator for RoiAlign {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn each_region_becomes_an_image() {
@@ -193,6 +196,18 @@ mod tests {
                 {
                     float32[n, c, 1, 1] y = RoiAlign <output: [1, 1], scale: 1.0, sampling: 0, mode: "Average"> (x, r, b)
                 }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn each_region_has_a_batch_index() {
+        problems(
+            &[
+                r#"(float[1, 2, 8, 8] x, float[3, 4] r, int64[2] b) => (float[3, 2, 1, 1] y) { y = RoiAlign (x, r, b) }"#,
+            ],
+            expect![[r#"
+                `batch_indices` has 2 elements, but `rois` has 3 regions
             "#]],
         );
     }

@@ -6,10 +6,11 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::axes::axis;
-use super::gather::{indices, is_within, tuple};
-use super::{Operator, Row, broadcast, row};
+use super::gather::{indices, is_within, tuple, within};
+use super::{Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
+use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -82,6 +83,8 @@ impl Operator for ScatterElements {
                 "the indices {indices} and updates {updates} have not as many axes as {x}"
             )));
         }
+        sizes::shaped("the tensor of updates", &updates, &indices.shape)?;
+        within(&indices, &x, axis)?;
         let known = written(cx, self.reduction, |numbers| {
             let (to, from) = (
                 broadcast::fixed(&x.shape)?,
@@ -141,6 +144,9 @@ impl Operator for ScatterTuples {
                 "the updates {updates} are not slices of {x} at the tuples of {indices}"
             )));
         }
+        let slices = indices.shape.iter().take(indices.rank().saturating_sub(1));
+        let slices: Vec<Dim> = slices.chain(x.shape.iter().skip(length)).cloned().collect();
+        sizes::shaped("the tensor of updates", &updates, &slices)?;
         let known = written(cx, self.0, |numbers| {
             let sizes = broadcast::fixed(&x.shape)?;
             let inner = sizes.get(length..)?.iter().product::<usize>();
@@ -227,7 +233,7 @@ fn wrapped(index: i64, size: usize) -> Option<usize> {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn a_size_in_a_shape_is_replaced() {
@@ -267,6 +273,26 @@ mod tests {
                     at node `y` (ScatterND version 18)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn updates_and_indices_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[2, 3] i, float[2, 2] u) => (float[4, 3] y) { y = ScatterElements (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[2, 5] i, float[2, 5] u) => (float[4, 3] y) { y = ScatterElements (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[6, 2] i, float[6, 2] u) => (float[4, 3] y) { y = ScatterElements (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[2, 1] i, float[2, 4] u) => (float[4, 3] y) { y = ScatterND (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[2, 1] i, float[3, 3] u) => (float[4, 3] y) { y = ScatterND (x, i, u) }"#,
+            ],
+            expect![[r#"
+                the tensor of updates is float32[2, 2], but must be of shape [2, 3]
+                the tensor of indices has 5 places along axis 1, but the input has 3 places along axis 1
+                fine
+                the tensor of updates is float32[2, 4], but must be of shape [2, 3]
+                the tensor of updates is float32[3, 3], but must be of shape [2, 3]
+            "#]],
         );
     }
 }

@@ -80,7 +80,6 @@ impl Operator for Softmax {
             "log_softmax" if half => {
                 quote!(ops::activation::in_single(#x, |x| activation::log_softmax(x, #axis)))
             }
-            "softmax" if half => quote!(ops::softmax::softmax_of_halves(#x, #axis)),
             "softmax" => quote!(ops::softmax::softmax(#x, #axis)),
             _ => quote!(activation::#function(#x, #axis)),
         })

@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::axes::axis;
-use super::{Operator, Row, row};
+use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -60,6 +60,9 @@ impl Operator for TensorScatter {
             if starts.dtype != DType::I64 {
                 return Err(Problem::new(format!("`write_indices` is {starts}, not int64[batch]")));
             }
+            if let (Some(count), Some(batch)) = (starts.shape.first(), cache.shape.first()) {
+                sizes::equal(("`write_indices`", count, "elements"), ("the cache", batch, "batch elements"))?;
+            }
         }
         cx.output(0, cache.dtype, cache.shape);
         Ok(())
@@ -92,7 +95,7 @@ impl Operator for TensorScatter {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn an_update_is_no_longer_than_its_cache() {
@@ -138,6 +141,18 @@ mod tests {
                 {
                     host string[n, 4, 8] y = TensorScatter <axis: 1, circular: true> (c, u, i)
                 }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn each_element_of_the_batch_has_a_start() {
+        problems(
+            &[
+                r#"<ir_version: 13, opset_import: ["": 24]> g (float[2, 4, 8] c, float[2, 1, 8] u, int64[3] i) => (float[2, 4, 8] y) { y = TensorScatter (c, u, i) }"#,
+            ],
+            expect![[r#"
+                `write_indices` has 3 elements, but the cache has 2 batch elements
             "#]],
         );
     }

@@ -1,6 +1,7 @@
 //! Sliding windows: their attributes, sizes and code.
 
 pub mod channels;
+pub mod filter;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
+use super::input::MOST_AXES;
 use super::missing::{no_file, shown};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
@@ -182,6 +183,10 @@ impl Files {
 }
 
 fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
+    if tensor.dims.len() > MOST_AXES {
+        let message = format!("constant `{}` has more than {MOST_AXES} axes", tensor.name);
+        return Err(Problem::new(message).help("the file is damaged; export it again"));
+    }
     let size = |&size: &i64| {
         usize::try_from(size)
             .map_err(|_| Problem::new(format!("constant `{}` has the size {size}", tensor.name)))

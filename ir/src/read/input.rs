@@ -10,6 +10,8 @@ use crate::types::{Shape, Type};
 
 /// Types nest no deeper than this.
 pub(super) const DEEPEST: usize = 8;
+/// Tensors have no more axes than this.
+pub(super) const MOST_AXES: usize = 1024;
 
 impl Reader<'_> {
     /// The type that the file, or the caller, gives an input.
@@ -64,6 +66,11 @@ impl Reader<'_> {
                          names for sizes that vary"
                     ))
                 })?;
+                if shape.dim.len() > MOST_AXES {
+                    let message = format!("input `{name}` has more than {MOST_AXES} axes");
+                    return Err(Problem::new(message)
+                        .help("the file is inconsistent; export the model again"));
+                }
                 let dims = shape.dim.iter().enumerate();
                 let dims: Shape = dims
                     .map(|(axis, dim)| match &dim.value {
@@ -120,13 +127,31 @@ fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> 
         tensor.shape.as_ref().map(|shape| shape.dim.len()),
     );
     match found.filter(|&found| found != given) {
-        None => Ok(()),
+        None => contradiction(name, tensor, sizes),
         Some(found) => Err(Problem::new(format!(
             "input `{name}` has rank {found} in the file, not {given}"
         ))
         .help("`inputs(..)` gives sizes that the file leaves open; one size for each axis")
         .choice(name)),
     }
+}
+
+/// Whether a number that the caller gives is another than that of the file.
+fn contradiction(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
+    let dims = tensor.shape.iter().flat_map(|shape| &shape.dim);
+    for (axis, (dim, size)) in dims.zip(sizes).enumerate() {
+        if let (Some(DimensionValue::Value(found)), Size::Fixed(given)) = (&dim.value, size)
+            && *found >= 0
+            && found != given
+        {
+            return Err(Problem::new(format!(
+                "input `{name}` has size {found} on axis {axis} in the file, not {given}"
+            ))
+            .help("`inputs(..)` gives sizes that the file leaves open; export the model for other sizes")
+            .choice(name));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the file means a name; `?` and the empty name mean any size.
@@ -137,7 +162,9 @@ pub(super) fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use prost::Message;
 
+    use crate::options::{Options, Size};
     use crate::testing::check;
 
     #[test]
@@ -168,6 +195,31 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_the_caller_do_not_contradict_the_file() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[2, n] x) => (float[a, b] y) { y = Relu (x) }"#;
+        let model = crate::text::model(text).unwrap().encode_to_vec();
+        let refused = |sizes: Vec<Size>| {
+            let options = Options {
+                inputs: [("x".to_owned(), sizes)].into(),
+                ..Options::default()
+            };
+            let result = crate::load_bytes(model.clone().into(), &options);
+            result.err().map(|problems| problems.report("model"))
+        };
+        expect![[r#"
+            Some(
+                "cannot compile `model`\n\n  input `x` has size 2 on axis 0 in the file, not 3\n    help: `inputs(..)` gives sizes that the file leaves open; export the model for other sizes\n\n  model: IR version 10, ai.onnx 21",
+            )
+        "#]].assert_debug_eq(&refused(vec![Size::Fixed(3), Size::Fixed(5)]));
+        assert_eq!(refused(vec![Size::Fixed(2), Size::Fixed(5)]), None);
+        assert_eq!(
+            refused(vec![Size::Named("rows".to_owned()), Size::Fixed(5)]),
+            None
+        );
+    }
+
+    #[test]
     fn an_input_of_no_rank_asks_for_one() {
         check(
             "g (float[] x) => (float[] y) { y = Relu (x) }",
@@ -176,6 +228,21 @@ mod tests {
 
                   input `x` has no rank in the file
                     help: give its shape with `#[onnx(inputs(x: [batch, 3]))]`, names for sizes that vary
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn an_input_has_only_so_many_axes() {
+        let sizes = vec!["1"; 1025].join(", ");
+        check(
+            &format!("g (float[{sizes}] x) => (float[n] y) {{ y = Relu (x) }}"),
+            expect![[r#"
+                cannot compile `model`
+
+                  input `x` has more than 1024 axes
+                    help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
         );

@@ -3,9 +3,7 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 
 use super::{bits::unpacked, blocks};
-use crate::{
-    broadcast::to_shape, cast::float_to_float, gather::gather, kind::AnyKind, shape::empty,
-};
+use crate::{broadcast::to_shape, gather::gather, kind::AnyKind, shape::empty};
 
 /// Which axis is gathered along, and which one is in blocks that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +133,7 @@ impl<'a, const I: usize> Slices<'a, I> {
                 y.mask_fill(to_shape(beyond.reshape(shape), dims), 0.0)
             }
         };
-        float_to_float(y, dtype)
+        y.cast(FloatDType::from(dtype))
     }
 
     fn shape<const D: usize, const O: usize>(&self, dims: [usize; D]) -> [usize; O] {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
+use onnx_embed_kernels::dtype::stored;
 
 use super::{Sizes, float, int};
 use crate::{Array, ElementType, Error, Kind};
@@ -11,6 +12,11 @@ use crate::{Array, ElementType, Error, Kind};
 pub trait Item: Sized {
     /// The value in the model's dtype, if its sizes are those that `kind` says.
     fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error>;
+
+    /// The value with its floats as `dtype`, where the device stores that.
+    fn leave(self, _dtype: DType) -> Self {
+        self
+    }
 }
 
 /// The element type, once the sizes are seen to fit.
@@ -39,6 +45,11 @@ impl<const D: usize> Item for Tensor<D> {
             Some(dtype) => float(self, dtype),
             None => self,
         })
+    }
+
+    fn leave(self, dtype: DType) -> Self {
+        let stored: FloatDType = stored(&self.device(), dtype).into();
+        self.cast(stored)
     }
 }
 
@@ -75,6 +86,10 @@ impl<T: Item> Item for Vec<T> {
         let items = items.map(|value| value.enter(name, item, &mut Sizes::new()));
         items.collect()
     }
+
+    fn leave(self, dtype: DType) -> Self {
+        self.into_iter().map(|value| value.leave(dtype)).collect()
+    }
 }
 
 impl<T: Item> Item for Option<T> {
@@ -83,6 +98,10 @@ impl<T: Item> Item for Option<T> {
             Kind::Optional(item) => self.map(|value| value.enter(name, item, sizes)).transpose(),
             _ => Ok(self),
         }
+    }
+
+    fn leave(self, dtype: DType) -> Self {
+        self.map(|value| value.leave(dtype))
     }
 }
 
@@ -116,7 +135,7 @@ plain!(bool i8 i16 i32 i64 u8 u16 u32 u64 half::f16 half::bf16 f32 f64 String);
 mod tests {
     use super::*;
     use crate::Size;
-    use burn::tensor::{DType, Device};
+    use burn::tensor::Device;
 
     const ITEM: Kind = Kind::Tensor {
         dtype: ElementType::Int64,

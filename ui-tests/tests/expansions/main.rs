@@ -5,6 +5,7 @@ mod checks;
 mod constants;
 mod deep;
 mod faults;
+mod half_precision;
 mod long_form;
 mod module;
 mod names;

@@ -16,7 +16,6 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::cast::carrier;
-use crate::ops::elementwise::is_half;
 
 const MASK: usize = 3;
 const PAST: [usize; 2] = [4, 5];
@@ -114,6 +113,9 @@ impl Operator for Attention {
         self.check_mask(cx, &scores)?;
         if cx.has(VALID) {
             let valid = cx.tensor_of_rank(VALID, 1)?;
+            if let Some(batch) = valid.shape.first() {
+                agree("the batch", &query[0], batch)?;
+            }
             if valid.dtype != DType::I64 || past.is_some() {
                 return Err(Problem::new(format!("`nonpad_kv_seqlen` is {valid}"))
                     .help("it may be int64[batch], without a cache as another input"));
@@ -267,9 +269,6 @@ impl Attention {
                 let (name, window) = (format_ident!("{name}"), Literal::usize_unsuffixed(window));
                 options.push(quote!(#name: Some(#window)));
             }
-        }
-        if is_half(cx.tensor_type(0)?.dtype) {
-            options.push(quote!(stepwise: true));
         }
         if let Some(scale) = self.scale {
             let scale = float_literal(f64::from(scale), DType::F32);

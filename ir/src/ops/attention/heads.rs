@@ -10,6 +10,8 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
+pub use crate::ops::sizes::agree;
+
 /// Batch, heads, length and the size of a head.
 pub type Sizes = [Dim; 4];
 
@@ -89,16 +91,6 @@ pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     match held.dtype.is_float() {
         true => Ok(held),
         false => Err(Problem::new(format!("input {input} is {held}, not of floats"))),
-    }
-}
-
-/// Reports two sizes that are known to differ.
-pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
-    match (one.number(), other.number()) {
-        (Some(a), Some(b)) if a != b => Err(Problem::new(format!(
-            "{what} is {a} in one input and {b} in another"
-        ))),
-        _ => Ok(()),
     }
 }
 

@@ -70,6 +70,13 @@ impl Operator for LinearAttention {
                 return Err(Problem::new(format!("the query is {query}, but another input {other}")));
             }
         }
+        for (what, at) in [("the batch", 0), ("the length", 1)] {
+            for other in [&key, &value] {
+                if let (Some(one), Some(other)) = (query.shape.get(at), other.shape.get(at)) {
+                    agree(what, one, other)?;
+                }
+            }
+        }
         let [batch, length] = [0, 1].map(|at| query.shape.get(at).cloned().unwrap_or_default());
         let state = vec![batch.clone(), dim(self.key_heads), key_size, value_size.clone()];
         let mut held = query.dtype;

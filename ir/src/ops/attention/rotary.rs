@@ -42,7 +42,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl Operator for RotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let [_, _, _, size] = sizes(cx, 0, ("num_heads", self.heads))?;
+        let [batch, _, length, size] = sizes(cx, 0, ("num_heads", self.heads))?;
         let x = cx.tensor(0)?;
         let turned = self.features.map_or(size.clone(), dim);
         let odd = turned.number().is_some_and(|turned| turned.rem_euclid(2) != 0);
@@ -65,11 +65,20 @@ impl Operator for RotaryEmbedding {
             if let Some(last) = cache.shape.last() {
                 agree("the number of angles", last, &pairs)?;
             }
+            if let ([one, other, _], false) = (cache.shape.as_slice(), cx.has(POSITIONS)) {
+                agree("the batch", one, &batch)?;
+                agree("the length", other, &length)?;
+            }
         }
+        crate::ops::sizes::shaped("the tensor of sines", &cx.tensor(2)?, &cx.tensor(1)?.shape)?;
         if cx.has(POSITIONS) {
             let positions = cx.tensor_of_rank(POSITIONS, 2)?;
             if !positions.dtype.is_int() {
                 return Err(Problem::new(format!("the positions are {positions}")));
+            }
+            if let [one, other] = positions.shape.as_slice() {
+                agree("the batch", one, &batch)?;
+                agree("the length", other, &length)?;
             }
         }
         cx.output(0, x.dtype, x.shape);

@@ -104,7 +104,8 @@ impl Operator for If {
                 #code
             }));
         }
-        let (then, otherwise) = (inside(cx, THEN, &wanted)?, inside(cx, ELSE, &wanted)?);
+        let then = cx.inside(THEN, &wanted)?.code();
+        let otherwise = cx.inside(ELSE, &wanted)?.code();
         Ok(quote!(if *#condition.item() { #then } else { #otherwise }))
     }
 
@@ -124,7 +125,8 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
         let block = cx.block(branch)?;
         for (at, &id) in block.outputs.iter().enumerate() {
             let (made, wanted) = (cx.type_of(id)?, cx.output_type(at)?);
-            if cx.wants(at) && rank(made) != rank(wanted) && !is_scalar_of(made, wanted) {
+            let one = merge::is_one_of_another_rank(made, wanted);
+            if cx.wants(at) && rank(made) != rank(wanted) && !one {
                 return Ok(Some(if branch == THEN { ELSE } else { THEN }));
             }
         }
@@ -132,45 +134,16 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
     Ok(None)
 }
 
-/// The code of a branch; where the other gives a list of one element, this one's scalar becomes one.
-fn inside(
-    cx: &mut Emit<'_, '_>,
-    name: &str,
-    wanted: &[(Place, Type)],
-) -> Result<TokenStream, Problem> {
-    let mut inside = cx.inside(name, wanted)?;
-    let made = cx.block(name)?.outputs.clone();
-    let results = inside.results.iter_mut().zip(wanted).zip(made).enumerate();
-    for (at, ((result, wanted), id)) in results {
-        // On the device both are the same tensor.
-        if wanted.0 == Place::Host
-            && cx.wants(at)
-            && is_scalar_of(cx.type_of(id)?, &wanted.1)
-        {
-            *result = quote!(host::reshape(&#result, &[1], false));
-        }
-    }
-    Ok(inside.code())
-}
-
-/// The facts of one branch, its scalars as lists of one element where the other branch has these.
+/// The facts of one branch, one element on as many axes as the other branch has it, if these are more.
 fn lifted(facts: &[Fact], others: &[Fact]) -> Vec<Fact> {
-    let lift = |(fact, other): (&Fact, &Fact)| match is_scalar_of(&fact.ty, &other.ty) {
-        true => Fact::of(other.ty.clone()),
-        false => fact.clone(),
+    let lift = |(fact, other): (&Fact, &Fact)| {
+        let one = merge::is_one_of_another_rank(&fact.ty, &other.ty);
+        match one && rank(&fact.ty) < rank(&other.ty) {
+            true => Fact::of(other.ty.clone()),
+            false => fact.clone(),
+        }
     };
     facts.iter().zip(others).map(lift).collect()
-}
-
-/// Whether a type is that of the one element of a list of another type.
-fn is_scalar_of(ty: &Type, list: &Type) -> bool {
-    match (ty, list) {
-        (Type::Tensor(scalar), Type::Tensor(list)) => {
-            let ranks = [scalar.rank(), list.rank()];
-            ranks == [0, 1] && list.count() == Some(1) && scalar.dtype == list.dtype
-        }
-        _ => false,
-    }
 }
 
 fn rank(ty: &Type) -> usize {

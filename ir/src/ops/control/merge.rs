@@ -38,6 +38,10 @@ pub fn widen(
     next: &Fact,
     (index, free): (Option<&Symbol>, &mut BTreeSet<Symbol>),
 ) -> Result<bool, Problem> {
+    let next = &Fact {
+        ty: as_state(&held.ty, &next.ty),
+        ..next.clone()
+    };
     let ty = types(what, &held.ty, &next.ty, &mut |a, b| {
         if a == b || a.name().is_some_and(|name| free.contains(name)) {
             return a.clone();
@@ -57,6 +61,30 @@ pub fn widen(
         held.weight = None;
     }
     Ok(changed)
+}
+
+/// What a round leaves, as the state of the next: one element is one element on any number of axes.
+fn as_state(held: &Type, next: &Type) -> Type {
+    if is_one_of_another_rank(held, next) { held.clone() } else { next.clone() }
+}
+
+/// What the rounds leave of a state, if they are any: one element on as many axes as a round gives it.
+pub fn left(held: Type, next: Option<&Type>) -> Type {
+    match next {
+        Some(next) if is_one_of_another_rank(&held, next) => next.clone(),
+        _ => held,
+    }
+}
+
+/// Whether both types are of one element, on different numbers of axes.
+pub fn is_one_of_another_rank(one: &Type, other: &Type) -> bool {
+    match (one, other) {
+        (Type::Tensor(one), Type::Tensor(other)) => {
+            let single = one.count() == Some(1) && other.count() == Some(1);
+            single && one.rank() != other.rank() && one.dtype == other.dtype
+        }
+        _ => false,
+    }
 }
 
 /// Gives every size of a value that goes from round to round a name of its own.

@@ -69,6 +69,7 @@ impl Operator for Loop {
             fact.ty = merge::outside(cx, &fact, names, "state");
             // What the rounds leave is there, though what they start with may not be.
             let left = told.get(at + 1).map(|next| &next.ty);
+            fact.ty = merge::left(fact.ty, left);
             if let (Type::Optional(item), Some(left)) = (&fact.ty, left)
                 && !matches!(left, Type::Optional(_))
             {
@@ -303,6 +304,40 @@ mod tests {
                     help: fix the sizes that decide it, with `dims(..)` or `inputs(..)`
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn one_element_is_one_element_on_any_number_of_axes() {
+        check(
+            r#"g (bool[1] c, float x, int64 m) => (bool[k] d, float[l] y, float[r, 1] z)
+            <float[1] half = {0.5}> {
+                d, y, z = Loop (m, c, c, x) <body = b (int64 i, bool c2, bool s, float a)
+                    => (bool n, bool t, float b, float[1] w) {
+                    w = Mul (a, half)
+                    f = Greater (w, half)
+                    none = Constant <value_ints = [0]> ()
+                    n = Squeeze (f, none)
+                    t = Identity (n)
+                    b = Identity (w)
+                }>
+            }"#,
+            expect![[r#"
+                g (bool[1] c, float32[] x, host int64[] m) => (bool[] d, float32[1] y, float32[rounds, 1] z)
+                <
+                    float32[1] half = {0.5},
+                    int64[1] none = {0}
+                >
+                {
+                    bool[] d, float32[1] y, float32[rounds, 1] z = Loop (m, c, c, x)
+                        body (int64[] i, bool[] c2, bool[1] s, float32[] a) => (bool[] n, bool[] n, float32[1] w, float32[1] w)
+                        {
+                            float32[1] w = Mul (a, half)
+                            bool[1] f = Greater (w, half)
+                            bool[] n = Squeeze (f, none)
+                        }
+                }
+            "#]],
         );
     }
 }

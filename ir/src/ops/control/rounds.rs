@@ -9,7 +9,7 @@ use super::merge;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::Kind;
-use crate::emit::{Emit, converted, element_type};
+use crate::emit::{Emit, converted, element_type, of_rank};
 use crate::graph::{Rounds, ValueId};
 use crate::infer::{Fact, Infer, Mark};
 use crate::types::{Place, TensorType, Type};
@@ -161,9 +161,13 @@ impl Code {
                 Some(variable) if cx.wants(at) => {
                     let held = inputs.get(at).map(|&id| cx.type_of(id)).transpose()?;
                     let value = quote!(#variable);
-                    outputs.push(match held {
-                        Some(held) => converted(value, held, cx.output_type(at)?),
-                        None => value,
+                    let place = cx.output_place(at);
+                    outputs.push(match (held, cx.output_type(at)?) {
+                        (Some(Type::Tensor(held)), Type::Tensor(wanted)) if !flow.batched => {
+                            of_rank(value, place, held, wanted)
+                        }
+                        (Some(held), wanted) => converted(value, held, wanted),
+                        (None, _) => value,
                     });
                 }
                 _ => {}

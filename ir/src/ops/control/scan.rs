@@ -14,9 +14,9 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::graph::{Flow, Rounds};
 use crate::infer::{Fact, Infer};
-use crate::ops::Operator;
 use crate::ops::axes::axis;
 use crate::ops::pad::zero;
+use crate::ops::{Operator, sizes};
 use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Operator for Scan {
             }
             for (at, fact) in initial.iter_mut().enumerate() {
                 let mut held = cx.tensor(at + 1)?;
-                batch = Some(without_batch(&mut held)?);
+                take_batch(&mut batch, &mut held)?;
                 *fact = Fact::of(Type::Tensor(held));
             }
         }
@@ -96,7 +96,7 @@ impl Operator for Scan {
         for at in 0..self.slices {
             let mut held = cx.tensor(self.flow.before + state + at)?;
             if self.flow.batched {
-                batch = Some(without_batch(&mut held)?);
+                take_batch(&mut batch, &mut held)?;
             }
             let axis = self.axis(&self.inputs, at, held.rank())?;
             let size = held.shape.remove(axis);
@@ -113,12 +113,18 @@ impl Operator for Scan {
                 _ => Some(size),
             };
         }
+        if let (Some(batch), true) = (&batch, cx.has(0)) {
+            sizes::shaped("`sequence_lens`", &cx.tensor(0)?, std::slice::from_ref(batch))?;
+        }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
         let Some((held, told)) = settle(cx, BODY, (self.flow, None), names, facts)? else {
             return Ok(());
         };
         for (at, mut fact) in held.into_iter().enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
+            if batch.is_none() {
+                fact.ty = merge::left(fact.ty, told.get(at).map(|next| &next.ty));
+            }
             let fact = match &batch {
                 Some(batch) => Fact::of(fact.ty).with_size(0, batch.clone()),
                 None => fact,
@@ -327,10 +333,45 @@ fn cut(all: &TokenStream, held: &TensorType, axis: usize, at: &TokenStream) -> T
     }
 }
 
+/// Takes the axis of the batch away, whose size all have in common.
+fn take_batch(batch: &mut Option<Dim>, held: &mut TensorType) -> Result<(), Problem> {
+    let own = without_batch(held)?;
+    if let Some(before) = batch.as_ref() {
+        sizes::agree("the batch", before, &own)?;
+    }
+    *batch = Some(own);
+    Ok(())
+}
+
 /// Takes the first axis away.
 fn without_batch(held: &mut TensorType) -> Result<Dim, Problem> {
     match held.shape.is_empty() {
         true => Err(Problem::new("a scalar has no axis for the batch")),
         false => Ok(held.shape.remove(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn all_have_one_batch() {
+        problems(
+            &[
+                r#"<ir_version: 3, opset_import: ["": 8]> g (float[2, 3] s, float[5, 4, 3] x) => (float[2, 3] t) {
+                    t = Scan ("", s, x) <num_scan_inputs = 1, body = b (float[3] a, float[3] e) => (float[3] z) { z = Add (a, e) }>
+                }"#,
+                r#"<ir_version: 3, opset_import: ["": 8]> g (int64[5] l, float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] t) {
+                    t = Scan (l, s, x) <num_scan_inputs = 1, body = b (float[3] a, float[3] e) => (float[3] z) { z = Add (a, e) }>
+                }"#,
+            ],
+            expect![[r#"
+                the batch is 2 in one input and 5 in another
+                `sequence_lens` is int64[5], but must be of shape [2]
+            "#]],
+        );
     }
 }

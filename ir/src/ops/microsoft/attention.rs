@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 
 pub const ROWS: &[Row] = &[row("Attention", &[1], projected).arity(7, 2).of(MICROSOFT)];
 
@@ -61,6 +61,19 @@ impl Operator for Projected {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 2)?);
         let [size, _, value] = self.sizes(weight.shape.get(1))?;
+        if let ([.., features], [rows, columns]) = (x.shape.as_slice(), weight.shape.as_slice()) {
+            sizes::equal(("the weight", rows, "rows"), ("the input", features, "features"))?;
+            let wanted = size.checked_mul(2).and_then(|both| both.checked_add(value));
+            let wanted = Dim::from(wanted.unwrap_or(i64::MAX));
+            if sizes::differ(columns, &wanted) {
+                return Err(Problem::new(format!(
+                    "the weight has {columns} columns, but queries, keys and values together have {wanted}"
+                )));
+            }
+            if cx.has(2) {
+                sizes::shaped("the bias", &cx.tensor(2)?, std::slice::from_ref(columns))?;
+            }
+        }
         additions(cx, 3, 5)?;
         if cx.has(6) {
             return Err(shared_buffer());
@@ -75,6 +88,9 @@ impl Operator for Projected {
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
         let heads = self.inner.heads;
+        if cx.has(4) {
+            check_cache(cx, 4, batch, heads, &Dim::from(size / heads))?;
+        }
         let cache = vec![2.into(), batch.clone(), heads.into(), total, (size / heads).into()];
         cx.output(0, x.dtype, vec![batch.clone(), length.clone(), value.into()]);
         if cx.wants(1) && size != value {
@@ -105,7 +121,7 @@ impl Operator for Projected {
             _ => None,
         };
         let cast = |x: TokenStream| match &narrow {
-            Some(dtype) => quote!(ops::cast::float_to_float(#x, #dtype)),
+            Some(dtype) => quote!(ops::dtype::computed(#x, #dtype)),
             None => x,
         };
         Ok(match (cx.wants(1), cx.outputs()) {
@@ -124,6 +140,20 @@ impl Operator for Projected {
             }
         })
     }
+}
+
+/// Checks the cache of keys and values in one tensor, `[2, batch, heads, length, size]`.
+pub fn check_cache(
+    cx: &Infer<'_>,
+    input: usize,
+    batch: &Dim,
+    heads: i64,
+    size: &Dim,
+) -> Result<(), Problem> {
+    let past = cx.tensor_of_rank(input, 5)?;
+    let length = past.shape.get(3).cloned().unwrap_or_default();
+    let wanted = [Dim::from(2), batch.clone(), Dim::from(heads), length, size.clone()];
+    sizes::shaped("the cache", &past, &wanted)
 }
 
 /// Queries, keys and values side by side.

@@ -9,7 +9,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 
 pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
     // It speaks of the type of output 1, which says whether it is there.
@@ -40,6 +40,19 @@ impl Operator for Embed {
         }
         if cx.has(1) != cx.has(4) {
             return Err(Problem::new("segments need both their numbers and their embedding"));
+        }
+        for input in [1, 7].into_iter().filter(|&input| cx.has(input)) {
+            sizes::shaped(&format!("input {input}"), &cx.tensor(input)?, &ids.shape)?;
+        }
+        if cx.has(8) {
+            sizes::broadcasts("the tensor of positions", &cx.tensor(8)?, &ids.shape)?;
+        }
+        let hidden = words.shape.last().cloned().unwrap_or_default();
+        for input in [3, 4, 5, 6].into_iter().filter(|&input| cx.has(input)) {
+            if let Some(size) = cx.tensor(input)?.shape.last() {
+                let whose = format!("input {input}");
+                sizes::equal((&whose, size, "features"), ("the embedding of words", &hidden, "features"))?;
+            }
         }
         let mut shape = ids.shape.clone();
         shape.extend(words.shape.last().cloned());
@@ -93,5 +106,26 @@ impl Operator for Embed {
             let sum = #sum;
             (#normed, #kept, sum)
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn embeddings_must_fit() {
+        problems(
+            &[
+                r#"(int32[2, 5] i, float[9, 8] w, float[6, 7] p, float[8] g) => (float[2, 5, 8] y) { y = com.microsoft.EmbedLayerNormalization (i, , w, p, , g, g) }"#,
+                r#"(int32[2, 5] i, int32[2, 4] t, float[9, 8] w, float[8] g) => (float[2, 5, 8] y) { y = com.microsoft.EmbedLayerNormalization (i, t, w, w, w, g, g) }"#,
+            ],
+            expect![[r#"
+                input 3 has 7 features, but the embedding of words has 8 features
+                input 1 is int32[2, 4], but must be of shape [2, 5]
+            "#]],
+        );
     }
 }

@@ -13,7 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::cast::is_small;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).arity(4, 1).of(MICROSOFT)];
@@ -64,6 +64,9 @@ impl Gather {
         let zeros = cx.has(3) && (small || cx.tensor(3)?.dtype != x.dtype);
         if !scales.dtype.is_float() || scales.rank() != x.rank() || !(small || integer) || zeros {
             return Err(Problem::new(format!("the data is {x}, and the scales are {scales}")));
+        }
+        if cx.has(3) && x.dtype != DType::U8 {
+            sizes::shaped("the tensor of zero points", &cx.tensor(3)?, &scales.shape)?;
         }
         if self.block == 0 && !small {
             return Err(Problem::new("`block_size` is 0")

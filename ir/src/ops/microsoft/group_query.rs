@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 
 pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read).arity(16, 4).of(MICROSOFT)];
 
@@ -121,6 +121,7 @@ impl Operator for GroupQuery {
         let [batch, length, _] = query.shape.as_slice() else {
             return Ok(());
         };
+        self.check(cx, batch, &size)?;
         let hidden = size.mul(&self.heads.into());
         let hidden = cx.dim_or_fresh(hidden, "hidden");
         let cache = vec![batch.clone(), self.kv_heads.into(), keys, size];
@@ -181,6 +182,40 @@ impl Operator for GroupQuery {
 }
 
 impl GroupQuery {
+    /// Refuses inputs whose sizes contradict those of the query.
+    fn check(&self, cx: &Infer<'_>, batch: &Dim, size: &Dim) -> Result<(), Problem> {
+        let shared = Dim::from(self.kv_heads);
+        for input in [1, 2].into_iter().filter(|&input| cx.has(input)) {
+            if let ([other, _, hidden], Some(wanted)) = (cx.tensor(input)?.shape.as_slice(), size.mul(&shared)) {
+                sizes::agree("the batch", batch, other)?;
+                let whose = if input == 1 { "the key" } else { "the value" };
+                if sizes::differ(hidden, &wanted) {
+                    let problem = format!("{whose} has {hidden} features, but all its heads together have {wanted}");
+                    return Err(Problem::new(problem));
+                }
+            }
+        }
+        for input in [CACHE, CACHE + 1].into_iter().filter(|&input| cx.has(input)) {
+            let cache = cx.tensor(input)?;
+            let length = cache.shape.get(2).cloned().unwrap_or_default();
+            let wanted = [batch.clone(), shared.clone(), length, size.clone()];
+            sizes::shaped("the cache", &cache, &wanted)?;
+        }
+        let vectors = [
+            (LENGTHS, "`seqlens_k`", batch.clone()),
+            (SINKS, "`head_sink`", self.heads.into()),
+            (NORMS, "the norm of queries", size.clone()),
+            (NORMS + 1, "the norm of keys", size.clone()),
+        ];
+        for (input, what, length) in vectors.into_iter().filter(|&(input, ..)| cx.has(input)) {
+            sizes::shaped(what, &cx.tensor(input)?, &[length])?;
+        }
+        if self.rotary {
+            sizes::shaped("the cache of sines", &cx.tensor(COSINE + 1)?, &cx.tensor(COSINE)?.shape)?;
+        }
+        Ok(())
+    }
+
     fn options(&self) -> TokenStream {
         let number = |value: f32| float_literal(f64::from(value), DType::F64);
         let optional = |value: Option<TokenStream>| match value {

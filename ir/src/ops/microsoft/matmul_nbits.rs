@@ -143,6 +143,12 @@ impl Operator for MatMulNBits {
         if cx.has(4) && cx.tensor_of_rank(4, 1)?.dtype != DType::I32 {
             return Err(Problem::new("the blocks of the inputs are not of type int32"));
         }
+        let groups = if cx.has(4) { cx.tensor(4)?.count() } else { None };
+        let padded = blocks.saturating_mul(self.block);
+        if let Some(groups) = groups.filter(|groups| ![self.inputs, padded].contains(groups)) {
+            let inputs = self.inputs;
+            return Err(Problem::new(format!("there are {groups} blocks of inputs for {inputs} inputs")));
+        }
         self.check(cx, 5, x.dtype, self.outputs)?;
         shape.push(Dim::from(i64::try_from(self.outputs).unwrap_or(i64::MAX)));
         cx.output(0, x.dtype, shape);

@@ -11,7 +11,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 
 pub const ROWS: &[Row] =
     &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?)))).arity(10, 4).of(MICROSOFT)];
@@ -131,6 +131,38 @@ struct Forms {
 }
 
 impl MultiHead {
+    /// Refuses queries, keys and values of sizes that contradict each other.
+    fn check(&self, types: [Option<&[Dim]>; 3]) -> Result<(), Problem> {
+        let (heads, batch) = (Dim::from(self.0.heads), "the batch");
+        let packed = |all: &Dim, parts: i64, own: &Dim| {
+            sizes::equal(("the packed tensor", own, "heads"), ("the node", &heads, "heads"))?;
+            sizes::equal(("the packed tensor", all, "parts"), ("such a tensor", &parts.into(), "parts"))
+        };
+        match types {
+            [Some([_, _, own, all, _]), None, None] => packed(all, 3, own),
+            [Some([one, _, hidden]), Some([other, _, own, all, size]), None] => {
+                sizes::agree(batch, one, other)?;
+                sizes::agree("the size of a head", &divided(hidden, self.0.heads)?, size)?;
+                packed(all, 2, own)
+            }
+            [Some([one, _, hidden]), Some([other, keys, features]), Some([third, values, _])] => {
+                sizes::agree(batch, one, other)?;
+                sizes::agree(batch, one, third)?;
+                sizes::agree("the number of features", hidden, features)?;
+                sizes::agree("the number of keys", keys, values)
+            }
+            [Some([one, _, hidden]), Some([other, own, keys, size]), Some([third, its, values, _])] => {
+                sizes::agree(batch, one, other)?;
+                sizes::agree(batch, one, third)?;
+                sizes::agree("the number of heads", own, &heads)?;
+                sizes::agree("the number of heads", its, &heads)?;
+                sizes::agree("the size of a head", &divided(hidden, self.0.heads)?, size)?;
+                sizes::agree("the number of keys", keys, values)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn forms(&self, types: [Option<&[Dim]>; 3]) -> Result<Forms, Problem> {
         let heads = self.0.heads;
         let size = |hidden: &Dim| divided(hidden, heads);
@@ -185,9 +217,14 @@ impl Operator for MultiHead {
         }
         let shape = |at: usize| held.get(at)?.as_ref().map(|held| held.shape.as_slice());
         let forms = self.forms([shape(0), shape(1), shape(2)])?;
+        self.check([shape(0), shape(1), shape(2)])?;
         additions(cx, 4, 5)?;
         if cx.has(3) {
-            cx.tensor_of_rank(3, 1)?;
+            let each = forms.size.add(&forms.size).and_then(|both| both.add(&forms.value));
+            let bias = cx.tensor_of_rank(3, 1)?;
+            if let (Some(length), Some(all)) = (bias.shape.first(), each.and_then(|each| each.mul(&self.0.heads.into()))) {
+                sizes::equal(("the bias", length, "elements"), ("what it is added to", &all, "features"))?;
+            }
         }
         if cx.has(8) || cx.has(9) {
             return Err(shared_buffer());
@@ -209,6 +246,17 @@ impl Operator for MultiHead {
         cx.output(1, dtype, cache(&forms.size));
         cx.output(2, dtype, cache(&forms.value));
         let scores = vec![forms.batch.clone(), heads.clone(), forms.queries.clone(), total.clone()];
+        if cx.has(5) {
+            sizes::broadcasts("the bias of the scores", &cx.tensor(5)?, &scores)?;
+        }
+        for (input, size) in [(6, &forms.size), (7, &forms.value)] {
+            if cx.has(input) {
+                let past = cx.tensor_of_rank(input, 4)?;
+                let length = past.shape.get(2).cloned().unwrap_or_default();
+                let wanted = [forms.batch.clone(), heads.clone(), length, size.clone()];
+                sizes::shaped("the cache", &past, &wanted)?;
+            }
+        }
         cx.output(3, dtype, scores);
         cx.output(0, dtype, vec![forms.batch, forms.queries, hidden]);
         Ok(())
@@ -289,3 +337,49 @@ impl Operator for MultiHead {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn queries_keys_and_values_must_fit() {
+        problems(
+            &[
+                r#"(float[2, 5, 8] q, float[3, 6, 8] k) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, k) }"#,
+                r#"(float[2, 5, 8] q, float[2, 6, 6] k, float[2, 6, 8] v) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v) }"#,
+                r#"(float[2, 5, 8] q, float[2, 6, 8] k, float[2, 7, 8] v) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v) }"#,
+                r#"(float[2, 5, 8] q, float[2, 3, 6, 4] k) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, k) }"#,
+                r#"(float[2, 5, 3, 3, 4] q) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q) }"#,
+                r#"(float[2, 5, 2, 2, 4] q) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q) }"#,
+                r#"(float[2, 5, 8] q, float[16] b) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, b) }"#,
+                r#"(float[2, 5, 8] q, float[1, 3, 5, 5] b) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, , , b) }"#,
+                r#"(float[2, 5, 8] q, float[2, 2, 7, 3] p) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, , , , p, p) }"#,
+                r#"(float[2, 5, 6] x, float[5, 12] w) => (float[2, 5, 4] y) { y = com.microsoft.Attention <num_heads = 2> (x, w) }"#,
+                r#"(float[2, 5, 6] x, float[6, 12] w, float[4] b) => (float[2, 5, 4] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, b) }"#,
+                r#"(float[2, 5, 6] x, float[6, 12] w, float[2, 2, 3, 7, 2] p) => (float[2, 5, 4] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , , p) }"#,
+                r#"(float[2, 1, 8] q, float[2, 1, 6] k, int32[2] l, int32 t) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t) }"#,
+                r#"(float[2, 1, 8] q, float[2, 1, 4] k, int32[3] l, int32 t) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t) }"#,
+                r#"(float[2, 1, 8] q, float[2, 1, 4] k, float[2, 2, 9, 4] p, int32[2] l, int32 t) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, p, p, l, t) }"#,
+            ],
+            expect![[r#"
+                the batch is 2 in one input and 3 in another
+                the number of features is 8 in one input and 6 in another
+                the number of keys is 6 in one input and 7 in another
+                the number of heads is 3 in one input and 2 in another
+                the packed tensor has 3 heads, but the node has 2 heads
+                the packed tensor has 2 parts, but such a tensor has 3 parts
+                the bias has 16 elements, but what it is added to has 24 features
+                the bias of the scores is float32[1, 3, 5, 5], which does not broadcast to [2, 2, 5, 5]
+                the cache is float32[2, 2, 7, 3], but must be of shape [2, 2, 7, 4]
+                the weight has 5 rows, but the input has 6 features
+                the bias is float32[4], but must be of shape [12]
+                the cache is float32[2, 2, 3, 7, 2], but must be of shape [2, 2, 2, 7, 2]
+                the key has 6 features, but all its heads together have 4
+                `seqlens_k` is int32[3], but must be of shape [2]
+                the cache is float32[2, 2, 9, 4], but must be of shape [2, 1, 9, 4]
+            "#]],
+        );
+    }
+}

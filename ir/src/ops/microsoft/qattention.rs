@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::attention::check_cache;
 use super::multi_head::{Heads, additions, divided, read as read_heads, refuse};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -54,6 +55,9 @@ impl Operator for QAttention {
             true => cx.tensor_of_rank(8, 5)?.shape.get(3).cloned(),
             false => Some(Dim::from(0)),
         };
+        if cx.has(8) {
+            check_cache(cx, 8, batch, self.heads.heads, &size)?;
+        }
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
         let cache = vec![2.into(), batch.clone(), self.heads.heads.into(), total, size];

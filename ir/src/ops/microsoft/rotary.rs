@@ -10,7 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 
 pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).arity(4, 1).of(MICROSOFT)];
 
@@ -55,6 +55,13 @@ impl Operator for RotaryEmbedding {
         }
         if cosine.dtype != x.dtype || sine.dtype != x.dtype {
             return Err(Problem::new(format!("the caches are {cosine} and {sine}, the input is {x}")));
+        }
+        sizes::shaped("the cache of sines", &sine, &cosine.shape)?;
+        if let ([batch, length], Some(first)) = (places.shape.as_slice(), x.shape.first()) {
+            sizes::agree("the batch", first, batch)?;
+            if let Some(own) = x.shape.iter().rev().nth(1) {
+                sizes::agree("the length", own, length)?;
+            }
         }
         if x.rank() == 3 {
             self.heads(x.shape.last(), cosine.shape.last())?;

@@ -7,11 +7,10 @@ use quote::quote;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 
 pub const ROWS: &[Row] = &[
     row("SkipLayerNormalization", &[1], |a| read(a, false)).arity(5, 4).of(MICROSOFT),
@@ -39,11 +38,11 @@ impl Operator for Skip {
         if !x.dtype.is_float() || skip.dtype != x.dtype || skip.rank() > x.rank() || x.rank() == 0 {
             return Err(Problem::new(format!("the sum is of {x} and {skip}")));
         }
-        let hidden = x.shape.last().and_then(Dim::number);
+        sizes::broadcasts("what is added", &skip, &x.shape)?;
+        let hidden = x.shape.last().cloned().unwrap_or_default();
         for input in (2..cx.inputs()).filter(|&input| cx.has(input)) {
             let factor = cx.tensor_of_rank(input, 1)?;
-            let size = factor.shape.first().and_then(Dim::number);
-            if size.zip(hidden).is_some_and(|(size, hidden)| size != hidden) {
+            if factor.shape.first().is_some_and(|size| sizes::differ(size, &hidden)) {
                 let problem = format!("input {input} is {factor}, but the input is {x}");
                 return Err(Problem::new(problem));
             }
@@ -81,5 +80,26 @@ impl Operator for Skip {
                 (normed, (), (), sum)
             }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn what_is_added_must_fit() {
+        problems(
+            &[
+                r#"(float[2, 5, 8] x, float[4, 8] s, float[8] g) => (float[2, 5, 8] y) { y = com.microsoft.SkipLayerNormalization (x, s, g) }"#,
+                r#"(float[2, 5, 8] x, float[5, 8] s, float[7] g) => (float[2, 5, 8] y) { y = com.microsoft.SkipLayerNormalization (x, s, g) }"#,
+            ],
+            expect![[r#"
+                what is added is float32[4, 8], which does not broadcast to [2, 5, 8]
+                input 2 is float32[7], but the input is float32[2, 5, 8]
+            "#]],
+        );
     }
 }

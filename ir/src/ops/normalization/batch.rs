@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
+use crate::ops::{Operator, sizes};
 
 #[derive(Debug)]
 pub struct Batch {
@@ -50,11 +50,9 @@ impl Operator for Batch {
         let expected = x.shape.get(1..kept).unwrap_or_default();
         for input in 1..5 {
             let statistic = cx.tensor_of_rank(input, expected.len())?;
-            let differ = statistic.shape.iter().zip(expected).any(|(size, expected)| {
-                let sizes = size.number().zip(expected.number());
-                sizes.is_some_and(|(size, expected)| size != expected)
-            });
-            if !statistic.dtype.is_float() || differ {
+            let mut pairs = statistic.shape.iter().zip(expected);
+            let misfit = pairs.any(|(size, expected)| sizes::differ(size, expected));
+            if !statistic.dtype.is_float() || misfit {
                 let problem = format!("input {input} is {statistic}, but the input is {x}");
                 return Err(Problem::new(problem));
             }

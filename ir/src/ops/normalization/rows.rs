@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
+use crate::ops::{Operator, sizes};
 use crate::ops::axes::axis;
 use crate::types::TensorType;
 
@@ -181,11 +181,7 @@ impl Operator for Layer {
 /// Whether a factor may be broadcast to the input.
 fn stretches(factor: &TensorType, x: &TensorType) -> bool {
     let pairs = factor.shape.iter().rev().zip(x.shape.iter().rev());
-    let fits = |(factor, size): (&Dim, &Dim)| match (factor.number(), size.number()) {
-        (Some(1), _) => true,
-        (Some(factor), Some(size)) => factor == size,
-        _ => true,
-    };
+    let fits = |(factor, size): (&Dim, &Dim)| factor.is(1) || !sizes::differ(factor, size);
     factor.rank() <= x.rank() && pairs.into_iter().all(fits)
 }
 

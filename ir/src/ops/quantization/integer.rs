@@ -13,6 +13,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::cast::carrier;
+use crate::ops::sizes;
 use crate::types::TensorType;
 
 pub use conv::{between_scales, conv, quantized_conv, quantized_conv_of_microsoft};
@@ -67,6 +68,16 @@ enum Side {
 }
 
 impl Places {
+    /// The inputs at which scale and zero point of an operand stand.
+    fn factors(&self, operand: usize) -> impl Iterator<Item = usize> {
+        let scale = match &self.end {
+            End::Sums => None,
+            End::Quantized { scales, .. } => scales.get(operand).copied(),
+            End::Float { scales, .. } => scales.get(operand).copied(),
+        };
+        self.zeros.get(operand).copied().into_iter().chain(scale)
+    }
+
     /// The types of both operands and of the result.
     fn types(&self, cx: &Infer<'_>) -> Result<(TensorType, TensorType, DType), Problem> {
         let [left, right] = self.operands;
@@ -146,6 +157,24 @@ impl Places {
     }
 }
 
+/// Refuses a scale or a zero point that is neither one nor one for each of the `things`.
+fn check_factor(
+    cx: &Infer<'_>,
+    input: usize,
+    (size, things): (&Dim, &str),
+) -> Result<(), Problem> {
+    if !cx.has(input) {
+        return Ok(());
+    }
+    match cx.tensor(input)?.shape.as_slice() {
+        [length] if !length.is(1) => {
+            let whose = format!("input {input}");
+            sizes::equal((&whose, length, "elements"), ("its operand", size, things))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Zero points that broadcast to their operands; those that are 0 are left out.
 fn zeros(
     cx: &mut Emit<'_, '_>,
@@ -205,5 +234,38 @@ fn spread(
         _ => Err(Problem::new(format!(
             "a scale or zero point is {held}, which has too many axes"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn factors_and_biases_must_fit() {
+        problems(
+            &[
+                r#"(uint8[1, 4, 5, 5] x, uint8[6, 3, 2, 2] w) => (int32[1, 6, 4, 4] y) { y = ConvInteger (x, w) }"#,
+                r#"(uint8[1, 4, 5, 5] x, uint8[6, 4, 2, 2] w, float s, float[5] t, uint8 z) => (uint8[1, 6, 4, 4] y) { y = QLinearConv (x, s, z, w, t, z, s, z) }"#,
+                r#"(uint8[1, 4, 5, 5] x, uint8[6, 4, 2, 2] w, float s, uint8 z, int32[4] b) => (uint8[1, 6, 4, 4] y) { y = QLinearConv (x, s, z, w, s, z, s, z, b) }"#,
+                r#"(uint8[2, 4] a, uint8[4, 3] b, uint8 z, uint8[2] v) => (int32[2, 3] y) { y = MatMulInteger (a, b, z, v) }"#,
+                r#"(uint8[2, 4] a, uint8[4, 3] b, uint8[3] z) => (int32[2, 3] y) { y = MatMulInteger (a, b, z) }"#,
+                r#"(uint8[2, 4] a, uint8[5, 3] b) => (int32[2, 3] y) { y = MatMulInteger (a, b) }"#,
+                r#"(float[2, 6, 4] x, float[3, 2, 4] s) => (uint8[2, 6, 4] y) { y = QuantizeLinear <axis = 1, block_size = 3> (x, s) }"#,
+                r#"(uint8[2, 4] a, uint8[4, 3] b, float s, float[4] c) => (float[2, 3] y) { y = com.microsoft.MatMulIntegerToFloat (a, b, s, s, , , c) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                input 4 has 5 elements, but its operand has 6 output channels
+                the bias has 4 elements, but the result has 6 channels
+                input 3 has 2 elements, but its operand has 3 columns
+                input 2 has 3 elements, but its operand has 2 rows
+                the right operand has 5 rows, but the left one has 4 columns
+                a scale or zero point is float32[3, 2, 4], which does not fit float32[2, 6, 4]
+                the bias is float32[4], which does not broadcast to [2, 3]
+            "#]],
+        );
     }
 }

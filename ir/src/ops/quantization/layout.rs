@@ -8,6 +8,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::ops::axes::axis;
+use crate::ops::sizes;
 use crate::types::{Known, TensorType};
 
 /// How the elements of a scale are spread over those of a tensor.
@@ -53,7 +54,9 @@ impl Layout {
             Layout::Blocks(at, block) => {
                 let sizes = size(&x.shape, at).zip(size(&factor.shape, at));
                 let whole = |(size, count): (usize, usize)| size.div_ceil(block) == count;
-                factor.rank() == x.rank() && sizes.is_none_or(whole)
+                let mut others = x.shape.iter().zip(&factor.shape).enumerate();
+                let equal = others.all(|(axis, (size, own))| axis == at || !sizes::differ(size, own));
+                factor.rank() == x.rank() && equal && sizes.is_none_or(whole)
             }
         };
         match fits {

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{INTEGER, Places, QUANTIZED, Side, is_zero};
+use super::{INTEGER, Places, QUANTIZED, Side, check_factor, is_zero};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
+use crate::ops::window::filter::Filter;
 use crate::ops::window::{Resolved, Window, channels};
 use crate::types::{Shape, TensorType};
 
@@ -69,6 +70,12 @@ impl Operator for Conv {
         let (mut x, weight, result) = self.places.types(cx)?;
         x.shape = channels::first(&x.shape, self.channels_last);
         let window = self.resolve(&x, &weight)?;
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
+        filter.check(cx, &self.window, self.places.bias.unwrap_or(usize::MAX))?;
+        let channels_of = weight.shape.first().cloned().unwrap_or_default();
+        for factor in self.places.factors(1) {
+            check_factor(cx, factor, (&channels_of, "output channels"))?;
+        }
         let mut shape: Shape = x.shape.iter().take(1).cloned().collect();
         shape.extend(weight.shape.first().cloned());
         match window.positions(x.shape.get(2..).unwrap_or_default()) {

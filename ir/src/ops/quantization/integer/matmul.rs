@@ -5,14 +5,14 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{End, INTEGER, Places, QUANTIZED, Side, optional, spread, zeros};
+use super::{End, INTEGER, Places, QUANTIZED, Side, check_factor, optional, spread, zeros};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
 use crate::ops::matmul::product;
+use crate::ops::{Operator, sizes};
 use crate::types::Shape;
 
 /// A product whose sums are the result, or become floats or integers of another scale.
@@ -109,7 +109,26 @@ impl MatMul {
                 operand.shape.reverse();
             }
         }
-        Ok((result, product(cx, &left, &right)?))
+        let shape = product(cx, &left, &right)?;
+        if let [.., rows, _] = left.shape.as_slice() {
+            for factor in self.places.factors(0) {
+                check_factor(cx, factor, (rows, "rows"))?;
+            }
+        }
+        if let [.., _, columns] = right.shape.as_slice() {
+            for factor in self.places.factors(1) {
+                check_factor(cx, factor, (columns, "columns"))?;
+            }
+        }
+        let float = match self.places.end {
+            End::Float { bias, .. } => bias,
+            End::Sums | End::Quantized { .. } => None,
+        };
+        let biases = [self.places.bias, float].into_iter().flatten();
+        for bias in biases.filter(|&bias| cx.has(bias)) {
+            sizes::broadcasts("the bias", &cx.tensor(bias)?, &shape)?;
+        }
+        Ok((result, shape))
     }
 }
 

@@ -1,0 +1,20 @@
+//! Hostile and large files: each ends in a diagnostic or in code, within limits of time and memory.
+//!
+//! ```sh
+//! cargo test -p cargo-onnx-embed --test limits                        # the files written here
+//! FOLDER=/tmp/files cargo test --release -p cargo-onnx-embed --test limits  # those of a folder
+//! GROWTH=1000,5000,10000 cargo test --release -p cargo-onnx-embed --test limits  # a table
+//! ```
+
+#[cfg(unix)]
+#[path = "limits/run.rs"]
+mod run;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    #[cfg(unix)]
+    return run::main();
+    #[cfg(not(unix))]
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,377 @@
+//! Graphs of any size, to see how time and memory grow.
+
+use onnx_embed_ir::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto};
+use prost::Message;
+
+use super::measure::{Measured, measure};
+use super::parts::{constant, graph, model, node, port, typed, with_graph};
+
+/// One row of the table.
+pub struct Row {
+    pub name: &'static str,
+    pub graph: fn(usize) -> ModelProto,
+}
+
+const fn row(name: &'static str, graph: fn(usize) -> ModelProto) -> Row {
+    Row { name, graph }
+}
+
+pub const ROWS: &[Row] = &[
+    row("chain", chain),
+    row("initializers, unused", unused),
+    row("outputs, each its own weight", outputs),
+    row("names of 200 letters", long_names),
+    row("Shape, Reshape, Add, Relu", reshapes),
+    row("nodes in reverse order", reversed),
+    row("own weights", weights),
+    row("NonZero outputs", nonzero),
+    row("calls of one function", calls),
+    row("inputs, own sizes", |count| {
+        inputs(count, |at| format!("n{at}"), false)
+    }),
+    row("inputs, one size", |count| {
+        inputs(count, |_| "N".to_owned(), false)
+    }),
+    row("inputs, one size, summed", |count| {
+        inputs(count, |_| "N".to_owned(), true)
+    }),
+    row("fan-out", fan_out),
+    row("If in sequence", branches),
+    row("Loop in sequence", loops),
+    row("Loop with n states", states),
+    row("If with n outputs", branch_outputs),
+    row("Squeeze of n inputs", squeezes),
+    row("names that become one", colliding),
+    row("one output n times", repeated),
+];
+
+/// Prints a table of CPU seconds and megabytes for each row and size.
+pub fn print(sizes: &str) {
+    let sizes: Vec<usize> = sizes
+        .split(',')
+        .map(|size| size.trim().parse().unwrap())
+        .collect();
+    let only = std::env::var("ROWS").unwrap_or_default();
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("growth.onnx");
+    let heads = sizes.iter().map(|size| format!(" {size} |"));
+    println!("| graph |{}", heads.collect::<String>());
+    println!("| --- |{}", " --- |".repeat(sizes.len()));
+    for row in ROWS.iter().filter(|row| row.name.contains(&only)) {
+        let mut line = format!("| {} |", row.name);
+        for &size in &sizes {
+            std::fs::write(&file, (row.graph)(size).encode_to_vec()).unwrap();
+            let Measured {
+                seconds,
+                bytes,
+                end,
+            } = measure("expand", &file);
+            line += &match end {
+                Some(end) => format!(" {end} |"),
+                None => format!(" {seconds:.2} s, {} MB |", bytes >> 20),
+            };
+        }
+        println!("{line}");
+    }
+}
+
+fn t(at: usize) -> String {
+    format!("t{at}")
+}
+
+fn pair(at: usize, names: fn(usize) -> String, operators: [&str; 2]) -> NodeProto {
+    let operator = operators[at % 2];
+    node(operator, &[names(at)], &[names(at + 1)])
+}
+
+fn chained(count: usize, names: fn(usize) -> String) -> GraphProto {
+    let nodes = (0..count)
+        .map(|at| pair(at, names, ["Neg", "Exp"]))
+        .collect();
+    let (first, last) = (names(0), names(count));
+    graph(
+        nodes,
+        vec![port(&first, &["n"])],
+        vec![port(&last, &["n"])],
+        vec![],
+    )
+}
+
+fn chain(count: usize) -> ModelProto {
+    model(chained(count, t))
+}
+
+fn long_names(count: usize) -> ModelProto {
+    model(chained(count, |at| format!("{}{at}", "name".repeat(50))))
+}
+
+fn reversed(count: usize) -> ModelProto {
+    let mut graph = chained(count, t);
+    graph.node.reverse();
+    model(graph)
+}
+
+fn unused(count: usize) -> ModelProto {
+    let nodes = vec![node("Relu", &["x".into()], &["y".into()])];
+    let constants = (0..count).map(|at| constant(&format!("w{at}"), &[16], at));
+    let ports = (vec![port("x", &["n"])], vec![port("y", &["n"])]);
+    model(graph(nodes, ports.0, ports.1, constants.collect()))
+}
+
+fn outputs(count: usize) -> ModelProto {
+    let name = |at| format!("y{at}");
+    let weight = |at| format!("w{at}");
+    let nodes = (0..count).map(|at| node("Mul", &["x".into(), weight(at)], &[name(at)]));
+    let constants = (0..count).map(|at| constant(&weight(at), &[4], at));
+    let outputs = (0..count).map(|at| port(&name(at), &["4"])).collect();
+    model(graph(
+        nodes.collect(),
+        vec![port("x", &["4"])],
+        outputs,
+        constants.collect(),
+    ))
+}
+
+fn reshapes(count: usize) -> ModelProto {
+    let mut nodes = Vec::new();
+    for at in 0..count / 4 {
+        let (shape, reshaped, sum) = (format!("s{at}"), format!("r{at}"), format!("a{at}"));
+        nodes.push(node("Shape", &[t(at)], std::slice::from_ref(&shape)));
+        nodes.push(node(
+            "Reshape",
+            &[t(at), shape],
+            std::slice::from_ref(&reshaped),
+        ));
+        nodes.push(node(
+            "Add",
+            &[reshaped, "x".into()],
+            std::slice::from_ref(&sum),
+        ));
+        nodes.push(node("Relu", &[sum], &[t(at + 1)]));
+    }
+    nodes.push(node("Identity", &["x".into()], &[t(0)]));
+    let last = t(count / 4);
+    model(graph(
+        nodes,
+        vec![port("x", &["n", "8"])],
+        vec![port(&last, &["n", "8"])],
+        vec![],
+    ))
+}
+
+fn weights(count: usize) -> ModelProto {
+    let weight = |at| format!("w{at}");
+    let nodes = (0..count).map(|at| node("MatMul", &[t(at), weight(at)], &[t(at + 1)]));
+    let constants = (0..count).map(|at| constant(&weight(at), &[4, 4], at));
+    let last = t(count);
+    let ports = (
+        vec![port("t0", &["n", "4"])],
+        vec![port(&last, &["n", "4"])],
+    );
+    model(graph(
+        nodes.collect(),
+        ports.0,
+        ports.1,
+        constants.collect(),
+    ))
+}
+
+fn nonzero(count: usize) -> ModelProto {
+    let mut nodes = Vec::new();
+    for at in 0..count / 2 {
+        nodes.push(node("Add", &["x".into(), format!("w{at}")], &[t(at)]));
+        nodes.push(node("NonZero", &[t(at)], &[format!("y{at}")]));
+    }
+    let outputs = (0..count / 2).map(|at| typed(&format!("y{at}"), 7, &["1", "k"]));
+    let constants = (0..count / 2).map(|at| constant(&format!("w{at}"), &[4], at));
+    model(graph(
+        nodes,
+        vec![port("x", &["4"])],
+        outputs.collect(),
+        constants.collect(),
+    ))
+}
+
+fn calls(count: usize) -> ModelProto {
+    let call = |at| NodeProto {
+        domain: "f".to_owned(),
+        ..node("F", &[t(at)], &[t(at + 1)])
+    };
+    let last = t(count);
+    let ports = (vec![port("t0", &["n"])], vec![port(&last, &["n"])]);
+    let mut model = model(graph(
+        (0..count).map(call).collect(),
+        ports.0,
+        ports.1,
+        vec![],
+    ));
+    model.functions = vec![FunctionProto {
+        name: "F".to_owned(),
+        domain: "f".to_owned(),
+        input: vec!["a".to_owned()],
+        output: vec!["b".to_owned()],
+        node: vec![node("Exp", &["a".into()], &["b".into()])],
+        ..FunctionProto::default()
+    }];
+    model
+}
+
+fn inputs(count: usize, size: fn(usize) -> String, summed: bool) -> ModelProto {
+    let name = |at| format!("x{at}");
+    let inputs = (0..count).map(|at| port(&name(at), &[&size(at)]));
+    let read: Vec<String> = (0..if summed { count } else { 1 }).map(name).collect();
+    let nodes = vec![
+        node("Sum", &read, &["s".into()]),
+        node("Relu", &["s".into()], &["y".into()]),
+    ];
+    model(graph(
+        nodes,
+        inputs.collect(),
+        vec![port("y", &["N"])],
+        vec![],
+    ))
+}
+
+fn fan_out(count: usize) -> ModelProto {
+    let weight = |at| format!("w{at}");
+    let nodes = (0..count).map(|at| node("Mul", &["x".into(), weight(at)], &[t(at)]));
+    let mut nodes: Vec<NodeProto> = nodes.collect();
+    nodes.push(node(
+        "Sum",
+        &(0..count).map(t).collect::<Vec<_>>(),
+        &["y".into()],
+    ));
+    let constants = (0..count).map(|at| constant(&weight(at), &[1], at));
+    model(graph(
+        nodes,
+        vec![port("x", &["n"])],
+        vec![port("y", &["n"])],
+        constants.collect(),
+    ))
+}
+
+fn branch(operator: &str, input: &str) -> GraphProto {
+    let nodes = vec![node(operator, &[input.to_owned()], &["r".into()])];
+    graph(nodes, vec![], vec![port("r", &["k"])], vec![])
+}
+
+fn branches(count: usize) -> ModelProto {
+    let choice = |at| {
+        let node = node("If", &["c".into()], &[t(at + 1)]);
+        let node = with_graph(node, "then_branch", branch("Neg", &t(at)));
+        with_graph(node, "else_branch", branch("Abs", &t(at)))
+    };
+    let inputs = vec![port("t0", &["n"]), typed("c", 9, &[])];
+    let last = t(count);
+    model(graph(
+        (0..count).map(choice).collect(),
+        inputs,
+        vec![port(&last, &["k"])],
+        vec![],
+    ))
+}
+
+/// The body of a loop with so many states, each of which becomes its negative.
+fn body(states: usize) -> GraphProto {
+    let (state, next) = (|at| format!("s{at}"), |at| format!("o{at}"));
+    let mut nodes = vec![node("Identity", &["c".into()], &["d".into()])];
+    nodes.extend((0..states).map(|at| node("Neg", &[state(at)], &[next(at)])));
+    let mut inputs = vec![typed("i", 7, &[]), typed("c", 9, &[])];
+    inputs.extend((0..states).map(|at| port(&state(at), &["k"])));
+    let mut outputs = vec![typed("d", 9, &[])];
+    outputs.extend((0..states).map(|at| port(&next(at), &["k"])));
+    graph(nodes, inputs, outputs, vec![])
+}
+
+fn loops(count: usize) -> ModelProto {
+    let repeat = |at| {
+        let node = node("Loop", &["m".into(), String::new(), t(at)], &[t(at + 1)]);
+        with_graph(node, "body", body(1))
+    };
+    let inputs = vec![port("t0", &["n"]), typed("m", 7, &[])];
+    let last = t(count);
+    model(graph(
+        (0..count).map(repeat).collect(),
+        inputs,
+        vec![port(&last, &["k"])],
+        vec![],
+    ))
+}
+
+fn states(count: usize) -> ModelProto {
+    let mut given = vec!["m".to_owned(), String::new()];
+    given.extend((0..count).map(|at| format!("x{}", at % 10)));
+    let made: Vec<String> = (0..count).map(t).collect();
+    let nodes = vec![with_graph(node("Loop", &given, &made), "body", body(count))];
+    let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
+    inputs.push(typed("m", 7, &[]));
+    let outputs = made.iter().map(|name| port(name, &["n"]));
+    model(graph(nodes, inputs, outputs.collect(), vec![]))
+}
+
+fn branch_outputs(count: usize) -> ModelProto {
+    let made: Vec<String> = (0..count).map(t).collect();
+    let branch = |operator: &str| {
+        let own = |at| format!("r{at}");
+        let nodes = (0..count).map(|at| node(operator, &[format!("x{}", at % 10)], &[own(at)]));
+        let outputs = (0..count).map(|at| port(&own(at), &["k"]));
+        graph(nodes.collect(), vec![], outputs.collect(), vec![])
+    };
+    let choice = node("If", &["c".into()], &made);
+    let choice = with_graph(choice, "then_branch", branch("Neg"));
+    let choice = with_graph(choice, "else_branch", branch("Abs"));
+    let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
+    inputs.push(typed("c", 9, &[]));
+    let outputs = made.iter().map(|name| port(name, &["n"]));
+    model(graph(vec![choice], inputs, outputs.collect(), vec![]))
+}
+
+fn squeezes(count: usize) -> ModelProto {
+    let mut nodes = Vec::new();
+    for at in 0..count {
+        let (input, squeezed) = (format!("x{at}"), format!("q{at}"));
+        nodes.push(node(
+            "Squeeze",
+            &[input, "axis".into()],
+            std::slice::from_ref(&squeezed),
+        ));
+        nodes.push(node("Relu", &[squeezed], &[format!("y{at}")]));
+    }
+    let inputs = (0..count).map(|at| port(&format!("x{at}"), &["1", &format!("n{at}")]));
+    let outputs = (0..count).map(|at| port(&format!("y{at}"), &["k"]));
+    let axis = TensorProto {
+        name: "axis".to_owned(),
+        data_type: 7,
+        dims: vec![1],
+        raw_data: Some(vec![0; 8].into()),
+        ..TensorProto::default()
+    };
+    model(graph(
+        nodes,
+        inputs.collect(),
+        outputs.collect(),
+        vec![axis],
+    ))
+}
+
+fn colliding(count: usize) -> ModelProto {
+    let weight = |at: usize| format!("w{}", ".".repeat(at % 200) + &"/".repeat(at / 200));
+    let nodes = (0..count).map(|at| node("MatMul", &[t(at), weight(at)], &[t(at + 1)]));
+    let constants = (0..count).map(|at| constant(&weight(at), &[4, 4], at));
+    let last = t(count);
+    let ports = (
+        vec![port("t0", &["n", "4"])],
+        vec![port(&last, &["n", "4"])],
+    );
+    model(graph(
+        nodes.collect(),
+        ports.0,
+        ports.1,
+        constants.collect(),
+    ))
+}
+
+fn repeated(count: usize) -> ModelProto {
+    let nodes = vec![node("Relu", &["x".into()], &["y".into()])];
+    let outputs = vec![port("y", &["n"]); count];
+    model(graph(nodes, vec![port("x", &["n"])], outputs, vec![]))
+}

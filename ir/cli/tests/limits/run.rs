@@ -1,0 +1,96 @@
+//! What is to be done, by environment.
+
+#[path = "files.rs"]
+mod files;
+#[path = "growth.rs"]
+mod growth;
+#[path = "measure.rs"]
+mod measure;
+#[path = "parts.rs"]
+mod parts;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use measure::{Measured, measure};
+
+/// CPU time that a file may take, a built without optimisation ten times as much.
+const SECONDS: f64 = if cfg!(debug_assertions) { 20.0 } else { 2.0 };
+/// Memory that a file may take beside ten times its length.
+const SPARE: usize = 64 << 20;
+
+pub fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, command, file] = arguments.as_slice()
+        && flag == measure::FLAG
+    {
+        return measure::alone(command, Path::new(file));
+    }
+    let variable = |name: &str| std::env::var(name).ok();
+    if let Some(sizes) = variable("GROWTH") {
+        growth::print(&sizes);
+        return ExitCode::SUCCESS;
+    }
+    let folder = match variable("FOLDER") {
+        Some(folder) => PathBuf::from(folder),
+        None => {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("limits");
+            files::write(&folder);
+            folder
+        }
+    };
+    let mut files = Vec::new();
+    find(&folder, &mut files);
+    files.sort();
+    let mut beyond = 0;
+    for file in &files {
+        for command in ["expand", "inspect"] {
+            let complaints = complaints(command, file);
+            beyond += usize::from(!complaints.is_empty());
+            for complaint in complaints {
+                println!("{command} {}: {complaint}", file.display());
+            }
+        }
+    }
+    println!("{} files, {beyond} times beyond the limits", files.len());
+    match beyond == 0 && !files.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// What is wrong with how a command ends.
+fn complaints(command: &str, file: &Path) -> Vec<String> {
+    let Measured {
+        seconds,
+        bytes,
+        end,
+    } = measure(command, file);
+    let length = file.metadata().map_or(0, |facts| facts.len());
+    let allowed = usize::try_from(length).unwrap_or(0) * 10 + SPARE;
+    let mut complaints = Vec::new();
+    if let Some(end) = end {
+        complaints.push(end);
+    }
+    if seconds > SECONDS {
+        complaints.push(format!("takes {seconds:.1} s"));
+    }
+    if bytes > allowed {
+        let (bytes, allowed) = (bytes >> 20, allowed >> 20);
+        complaints.push(format!("takes {bytes} MB, {allowed} are allowed"));
+    }
+    complaints
+}
+
+/// Models in a folder and those in it.
+fn find(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|ty| ty.is_dir());
+        if is_folder {
+            find(&path, files);
+        } else if path.extension().is_some_and(|end| end == "onnx") {
+            files.push(path);
+        }
+    }
+}

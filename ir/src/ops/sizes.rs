@@ -1,0 +1,168 @@
+//! Sizes that must agree.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::types::TensorType;
+
+/// How many things something has: `the weight`, 7, `rows`.
+pub type Count<'a> = (&'a str, &'a Dim, &'a str);
+
+/// Refuses counts that are known to differ.
+pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
+    match differ(one.1, other.1) {
+        true => Err(Problem::new(format!("{}, but {}", said(one), said(other)))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a count that is known to be larger than another.
+pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
+    match order(one.1, other.1) == Some(Ordering::Greater) {
+        true => Err(Problem::new(format!("{}, but {}", said(one), said(other)))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a count that is known not to be a multiple.
+pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> {
+    let rest = one.1.number().map(|size| size.checked_rem(by));
+    match rest {
+        None | Some(Some(0)) => Ok(()),
+        Some(_) => Err(Problem::new(format!(
+            "{}, which {by} {what} do not divide",
+            said(one)
+        ))),
+    }
+}
+
+/// Refuses a size that is known to differ between two inputs.
+pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
+    match differ(one, other) {
+        true => Err(Problem::new(format!(
+            "{what} is {one} in one input and {other} in another"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a tensor that is known to be of another shape.
+pub fn shaped(what: &str, held: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
+    let mut pairs = held.shape.iter().zip(shape);
+    match held.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
+        true => Err(Problem::new(format!(
+            "{what} is {held}, but must be of shape {}",
+            Sizes(shape)
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a tensor that is known not to broadcast to a shape, which stays as it is.
+pub fn broadcasts(what: &str, held: &TensorType, to: &[Dim]) -> Result<(), Problem> {
+    let mut pairs = held.shape.iter().rev().zip(to.iter().rev());
+    let misfit = |(own, size): (&Dim, &Dim)| !own.is(1) && differ(own, size);
+    match held.rank() > to.len() || pairs.any(misfit) {
+        true => Err(Problem::new(format!(
+            "{what} is {held}, which does not broadcast to {}",
+            Sizes(to)
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whether two sizes are not equal, whatever the sizes in them are.
+pub fn differ(one: &Dim, other: &Dim) -> bool {
+    order(one, other).is_some_and(Ordering::is_ne)
+}
+
+/// How two sizes compare; those that may be another in each item of a sequence do not.
+fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
+    let any = Dim::any();
+    let any = |dim: &Dim| any.name().is_some_and(|name| dim.symbols().contains(name));
+    match any(one) || any(other) {
+        true => None,
+        false => one.compare(other),
+    }
+}
+
+/// `the weight has 7 rows`.
+fn said((whose, size, things): Count<'_>) -> String {
+    let singular = match things.strip_suffix("sses") {
+        Some(stem) => format!("{stem}ss"),
+        None => things.strip_suffix('s').unwrap_or(things).to_owned(),
+    };
+    let things = if size.is(1) { &singular } else { things };
+    format!("{whose} has {size} {things}")
+}
+
+/// `[n, 3]`.
+pub struct Sizes<'a>(pub &'a [Dim]);
+
+impl fmt::Display for Sizes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.0.iter().map(Dim::to_string).collect();
+        write!(f, "[{}]", sizes.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::dtype::DType;
+
+    #[track_caller]
+    fn check(result: Result<(), Problem>, expected: Expect) {
+        expected
+            .assert_eq(&result.map_or_else(|problem| problem.to_string(), |()| "fine".to_owned()));
+    }
+
+    #[test]
+    fn only_what_is_certain_is_refused() {
+        let (n, one) = (Dim::named("n"), Dim::from(1));
+        let more = n.add(&one).unwrap();
+        let (left, right) = (
+            ("the weight", &one, "rows"),
+            ("the input", &more, "classes"),
+        );
+        check(equal(left, right), expect!["fine"]);
+        check(
+            equal(("x", &n, "rows"), right),
+            expect!["x has n rows, but the input has n + 1 classes"],
+        );
+        check(at_most(left, right), expect!["fine"]);
+        check(
+            at_most(right, ("x", &n, "rows")),
+            expect!["the input has n + 1 classes, but x has n rows"],
+        );
+        check(multiple(("x", &n, "rows"), (2, "groups")), expect!["fine"]);
+        check(
+            multiple(left, (2, "groups")),
+            expect!["the weight has 1 row, which 2 groups do not divide"],
+        );
+        let any = Dim::any().add(&one).unwrap();
+        check(agree("the batch", &any, &Dim::any()), expect!["fine"]);
+    }
+
+    #[test]
+    fn shapes_are_compared_from_the_end() {
+        let held = TensorType::new(DType::F32, vec![Dim::from(1), Dim::from(3)]);
+        let to = [Dim::named("n"), Dim::from(3)];
+        check(broadcasts("the bias", &held, &to), expect!["fine"]);
+        check(shaped("the bias", &held, &to), expect!["fine"]);
+        let to = [Dim::from(2), Dim::from(3)];
+        check(broadcasts("the bias", &held, &to), expect!["fine"]);
+        check(
+            shaped("the bias", &held, &to),
+            expect!["the bias is float32[1, 3], but must be of shape [2, 3]"],
+        );
+        check(
+            broadcasts("the bias", &held, &to[1..]),
+            expect!["the bias is float32[1, 3], which does not broadcast to [3]"],
+        );
+    }
+}

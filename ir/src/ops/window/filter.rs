@@ -1,0 +1,84 @@
+//! Kernels of convolutions, whose sizes must agree with the input's.
+
+use super::Window;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::infer::Infer;
+use crate::ops::sizes;
+use crate::types::TensorType;
+
+/// The operands of a convolution, channels behind the batch.
+#[derive(Debug)]
+pub struct Filter<'a> {
+    pub x: &'a TensorType,
+    pub weight: &'a TensorType,
+    pub groups: i64,
+    /// Whether the weight has the channels of the input first, and those of the result second.
+    pub transposed: bool,
+}
+
+impl Filter<'_> {
+    /// Refuses channels, groups and a `kernel_shape` that do not fit, and a bias, if there is one at
+    /// `bias`, that has not one element for each channel of the result.
+    pub fn check(&self, cx: &Infer<'_>, window: &Window, bias: usize) -> Result<(), Problem> {
+        if self.groups < 1 {
+            return Err(Problem::new(format!(
+                "`group` is {}, which is not positive",
+                self.groups
+            )));
+        }
+        let groups = Dim::from(self.groups);
+        let size =
+            |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
+        let channels = size(self.x, 1);
+        let (first, second) = (size(self.weight, 0), size(self.weight, 1));
+        let all = second.mul(&groups);
+        let result = match self.transposed {
+            true => {
+                sizes::equal(
+                    ("the weight", &first, "input channels"),
+                    ("the input", &channels, "channels"),
+                )?;
+                sizes::multiple(
+                    ("the input", &channels, "channels"),
+                    (self.groups, "groups"),
+                )?;
+                all
+            }
+            false => {
+                if let Some(all) = &all {
+                    let whose = match self.groups {
+                        1 => "the weight".to_owned(),
+                        groups => format!("the weight for {groups} groups"),
+                    };
+                    sizes::equal(
+                        (&whose, all, "input channels"),
+                        ("the input", &channels, "channels"),
+                    )?;
+                }
+                sizes::multiple(
+                    ("the weight", &first, "output channels"),
+                    (self.groups, "groups"),
+                )?;
+                Some(first)
+            }
+        };
+        if let (true, Some(result)) = (cx.has(bias), &result) {
+            let length = size(&cx.tensor_of_rank(bias, 1)?, 0);
+            sizes::equal(
+                ("the bias", &length, "elements"),
+                ("the result", result, "channels"),
+            )?;
+        }
+        let spatial = self.weight.shape.iter().skip(2);
+        let attribute = window.kernel.iter().flatten().map(|&size| Dim::from(size));
+        for (axis, (said, held)) in attribute.zip(spatial).enumerate() {
+            if sizes::differ(&said, held) {
+                return Err(Problem::new(format!(
+                    "`kernel_shape` is {said} along spatial axis {axis}, but the weight has {held} there"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

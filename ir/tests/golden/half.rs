@@ -1,0 +1,157 @@
+#[allow(unused_imports)]
+pub use model_model::{Model, ModelInput, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_model {
+    use ::onnx_embed::{
+        burn, Bool, DType, Device, ElementType, Error, Kind, OnnxModel, Port, Signature,
+        Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{Anchor, entry, exit, layers, ops, device, put, take};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Fixed, Part, Table, Weights,
+    };
+    use ::onnx_embed::burn::module::Module;
+    /// What [`Model::forward`] takes.
+    #[derive(Clone, Debug)]
+    pub struct ModelInput {
+        /// `x`: float16[n, 2]
+        pub x: Tensor<2>,
+        /// `z`: float32[n, 2]
+        pub z: Tensor<2>,
+    }
+    /// What [`Model::forward`] returns.
+    #[derive(Clone, Debug)]
+    pub struct ModelOutput {
+        /// `y`: float16[n, 2]
+        pub y: Tensor<2>,
+        /// `wide`: float32[n, 2]
+        pub wide: Tensor<2>,
+        /// `infinite`: bool[n, 2]
+        pub infinite: Tensor<2, Bool>,
+    }
+    /// Compiled from `half.onnx`: IR version 10, ai.onnx 21.
+    #[derive(Module, Debug)]
+    pub struct Model {
+        mat_mul: layers::Linear,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of a file of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model.
+        ///
+        /// # Panics
+        ///
+        /// If an input has not the sizes that the model takes.
+        pub fn forward(&self, input: ModelInput) -> ModelOutput {
+            let ModelInput { x, z } = input;
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let x = entry.float("x", x);
+            let z = entry.float("z", z);
+            let x = self.mat_mul.forward(x);
+            let infinite = ops::cast::float_to_float(x.clone(), DType::F16).is_inf();
+            let z = ops::cast::float_to_float(z, DType::F16);
+            let y = x * z;
+            let wide = ops::cast::float_to_float(y.clone(), DType::F32);
+            ModelOutput {
+                y: exit::rounded(y, ElementType::Float16),
+                wide,
+                infinite,
+            }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                mat_mul: layers::Linear::load(weights, "weight", None),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "x",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float16,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+                Port {
+                    name: "z",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "y",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float16,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+                Port {
+                    name: "wide",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+                Port {
+                    name: "infinite",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Bool,
+                        sizes: &[Size::Named("n"), Size::Fixed(2)],
+                    },
+                },
+            ],
+        };
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.check(files)?;
+            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(self);
+            let output = self
+                .forward(ModelInput {
+                    x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    z: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            let mut outputs = Values::new();
+            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.wide)?;
+            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)?;
+            Ok(outputs)
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/half.onnx")]
+    }
+}
