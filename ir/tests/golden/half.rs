@@ -3,10 +3,12 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Bool, DType, Device, ElementType, Error, Kind, OnnxModel, Port, Signature,
-        Size, Tensor, Values,
+        burn, Bool, DType, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, exit, layers, ops, device, put, take};
+    use ::onnx_embed::__private::{
+        Anchor, attempt, device, entry, exit, layers, ops, put, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -55,7 +57,8 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, z } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -121,6 +124,14 @@ mod model_model {
                 },
             ],
         };
+        const PARAMETERS: &'static [Parameter] = &[
+            Parameter {
+                path: "mat_mul.weight",
+                name: "weight",
+                shape: &[2, 2],
+                trained: true,
+            },
+        ];
         fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,
@@ -138,16 +149,18 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                    z: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[1], output.wide)?;
-            put(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        z: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.wide)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)?;
+                Ok(outputs)
+            })
         }
     }
     /// The model's files.

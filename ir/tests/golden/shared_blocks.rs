@@ -6,7 +6,9 @@ mod model_model {
         burn, Array, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter,
         Port, Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, entry, layers, ops, device, put, take};
+    use ::onnx_embed::__private::{
+        Anchor, Node, attempt, device, entry, layers, ops, put, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -22,6 +24,7 @@ mod model_model {
     /// Compiled from `shared_blocks.onnx`: IR version 10, ai.onnx 21, made by training.py.
     #[derive(Module, Debug)]
     pub struct Model {
+        gather: Node,
         table: Param<Tensor<2>>,
         encoder: Encoder,
         decoder: Decoder,
@@ -47,18 +50,22 @@ mod model_model {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes.
+        /// If an input has not the sizes that the model takes, or a node cannot be run on the
+        /// data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> Tensor<3> {
             let ModelInput { ids, up } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let ids = entry.int("ids", ids);
             let up = Array::scalar(up);
-            let x = ops::gather::gather::<_, _, 3, _>(self.table.val(), 0, ids);
+            let x = self
+                .gather
+                .run(|| ops::gather::gather::<_, _, 3, _>(self.table.val(), 0, ids));
             let x = self.encoder.forward(x);
             self.decoder.forward(x, up, self.table.val())
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
+                gather: Node::new("/embed/Gather", "Gather"),
                 table: weights.float::<2>("table"),
                 encoder: Encoder::load_encoder(weights),
                 decoder: Decoder::load_decoder(weights),
@@ -153,14 +160,16 @@ mod model_model {
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             let device = device(self);
-            let output = self
-                .forward(ModelInput {
-                    ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                    up: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                });
-            let mut outputs = Values::new();
-            put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
-            Ok(outputs)
+            attempt(|| {
+                let output = self
+                    .forward(ModelInput {
+                        ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        up: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                    });
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
+                Ok(outputs)
+            })
         }
     }
     /// `encoder` of the model.
