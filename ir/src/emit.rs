@@ -76,8 +76,8 @@ pub struct Context<'g> {
     /// What the model calls its inputs, and, in its own function, its outputs.
     inputs: BTreeMap<ValueId, String>,
     outputs: BTreeMap<ValueId, String>,
-    /// What is computed from weights and read more than once.
-    repeated: BTreeSet<ValueId>,
+    /// What constructors bind to variables.
+    bound: BTreeSet<ValueId>,
     /// The weights that several layers read, each a field of the struct around these.
     tied: BTreeSet<ValueId>,
     /// The weights that stand more than once in the graph.
@@ -229,7 +229,7 @@ impl<'g> Context<'g> {
             weight_names: Unique::default(),
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
-            repeated: load::repeated(graph),
+            bound: load::bound(graph),
             tied: BTreeSet::new(),
             shared: BTreeSet::new(),
             statistics: parameters::statistics(graph),
@@ -283,6 +283,16 @@ impl<'g> Context<'g> {
             .name(if held.is_empty() { "constant" } else { held });
         self.weights.insert(id, name.clone());
         name
+    }
+
+    /// Reports sizes that code needs and nothing before it tells.
+    fn report_unbound(&mut self, sizes: BTreeSet<Symbol>) {
+        for symbol in sizes {
+            self.problems.push(
+                Problem::new(format!("the size `{symbol}` cannot be told from any input"))
+                    .help("this is a defect of onnx-embed; please report the model"),
+            );
+        }
     }
 
     fn lives_on_host(&self, id: ValueId) -> bool {

@@ -14,6 +14,8 @@ use crate::types::{Known, Place};
 
 /// More known elements than this are not listed.
 const LISTED: usize = 8;
+/// Computed constants are shown with what they are computed from so many levels deep.
+const DEEPEST: usize = 8;
 
 /// The graph with its types, sizes, known values and places.
 pub fn graph(graph: &Graph) -> String {
@@ -74,14 +76,12 @@ impl Printer<'_> {
     fn constants(&mut self, block: &Block) {
         let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
         collect(block, &mut used, &mut made);
-        for id in used.clone() {
-            self.made_from(id, &mut used);
-        }
+        self.made_from(&mut used);
         let constants = used
             .difference(&made)
             .copied()
             .filter(|&id| self.values[id].is_constant() || self.values[id].known.is_some())
-            .map(|id| format!("{} = {}", self.typed(id), self.constant(id)));
+            .map(|id| format!("{} = {}", self.typed(id), self.constant(id, DEEPEST)));
         let constants: Vec<String> = constants.collect();
         if !constants.is_empty() {
             let text = format!("<\n    {}\n>", constants.join(",\n    "));
@@ -89,21 +89,22 @@ impl Printer<'_> {
         }
     }
 
-    /// The constants of the file from which one is computed.
-    fn made_from(&self, id: ValueId, used: &mut BTreeSet<ValueId>) {
-        let Some(node) = &self.values[id].maker else {
-            return;
-        };
-        for &input in node.inputs.iter().flatten() {
-            match self.values[input].maker {
-                None if self.values[input].weight.is_some() => drop(used.insert(input)),
-                _ => self.made_from(input, used),
+    /// Adds the constants of the file from which those in use are computed.
+    fn made_from(&self, used: &mut BTreeSet<ValueId>) {
+        let (mut open, mut seen) = (used.clone(), BTreeSet::new());
+        while let Some(id) = open.pop_last() {
+            let maker = self.values[id].maker.iter().filter(|_| seen.insert(id));
+            for &input in maker.flat_map(|node| node.inputs.iter().flatten()) {
+                match self.values[input].maker {
+                    None if self.values[input].weight.is_some() => drop(used.insert(input)),
+                    _ => drop(open.insert(input)),
+                }
             }
         }
     }
 
     /// The elements where they are few, else how many bytes they take, or how they are computed.
-    fn constant(&self, id: ValueId) -> String {
+    fn constant(&self, id: ValueId, depth: usize) -> String {
         let value = &self.values[id];
         match (value.known.peek(), &value.weight, &value.maker) {
             (Some(known), ..) if known.len() <= LISTED => elements(known),
@@ -112,15 +113,18 @@ impl Printer<'_> {
                 format!("{{.. {bytes} bytes}}")
             }
             (Some(known), ..) => elements(known),
-            (.., Some(node)) => self.expression(node),
+            (.., Some(node)) => self.expression(node, depth),
             _ => "{..}".to_owned(),
         }
     }
 
-    /// A node that computes a constant, those inside in one line.
-    fn expression(&self, node: &Node) -> String {
+    /// A node that computes a constant, those inside in one line as far as the depth goes.
+    fn expression(&self, node: &Node, depth: usize) -> String {
+        let Some(depth) = depth.checked_sub(1) else {
+            return "..".to_owned();
+        };
         let input = |id: &Option<ValueId>| match id {
-            Some(id) if self.values[*id].weight.is_none() => self.constant(*id),
+            Some(id) if self.values[*id].weight.is_none() => self.constant(*id, depth),
             Some(id) => self.name(*id).to_owned(),
             None => String::new(),
         };

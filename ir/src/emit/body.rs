@@ -32,7 +32,7 @@ pub struct Body {
     pub parameters: Vec<String>,
     /// Whether it uses `device`.
     pub device: bool,
-    /// Sizes that nothing in the function tells.
+    /// Sizes that nothing in the function tells before they are needed.
     pub unbound: BTreeSet<Symbol>,
 }
 
@@ -161,7 +161,7 @@ impl Statement {
 }
 
 /// The statements with bindings of the sizes that are `wanted` where they are used, and those
-/// that nothing tells.
+/// that nothing tells before they are needed.
 pub fn bind(
     statements: &[Statement],
     result: &TokenStream,
@@ -181,7 +181,11 @@ pub fn bind(
     for &id in parameters {
         tokens.extend(tell(id, &mut unbound, cx));
     }
+    // A size that a statement needs before anything tells it is told too late.
+    let mut late = BTreeSet::new();
     for statement in statements {
+        let needed = cx.sizes.used(&statement.tokens).into_iter();
+        late.extend(needed.filter(|symbol| unbound.contains(symbol)));
         tokens.extend(statement.declaration(cx));
         for symbol in &statement.sizes {
             unbound.remove(symbol);
@@ -190,6 +194,7 @@ pub fn bind(
             tokens.extend(tell(id, &mut unbound, cx));
         }
     }
+    unbound.extend(late);
     (tokens, unbound)
 }
 

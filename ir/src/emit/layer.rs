@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
+use super::load::Bindings;
 use super::name::{self, Unique};
 use super::tree::is_number;
 use crate::graph::ValueId;
@@ -20,7 +21,7 @@ pub struct Layer {
     /// Whether fields are called after what they are, so that blocks of equal code are equal.
     plain: bool,
     /// Computed constants of which several fields are made, in order.
-    pub(super) bindings: Vec<(ValueId, TokenStream)>,
+    pub(super) bindings: Bindings,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
     /// The fields by what they are.
@@ -50,7 +51,7 @@ impl Default for Layer {
             owned: BTreeSet::new(),
             path: Vec::new(),
             plain: false,
-            bindings: Vec::new(),
+            bindings: Bindings::default(),
             taken,
             constants: BTreeMap::new(),
             loaded: BTreeMap::new(),

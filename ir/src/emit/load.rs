@@ -5,57 +5,148 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::own::Owner;
+use super::own::{self, Owner};
 use super::variables::{Hint, Namer};
-use super::{Layer, Source, name, variable};
-use crate::graph::{Block, Graph, Node, ValueId};
+use super::{Layer, Source, name, rust_type, variable};
+use crate::diagnostics::Problem;
+use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::types::{Place, TensorType, Type};
 
-/// What is computed from weights and read more than once.
-pub fn repeated(graph: &Graph) -> BTreeSet<ValueId> {
-    let mut counts = BTreeMap::new();
-    count_block(graph, &graph.body, &mut counts);
-    let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
-    repeated.map(|(id, _)| id).collect()
+/// An expression of more operators than this is bound to a variable: rustc follows expressions by
+/// recursion.
+const LARGEST: usize = 24;
+/// A known constant of more elements is written once in a constructor.
+const SHORT: usize = 64;
+/// A constructor of more bindings than this is split, as functions are.
+const LONGEST: usize = 96;
+/// How many bindings such a part has.
+const PART: usize = 64;
+
+/// Computed constants that stand in variables of a constructor, in order.
+#[derive(Debug, Default)]
+pub struct Bindings {
+    list: Vec<Binding>,
+    ids: BTreeSet<ValueId>,
 }
 
-fn count_block(graph: &Graph, block: &Block, counts: &mut BTreeMap<ValueId, usize>) {
-    for node in &block.nodes {
-        count_node(graph, node, counts);
-        for (_, inner) in &node.blocks {
-            count_block(graph, inner, counts);
+#[derive(Debug)]
+struct Binding {
+    id: ValueId,
+    ty: TokenStream,
+    expression: TokenStream,
+}
+
+/// What constructors bind to variables: what is read more than once, and parts of expressions that
+/// would grow too large.
+pub fn bound(graph: &Graph) -> BTreeSet<ValueId> {
+    let mut reads = Reads {
+        values: &graph.values,
+        counts: BTreeMap::new(),
+        order: Vec::new(),
+    };
+    reads.block(&graph.body);
+    let counts = reads.counts.iter().filter(|(_, count)| **count > 1);
+    let mut bound: BTreeSet<ValueId> = counts.map(|(id, _)| *id).collect();
+    let mut sizes: BTreeMap<ValueId, usize> = BTreeMap::new();
+    for id in reads.order {
+        let inputs = made_from(&graph.values, id);
+        let inside = inputs.filter(|id| !bound.contains(id));
+        let inside = inside.map(|id| sizes.get(&id).copied().unwrap_or(1));
+        let size = inside.fold(1, usize::saturating_add);
+        sizes.insert(id, size);
+        if size > LARGEST {
+            bound.insert(id);
+        }
+    }
+    bound
+}
+
+/// How often constants that are computed, or long to write, are read.
+struct Reads<'g> {
+    values: &'g Values,
+    counts: BTreeMap<ValueId, usize>,
+    /// What is computed, each behind what it is computed from.
+    order: Vec<ValueId>,
+}
+
+impl Reads<'_> {
+    fn block(&mut self, block: &Block) {
+        for node in &block.nodes {
+            for &id in node.inputs.iter().flatten() {
+                if self.values[id].maker.is_some() {
+                    self.read(id);
+                }
+            }
+            node.blocks.iter().for_each(|(_, inner)| self.block(inner));
+        }
+    }
+
+    /// What a value is made of is read once, however often it is itself.
+    fn read(&mut self, id: ValueId) {
+        let mut open = vec![(id, false)];
+        while let Some((id, done)) = open.pop() {
+            if done {
+                self.order.push(id);
+                continue;
+            }
+            let count = self.counts.entry(id).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                open.push((id, true));
+                open.extend(made_from(self.values, id).map(|id| (id, false)));
+            }
         }
     }
 }
 
-fn count_node(graph: &Graph, node: &Node, counts: &mut BTreeMap<ValueId, usize>) {
-    for &id in node.inputs.iter().flatten() {
-        let Some(maker) = &graph.values[id].maker else {
-            continue;
-        };
-        let count = counts.entry(id).or_insert(0usize);
-        *count += 1;
-        // What it is made of is read once, however often it is itself.
-        if *count == 1 {
-            count_node(graph, maker, counts);
-        }
-    }
+/// The inputs of the node that computes a value which are computed too, or long to write.
+fn made_from(values: &Values, id: ValueId) -> impl Iterator<Item = ValueId> {
+    let node: Option<&Node> = values[id].maker.as_deref();
+    let inputs = node
+        .into_iter()
+        .flat_map(|node| node.inputs.iter().flatten());
+    inputs.copied().filter(|&id| {
+        let value = &values[id];
+        let known = value
+            .known
+            .as_ref()
+            .is_some_and(|known| known.len() > SHORT);
+        value.weight.is_none() && (value.maker.is_some() || known)
+    })
 }
 
 impl Source<'_, '_> {
-    /// The expression of a computed constant; one that is read again is bound to a variable.
+    /// Makes the bindings that an expression is made of, from the first to the last.
+    pub(super) fn bind_before(&mut self, id: ValueId) -> Result<(), Problem> {
+        let (mut open, mut seen) = (vec![(id, false)], BTreeSet::new());
+        while let Some((at, done)) = open.pop() {
+            if done {
+                let values = self.cx.values;
+                if let Some(Type::Tensor(tensor)) = &values[at].ty {
+                    self.expression(at, tensor)?;
+                }
+            } else if !self.layer.bindings.has(at) && seen.insert(at) {
+                if at != id && self.cx.bound.contains(&at) {
+                    open.push((at, true));
+                }
+                open.extend(made_from(self.cx.values, at).map(|id| (id, false)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The expression of a computed constant, or the variable to which it is bound.
     pub(super) fn bound(
         &mut self,
         id: ValueId,
+        tensor: &TensorType,
         expression: TokenStream,
-        before: Vec<(ValueId, TokenStream)>,
     ) -> TokenStream {
-        for (id, held) in before {
-            self.layer.bind(id, held);
-        }
-        if !self.cx.repeated.contains(&id) {
+        if !self.cx.bound.contains(&id) {
             return expression;
         }
-        self.layer.bind(id, expression);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        self.layer.bindings.add(id, ty, expression);
         let hint = Hint {
             name: self.cx.stored_name(id),
             chains: false,
@@ -66,38 +157,132 @@ impl Source<'_, '_> {
     }
 }
 
-impl Layer {
-    fn bind(&mut self, id: ValueId, expression: TokenStream) {
-        if self.bindings.iter().all(|(held, _)| *held != id) {
-            self.bindings.push((id, expression));
+impl Bindings {
+    /// Whether a value stands in a variable.
+    pub fn has(&self, id: ValueId) -> bool {
+        self.ids.contains(&id)
+    }
+
+    fn add(&mut self, id: ValueId, ty: TokenStream, expression: TokenStream) {
+        if self.ids.insert(id) {
+            self.list.push(Binding { id, ty, expression });
         }
     }
 
+    /// The statements in front of `fields`, long lists in functions of their own.
+    fn statements(&self, fields: &TokenStream, hints: &BTreeMap<String, Hint>) -> TokenStream {
+        if self.list.len() <= LONGEST {
+            return self.list.iter().map(Binding::statement).collect();
+        }
+        let types = self
+            .list
+            .iter()
+            .map(|binding| (binding.variable(), &binding.ty));
+        let types: BTreeMap<String, &TokenStream> = types.collect();
+        let mut later: BTreeSet<String> = own::variables(fields).into_iter().collect();
+        let mut parts = Vec::new();
+        for part in self.list.rchunks(PART) {
+            let statements: TokenStream = part.iter().map(Binding::statement).collect();
+            let made: BTreeSet<String> = part.iter().map(Binding::variable).collect();
+            let given = made.iter().filter(|name| later.contains(*name)).cloned();
+            let given: Vec<String> = given.collect();
+            let used = own::variables(&statements);
+            let taken: Vec<String> = used
+                .into_iter()
+                .filter(|name| !made.contains(name))
+                .collect();
+            later.extend(taken.iter().cloned());
+            parts.push(function(statements, &taken, &given, &types, hints));
+        }
+        parts.into_iter().rev().collect()
+    }
+}
+
+impl Binding {
+    fn variable(&self) -> String {
+        variable(self.id).to_string()
+    }
+
+    fn statement(&self) -> TokenStream {
+        let (name, expression) = (variable(self.id), &self.expression);
+        quote!(let #name = #expression;)
+    }
+}
+
+/// What calls of parts are called; no variable is.
+const CALL: &str = "__part";
+
+/// `let given = { fn part(weights, taken) -> .. { statements given } part(weights, taken) };`
+fn function(
+    statements: TokenStream,
+    taken: &[String],
+    given: &[String],
+    types: &BTreeMap<String, &TokenStream>,
+    hints: &BTreeMap<String, Hint>,
+) -> TokenStream {
+    let all = |names: &[String]| -> Vec<(proc_macro2::Ident, TokenStream)> {
+        let typed = |name: &String| {
+            types
+                .get(name)
+                .map(|ty| (format_ident!("{name}"), (*ty).clone()))
+        };
+        names.iter().filter_map(typed).collect()
+    };
+    let (arguments, parameters): (Vec<_>, Vec<_>) = all(taken).into_iter().unzip();
+    let (results, returns): (Vec<_>, Vec<_>) = all(given).into_iter().unzip();
+    let body = quote!(#statements (#(#results),*));
+    let body = Owner::new(&body).rewrite(body);
+    let weights = name::mentions(&body, "weights");
+    let wanted = taken.iter().map(|variable| {
+        let hint = hints.get(variable).map(|hint| hint.name.clone());
+        (variable.clone(), hint.unwrap_or_default())
+    });
+    let own = weights.then(|| ("weights".to_owned(), "weights".to_owned()));
+    let wanted: Vec<(String, String)> = own.into_iter().chain(wanted).collect();
+    let mut namer = Namer::new(&body, &wanted, &[], hints);
+    let names = taken
+        .iter()
+        .map(|variable| format_ident!("{}", namer.name(variable)));
+    let names: Vec<proc_macro2::Ident> = names.collect();
+    let (call, body) = (format_ident!("{CALL}"), namer.rename(&body));
+    let (parameter, argument) = match weights {
+        true => (quote!(weights: &Weights<'_>,), quote!(weights,)),
+        false => (TokenStream::new(), TokenStream::new()),
+    };
+    quote! {
+        let (#(#results),*) = {
+            #[inline(never)]
+            fn #call(#parameter #(#names: #parameters),*) -> (#(#returns),*) {
+                #body
+            }
+            #call(#argument #(#arguments),*)
+        };
+    }
+}
+
+impl Layer {
     /// The body of a constructor, with a further field.
     pub fn load(&self, further: TokenStream, hints: &BTreeMap<String, Hint>) -> TokenStream {
-        let bindings = self.bindings.iter().map(|(id, expression)| {
-            let name = variable(*id);
-            quote!(let #name = #expression;)
-        });
         let fields = self.fields.iter().map(|field| {
             let (name, load) = (format_ident!("{}", field.name), &field.load);
             quote!(#name: #load,)
         });
-        let tokens = quote!(#(#bindings)* Self { #(#fields)* #further });
-        if self.bindings.is_empty() {
-            return tokens;
+        let fields = quote!(Self { #(#fields)* #further });
+        if self.bindings.list.is_empty() {
+            return fields;
         }
-        let hints = hints.iter().map(|(variable, hint)| {
-            let name = name::snake(&self.relative(&hint.name));
-            (
-                variable.clone(),
-                Hint {
-                    name,
-                    chains: false,
-                },
-            )
+        let bound = self.bindings.list.iter().map(Binding::variable);
+        let hints = bound.map(|variable| {
+            let hint = hints.get(&variable).map(|hint| self.relative(&hint.name));
+            let hint = Hint {
+                name: name::snake(&hint.unwrap_or_default()),
+                chains: false,
+            };
+            (variable, hint)
         });
         let hints = hints.collect();
+        let statements = self.bindings.statements(&fields, &hints);
+        let tokens = quote!(#statements #fields);
         let tokens = Owner::new(&tokens).rewrite(tokens);
         let weights = [("weights".to_owned(), "weights".to_owned())];
         Namer::new(&tokens, &weights, &[], &hints).rename(&tokens)

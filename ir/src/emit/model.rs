@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use super::body::{self, Body, Statement};
 use super::signature::{self, Port};
 use super::{Context, Layer, Source, imports, name, parameters, split, tied, tree, weights};
-use crate::diagnostics::{Diagnostics, Problem, plain, shown};
+use crate::diagnostics::{Diagnostics, plain, shown};
 use crate::options::{Options, Weights};
 use crate::read::Model;
 use crate::types::Type;
@@ -218,12 +218,7 @@ fn forward(
         unbound,
         ..
     } = body::finish(statements, &result, &named, &[], cx);
-    for symbol in unbound {
-        diagnostics.push(
-            Problem::new(format!("the size `{symbol}` cannot be told from any input"))
-                .help("this is a defect of onnx-embed; please report the model"),
-        );
-    }
+    cx.report_unbound(unbound);
     let tokens = name::short_fields(tokens);
     let entry = entry(inputs);
     let device = device.then(|| quote!(let device = &device(self);));

@@ -80,7 +80,9 @@ impl Emit<'_, '_> {
         let own: BTreeSet<Symbol> = names.filter(is_own).cloned().collect();
         let is_own = |symbol: &Symbol| own.contains(symbol);
         let result = results.iter().cloned().collect();
-        let (statements, _) = body::bind(&statements, &result, &block.inputs, is_own, source.cx);
+        let (statements, unbound) =
+            body::bind(&statements, &result, &block.inputs, is_own, source.cx);
+        source.cx.report_unbound(unbound);
         Ok(Inside {
             statements,
             results,

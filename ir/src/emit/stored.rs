@@ -1,12 +1,14 @@
 //! Constants as expressions over the weights.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
-use super::{Context, Emit, Layer, Source, rust_type};
+use super::{Context, Emit, Layer, Source, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
-use crate::graph::ValueId;
+use crate::graph::{Node, ValueId};
 use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
@@ -130,13 +132,33 @@ impl Source<'_, '_> {
         if value.weight.is_some() {
             return Ok(self.weight(id, tensor));
         }
-        if let Some(known) = value.known.read().filter(|known| known.is_concrete()) {
-            return Ok(self.constant(tensor, known));
+        self.bind_before(id)?;
+        self.expression(id, tensor)
+    }
+
+    /// A constant whose bindings are made, as an expression; one that is bound itself as its variable.
+    pub(super) fn expression(
+        &mut self,
+        id: ValueId,
+        tensor: &TensorType,
+    ) -> Result<TokenStream, Problem> {
+        if self.layer.bindings.has(id) {
+            let name = variable(id);
+            return Ok(quote!(#name));
         }
-        let Some(node) = value.maker.as_deref() else {
-            return Err(Problem::new("a constant waits for the run"));
+        let value = &self.cx.values[id];
+        let expression = match (value.known.read(), value.maker.as_deref()) {
+            (Some(known), _) if known.is_concrete() => self.constant(tensor, known),
+            (_, Some(node)) => self.made(node)?,
+            _ => return Err(Problem::new("a constant waits for the run")),
         };
+        Ok(self.bound(id, tensor, expression))
+    }
+
+    /// What a node computes from constants.
+    fn made(&mut self, node: &Node) -> Result<TokenStream, Problem> {
         let mut inner = Layer::default();
+        std::mem::swap(&mut inner.bindings, &mut self.layer.bindings);
         let mut emit = Emit {
             node,
             source: Source {
@@ -146,8 +168,9 @@ impl Source<'_, '_> {
             },
             fails: false,
         };
-        let expression = emit.expression()?;
-        Ok(self.bound(id, expression, inner.bindings))
+        let expression = emit.expression();
+        self.layer.bindings = inner.bindings;
+        expression
     }
 
     fn weight(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
@@ -218,19 +241,18 @@ impl Context<'_> {
 
     /// What a constant is called: one that is computed may be called as what it is computed from.
     pub(super) fn stored_name(&self, id: ValueId) -> String {
-        let value = &self.values[id];
-        let inputs = value
-            .maker
-            .iter()
-            .flat_map(|node| node.inputs.iter().flatten());
-        match value.name.is_empty() {
-            true => inputs
-                .copied()
-                .map(|id| self.stored_name(id))
-                .find(|name| !name.is_empty()),
-            false => Some(value.name.clone()),
+        let (mut left, mut seen) = (vec![id], BTreeSet::new());
+        while let Some(id) = left.pop() {
+            let value = &self.values[id];
+            if !value.name.is_empty() {
+                return value.name.clone();
+            }
+            if seen.insert(id) {
+                let inputs = value.maker.iter().flat_map(|node| node.inputs.iter());
+                left.extend(inputs.rev().flatten());
+            }
         }
-        .unwrap_or_default()
+        String::new()
     }
 }
 

@@ -14,7 +14,11 @@ pub fn hoist(graph: &mut Graph) {
     count(&graph.body, &graph.values, &mut readers);
     readers.retain(|_, count| *count > 1);
     let mut body = std::mem::take(&mut graph.body);
-    block(&mut body, &mut graph.values, graph.training, &readers);
+    let values = graph.values.iter();
+    let own = values.filter_map(|(_, value)| stands_for_itself(value));
+    let mut total = own.fold(0, usize::saturating_add);
+    let training = graph.training;
+    block(&mut body, &mut graph.values, training, &readers, &mut total);
     graph.body = body;
 }
 
@@ -96,21 +100,24 @@ const EXPRESSIONS: &[&str] = &[
 ];
 
 /// A result may be so many times as large as what it is computed from, and so many elements larger:
-/// it is kept in memory as long as the model is.
+/// it is kept in memory as long as the model is. The same holds of all constants of the file together,
+/// lest results of results grow without end.
 const GROWTH: usize = 4;
 const SMALL: usize = 1 << 18;
 /// One number in a shape is filled in at each call otherwise.
 const FILLED: usize = 1 << 27;
+const FILL: &str = "ConstantOfShape";
 
 fn block(
     block: &mut Block,
     values: &mut Values,
     training: bool,
     readers: &BTreeMap<ValueId, usize>,
+    total: &mut usize,
 ) {
     for mut node in std::mem::take(&mut block.nodes) {
         for (_, inner) in &mut node.blocks {
-            self::block(inner, values, training, readers);
+            self::block(inner, values, training, readers, total);
         }
         let mut inputs = node.inputs.iter().flatten();
         let stays = match training {
@@ -118,15 +125,27 @@ fn block(
             // A second table of the same weight would be in memory.
             false => &*node.kind == "Transpose" && inputs.any(|id| readers.contains_key(id)),
         };
-        match stored(&node, values).filter(|_| !stays) {
-            Some(output) => values[output].maker = Some(Rc::new(node)),
+        match stored(&node, values, *total).filter(|_| !stays) {
+            Some(output) => {
+                values[output].maker = Some(Rc::new(node));
+                let more = stands_for_itself(&values[output]);
+                *total = total.saturating_add(more.unwrap_or_default());
+            }
             None => block.nodes.push(node),
         }
     }
 }
 
-/// The only result of a node that can be computed when the model is loaded.
-fn stored(node: &Node, values: &Values) -> Option<ValueId> {
+/// How many elements a constant has that is computed from no other.
+fn stands_for_itself(value: &Value) -> Option<usize> {
+    let filled = value.maker.as_ref().is_some_and(|node| &*node.kind == FILL);
+    let tensor = value.ty.as_ref().and_then(Type::as_tensor);
+    tensor.filter(|_| filled || value.weight.is_some())?.count()
+}
+
+/// The only result of a node that can be computed when the model is loaded; `total` is how many
+/// elements the constants of the file have.
+fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
     let output = node.output(0)?;
     let alone = node.outputs.iter().skip(1).all(Option::is_none);
     let ty = tensor(values, output)?;
@@ -148,8 +167,8 @@ fn stored(node: &Node, values: &Values) -> Option<ValueId> {
     let from = inputs.filter_map(|&id| tensor(values, id)?.0);
     let from = from.fold(0usize, usize::saturating_add);
     let most = match &*node.kind {
-        "ConstantOfShape" => FILLED,
-        _ => from.saturating_mul(GROWTH).saturating_add(SMALL),
+        FILL => FILLED,
+        _ => from.min(total).saturating_mul(GROWTH).saturating_add(SMALL),
     };
     ty.0.is_some_and(|count| count <= most).then_some(output)
 }
