@@ -62,7 +62,8 @@ impl Operator for Expand {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
-        let known = cx.is_known(1);
+        // A size that only the result tells, as where two names are broadcast, computes no result.
+        let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_told_here(size));
         if !known || !broadcast::agree(&[&from.shape, &to.shape]) {
             cx.may_fail();
         }

@@ -10,7 +10,7 @@ use super::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::emit::Emit;
+use crate::emit::{Emit, whole};
 use crate::infer::Infer;
 use crate::types::{Shape, TensorType};
 
@@ -70,7 +70,9 @@ impl Operator for Reshape {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let shape = cx.output_tensor(0)?.shape.clone();
         let open = shape.iter().any(|dim| dim.fixed().is_none());
-        let asked = self.at_run_time() && open && cx.has(1) && !cx.is_known(1);
+        // A size that only the result tells, as where a quotient is too large, computes no result.
+        let late = shape.iter().any(|size| cx.is_first_told_here(size));
+        let asked = self.at_run_time() && open && (late || cx.has(1) && !cx.is_known(1));
         let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
         let axes = match self {
             Reshape::Squeeze(None) if cx.has(1) && !cx.is_known(1) => Some("squeeze"),
@@ -95,23 +97,35 @@ impl Operator for Reshape {
         if cx.on_host() {
             let x = cx.host(0)?;
             if asked {
-                let sizes = cx.host_ints(1)?;
+                let sizes = self.asked(cx)?;
                 return Ok(quote!(host::reshape(#x, #sizes, #allow_zero)));
             }
-            let sizes = cx.shape_of(&shape);
+            let sizes = match self {
+                Reshape::Flatten(at) if late => {
+                    let [outer, inner] = self::sizes(cx, *at)?;
+                    quote!([(#outer) as i64, (#inner) as i64])
+                }
+                _ => cx.shape_of(&shape),
+            };
             return Ok(quote!(host::reshape(#x, &#sizes, true)));
         }
         let rank = cx.tensor_type(0)?.burn_rank();
         let x = cx.tensor(0)?;
         if asked {
-            let sizes = cx.host_ints(1)?;
+            let sizes = self.asked(cx)?;
             let to = Literal::usize_unsuffixed(shape.len().max(1));
             return Ok(quote!(ops::shape::reshape_to::<_, #to, _>(#x, #sizes, #allow_zero)));
         }
         if rank == 1 && shape.is_empty() {
             return Ok(x);
         }
-        let sizes = cx.shape(&shape);
+        let sizes = match self {
+            Reshape::Flatten(at) if late => {
+                let [outer, inner] = self::sizes(cx, *at)?;
+                quote!([#outer, #inner])
+            }
+            _ => cx.shape(&shape),
+        };
         // Burn's own takes a size of 0 for the one that was there.
         Ok(match !proven || shape.iter().any(|dim| dim.is(0)) {
             true => quote!(ops::shape::reshape(#x, #sizes)),
@@ -132,6 +146,35 @@ impl Reshape {
     /// Whether the sizes may be known only when the model runs.
     fn at_run_time(&self) -> bool {
         matches!(self, Reshape::To { .. })
+    }
+
+    /// The sizes as the model gives them, -1 and 0 included.
+    fn asked(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        match self {
+            Reshape::To { sizes: Some(sizes), .. } => {
+                let sizes = sizes.iter().map(|&size| Literal::i64_unsuffixed(size));
+                Ok(quote!(&[#(#sizes),*]))
+            }
+            _ => cx.host_ints(1),
+        }
+    }
+}
+
+/// The sizes of a flat tensor as products, however large these grow.
+fn sizes(cx: &mut Emit<'_, '_>, at: i64) -> Result<[TokenStream; 2], Problem> {
+    let shape = cx.tensor_type(0)?.shape.clone();
+    let (outer, inner) = shape.split_at(split_at(at, shape.len())?);
+    Ok([outer, inner].map(|part| {
+        let factors = part.iter().map(|size| whole(cx.size(size)));
+        let product = factors.reduce(|product, size| quote!(#product * #size));
+        product.unwrap_or_else(|| quote!(1))
+    }))
+}
+
+fn split_at(at: i64, rank: usize) -> Result<usize, Problem> {
+    match usize::try_from(at) {
+        Ok(at) if at <= rank => Ok(at),
+        _ => axis(at, rank),
     }
 }
 
@@ -213,12 +256,7 @@ fn to(
 }
 
 fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem> {
-    let rank = x.rank();
-    let at = match usize::try_from(at) {
-        Ok(at) if at <= rank => at,
-        _ => axis(at, rank)?,
-    };
-    let (outer, inner) = x.shape.split_at(at);
+    let (outer, inner) = x.shape.split_at(split_at(at, x.rank())?);
     let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
     let outer = cx.dim_or_fresh(product(outer), "flatten");
     let inner = cx.dim_or_fresh(product(inner), "flatten");
