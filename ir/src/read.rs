@@ -233,7 +233,11 @@ impl<'a> Reader<'a> {
             true => None,
             false => Some(self.define(name, scope)),
         });
-        let outputs = outputs.collect();
+        let mut outputs: Vec<Option<ValueId>> = outputs.collect();
+        // The parts of a split are counted, others behind the last name say nothing.
+        while proto.op_type != "Split" && outputs.last() == Some(&None) {
+            outputs.pop();
+        }
         block.nodes.push(Node {
             name: scope.node_name(&proto.name),
             origin: origin::origin(proto),

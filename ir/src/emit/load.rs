@@ -109,7 +109,7 @@ fn made_from(values: &Values, id: ValueId) -> impl Iterator<Item = ValueId> {
         let value = &values[id];
         let known = value
             .known
-            .as_ref()
+            .peek()
             .is_some_and(|known| known.len() > SHORT);
         value.weight.is_none() && (value.maker.is_some() || known)
     })
