@@ -157,6 +157,7 @@ pub mod fused;
 mod sizes;
 mod window;
 
+pub use arithmetic::fold;
 pub use gradient::{DERIVATIVES, Named, WRITTEN};
 pub use sequence::construct;
 

@@ -3,6 +3,7 @@
 mod dead;
 mod flow;
 mod hoist;
+mod narrow;
 mod place;
 pub mod rewrite;
 pub mod rules;
@@ -34,6 +35,7 @@ pub fn run(
     flow::simplify(graph);
     done("flow", graph, None);
     dead::remove(graph);
+    narrow::narrow(graph, names);
     done("dead", graph, None);
     if options.simplify {
         // Patterns say of two values that they are the same one.

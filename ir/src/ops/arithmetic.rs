@@ -2,6 +2,7 @@
 
 mod table;
 
+use std::any::Any;
 use std::rc::Rc;
 
 use proc_macro2::TokenStream;
@@ -54,8 +55,8 @@ struct Pair {
     axis: Option<i64>,
     /// Before version 7 the second operand was stretched only when asked for.
     old: bool,
-    /// Whether the result is divided by the number of operands.
-    mean: bool,
+    /// The number by which the result is divided.
+    mean: Option<usize>,
 }
 
 fn pair(a: &Attributes<'_>, table: &'static Binary) -> Result<Rc<dyn Operator>, Problem> {
@@ -69,7 +70,7 @@ fn pair(a: &Attributes<'_>, table: &'static Binary) -> Result<Rc<dyn Operator>, 
         table,
         axis,
         old,
-        mean: false,
+        mean: None,
     }))
 }
 
@@ -93,7 +94,7 @@ fn prelu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         table: &PRELU,
         axis: (a.version() < 7).then_some(1),
         old: a.version() < 7,
-        mean: false,
+        mean: None,
     }))
 }
 
@@ -105,8 +106,21 @@ fn mean(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         table: &ADD,
         axis: None,
         old: false,
-        mean: true,
+        mean: Some(a.inputs()),
     }))
+}
+
+/// The operator that folds some of the operands, of which any number can be folded in turn.
+pub fn fold(operator: &dyn Operator) -> Option<Rc<dyn Operator>> {
+    let operator: &dyn Any = operator;
+    let pair = operator.downcast_ref::<Pair>()?;
+    let partial = Pair {
+        table: pair.table,
+        axis: None,
+        old: pair.old,
+        mean: None,
+    };
+    (pair.axis().is_none() && !pair.table.compares).then(|| Rc::new(partial) as Rc<dyn Operator>)
 }
 
 impl Operator for Pair {
@@ -210,15 +224,15 @@ impl Operator for Pair {
                 result = quote!({ let (a, b) = #operands; #result });
             }
         }
-        if self.mean && cx.inputs() > 1 {
-            let count = float_literal(cx.inputs() as f64, DType::F32);
+        if let Some(count @ 2..) = self.mean {
+            let count = float_literal(count as f64, DType::F32);
             return Ok(quote!((#result) / #count));
         }
         Ok(result)
     }
 
     fn runs_on_host(&self) -> bool {
-        self.table.host.is_some() && !self.mean
+        self.table.host.is_some() && self.mean.is_none()
     }
 }
 
@@ -253,7 +267,7 @@ impl Pair {
     }
 
     fn known(&self, cx: &Infer<'_>, types: &[TensorType], shape: &[Dim]) -> Option<Known> {
-        if self.mean {
+        if self.mean.is_some() {
             return None;
         }
         let to = broadcast::fixed(shape)?;

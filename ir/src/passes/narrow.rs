@@ -1,0 +1,92 @@
+//! Has no node add, or compare, very many operands at once.
+
+use std::rc::Rc;
+
+use crate::graph::{Block, Graph, Node, Value, Values};
+use crate::infer::{self, Names};
+use crate::ops::{Operator, fold};
+
+/// How many operands a node has at most: rustc follows expressions by recursion.
+const WIDEST: usize = 64;
+
+/// Writes `Sum(a, b, c, ..)` as `Sum(Sum(a, b, ..), ..)`, which adds in the same order.
+pub fn narrow(graph: &mut Graph, names: &mut Names) {
+    let mut body = std::mem::take(&mut graph.body);
+    block(&mut body, &mut graph.values, names);
+    graph.body = body;
+}
+
+fn block(block: &mut Block, values: &mut Values, names: &mut Names) {
+    for mut node in std::mem::take(&mut block.nodes) {
+        for (_, inner) in &mut node.blocks {
+            self::block(inner, values, names);
+        }
+        if node.inputs.len() > WIDEST
+            && let Some(partial) = fold(&*node.operator)
+        {
+            block
+                .nodes
+                .extend(parts(&mut node, &partial, values, names));
+        }
+        block.nodes.push(node);
+    }
+}
+
+/// Nodes that fold the first operands of a node, which reads their result instead.
+fn parts(
+    node: &mut Node,
+    partial: &Rc<dyn Operator>,
+    values: &mut Values,
+    names: &mut Names,
+) -> Vec<Node> {
+    let mut operands = std::mem::take(&mut node.inputs).into_iter();
+    let kind = match &*node.kind {
+        "Mean" => "Sum".into(),
+        _ => node.kind.clone(),
+    };
+    let (mut parts, mut made) = (Vec::new(), None);
+    while made.is_none() || operands.len() >= WIDEST {
+        let mut inputs: Vec<_> = made.into_iter().collect();
+        let more = WIDEST.saturating_sub(inputs.len());
+        inputs.extend(operands.by_ref().take(more));
+        let part = Node {
+            kind: kind.clone(),
+            operator: partial.clone(),
+            outputs: vec![Some(values.push(Value::default()))],
+            inputs,
+            ..node.clone()
+        };
+        // What the whole node could be inferred of, a part of it can.
+        let _ = infer::node(&part, values, names);
+        made = part.outputs.first().copied();
+        parts.push(part);
+    }
+    node.inputs = made.into_iter().chain(operands).collect();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn wide_means_are_sums_of_sums() {
+        let operands = (0..130).map(|at| if at % 2 == 0 { "x" } else { "y" });
+        let operands = operands.collect::<Vec<_>>().join(", ");
+        let text =
+            format!("g (float[n] x, float[1] y) => (float[n] z) {{ z = Mean ({operands}) }}");
+        check(
+            &text,
+            expect![[r#"
+                g (float32[n] x, float32[1] y) => (float32[n] z)
+                {
+                    float32[n] %3 = Sum (x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y)
+                    float32[n] %4 = Sum (%3, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x)
+                    float32[n] z = Mean <mean: 130> (%4, y, x, y)
+                }
+            "#]],
+        );
+    }
+}
