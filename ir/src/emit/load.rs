@@ -107,10 +107,7 @@ fn made_from(values: &Values, id: ValueId) -> impl Iterator<Item = ValueId> {
         .flat_map(|node| node.inputs.iter().flatten());
     inputs.copied().filter(|&id| {
         let value = &values[id];
-        let known = value
-            .known
-            .peek()
-            .is_some_and(|known| known.len() > SHORT);
+        let known = value.known.peek().is_some_and(|known| known.len() > SHORT);
         value.weight.is_none() && (value.maker.is_some() || known)
     })
 }

@@ -1,0 +1,69 @@
+//! In expansions every variable is bound before it is used.
+
+#[path = "scopes/cases.rs"]
+mod cases;
+#[path = "scopes/models.rs"]
+mod models;
+#[path = "scopes/open.rs"]
+mod open;
+#[path = "scopes/walk.rs"]
+mod walk;
+
+use bytes::Bytes;
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::options::Options;
+use onnx_embed_ir::read::Model;
+
+/// rustc's stack is good for about a thousand levels.
+const DEEPEST: usize = 200;
+
+/// What is wrong with the expansions of a model with and without simplification, `None` where the
+/// compiler refuses the model.
+fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
+    let mut faults = Vec::new();
+    let mut before = None;
+    for simplify in [true, false] {
+        let options = Options {
+            simplify,
+            ..Options::default()
+        };
+        let item = Item {
+            attributes: Default::default(),
+            visibility: quote::quote!(pub),
+            name: quote::format_ident!("Model"),
+            runtime: quote::quote!(::onnx_embed),
+            file: "model.onnx".to_owned(),
+        };
+        let model = model(&options)?;
+        let tokens = match onnx_embed_ir::code(&model, &item, &options) {
+            Ok(tokens) => tokens,
+            Err(problems) => {
+                let text = problems.report("model");
+                // Sizes that nothing before tells are a fault of the compiler's own.
+                let defect = text.contains("a defect of onnx-embed");
+                faults.extend(defect.then_some(text));
+                continue;
+            }
+        };
+        let text = tokens.to_string();
+        if before.as_ref() == Some(&text) {
+            continue;
+        }
+        match syn::parse2(tokens) {
+            Ok(file) => {
+                faults.extend(walk::problems(&file));
+                let depth = walk::depth(&file);
+                let deep = format!("expressions are {depth} levels deep");
+                faults.extend((depth > DEEPEST).then_some(deep));
+            }
+            Err(error) => faults.push(format!("the expansion is not Rust: {error}")),
+        }
+        before = Some(text);
+    }
+    Some(faults)
+}
+
+/// A model in memory.
+fn loaded(bytes: &Bytes, options: &Options) -> Option<Model> {
+    onnx_embed_ir::load_bytes(bytes.clone(), options).ok()
+}
