@@ -10,7 +10,7 @@ use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::elements::{Elements, Source};
-use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
 
@@ -48,7 +48,6 @@ fn infer_block(
         if node.reads().iter().any(|&id| values[id].ty.is_none()) {
             continue;
         }
-        let before = diagnostics.count();
         let mut cx = Infer {
             values,
             node,
@@ -56,27 +55,9 @@ fn infer_block(
             diagnostics,
             folded: RefCell::default(),
         };
-        let done = node.operator.infer(&mut cx);
-        let done = done.and_then(|()| match diagnostics.count() == before {
-            true => all_outputs(node, values),
-            false => Ok(()),
-        });
-        if let Err(problem) = done {
+        if let Err(problem) = node.operator.infer(&mut cx) {
             diagnostics.push(problem.at(node.site(values)));
         }
-    }
-}
-
-/// The problem of a node that names an output which its operator has not; control flow counts its own.
-fn all_outputs(node: &Node, values: &Values) -> Result<(), Problem> {
-    let missing = |id: &Option<ValueId>| id.is_some_and(|id| values[id].ty.is_none());
-    match node.outputs.iter().position(missing) {
-        Some(made) if node.operator.flow().is_none() => Err(Problem::new(format!(
-            "the node names {} outputs, of which the operator has {made}",
-            node.outputs.len()
-        ))
-        .help("the file is inconsistent; export the model again")),
-        _ => Ok(()),
     }
 }
 
@@ -276,27 +257,5 @@ impl Infer<'_> {
             (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
             held.parts = value.parts;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use expect_test::expect;
-
-    use crate::testing::check;
-
-    #[test]
-    fn an_operator_has_so_many_outputs() {
-        check(
-            "g (float[2] x) => (float[2] z) { y, z = Relu (x) }",
-            expect![[r#"
-                cannot compile `model`
-
-                  the node names 2 outputs, of which the operator has 1
-                    at node `y` (Relu version 14)
-                    help: the file is inconsistent; export the model again
-
-                  model: IR version 10, ai.onnx 21"#]],
-        );
     }
 }
