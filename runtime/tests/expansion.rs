@@ -184,6 +184,7 @@ mod mlp {
                 raw("fc2.weight", &[3, 5], &[at(368, 60, 0xd9f25ba6c1b40133)]),
                 raw("fc2.bias", &[3], &[at(436, 12, 0x6385b2919929a477)]),
             ],
+            fixed: &[],
         };
 
         const fn raw(name: &'static str, shape: &'static [usize], parts: &'static [Part]) -> Entry {
