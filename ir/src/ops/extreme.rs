@@ -128,7 +128,8 @@ impl Operator for Top {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let at = axis(self.axis, held.rank())?;
-        let taken = cx.output_tensor(0)?.shape.get(at).cloned();
+        let output = cx.output_tensor(0).or_else(|_| cx.output_tensor(1))?;
+        let taken = output.shape.get(at).cloned();
         let all = held.shape.get(at) == taken.as_ref();
         let numbers = held.shape.get(at).and_then(Dim::number).zip(taken.and_then(|k| k.number()));
         if !all && numbers.is_none() {
