@@ -119,7 +119,8 @@ impl Kind {
             Kind::Tensors | Kind::Shape => 0,
             Kind::Type | Kind::Holder => size_of::<TypeProto>(),
             Kind::Dimension => size_of::<Dimension>(),
-            Kind::Opset => size_of::<OperatorSetIdProto>(),
+            // The list, and the shorter one that it grew out of.
+            Kind::Opset => 2 * size_of::<OperatorSetIdProto>(),
             Kind::Entry => size_of::<StringStringEntryProto>(),
         }
     }
