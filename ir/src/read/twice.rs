@@ -147,8 +147,8 @@ fn same(first: Giver<'_>, second: Giver<'_>) -> bool {
 fn both(name: &str, first: Giver<'_>, second: Giver<'_>) -> String {
     let (first, second) = (shown(first), shown(second));
     match first == second {
-        true => format!("the value `{name}` is given twice, each time by {first}"),
-        false => format!("the value `{name}` is given twice, by {first} and by {second}"),
+        true => format!("the value `{name}` is defined twice, each time by {first}"),
+        false => format!("the value `{name}` is defined twice, by {first} and by {second}"),
     }
 }
 
@@ -191,19 +191,19 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 6 problems
 
-                  the value `w` is given twice, each time by an initializer
+                  the value `w` is defined twice, each time by an initializer
                     help: the file is inconsistent; export the model again
 
-                  the value `a` is given twice, by the node `first` (Relu) and by the node `second` (Neg)
+                  the value `a` is defined twice, by the node `first` (Relu) and by the node `second` (Neg)
                     help: the file is inconsistent; export the model again
 
-                  the value `v` is given twice, by an initializer and by a node (Abs)
+                  the value `v` is defined twice, by an initializer and by a node (Abs)
                     help: the file is inconsistent; export the model again
 
-                  the value `z` is given twice, by an input and by a node (Exp)
+                  the value `z` is defined twice, by an input and by a node (Exp)
                     help: the file is inconsistent; export the model again
 
-                  the value `y` is given twice, each time by a node (Dropout)
+                  the value `y` is defined twice, each time by a node (Dropout)
                     help: the file is inconsistent; export the model again
 
                   the inputs are of types float32 and int64, which must be equal
@@ -260,7 +260,7 @@ mod tests {
                   two inputs of the graph `b` are called `q`
                     help: the file is inconsistent; export the model again
 
-                  the value `i` is given twice, by an input and by a node (Abs)
+                  the value `i` is defined twice, by an input and by a node (Abs)
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -314,7 +314,7 @@ mod tests {
                   versions 21 and 7 of the domain `ai.onnx` are imported by the function `f.Act`
                     help: the file is inconsistent; export the model again
 
-                  the value `v` is given twice, by an input and by a node (Neg)
+                  the value `v` is defined twice, by an input and by a node (Neg)
                     help: the file is inconsistent; export the model again
 
                   the graph has a cycle: `v` is made from itself
