@@ -4,6 +4,7 @@
 //! cargo test -p cargo-onnx-embed --test limits                        # the files written here
 //! FOLDER=/tmp/files cargo test --release -p cargo-onnx-embed --test limits  # those of a folder
 //! GROWTH=1000,5000,10000 cargo test --release -p cargo-onnx-embed --test limits  # a table
+//! BLESS=1 cargo test -p cargo-onnx-embed --test limits                # writes ui-tests/models/hostile
 //! ```
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ mod constants;
 mod deep;
 mod faults;
 mod half_precision;
+mod hostile;
 mod long_form;
 mod module;
 mod names;

@@ -14,6 +14,18 @@ use super::growth;
 
 const HEAD: &str = r#"<ir_version: 10, opset_import: ["": 21, "f": 1]>"#;
 
+/// Files that give code, which the macro and rustc take too: ui-tests has them.
+const COMPILED: [&str; 8] = [
+    "names_nfc",
+    "names_jamo",
+    "names_control",
+    "name_long",
+    "loops_nested",
+    "sizes_of_one_name",
+    "outputs_of_one_value",
+    "branches_in_sequence",
+];
+
 /// Writes every file into a folder.
 pub fn write(folder: &Path) {
     let _ = std::fs::remove_dir_all(folder);
@@ -49,6 +61,18 @@ pub fn write(folder: &Path) {
         save(name, named(&long, &format!("{long}2"), &format!("{long}3")));
     }
     external(folder);
+    if std::env::var_os("BLESS").is_some() {
+        bless(folder);
+    }
+}
+
+fn bless(folder: &Path) {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui-tests/models/hostile");
+    std::fs::create_dir_all(&kept).unwrap();
+    for name in COMPILED {
+        let name = format!("{name}.onnx");
+        std::fs::copy(folder.join(&name), kept.join(&name)).unwrap();
+    }
 }
 
 fn model(text: &str) -> Vec<u8> {
