@@ -1,7 +1,7 @@
 //! Steps that stand between DequantizeLinear and QuantizeLinear, on the integers.
 //!
 //! Each rounds where the three operators round, so that the integers are theirs, ties included. The
-//! operators of [`super::affine`] that have the same meaning round as ONNX Runtime's kernels do.
+//! operators that files call by name, as QLinearAdd, round as ONNX Runtime's kernels do.
 
 use burn::tensor::{Int, Tensor};
 
