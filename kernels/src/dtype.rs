@@ -1,5 +1,7 @@
 //! Which dtype a device stores and computes values in.
 
+#[cfg(feature = "cube")]
+use burn::backend::{DispatchDevice, RuntimeId};
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 
 use crate::widen::is_flex;
@@ -8,12 +10,12 @@ use crate::widen::is_flex;
 /// it has.
 ///
 /// i64 becomes i32, u64 u32, the 8- and 16-bit integers their 32-bit kin, f64, f16 and bf16 f32, and a boolean the device's own.
-/// What i64, u64 and f64 hold beyond 32 bits is lost. CPUs compute floats of 16 bits in f32.
+/// What i64, u64 and f64 hold beyond 32 bits is lost. CPUs compute floats of 16 bits in f32, and wgpu those of 64.
 #[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 if is_flex(device) => DType::F32,
-        _ => stored(device, dtype),
+    match Runtime::of(device).computes(dtype) {
+        true => stored(device, dtype),
+        false => DType::F32,
     }
 }
 
@@ -28,10 +30,9 @@ pub fn stored(device: &Device, dtype: DType) -> DType {
         DType::Bool(_) => device.settings().bool_dtype.into(),
         _ => return dtype,
     };
-    if device.supports_dtype(dtype) {
-        dtype
-    } else {
-        stand_in
+    match device.supports_dtype(dtype) && Runtime::of(device).stores(dtype) {
+        true => dtype,
+        false => stand_in,
     }
 }
 
@@ -39,6 +40,46 @@ pub fn stored(device: &Device, dtype: DType) -> DType {
 pub fn computed<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
     let dtype: FloatDType = lowered(&x.device(), dtype).into();
     x.cast(dtype)
+}
+
+/// What a device belongs to, as far as it decides on dtypes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runtime {
+    Flex,
+    #[cfg_attr(
+        not(any(feature = "cube", test)),
+        expect(dead_code, reason = "it needs CubeCL")
+    )]
+    Wgpu,
+    Other,
+}
+
+impl Runtime {
+    fn of(device: &Device) -> Self {
+        #[cfg(feature = "cube")]
+        if let DispatchDevice::Cube(device) = device.clone().without_autodiff().as_dispatch() {
+            return match device.runtime() {
+                RuntimeId::Wgpu => Self::Wgpu,
+                _ => Self::Other,
+            };
+        }
+        match is_flex(device) {
+            true => Self::Flex,
+            false => Self::Other,
+        }
+    }
+
+    fn computes(self, dtype: DType) -> bool {
+        match self {
+            Self::Flex => !matches!(dtype, DType::F16 | DType::BF16),
+            Self::Wgpu | Self::Other => self.stores(dtype),
+        }
+    }
+
+    /// Shaders have no `exp`, `tanh`, `pow` and the like of 64 bits: where f64 is there, they give anything.
+    fn stores(self, dtype: DType) -> bool {
+        !(self == Self::Wgpu && dtype == DType::F64)
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +118,17 @@ mod tests {
         }
         for dtype in [DType::F64, DType::F32, DType::I64, DType::U8] {
             assert_eq!(lowered(&device, dtype), dtype);
+        }
+    }
+
+    #[test]
+    fn wgpu_has_no_double_precision_whatever_its_adapter_says() {
+        assert!(!Runtime::Wgpu.stores(DType::F64) && !Runtime::Wgpu.computes(DType::F64));
+        for dtype in [DType::F32, DType::F16, DType::I64] {
+            assert!(Runtime::Wgpu.stores(dtype) && Runtime::Wgpu.computes(dtype));
+        }
+        for runtime in [Runtime::Flex, Runtime::Other] {
+            assert!(runtime.stores(DType::F64) && runtime.computes(DType::F64));
         }
     }
 }
