@@ -46,10 +46,6 @@ pub fn computed<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runtime {
     Flex,
-    #[cfg_attr(
-        not(any(feature = "cube", test)),
-        expect(dead_code, reason = "it needs CubeCL")
-    )]
     Wgpu,
     Other,
 }
