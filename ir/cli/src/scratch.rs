@@ -140,8 +140,9 @@ impl Scratch {
     }
 
     fn manifest(&self, package: &str, libraries: &[&Model]) -> String {
+        let version = self.version();
         let mut text = format!(
-            "[package]\nname = \"{package}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+            "[package]\nname = \"{package}\"\nversion = \"{version}\"\nedition = \"2024\"\n\
              publish = false\n\n[dependencies]\n"
         );
         for (name, folder) in [
@@ -161,6 +162,12 @@ impl Scratch {
             ));
         }
         text
+    }
+
+    /// Packages of both workspaces share the target folder, where cargo tells them apart by name and
+    /// version, not by folder.
+    fn version(&self) -> &'static str {
+        if self.other_weights { "0.0.1" } else { "0.0.0" }
     }
 }
 
@@ -303,6 +310,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+    use crate::args::Device;
 
     fn model(name: &str) -> Model {
         Model {
@@ -350,6 +358,26 @@ mod tests {
             }
         "#]]
         .assert_eq(&reloading_library(&model("a"), true));
+    }
+
+    #[test]
+    fn packages_of_both_workspaces_differ() {
+        let name = format!("onnx-embed-scratch-{}", std::process::id());
+        let target = std::env::temp_dir().join(name);
+        let programs = Programs {
+            device: Device::Flex,
+            filter: None,
+            target_dir: Some(target.clone()),
+            keep: false,
+            no_fusion: false,
+            no_simplify: false,
+        };
+        let manifests = [false, true].map(|other_weights| {
+            let scratch = Scratch::open(&programs, other_weights).unwrap();
+            scratch.manifest("m_a", &[])
+        });
+        fs::remove_dir_all(&target).unwrap();
+        assert_ne!(manifests[0], manifests[1]);
     }
 
     #[test]
