@@ -1,4 +1,5 @@
-//! Operators, one family a file.
+//! Operators: rooms of families, one family a file. `kernels` and the layers of the runtime have the
+//! same rooms with the same names.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -136,123 +137,64 @@ impl Row {
     }
 }
 
-/// Declares the family files, those of some domains in folders of their own, and the list that
-/// `find` searches. A family may hold operators of several domains.
+/// Declares the families of a room, each in a file with its `ROWS`. A family may hold operators of
+/// several domains.
 macro_rules! families {
-    ($($family:ident,)*; $($folder:ident { $($inner:ident,)* })*) => {
+    ($($family:ident,)*) => {
         $(pub mod $family;)*
-        $(pub mod $folder { $(pub mod $inner;)* })*
 
-        /// Every operator, family by family.
+        pub const FAMILIES: &[&[crate::ops::Row]] = &[$($family::ROWS,)*];
+    };
+}
+use families;
+
+/// Declares the rooms and the list that `find` searches.
+macro_rules! rooms {
+    ($($room:ident,)*) => {
+        $(pub mod $room;)*
+
+        /// Every operator, room by room, family by family.
         pub fn all() -> impl Iterator<Item = &'static Row> {
-            [$($family::ROWS,)* $($($folder::$inner::ROWS,)*)*].into_iter().flatten()
+            [$($room::FAMILIES,)*].into_iter().flatten().copied().flatten()
         }
     };
 }
 
 mod axes;
 mod broadcast;
-mod classical;
-pub mod fused;
 mod sizes;
-mod window;
 
-pub use arithmetic::fold;
-pub use gradient::{DERIVATIVES, Named, WRITTEN};
+pub use elementwise::arithmetic::fold;
 pub use sequence::construct;
+pub use train::gradient::{DERIVATIVES, Named, WRITTEN};
 
-families! {
-    affine_grid,
-    arithmetic,
-    arrange,
+rooms![
     attention,
-    bit_cast,
-    cast,
-    causal_conv,
-    clip,
-    col2im,
-    concat,
-    constant,
+    classical,
     control,
-    conv_transpose,
     convolution,
     create,
-    cumulative,
-    deform_conv,
-    determinant,
-    dropout,
-    einsum,
     elementwise,
-    expand,
-    extreme,
-    gather,
-    gradient,
-    grid_sample,
     image,
-    loss,
-    matmul,
-    max_unpool,
-    non_max_suppression,
-    normalization,
-    one_hot,
-    optimizer,
-    optional,
-    pad,
-    pooling,
-    power,
-    quantization,
+    index,
+    normalize,
+    pool,
+    product,
+    quantize,
     random,
-    range,
     recurrent,
-    reduction,
-    reshape,
-    resize,
-    roi,
-    scatter,
-    select,
+    reduce,
     sequence,
     shape,
     signal,
-    slice,
-    softmax,
-    spectrum,
-    split,
-    swiglu,
-    tensor_scatter,
     text,
-    tf_idf,
-    transpose,
-    unique,
-    ;
-    ml {
-        columns,
-        features,
-        labels,
-        linear,
-        maps,
-        svm,
-        trees,
-    }
-    microsoft {
-        attention,
-        embed,
-        gather_block_quantized,
-        gelu,
-        group_query,
-        matmul_nbits,
-        multi_head,
-        qattention,
-        qlinear,
-        qlinear_pool,
-        rotary,
-        skip,
-    }
-}
+    train,
+];
 
 /// Rows by domain and by name in lower case.
 static ROWS: LazyLock<HashMap<&str, HashMap<String, Vec<&'static Row>>>> = LazyLock::new(|| {
     let mut domains: HashMap<&str, HashMap<String, Vec<&Row>>> = HashMap::new();
-    for row in all().chain(gradient::WRITTEN) {
+    for row in all().chain(train::gradient::WRITTEN) {
         let rows = domains.entry(row.domain).or_default();
         rows.entry(row.name.to_lowercase()).or_default().push(row);
     }

@@ -15,7 +15,7 @@ use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
-use crate::ops::elementwise::is_half;
+use crate::ops::elementwise::unary::is_half;
 use crate::types::{Known, Place, Type};
 
 /// One part on its way to a struct of its own.

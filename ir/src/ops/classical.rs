@@ -11,6 +11,16 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
+super::families![
+    columns,
+    features,
+    labels,
+    linear,
+    maps,
+    svm,
+    trees,
+];
+
 /// The labels of a classifier.
 #[derive(Debug)]
 pub struct Labels {

@@ -9,6 +9,8 @@ mod scan;
 
 use super::{MANY, Row, row};
 
+pub const FAMILIES: &[&[Row]] = &[ROWS];
+
 pub const ROWS: &[Row] = &[
     row("If", &[1, 11, 13, 16, 19, 21, 23, 24, 25], branch::read).arity(1, MANY),
     row("Loop", &[1, 11, 13, 16, 19, 21, 23, 24, 25], repeat::read).arity(MANY, MANY),

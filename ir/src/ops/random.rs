@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::cast::{carrier, from_bool};
+use crate::ops::elementwise::cast::{carrier, from_bool};
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -14,6 +14,8 @@ use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::types::Shape;
+
+pub const FAMILIES: &[&[Row]] = &[ROWS];
 
 pub const ROWS: &[Row] = &[
     row("Bernoulli", &[15, 22], bernoulli),

@@ -18,6 +18,8 @@ use crate::infer::Infer;
 use crate::types::{Known, TensorType};
 use activation::Activation;
 
+pub const FAMILIES: &[&[Row]] = &[ROWS];
+
 pub const ROWS: &[Row] = &[
     row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)).arity(6, 2),
     row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false)).arity(6, 2),

@@ -3,6 +3,7 @@
 mod join;
 mod made;
 mod map;
+pub mod optional;
 mod split;
 
 use std::rc::Rc;
@@ -20,6 +21,8 @@ use crate::types::{Known, Type};
 
 pub use made::construct;
 use made::empty;
+
+pub const FAMILIES: &[&[Row]] = &[ROWS, optional::ROWS];
 
 pub const ROWS: &[Row] = &[
     row("SequenceAt", &[11], |_| Ok(Rc::new(At))).arity(2, 1),

@@ -1,5 +1,6 @@
 //! Strings joined, split and compared.
 
+pub mod tf_idf;
 mod regular;
 
 use std::rc::Rc;
@@ -16,6 +17,8 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::types::TensorType;
 use regular::regular;
+
+pub const FAMILIES: &[&[Row]] = &[ROWS, tf_idf::ROWS];
 
 pub const ROWS: &[Row] = &[
     row("RegexFullMatch", &[20], |a| {

@@ -13,9 +13,13 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
-use crate::ops::Operator;
-use crate::ops::cast::carrier;
+use crate::ops::{Operator, PREVIEW, Row, row};
+use crate::ops::elementwise::cast::carrier;
 use crate::types::{Place, Type};
+
+pub const ROWS: &[Row] = &[
+    row("FlexAttention", &[1], read).arity(3, 1).of(PREVIEW),
+];
 
 const SCORES: &str = "score_mod";
 const CHANCES: &str = "prob_mod";

@@ -12,8 +12,12 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::Operator;
+use crate::ops::{Operator, Row, row};
 use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("LinearAttention", &[27], read).arity(6, 2),
+];
 
 const STATE: usize = 3;
 const DECAY: usize = 4;

@@ -11,7 +11,11 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
+use crate::ops::{Operator, Row, row};
+
+pub const ROWS: &[Row] = &[
+    row("RotaryEmbedding", &[23], read).arity(4, 1),
+];
 
 const POSITIONS: usize = 3;
 

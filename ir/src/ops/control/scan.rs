@@ -15,7 +15,7 @@ use crate::emit::Emit;
 use crate::graph::{Flow, Rounds};
 use crate::infer::{Fact, Infer};
 use crate::ops::axes::axis;
-use crate::ops::pad::zero;
+use crate::ops::shape::pad::zero;
 use crate::ops::{Operator, sizes};
 use crate::types::{Place, TensorType, Type};
 

@@ -12,7 +12,8 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, concat};
+use crate::ops::Operator;
+use crate::ops::shape::concat;
 use crate::types::{Known, Shape, TensorType, Type};
 
 /// Items along an axis of theirs, or along a new one. The inputs are a sequence, or the items that it

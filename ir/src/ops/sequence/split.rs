@@ -12,7 +12,8 @@ use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, split};
+use crate::ops::Operator;
+use crate::ops::shape::split;
 use crate::types::{Known, TensorType, Type};
 
 /// Parts whose sizes are input 1, or of the size that it is; without it of one slice each. The

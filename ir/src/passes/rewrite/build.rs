@@ -169,7 +169,7 @@ impl<'g> Match<'_, 'g> {
     pub fn scalar(&mut self, number: f64) -> Result<ValueId, Miss> {
         let dtype = self.result()?.dtype;
         let known = match dtype.kind() {
-            Kind::Float => Known::Floats(vec![ops::elementwise::rounded(number, dtype)]),
+            Kind::Float => Known::Floats(vec![ops::elementwise::unary::rounded(number, dtype)]),
             Kind::Int if number.fract() == 0.0 => Known::Ints(vec![(number as i64).into()]),
             _ => return Err("a number is of another type"),
         };

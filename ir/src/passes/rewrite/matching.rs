@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::pattern::{Call, Pattern};
 use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Node, ValueId, Values};
-use crate::ops::clip::Clip;
+use crate::ops::elementwise::clip::Clip;
 use crate::types::{Known, TensorType, Type};
 
 /// A block's nodes by what they make.

@@ -1,7 +1,7 @@
 //! Activations that exporters take apart.
 
 use crate::dtype::DType;
-use crate::ops::elementwise::Shaped;
+use crate::ops::elementwise::unary::Shaped;
 use crate::passes::rewrite::{Miss, Rule, rule};
 
 pub const RULES: &[Rule] = &[

@@ -1,7 +1,7 @@
 //! Moves before and behind a step on each element, made one.
 
 use crate::graph::{Node, ValueId};
-use crate::ops::transpose::Transpose;
+use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::convolution::Conv;
-use crate::ops::pad::Pad;
+use crate::ops::convolution::conv::Conv;
+use crate::ops::shape::pad::Pad;
 use crate::passes::rewrite::{Rule, building};
 
 pub const RULES: &[Rule] = &[

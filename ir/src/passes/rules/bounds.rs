@@ -1,7 +1,7 @@
 //! Bounds of elements, joined or left out.
 
 use crate::graph::{Node, ValueId};
-use crate::ops::clip::Clip;
+use crate::ops::elementwise::clip::Clip;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 
 pub const RULES: &[Rule] = &[

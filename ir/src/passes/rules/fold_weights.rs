@@ -2,9 +2,9 @@
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::conv_transpose::ConvTranspose;
-use crate::ops::matmul::{Gemm, MatMul};
-use crate::ops::normalization::batch::Batch;
+use crate::ops::convolution::conv_transpose::ConvTranspose;
+use crate::ops::normalize::batch::Batch;
+use crate::ops::product::matmul::{Gemm, MatMul};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 use std::rc::Rc;

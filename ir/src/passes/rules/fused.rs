@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use crate::graph::{Node, ValueId};
 use crate::ops::Operator;
-use crate::ops::convolution::Conv;
-use crate::ops::elementwise::Shaped;
-use crate::ops::fused::Fused;
-use crate::ops::matmul::{Gemm, MatMul};
+use crate::ops::convolution::conv::Conv;
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::elementwise::unary::Shaped;
+use crate::ops::product::matmul::{Gemm, MatMul};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[

@@ -2,8 +2,8 @@
 
 use crate::dim::Dim;
 use crate::graph::ValueId;
-use crate::ops::normalization::channels::Groups;
-use crate::ops::normalization::rows::Layer;
+use crate::ops::normalize::group::Groups;
+use crate::ops::normalize::layer::Layer;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 use crate::types::Known;

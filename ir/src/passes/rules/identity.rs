@@ -1,6 +1,6 @@
 //! Operators that change nothing.
 
-use crate::ops::dropout::Dropout;
+use crate::ops::train::dropout::Dropout;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 
 pub const RULES: &[Rule] = &[

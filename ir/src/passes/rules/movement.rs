@@ -86,7 +86,7 @@ pub const RULES: &[Rule] = &[
 impl<'g> Match<'_, 'g> {
     /// Where each axis of a transpose's result comes from.
     pub fn axes(&self, label: &str) -> Result<Vec<usize>, Miss> {
-        use crate::ops::transpose::Transpose;
+        use crate::ops::shape::transpose::Transpose;
         let rank = match self.node(label)?.input(0) {
             Some(input) => self.tensor_of(input)?.rank(),
             None => 0,

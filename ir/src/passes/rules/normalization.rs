@@ -1,8 +1,8 @@
 //! Normalizations that exporters take apart.
 
 use crate::dtype::{DType, Kind};
-use crate::ops::normalization::rows::Layer;
-use crate::ops::reduction::Reduction;
+use crate::ops::normalize::layer::Layer;
+use crate::ops::reduce::reduction::Reduction;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 use crate::proto::Setting;
 

@@ -4,8 +4,8 @@ pub mod cut;
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::gather::Gather;
-use crate::ops::slice::Stretch;
+use crate::ops::index::gather::Gather;
+use crate::ops::shape::slice::Stretch;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::types::Known;
 use cut::{Piece, along, cut, piece, pieces, stretches, together};

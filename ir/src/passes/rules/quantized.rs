@@ -3,8 +3,8 @@
 use super::scales::{alone, inputs, operand, result, scaled};
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
-use crate::ops::convolution::Conv;
-use crate::ops::matmul::{Gemm, MatMul};
+use crate::ops::convolution::conv::Conv;
+use crate::ops::product::matmul::{Gemm, MatMul};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 use crate::types::Known;

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::graph::{Node, ValueId};
-use crate::ops::pad::Pad;
-use crate::ops::pooling::Pool;
-use crate::ops::reduction::Reduction;
+use crate::ops::pool::pooling::Pool;
+use crate::ops::reduce::reduction::Reduction;
+use crate::ops::shape::pad::Pad;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 

@@ -3,11 +3,11 @@
 use super::bounds::bounds;
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
-use crate::ops::concat::Concat;
-use crate::ops::elementwise::Shaped;
-use crate::ops::microsoft::qlinear::between_scales;
-use crate::ops::microsoft::qlinear_pool::global_between_scales;
-use crate::ops::quantization::Linear;
+use crate::ops::elementwise::unary::Shaped;
+use crate::ops::quantize::Linear;
+use crate::ops::quantize::qlinear::between_scales;
+use crate::ops::quantize::qlinear_pool::global_between_scales;
+use crate::ops::shape::concat::Concat;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 use crate::types::Known;

@@ -2,7 +2,7 @@
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::slice::{Slice, Stretch};
+use crate::ops::shape::slice::{Slice, Stretch};
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 use crate::proto::Setting;
 use crate::types::Known;

@@ -3,8 +3,8 @@
 use super::pieces::cut::piece;
 use crate::dim::Dim;
 use crate::graph::ValueId;
-use crate::ops::gather::Gather;
-use crate::ops::slice::Stretch;
+use crate::ops::index::gather::Gather;
+use crate::ops::shape::slice::Stretch;
 use crate::passes::rewrite::Match;
 
 /// Places along one axis of a value.

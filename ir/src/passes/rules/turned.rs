@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
-use crate::ops::elementwise::rounded;
-use crate::ops::matmul::{Gemm, MatMul};
-use crate::ops::transpose::Transpose;
+use crate::ops::elementwise::unary::rounded;
+use crate::ops::product::matmul::{Gemm, MatMul};
+use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Rule, building};
 
 pub const RULES: &[Rule] = &[

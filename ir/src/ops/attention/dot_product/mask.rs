@@ -10,7 +10,7 @@ use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::attention::heads::Sizes;
-use crate::ops::cast::carrier;
+use crate::ops::elementwise::cast::carrier;
 
 impl Attention {
     /// Reports a mask that does not stretch to the scores.

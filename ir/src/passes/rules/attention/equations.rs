@@ -1,7 +1,7 @@
 //! Products of matrices that equations of axes say.
 
 use crate::graph::Node;
-use crate::ops::einsum::Einsum;
+use crate::ops::product::einsum::Einsum;
 
 /// How axes are ordered for a product of matrices.
 #[derive(Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Operands of attention before their heads are taken apart.
 
 use crate::graph::{Node, ValueId};
-use crate::ops::transpose::Transpose;
+use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::Match;
 use crate::passes::rules::taken::Part;
 

@@ -4,8 +4,8 @@ use super::equations::of_scores;
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::graph::{Node, ValueId};
-use crate::ops::matmul::MatMul;
-use crate::ops::transpose::Transpose;
+use crate::ops::product::matmul::MatMul;
+use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss};
 
 /// Steps are followed back this far at most.

@@ -2,9 +2,9 @@
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::concat::Concat;
-use crate::ops::slice::{Slice, Stretch};
-use crate::ops::split::Split;
+use crate::ops::shape::concat::Concat;
+use crate::ops::shape::slice::{Slice, Stretch};
+use crate::ops::shape::split::Split;
 use crate::passes::rewrite::{Match, Miss};
 
 /// A part of a value.

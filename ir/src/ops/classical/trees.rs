@@ -1,0 +1,415 @@
+//! Tree ensembles.
+
+mod check;
+mod form;
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::classical::trees::form::Form;
+use super::super::classical::{
+    Labels, NUMBERS, input, labels, optional_name, tell, transform, transform_code,
+};
+use super::super::{ML, Operator, Row, row};
+use crate::attributes::{Attributes, Kept};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, element_type};
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("TreeEnsembleClassifier", &[1, 3, 5], classifier).arity(1, 2).of(ML),
+    row("TreeEnsembleRegressor", &[1, 3, 5], regressor).of(ML),
+    row("TreeEnsemble", &[5], ensemble).of(ML),
+];
+
+/// Decision trees whose leaves weigh for classes or targets.
+#[derive(Debug)]
+struct Trees {
+    form: Form,
+    tells: Tells,
+    transform: &'static str,
+    base: Option<Kept>,
+    /// Whether the trees stand in the file in 64 bits.
+    double: bool,
+    /// How many features they need, as far as that is known.
+    width: usize,
+}
+
+/// More targets than any model has.
+const LARGEST: usize = 1 << 28;
+
+#[derive(Debug)]
+enum Tells {
+    Classes(Labels),
+    Numbers {
+        targets: usize,
+        /// A variant of the kernels' `Aggregate`.
+        aggregate: &'static str,
+        /// Whether the output has the input's type.
+        same_type: bool,
+    },
+}
+
+fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let labels = labels(a, "classlabels_int64s")?;
+    let names = ["class_treeids", "class_nodeids", "class_ids"];
+    let form = form::labelled(a, names, ["class_weights", "class_weights_as_tensor"])?;
+    let count = labels.count;
+    let width = check::labelled(a, names, form.sizes(), count)?;
+    labelled_trees(a, (form, width), Tells::Classes(labels), |base| match count {
+        1 => true,
+        2 => base <= 2,
+        _ => base == count,
+    })
+}
+
+fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let names = ["target_treeids", "target_nodeids", "target_ids"];
+    let form = form::labelled(a, names, ["target_weights", "target_weights_as_tensor"])?;
+    let targets = targets(a)?;
+    let width = check::labelled(a, names, form.sizes(), targets)?;
+    let aggregate = match a.string_or("aggregate_function", "SUM")?.as_str() {
+        "SUM" => "Sum",
+        "AVERAGE" => "Average",
+        "MIN" => "Min",
+        "MAX" => "Max",
+        other => {
+            return Err(Problem::new(format!("`aggregate_function` is `{other}`"))
+                .help("it may be SUM, AVERAGE, MIN or MAX"));
+        }
+    };
+    let tells = Tells::Numbers {
+        targets,
+        aggregate,
+        same_type: false,
+    };
+    labelled_trees(a, (form, width), tells, |base| base == targets)
+}
+
+fn labelled_trees(
+    a: &Attributes<'_>,
+    (form, width): (Form, usize),
+    tells: Tells,
+    fits: impl Fn(usize) -> bool,
+) -> Result<Rc<dyn Operator>, Problem> {
+    let base = form::either(a, ["base_values", "base_values_as_tensor"])?;
+    if let Some(base) = base.filter(|base| !fits(base.count)) {
+        let message = format!("`base_values` has {} values, not one a target", base.count);
+        return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
+    }
+    let transform = transform(a)?;
+    Ok(Rc::new(Trees {
+        double: form.is_double(),
+        form,
+        tells,
+        transform,
+        base,
+        width,
+    }))
+}
+
+fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let form = form::indexed(a)?;
+    let targets = targets(a)?;
+    let width = check::indexed(a, form.sizes(), targets)?;
+    let number = |name: &str, default: i64, variants: &[&'static str]| {
+        let number = a.int_or(name, default)?;
+        let at = usize::try_from(number).ok();
+        let variant = at.and_then(|at| variants.get(at)).copied();
+        variant.ok_or_else(|| Problem::new(format!("`{name}` is {number}, which has no meaning")))
+    };
+    let transforms = ["None", "Softmax", "Logistic", "SoftmaxZero", "Probit"];
+    let aggregates = ["Average", "Sum", "Min", "Max"];
+    Ok(Rc::new(Trees {
+        double: form.is_double(),
+        form,
+        tells: Tells::Numbers {
+            targets,
+            aggregate: number("aggregate_function", 1, &aggregates)?,
+            same_type: true,
+        },
+        transform: number("post_transform", 0, &transforms)?,
+        base: None,
+        width,
+    }))
+}
+
+fn targets(a: &Attributes<'_>) -> Result<usize, Problem> {
+    let targets = a.int_or("n_targets", 1)?;
+    let found = usize::try_from(targets).ok().filter(|&targets| (1..=LARGEST).contains(&targets));
+    found.ok_or_else(|| Problem::new(format!("`n_targets` is {targets}")))
+}
+
+impl Operator for Trees {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let features = cx.tensor(0)?.shape.last().and_then(Dim::number);
+        if let Some(features) = features.filter(|&features| usize::try_from(features).is_ok_and(|held| held < self.width)) {
+            let needed = self.width;
+            let message = format!("the trees look at {needed} features, the input has {features}");
+            return Err(Problem::new(message).help("give the input as many features as the model was made for"));
+        }
+        match &self.tells {
+            Tells::Classes(labels) => {
+                let (_, rows) = input(cx, &NUMBERS)?;
+                tell(cx, labels, rows, labels.count);
+            }
+            Tells::Numbers {
+                targets, same_type, ..
+            } => {
+                let targets = Dim::from(i64::try_from(*targets).unwrap_or(i64::MAX));
+                let floats = [DType::F32, DType::F64, DType::F16];
+                let (dtype, rows) = match same_type {
+                    true => input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?,
+                    false => (DType::F32, input(cx, &NUMBERS)?.1),
+                };
+                cx.output(0, dtype, vec![rows, targets]);
+            }
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor_of_rank(0, 2)?;
+        let trees = self.form.emit(cx)?;
+        let base = optional_name(cx, self.base)?;
+        let transform = transform_code(self.transform);
+        let precision = match cx.tensor_type(0)?.dtype {
+            DType::F64 => DType::F64,
+            _ if self.double => DType::F64,
+            _ => DType::F32,
+        };
+        let precision = element_type(precision);
+        let hint = cx.hint();
+        match &self.tells {
+            Tells::Classes(labels) => {
+                let named = labels.emit(cx)?;
+                let load = quote! {
+                    layers::TreeClassifier::load(
+                        weights,
+                        #trees,
+                        #precision,
+                        #named,
+                        #transform,
+                        #base,
+                    )
+                };
+                let layer = cx.layer(&hint, quote!(layers::TreeClassifier), load);
+                Ok(labels.forward(cx, &layer, &x))
+            }
+            Tells::Numbers {
+                targets, aggregate, ..
+            } => {
+                let targets = Literal::usize_unsuffixed(*targets);
+                let aggregate = format_ident!("{aggregate}");
+                let dtype = element_type(cx.output_tensor(0)?.dtype);
+                let load = quote! {
+                    layers::TreeRegressor::load(
+                        weights,
+                        #trees,
+                        [#precision, #dtype],
+                        #targets,
+                        ops::trees::Aggregate::#aggregate,
+                        #transform,
+                        #base,
+                    )
+                };
+                let layer = cx.layer(&hint, quote!(layers::TreeRegressor), load);
+                Ok(quote!(#layer.forward(#x)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    fn stump(inputs: &str, operator: &str, more: &str) -> String {
+        format!(
+            r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g ({inputs} x) => (y) {{
+                y = ai.onnx.ml.{operator} <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
+                    nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0],
+                    nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"],
+                    nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], {more}> (x)
+            }}"#
+        )
+    }
+
+    #[test]
+    fn lists_become_constants() {
+        let text = stump(
+            "int32[n, 4]",
+            "TreeEnsembleRegressor",
+            "n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2],
+            target_ids = [0, 1], target_weights = [0.25, 0.75]",
+        );
+        check(&text, expect![[r#"
+            g (int32[n, 4] x) => (float32[n, 2] y)
+            <
+                int64[3] y.nodes_treeids = {0, 0, 0},
+                int64[3] y.nodes_nodeids = {0, 1, 2},
+                string[3] y.nodes_modes = {.. 24 bytes},
+                int64[3] y.nodes_featureids = {0, 0, 0},
+                float32[3] y.nodes_values = {0.5, 0, 0},
+                int64[3] y.nodes_truenodeids = {1, 0, 0},
+                int64[3] y.nodes_falsenodeids = {2, 0, 0},
+                int64[2] y.target_treeids = {0, 0},
+                int64[2] y.target_nodeids = {1, 2},
+                int64[2] y.target_ids = {0, 1},
+                float32[2] y.target_weights = {0.25, 0.75}
+            >
+            {
+                float32[n, 2] y = ai.onnx.ml.TreeEnsembleRegressor <..> (x, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.target_treeids, y.target_nodeids, y.target_ids, y.target_weights)
+            }
+        "#]]);
+    }
+
+    #[test]
+    fn labels_may_be_strings() {
+        let text = stump(
+            "double[3]",
+            "TreeEnsembleClassifier",
+            r#"classlabels_strings = ["a", "b"], class_treeids = [0, 0], class_nodeids = [1, 2],
+            class_ids = [0, 1], class_weights = [0.25, 0.75]"#,
+        );
+        check(&text, expect![[r#"
+            g (float64[3] x) => (string[1] y)
+            <
+                string[2] y.classlabels_strings = {.. 6 bytes},
+                int64[3] y.nodes_treeids = {0, 0, 0},
+                int64[3] y.nodes_nodeids = {0, 1, 2},
+                string[3] y.nodes_modes = {.. 24 bytes},
+                int64[3] y.nodes_featureids = {0, 0, 0},
+                float32[3] y.nodes_values = {0.5, 0, 0},
+                int64[3] y.nodes_truenodeids = {1, 0, 0},
+                int64[3] y.nodes_falsenodeids = {2, 0, 0},
+                int64[2] y.class_treeids = {0, 0},
+                int64[2] y.class_nodeids = {1, 2},
+                int64[2] y.class_ids = {0, 1},
+                float32[2] y.class_weights = {0.25, 0.75}
+            >
+            {
+                string[1] y = ai.onnx.ml.TreeEnsembleClassifier <..> (x, y.classlabels_strings, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.class_treeids, y.class_nodeids, y.class_ids, y.class_weights)
+            }
+        "#]]);
+    }
+
+    /// The problem of a regressor with these lists in place of the stump's.
+    fn refused(from: &str, to: &str) -> String {
+        let text = stump(
+            "float[n, 4]",
+            "TreeEnsembleRegressor",
+            "n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2],
+            target_ids = [0, 1], target_weights = [0.25, 0.75]",
+        );
+        assert!(text.contains(from), "{from}");
+        let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
+        let bytes = prost::Message::encode_to_vec(&model);
+        let problems = crate::load_bytes(bytes.into(), &Default::default()).unwrap_err();
+        problems.messages().join("; ")
+    }
+
+    #[test]
+    fn broken_trees_are_refused() {
+        let problems = [
+            ("truenodeids = [1,", "truenodeids = [0,"),
+            ("truenodeids = [1,", "truenodeids = [7,"),
+            ("nodeids = [0, 1, 2]", "nodeids = [0, 1, 1]"),
+            ("\"BRANCH_LEQ\"", "\"EVIL\""),
+            ("featureids = [0,", "featureids = [-5,"),
+            ("featureids = [0,", "featureids = [4,"),
+            ("target_nodeids = [1, 2]", "target_nodeids = [1, 77]"),
+            ("target_ids = [0, 1]", "target_ids = [0, 2]"),
+            ("n_targets = 2", "n_targets = 1099511627776"),
+        ];
+        let problems = problems.map(|(from, to)| refused(from, to));
+        expect![[r#"
+            node 0 of tree 0 leads back to itself
+            node 0 of tree 0 leads to node 7, which is not there
+            node 1 of tree 0 is given twice
+            node 0 of tree 0 has the mode `EVIL`
+            node 0 of tree 0 looks at feature -5
+            the trees look at 5 features, the input has 4
+            there is a weight of node 77 of tree 0, which is not there
+            there is a weight for target 2 of 2
+            `n_targets` is 1099511627776"#]].assert_eq(&problems.join("\n"));
+    }
+
+    #[test]
+    fn broken_trees_of_version_5_are_refused() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5]> g (float[n, 4] x) => (y) {
+            y = ai.onnx.ml.TreeEnsemble <tree_roots = [0], nodes_featureids = [0, 0], nodes_modes = uint8[2] {0, 1},
+                nodes_splits = float[2] {0.5, 1.5}, nodes_truenodeids = [1, 0], nodes_trueleafs = [0, 1],
+                nodes_falsenodeids = [0, 1], nodes_falseleafs = [1, 1], leaf_targetids = [0, 1],
+                leaf_weights = float[2] {1.0, 2.0}, n_targets = 2> (x)
+        }"#;
+        let problem = |(from, to): (&str, &str)| {
+            assert!(text.contains(from), "{from}");
+            let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
+            let bytes = prost::Message::encode_to_vec(&model);
+            let model = crate::load_bytes(bytes.into(), &Default::default());
+            model.map_or_else(|problems| problems.messages().join("; "), |_| "fits".to_owned())
+        };
+        let problems = [
+            ("n_targets", "n_targets"),
+            ("roots = [0]", "roots = [2]"),
+            ("truenodeids = [1,", "truenodeids = [0,"),
+            ("truenodeids = [1,", "truenodeids = [2,"),
+            ("falsenodeids = [0, 1]", "falsenodeids = [0, 2]"),
+            ("{0, 1}", "{0, 9}"),
+            ("targetids = [0, 1]", "targetids = [0, 2]"),
+            ("featureids = [0, 0]", "featureids = [0, 4]"),
+        ];
+        expect![[r#"
+            fits
+            a tree begins at node 2, which is not there
+            node 0 leads back to itself
+            node 0 leads to node 2, which is not there
+            node 1 leads to leaf 2, which is not there
+            node 1 has a mode that is not one of 0 to 6
+            there is a weight for target 2 of 2
+            the trees look at 5 features, the input has 4"#]].assert_eq(&problems.map(problem).join("\n"));
+    }
+
+    #[test]
+    fn lists_must_fit_each_other() {
+        let text = stump(
+            "float[n, 4]",
+            "TreeEnsembleRegressor",
+            "target_treeids = [0, 0], target_nodeids = [1, 2],
+            target_ids = [0], target_weights = [0.25, 0.75]",
+        );
+        check(&text, expect![[r#"
+            cannot compile `model`
+
+              the lists of weights are of different lengths: `weight_targets`
+                at node `y` (ai.onnx.ml.TreeEnsembleRegressor opset 3)
+                help: the file is inconsistent; export the model again
+
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+    }
+
+    #[test]
+    fn base_values_are_one_a_target() {
+        let text = stump(
+            "float[n, 4]",
+            "TreeEnsembleRegressor",
+            "base_values = [1.0, 2.0], target_treeids = [0, 0], target_nodeids = [1, 2],
+            target_ids = [0, 0], target_weights = [0.25, 0.75]",
+        );
+        check(&text, expect![[r#"
+            cannot compile `model`
+
+              `base_values` has 2 values, not one a target
+                at node `y` (ai.onnx.ml.TreeEnsembleRegressor opset 3)
+                help: the file is inconsistent; export the model again
+
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+    }
+}

@@ -1,0 +1,120 @@
+//! CausalConvWithState: channels convolved with what came before.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::{Operator, Row, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[row("CausalConvWithState", &[27], read).arity(4, 2)];
+
+const BIAS: usize = 2;
+const STATE: usize = 3;
+
+#[derive(Debug)]
+struct CausalConv {
+    /// Whether results are multiplied by their sigmoid.
+    gated: bool,
+}
+
+fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let gated = match a.string_or("activation", "none")?.as_str() {
+        "none" => false,
+        "silu" | "swish" => true,
+        other => {
+            return Err(Problem::new(format!("`activation` is `{other}`"))
+                .help("it may be none, silu or swish"));
+        }
+    };
+    Ok(Rc::new(CausalConv { gated }))
+}
+
+impl Operator for CausalConv {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, weight) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 3)?);
+        let [batch, channels] = [0, 1].map(|at| x.shape.get(at).cloned().unwrap_or_default());
+        let size = weight.shape.last().cloned().unwrap_or_default();
+        if size.is(0) {
+            return Err(Problem::new(format!("the weight is {weight}, a kernel of no elements")));
+        }
+        let state = size.sub(&Dim::from(1));
+        let state = vec![batch, channels.clone(), cx.dim_or_fresh(state, "state")];
+        check(cx, 1, &x, &[channels.clone(), Dim::from(1), size])?;
+        if cx.has(BIAS) {
+            check(cx, BIAS, &x, &[channels])?;
+        }
+        if cx.has(STATE) {
+            check(cx, STATE, &x, &state)?;
+        }
+        cx.output(0, x.dtype, x.shape);
+        cx.output(1, x.dtype, state);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, weight, gated) = (cx.tensor(0)?, cx.tensor(1)?, self.gated);
+        let (bias, state) = (cx.optional(BIAS)?, cx.optional(STATE)?);
+        let result = quote!(ops::causal_conv::causal_conv(#x, #weight, #bias, #state, #gated));
+        Ok(match cx.outputs() {
+            1 => quote!(#result.0),
+            _ => result,
+        })
+    }
+}
+
+/// An input must be of the type of the first, and of these sizes where they are known.
+fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
+    let held = cx.tensor(input)?;
+    let fits = sizes::shaped("", &held, shape).is_ok();
+    match fits && held.dtype == x.dtype && x.dtype.is_float() {
+        true => Ok(()),
+        false => Err(Problem::new(format!("input {input} is {held}, but the input {x}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn the_state_is_what_the_kernel_sees_before_an_element() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 27]>
+            g (float[n, 4, t] x, float[4, 1, 3] w) => (float[n, 4, t] y, float[n, 4, s] state) {
+                y, state = CausalConvWithState <activation = "silu"> (x, w)
+            }"#,
+            expect![[r#"
+                g (float32[n, 4, t] x, float32[4, 1, 3] w) => (float32[n, 4, t] y, float32[n, 4, 2] state)
+                {
+                    float32[n, 4, t] y, float32[n, 4, 2] state = CausalConvWithState <gated: true> (x, w)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn there_is_one_kernel_for_each_channel() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 27]>
+            g (float[n, 4, t] x, float[2, 2, 3] w) => (float[n, 4, t] y) {
+                y = CausalConvWithState (x, w)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  input 1 is float32[2, 2, 3], but the input float32[n, 4, t]
+                    at node `y` (CausalConvWithState version 27)
+
+                  model: IR version 13, ai.onnx 27"#]],
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! Convolution.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::quantize::integer;
+use super::window::filter::Filter;
+use super::window::{Resolved, Window};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Shape, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?))).arity(3, 1),
+    row("FusedConv", &[1], |a| {
+        Ok(Rc::new(Conv {
+            activation: Fused::of_conv(a)?,
+            ..conv(a)?
+        }))
+    }).arity(4, 1)
+    .of(MICROSOFT),
+    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?)))).arity(3, 1).of(MICROSOFT),
+    row("NhwcFusedConv", &[1], |a| {
+        Ok(Rc::new(ChannelsLast(Conv {
+            activation: Fused::of_conv(a)?,
+            ..conv(a)?
+        })))
+    }).arity(4, 1)
+    .of(MICROSOFT),
+];
+
+/// A convolution, to which input 3 may be added before the activation.
+#[derive(Clone, Debug)]
+pub struct Conv {
+    window: Window,
+    groups: i64,
+    activation: Option<Fused>,
+}
+
+/// A convolution of `[N, H, W, C]`.
+#[derive(Debug)]
+struct ChannelsLast(Conv);
+
+fn conv(a: &Attributes<'_>) -> Result<Conv, Problem> {
+    Ok(Conv {
+        window: Window::read(a)?,
+        groups: a.int_or("group", 1)?,
+        activation: None,
+    })
+}
+
+impl Operator for Conv {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+        let shape = self.shape(cx, &x, &weight)?;
+        if cx.has(3) {
+            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let mut result = self.convolved(cx)?;
+        if cx.has(3) {
+            let more = cx.tensor(3)?;
+            result = quote!(#result.add(#more));
+        }
+        let dtype = cx.tensor_type(0)?.dtype;
+        Ok(Fused::after(self.activation.as_ref(), result, dtype))
+    }
+}
+
+impl Operator for ChannelsLast {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, weight) = (channels_second(cx.tensor(0)?), cx.tensor(1)?);
+        let weight = match self.0.keeps_channels_last(&x, &weight) {
+            true => channels_second(weight),
+            false => weight,
+        };
+        let mut shape = self.0.shape(cx, &x, &weight)?;
+        if let Some(inner) = shape.get_mut(1..) {
+            inner.rotate_left(1);
+        }
+        if cx.has(3) {
+            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, weight) = (channels_second(cx.tensor_type(0)?.clone()), cx.tensor_type(1)?.clone());
+        let turned = self.0.keeps_channels_last(&x, &weight);
+        let weight = if turned { channels_second(weight) } else { weight };
+        let window = self.0.resolve(&x, &weight)?;
+        let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
+        if !window.always_fits(&spatial) {
+            cx.may_fail();
+        }
+        let window = window.emit(cx, &spatial);
+        let groups = Literal::i64_unsuffixed(self.0.groups);
+        let function = quote::format_ident!("conv{}d", spatial.len());
+        let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
+        let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
+        let weight = match turned {
+            true => quote!(#weight.movedim(#last, 1)),
+            false => weight,
+        };
+        let input = quote!(#input.movedim(#last, 1));
+        let mut result = quote! {
+            ops::conv::#function(#input, #weight, #bias, #window, #groups).movedim(1, #last)
+        };
+        if cx.has(3) {
+            let more = cx.tensor(3)?;
+            result = quote!(#result.add(#more));
+        }
+        Ok(Fused::after(self.0.activation.as_ref(), result, x.dtype))
+    }
+}
+
+/// The last axis moved behind the first.
+fn channels_second(x: TensorType) -> TensorType {
+    let mut shape = x.shape;
+    if let Some(inner) = shape.get_mut(1..) {
+        inner.rotate_right(1);
+    }
+    TensorType { shape, ..x }
+}
+
+impl Conv {
+    /// With an activation behind it, when it has none.
+    pub fn followed_by(&self, activation: Fused) -> Option<Self> {
+        self.activation.is_none().then(|| Conv {
+            activation: Some(activation),
+            ..self.clone()
+        })
+    }
+
+    /// With so many more zeros before and after each axis.
+    pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
+        let window = self.window.padded(more)?;
+        Some(Conv {
+            window,
+            ..self.clone()
+        })
+    }
+
+    /// The same of integers, when no activation follows.
+    pub fn of_integers(&self) -> Option<Rc<dyn Operator>> {
+        let operator = || integer::between_scales(self.window.clone(), self.groups);
+        self.activation.is_none().then(operator)
+    }
+
+    /// Whether nothing is padded.
+    pub fn is_unpadded(&self) -> bool {
+        self.window.is_unpadded()
+    }
+
+    fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        let window = self.resolve(&x, &weight)?;
+        let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
+        let channels = weight.shape.get(1).and_then(|size| size.mul(&Dim::from(self.groups)));
+        if !window.always_fits(&spatial) || x.shape.get(1) != channels.as_ref() {
+            cx.may_fail();
+        }
+        let window = window.emit(cx, &spatial);
+        let groups = Literal::i64_unsuffixed(self.groups);
+        let function = quote::format_ident!("conv{}d", spatial.len());
+        let name = quote::format_ident!("Conv{}d", spatial.len());
+        // A window that depends on sizes is given at each call.
+        if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes()
+            && let Some(layer) =
+                cx.stored_layer(quote!(layers::#name), [1, 2], quote!(#window, #groups))?
+        {
+            let input = cx.tensor(0)?;
+            return Ok(quote!(#layer.forward(#input)));
+        }
+        let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
+        Ok(quote!(ops::conv::#function(#input, #weight, #bias, #window, #groups)))
+    }
+
+    /// Whether the weight is `[M, kH, kW, C]`, as files have it, and not the `[M, C, kH, kW]` of the
+    /// operator's description; the channels of `x`, `[N, C, H, W]`, tell.
+    fn keeps_channels_last(&self, x: &TensorType, weight: &TensorType) -> bool {
+        let channels = x.shape.get(1).and_then(Dim::number);
+        let fits = |channels_of: Option<&Dim>| {
+            let held = channels_of.and_then(Dim::number);
+            held.and_then(|held| held.checked_mul(self.groups)) == channels
+        };
+        channels.is_none() || fits(weight.shape.last()) || !fits(weight.shape.get(1))
+    }
+
+    fn shape(&self, cx: &mut Infer<'_>, x: &TensorType, weight: &TensorType) -> Result<Shape, Problem> {
+        let window = self.resolve(x, weight)?;
+        let filter = Filter { x, weight, groups: self.groups, transposed: false };
+        filter.check(cx, &self.window, 2)?;
+        let channels = weight.shape.first().cloned().unwrap_or_default();
+        let positions = window.positions(x.shape.get(2..).unwrap_or_default());
+        let mut shape = vec![x.shape.first().cloned().unwrap_or_default(), channels];
+        match positions {
+            Some(positions) => shape.extend(positions),
+            None => shape.extend((2..x.rank()).map(|_| cx.fresh("conv"))),
+        }
+        Ok(shape)
+    }
+
+    fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
+        if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
+            return Err(Problem::new(format!(
+                "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
+            )));
+        }
+        let kernel: Option<Vec<i64>> =
+            weight.shape.iter().skip(2).map(Dim::number).collect();
+        self.window.resolve(x.rank() - 2, kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn channels_kernels_and_biases_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 4, 9, 9] x, float[6, 3, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <group = 2> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[5, 2, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <group = 2> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <group = 0> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w, float[5] b) => (float[1, 6, 8, 8] y) { y = Conv (x, w, b) }"#,
+                r#"(float[1, 4, 9, 9] x, float[6, 4, 2, 2] w) => (float[1, 6, 8, 8] y) { y = Conv <kernel_shape = [2, 3]> (x, w) }"#,
+                r#"(float[1, c, 9, 9] x, float[6, 4, 2, 2] w, float[b] b) => (float[1, 6, 8, 8] y) { y = Conv (x, w, b) }"#,
+                r#"(float[1, 4, 9] x, float[6, 4, 2] w, float[1, 6, 9] z) => (float[1, 6, 8] y) { y = com.microsoft.FusedConv <activation = "Relu"> (x, w, , z) }"#,
+                r#"(float[1, 9, 9, 4] x, float[6, 3, 2, 2] w) => (float[1, 8, 8, 6] y) { y = com.microsoft.NhwcConv (x, w) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                the weight for 2 groups has 8 input channels, but the input has 4 channels
+                the weight has 5 output channels, which 2 groups do not divide
+                `group` is 0, which is not positive
+                the bias has 5 elements, but the result has 6 channels
+                `kernel_shape` is 3 along spatial axis 1, but the weight has 2 there
+                fine
+                what is added is float32[1, 6, 9], but must be of shape [1, 6, 8]
+                the weight has 2 input channels, but the input has 4 channels
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! Transposed convolution.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::window::filter::Filter;
+use super::window::{Resolved, Window, list};
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read).arity(3, 1)];
+
+#[derive(Debug)]
+pub struct ConvTranspose {
+    window: Window,
+    pub groups: i64,
+    output_padding: Option<Vec<i64>>,
+    /// Spatial sizes of the result, from which the padding follows.
+    output_shape: Option<Vec<i64>>,
+}
+
+/// A window whose padding is settled, or depends on sizes.
+#[derive(Debug)]
+enum Fit {
+    Settled(Resolved, Vec<i64>),
+    /// With the spatial sizes of the result.
+    Open(Resolved, Vec<i64>, Vec<Dim>),
+}
+
+fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(ConvTranspose {
+        window: Window::read(a)?,
+        groups: a.int_or("group", 1)?,
+        output_padding: a.ints("output_padding")?,
+        output_shape: a.ints("output_shape")?.filter(|sizes| !sizes.is_empty()),
+    }))
+}
+
+impl Operator for ConvTranspose {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+        let fit = self.fit(&x, &weight)?;
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: true };
+        filter.check(cx, &self.window, 2)?;
+        let sizes = match fit {
+            Fit::Settled(window, more) => spread(&x, &window, &more),
+            Fit::Open(_, _, sizes) => sizes.into_iter().map(Some).collect(),
+        };
+        let groups = Dim::from(self.groups);
+        let channels = weight
+            .shape
+            .get(1)
+            .and_then(|channels| channels.mul(&groups));
+        let mut shape = vec![
+            x.shape.first().cloned().unwrap_or_default(),
+            cx.dim_or_fresh(channels, "channels"),
+        ];
+        for size in sizes {
+            if size
+                .as_ref()
+                .and_then(Dim::number)
+                .is_some_and(|size| size < 0)
+            {
+                return Err(Problem::new("the padding is larger than the result"));
+            }
+            shape.push(cx.dim_or_fresh(size, "conv"));
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        let input = cx.tensor(0)?;
+        let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
+        let function = format_ident!("conv_transpose{}d", spatial.len());
+        let groups = Literal::i64_unsuffixed(self.groups);
+        let (window, more, sizes) = match self.fit(&x, &weight)? {
+            Fit::Settled(window, more) => (window, more, None),
+            Fit::Open(window, more, sizes) => (window, more, Some(sizes)),
+        };
+        let (odd, more) = (self.odd(&window), list(&more));
+        let settled = window.with_pads(window.pads.clone()).emit(cx, &spatial);
+        let Some(sizes) = sizes else {
+            if let Some(layer) = self.layer(cx, spatial.len(), &settled, &more)? {
+                return Ok(quote!(#layer.forward(#input)));
+            }
+            let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
+            return Ok(quote! {
+                ops::conv_transpose::#function(#input, #weight, #bias, #settled, #more, #groups)
+            });
+        };
+        let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
+        let (from, to) = (cx.shape(&spatial), cx.shape(&sizes));
+        Ok(quote!({
+            let (window, output_padding) =
+                ops::conv_transpose::fit_output(#settled, #more, #from, #to, #odd);
+            ops::conv_transpose::#function(#input, #weight, #bias, window, output_padding, #groups)
+        }))
+    }
+}
+
+impl ConvTranspose {
+    fn fit(&self, x: &TensorType, weight: &TensorType) -> Result<Fit, Problem> {
+        if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
+            return Err(Problem::new(format!(
+                "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
+            )));
+        }
+        let axes = x.rank() - 2;
+        let kernel: Option<Vec<i64>> = weight.shape.iter().skip(2).map(Dim::number).collect();
+        let window = self.window.resolve(axes, kernel)?;
+        let more = self.output_padding.clone().unwrap_or_else(|| vec![0; axes]);
+        if more.len() != axes || more.iter().any(|&size| !(0..1 << 31).contains(&size)) {
+            return Err(Problem::new(format!(
+                "`output_padding` is not for {axes} axes"
+            )));
+        }
+        let spatial = x.shape.get(2..).unwrap_or_default();
+        let sizes: Vec<Dim> = match &self.output_shape {
+            // Some exporters write the batch and the channels too.
+            Some(sizes) if sizes.len() == axes || sizes.len() == axes + 2 => {
+                let skipped = sizes.len() - axes;
+                sizes
+                    .iter()
+                    .skip(skipped)
+                    .map(|&size| Dim::from(size))
+                    .collect()
+            }
+            Some(_) => {
+                return Err(Problem::new(format!(
+                    "`output_shape` is not for {axes} axes"
+                )));
+            }
+            None if window.keeps_sizes() => {
+                let strides = window.strides.iter().map(|&stride| Dim::from(stride));
+                let sizes = spatial.iter().zip(strides);
+                let sizes: Option<Vec<Dim>> =
+                    sizes.map(|(size, stride)| size.mul(&stride)).collect();
+                sizes.ok_or_else(|| Problem::new("the sizes of the result are too large"))?
+            }
+            None => return Ok(Fit::Settled(window, more)),
+        };
+        Ok(match self.settle(&window, &more, spatial, &sizes) {
+            Some((window, more)) => Fit::Settled(window, more),
+            None => Fit::Open(window, more, sizes),
+        })
+    }
+
+    /// The padding that follows from known sizes, as the kernels' `fit_output` finds it.
+    fn settle(
+        &self,
+        window: &Resolved,
+        more: &[i64],
+        from: &[Dim],
+        to: &[Dim],
+    ) -> Option<(Resolved, Vec<i64>)> {
+        let (mut pads, mut longer) = (Vec::new(), Vec::new());
+        for (axis, &more) in more.iter().enumerate() {
+            let reach = reach(window, axis)?;
+            let steps = from.get(axis)?.number()?.checked_sub(1)?;
+            let spread = steps.checked_mul(*window.strides.get(axis)?)?;
+            let natural = spread.checked_add(reach)?.checked_add(more)?;
+            let wanted = to.get(axis)?.number()?;
+            let total = natural.checked_sub(wanted)?.max(0);
+            let (less, rest) = (total / 2, total - total / 2);
+            pads.push(match window.is_upper() {
+                true => (less, rest),
+                false => (rest, less),
+            });
+            longer.push(more.checked_add(wanted.checked_sub(natural)?.max(0))?);
+        }
+        Some((window.with_pads(pads), longer))
+    }
+
+    fn odd(&self, window: &Resolved) -> TokenStream {
+        match window.is_upper() {
+            true => quote!(ops::conv_transpose::Odd::End),
+            false => quote!(ops::conv_transpose::Odd::Begin),
+        }
+    }
+
+    /// The field that holds the weights, when they are weights of the model.
+    fn layer(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        axes: usize,
+        window: &TokenStream,
+        more: &TokenStream,
+    ) -> Result<Option<TokenStream>, Problem> {
+        let groups = Literal::i64_unsuffixed(self.groups);
+        let name = format_ident!("ConvTranspose{axes}d");
+        cx.stored_layer(quote!(layers::#name), [1, 2], quote!(#window, #more, #groups))
+    }
+}
+
+/// How far a kernel reaches along an axis.
+fn reach(window: &Resolved, axis: usize) -> Option<i64> {
+    let kernel = window.kernel.get(axis)?.checked_sub(1)?;
+    kernel
+        .checked_mul(*window.dilations.get(axis)?)?
+        .checked_add(1)
+}
+
+/// The spatial sizes of the result.
+fn spread(x: &TensorType, window: &Resolved, more: &[i64]) -> Vec<Option<Dim>> {
+    let size = |(axis, size): (usize, &Dim)| {
+        let steps = size
+            .sub(&Dim::from(1))?
+            .mul(&Dim::from(*window.strides.get(axis)?))?;
+        let (begin, end) = *window.pads.get(axis)?;
+        let rest = reach(window, axis)?.checked_add(*more.get(axis)?)?;
+        steps.add(&Dim::from(rest.checked_sub(begin)?.checked_sub(end)?))
+    };
+    x.shape.iter().skip(2).enumerate().map(size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn channels_kernels_and_biases_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 4, 9, 9] x, float[3, 6, 2, 2] w) => (float[1, 6, 10, 10] y) { y = ConvTranspose (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[4, 6, 2, 2] w) => (float[1, 6, 10, 10] y) { y = ConvTranspose <group = 3> (x, w) }"#,
+                r#"(float[1, 4, 9, 9] x, float[4, 6, 2, 2] w, float[6] b) => (float[1, 12, 10, 10] y) { y = ConvTranspose <group = 2> (x, w, b) }"#,
+                r#"(float[1, 4, 9, 9] x, float[4, 6, 2, 2] w) => (float[1, 6, 10, 10] y) { y = ConvTranspose <kernel_shape = [3, 3]> (x, w) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                the input has 4 channels, which 3 groups do not divide
+                the bias has 6 elements, but the result has 12 channels
+                `kernel_shape` is 3 along spatial axis 0, but the weight has 2 there
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Convolution whose taps are moved.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::window::filter::Filter;
+use super::window::{Resolved, Window};
+use crate::ops::{Operator, Row, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read).arity(5, 1)];
+
+#[derive(Debug)]
+struct DeformConv {
+    window: Window,
+    groups: i64,
+    /// How many parts of the channels have offsets of their own.
+    offset_groups: i64,
+}
+
+fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let (groups, offset_groups) = (a.int_or("group", 1)?, a.int_or("offset_group", 1)?);
+    if groups < 1 || offset_groups < 1 {
+        return Err(Problem::new("`group` and `offset_group` must be positive"));
+    }
+    Ok(Rc::new(DeformConv {
+        window: Window::read(a)?,
+        groups,
+        offset_groups,
+    }))
+}
+
+impl Operator for DeformConv {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let [x, weight, offset] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
+        let window = self.resolve(&x, &weight)?;
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
+        filter.check(cx, &self.window, 3)?;
+        let channels = x.shape.get(1).cloned().unwrap_or_default();
+        sizes::multiple(("the input", &channels, "channels"), (self.offset_groups, "groups of offsets"))?;
+        let positions = window.positions(x.shape.get(2..).unwrap_or_default());
+        let mut taps = vec![(offset, i64::try_from(x.rank() - 2).ok())];
+        if cx.has(4) {
+            taps.push((cx.tensor(4)?, Some(1)));
+        }
+        for (held, each) in taps {
+            let count = window.kernel.iter().try_fold(self.offset_groups, |count, &size| {
+                count.checked_mul(size)
+            });
+            let count = count.zip(each).and_then(|(count, each)| count.checked_mul(each));
+            let channels = held.shape.get(1).and_then(Dim::number);
+            let fits = channels.is_none_or(|channels| Some(channels) == count);
+            if held.rank() != x.rank() || held.dtype != x.dtype || !fits {
+                return Err(Problem::new(format!(
+                    "the input is {x}, the weight {weight} and the offsets or their mask {held}"
+                )));
+            }
+            let mut places: Vec<Dim> = held.shape.iter().take(2).cloned().collect();
+            if let (Some(first), Some(batch)) = (places.first_mut(), x.shape.first()) {
+                *first = batch.clone();
+            }
+            if let Some(positions) = &positions {
+                places.extend(positions.iter().cloned());
+                sizes::shaped("the tensor of offsets or their mask", &held, &places)?;
+            }
+        }
+        let mut shape: Vec<Dim> = x.shape.iter().take(1).cloned().collect();
+        shape.extend(weight.shape.first().cloned());
+        match positions {
+            Some(positions) => shape.extend(positions),
+            None => shape.extend((2..x.rank()).map(|_| cx.fresh("conv"))),
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        let window = self.resolve(&x, &weight)?;
+        let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
+        let (input, weight, offset) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let (bias, mask) = (cx.optional(3)?, cx.optional(4)?);
+        let groups = Literal::i64_unsuffixed(self.groups);
+        let offset_groups = Literal::i64_unsuffixed(self.offset_groups);
+        Ok(quote! {
+            ops::deform_conv::deform_conv(
+                #input,
+                #weight,
+                #bias,
+                ops::deform_conv::Taps {
+                    offset: #offset,
+                    mask: #mask,
+                    groups: #offset_groups,
+                },
+                #window,
+                #groups,
+            )
+        })
+    }
+}
+
+impl DeformConv {
+    fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
+        if x.rank() < 3 || weight.rank() != x.rank() || !x.dtype.is_float() {
+            return Err(Problem::new(format!(
+                "the input is {x} and the weight {weight}, which do not fit together"
+            )));
+        }
+        let kernel = weight.shape.iter().skip(2).map(Dim::number).collect();
+        self.window.resolve(x.rank() - 2, kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn positions_are_those_of_a_convolution() {
+        check(
+            "g (float[n, 4, h, 9] x, float[6, 2, 3, 3] w, float[n, 36, h, 9] o, float[n, 18, h, 9] m) => (float[a, b, c, d] y) {
+                y = DeformConv<group: int = 2, offset_group: int = 2, pads: ints = [1, 1, 1, 1]>(x, w, o, , m)
+            }",
+            expect![[r#"
+                g (float32[n, 4, h, 9] x, float32[6, 2, 3, 3] w, float32[n, 36, h, 9] o, float32[n, 18, h, 9] m) => (float32[n, 6, h, 9] y)
+                {
+                    float32[n, 6, h, 9] y = DeformConv <window: {pads: [1, 1, 1, 1], padding: Explicit}, groups: 2, offset_groups: 2> (x, w, o, , m)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn every_tap_has_an_offset_along_every_axis() {
+        check(
+            "g (float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 4, 4, 4] o) => (float[a, b, c, d] y) {
+                y = DeformConv(x, w, o)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the input is float32[1, 4, 5, 5], the weight float32[6, 4, 2, 2] and the offsets or their mask float32[1, 4, 4, 4]
+                    at node `y` (DeformConv version 19)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn channels_and_places_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 4, 5, 5] x, float[6, 3, 2, 2] w, float[1, 8, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 24, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv <offset_group = 3> (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 8, 5, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[2, 8, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,
+                r#"(float[1, 4, 5, 5] x, float[6, 4, 2, 2] w, float[1, 8, 4, 4] o, float[5] b) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o, b) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                the input has 4 channels, which 3 groups of offsets do not divide
+                the tensor of offsets or their mask is float32[1, 8, 5, 4], but must be of shape [1, 8, 4, 4]
+                the tensor of offsets or their mask is float32[2, 8, 4, 4], but must be of shape [1, 8, 4, 4]
+                the bias has 5 elements, but the result has 6 channels
+            "#]],
+        );
+    }
+}

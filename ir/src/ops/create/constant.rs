@@ -1,0 +1,116 @@
+//! Constants, and values passed on unchanged.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::{Infer, LARGEST_KNOWN};
+use crate::types::{Known, Shape};
+use crate::weight::Weight;
+
+pub const ROWS: &[Row] = &[
+    row(
+        "Constant",
+        &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25],
+        constant,
+    ).arity(0, 1),
+    row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity),
+];
+
+/// A constant that stands in the file, or one made of a few attribute values.
+#[derive(Debug)]
+enum Constant {
+    Stored(Weight),
+    Written(DType, Shape, Known),
+}
+
+#[derive(Debug)]
+struct Identity;
+
+fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let size = |len: usize| vec![Dim::from(i64::try_from(len).unwrap_or(i64::MAX))];
+    let ints = |ints: Vec<i64>| Known::Ints(ints.into_iter().map(Dim::from).collect());
+    let floats = |floats: Vec<f32>| Known::Floats(floats.into_iter().map(f64::from).collect());
+    let long = |name: &str, len: usize| match len > LARGEST_KNOWN {
+        true => attributes.stored(name),
+        false => Ok(None),
+    };
+    let made = if let Some(strings) = attributes.string_tensor("value")? {
+        let (sizes, strings) = strings;
+        let shape = sizes.iter().flat_map(|&len| size(len)).collect();
+        Constant::Written(DType::String, shape, Known::Strings(strings))
+    } else if let Some(weight) = attributes.tensor("value")? {
+        Constant::Stored(weight)
+    } else if let Some(value) = attributes.int("value_int")? {
+        Constant::Written(DType::I64, vec![], ints(vec![value]))
+    } else if let Some(values) = attributes.ints("value_ints")? {
+        match long("value_ints", values.len())? {
+            Some(weight) => Constant::Stored(weight),
+            None => Constant::Written(DType::I64, size(values.len()), ints(values)),
+        }
+    } else if let Some(value) = attributes.float("value_float")? {
+        Constant::Written(DType::F32, vec![], floats(vec![value]))
+    } else if let Some(values) = attributes.floats("value_floats")? {
+        match long("value_floats", values.len())? {
+            Some(weight) => Constant::Stored(weight),
+            None => Constant::Written(DType::F32, size(values.len()), floats(values)),
+        }
+    } else if let Some(value) = attributes.string("value_string")? {
+        Constant::Written(DType::String, vec![], Known::Strings(vec![value]))
+    } else if let Some(values) = attributes.strings("value_strings")? {
+        Constant::Written(DType::String, size(values.len()), Known::Strings(values))
+    } else if let Some((dtype, shape, known)) = attributes.sparse("sparse_value")? {
+        Constant::Written(dtype, shape, known)
+    } else {
+        return Err(Problem::new("the constant has no value that can be read"));
+    };
+    Ok(Rc::new(made))
+}
+
+fn identity(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Identity))
+}
+
+impl Operator for Constant {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        match self {
+            Constant::Stored(weight) => cx.output_weight(0, weight.clone()),
+            Constant::Written(dtype, shape, known) => {
+                cx.output(0, *dtype, shape.clone());
+                cx.output_written(0, known.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        Err(Problem::new(
+            "the constant has values that do not fit its type",
+        ))
+    }
+}
+
+impl Operator for Identity {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        if let Some(id) = cx.part(0) {
+            cx.output_copy(0, id);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.value(0)?;
+        Ok(quote!(#x))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,270 @@
+//! Tensors made of sizes and numbers.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::elementwise::cast::from_bool;
+use crate::ops::{Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, element_type, float_literal, host_element};
+use crate::infer::Infer;
+use crate::types::{Known, Shape};
+
+pub const ROWS: &[Row] = &[
+    row(
+        "ConstantOfShape",
+        &[9, 20, 21, 23, 24, 25],
+        constant_of_shape,
+    ),
+    row("EyeLike", &[9, 22], eye_like),
+];
+
+/// One value in every place of a shape.
+#[derive(Debug)]
+struct ConstantOfShape {
+    dtype: DType,
+    value: Known,
+}
+
+/// Ones on the `k`-th diagonal of a matrix as large as the input.
+#[derive(Debug)]
+struct EyeLike {
+    dtype: Option<DType>,
+    k: i64,
+}
+
+fn constant_of_shape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let Some(weight) = a.tensor("value")? else {
+        let (dtype, value) = (DType::F32, Known::Floats(vec![0.0]));
+        return Ok(Rc::new(ConstantOfShape { dtype, value }));
+    };
+    match weight.known() {
+        Some(value) if value.len() == 1 => {
+            let dtype = weight.dtype;
+            Ok(Rc::new(ConstantOfShape { dtype, value }))
+        }
+        _ => Err(Problem::new(format!(
+            "`value` is not one element of a type that can be read, but {}",
+            weight.tensor_type()
+        ))),
+    }
+}
+
+fn eye_like(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let dtype = match a.int("dtype")? {
+        None => None,
+        Some(number) => {
+            let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+            let kinds = [Kind::Float, Kind::Int, Kind::Bool];
+            let dtype = dtype.filter(|dtype| kinds.contains(&dtype.kind()));
+            Some(dtype.ok_or_else(|| {
+                Problem::new(format!("`dtype` is {number}, which is no type of numbers"))
+            })?)
+        }
+    };
+    let k = a.int_or("k", 0)?;
+    Ok(Rc::new(EyeLike { dtype, k }))
+}
+
+impl Operator for ConstantOfShape {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let shape: Shape = match cx.ints(0) {
+            Some(sizes) => sizes,
+            None => {
+                let rank = cx.tensor_of_rank(0, 1)?.count().ok_or_else(|| {
+                    Problem::new("the rank of the result is not known while compiling").help(
+                        "simplify the model's shape arithmetic, or fix its sizes with `dims(..)`",
+                    )
+                })?;
+                (0..rank).map(|_| cx.fresh("constant")).collect()
+            }
+        };
+        if shape
+            .iter()
+            .any(|size| size.number().is_some_and(|size| size < 0))
+        {
+            return Err(Problem::new("a size is negative"));
+        }
+        let sizes = broadcast::fixed(&shape);
+        let count = sizes.map(|sizes| sizes.iter().product::<usize>());
+        cx.output(0, self.dtype, shape);
+        if let Some(count) = count.filter(|&count| count <= broadcast::LARGEST)
+            && let Some(known) = self.value.pick(&vec![0; count])
+        {
+            cx.output_known(0, known);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let known = cx.is_known(0);
+        let shape = cx.output_tensor(0)?.shape.clone();
+        if !known {
+            cx.may_fail();
+        }
+        if cx.on_host() {
+            let sizes = match known {
+                true => {
+                    let sizes = cx.shape_of(&shape);
+                    quote!(&#sizes)
+                }
+                false => cx.host_ints(0)?,
+            };
+            let carried = match self.dtype {
+                DType::F32 => DType::F32,
+                _ => DType::F64,
+            };
+            let (element, value) = (host_element(self.dtype), self.literal(carried));
+            return Ok(match self.dtype {
+                DType::F16 | DType::Bf16 => quote!(host::fill(#sizes, #element::from_f64(#value))),
+                DType::Bool => quote!(host::fill(#sizes, #value)),
+                _ => quote!(host::fill::<#element>(#sizes, #value)),
+            });
+        }
+        let shape = match known {
+            true => cx.shape(&shape),
+            false => {
+                let sizes = cx.host_ints(0)?;
+                let rank = Literal::usize_unsuffixed(shape.len());
+                quote!(host::sizes::<#rank>(#sizes))
+            }
+        };
+        let (device, element, value) = (
+            cx.device(),
+            element_type(self.dtype),
+            self.literal(DType::F64),
+        );
+        Ok(match self.dtype.kind() {
+            Kind::Bool => quote!(constant::full_boolean(#device, #shape, #value)),
+            Kind::Int => quote!(constant::full_int(#device, #element, #shape, #value)),
+            _ => quote!(constant::full(#device, #element, #shape, #value)),
+        })
+    }
+
+    fn wants_host(&self, _: usize) -> bool {
+        true
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl ConstantOfShape {
+    fn literal(&self, float: DType) -> TokenStream {
+        match &self.value {
+            Known::Floats(values) => {
+                float_literal(values.first().copied().unwrap_or_default(), float)
+            }
+            Known::Bools(values) => {
+                let value = values.first().copied().unwrap_or_default();
+                quote!(#value)
+            }
+            Known::Ints(values) => {
+                let value = values.first().and_then(Dim::number).unwrap_or_default();
+                let value = Literal::i64_unsuffixed(value);
+                quote!(#value)
+            }
+            Known::Strings(_) => quote!(String::new()),
+        }
+    }
+}
+
+impl Operator for EyeLike {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor_of_rank(0, 2)?;
+        let dtype = self.dtype.unwrap_or(x.dtype);
+        let known = broadcast::fixed(&x.shape).and_then(|shape| self.ones(&shape));
+        cx.output(0, dtype, x.shape);
+        if let Some(ones) = known {
+            let known = match dtype.kind() {
+                Kind::Bool => Known::Bools(ones),
+                Kind::Int => {
+                    Known::Ints(ones.into_iter().map(|one| i64::from(one).into()).collect())
+                }
+                _ => Known::Floats(ones.into_iter().map(f64::from).collect()),
+            };
+            cx.output_known(0, known);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let output = cx.output_tensor(0)?.clone();
+        let (shape, k) = (cx.shape(&output.shape), Literal::i64_unsuffixed(self.k));
+        let device = cx.device();
+        let ones = quote!(ops::select::eye_like(#shape, #k, #device));
+        Ok(from_bool(&ones, output.dtype))
+    }
+}
+
+impl EyeLike {
+    fn ones(&self, shape: &[usize]) -> Option<Vec<bool>> {
+        let [rows, columns] = *shape else {
+            return None;
+        };
+        let count = rows.checked_mul(columns)?;
+        if count > broadcast::LARGEST {
+            return None;
+        }
+        let k = i128::from(self.k);
+        let one = |row: usize| move |column: usize| row as i128 + k == column as i128;
+        Some(
+            (0..rows)
+                .flat_map(|row| (0..columns).map(one(row)))
+                .collect(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn a_shape_is_filled() {
+        check(
+            "g (float[n, m] x) => (int64[a, b] y, float[c, d] z) <int64[2] two = {2, 1}> {
+                s = Shape(x)
+                y = ConstantOfShape<value: tensor = int64[1] {7}>(two)
+                z = ConstantOfShape(s)
+            }",
+            expect![[r#"
+                g (float32[n, m] x) => (int64[2, 1] y, float32[n, m] z)
+                <
+                    int64[2] s = {n, m},
+                    int64[2, 1] y = {7, 7}
+                >
+                {
+                    float32[n, m] z = ConstantOfShape <dtype: F32, value: {[0.0]}> (s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn ones_stand_on_a_diagonal() {
+        check(
+            "g (float[2, 3] x, float[n, 3] y) => (int32[a, b] i, float[c, d] j) {
+                i = EyeLike<dtype: int = 6, k: int = 1>(x)
+                j = EyeLike(y)
+            }",
+            expect![[r#"
+                g (float32[2, 3] x, float32[n, 3] y) => (int32[2, 3] i, float32[n, 3] j)
+                <
+                    int32[2, 3] i = {0, 1, 0, 0, 0, 1}
+                >
+                {
+                    float32[n, 3] j = EyeLike <k: 0> (y)
+                }
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! Numbers in equal steps.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::elementwise::unary::rounded;
+use crate::ops::{Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, TensorType};
+
+pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity(3, 1)];
+
+/// Numbers from a start in steps, short of a limit.
+#[derive(Debug)]
+struct Range;
+
+/// Half floats are always reckoned with in a wider type.
+fn range(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    if a.version() >= 27 {
+        a.ignore(&["stash_type"]);
+    }
+    Ok(Rc::new(Range))
+}
+
+impl Operator for Range {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (start, limit, delta) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let dtype = start.dtype;
+        let number = |held: &TensorType| held.dtype == dtype && held.count() == Some(1);
+        if ![&start, &limit, &delta].into_iter().all(number) {
+            return Err(Problem::new(format!(
+                "{start}, {limit} and {delta} are not three numbers of one type"
+            )));
+        }
+        if !dtype.is_float() && !dtype.is_int() {
+            return Err(Problem::new(format!("a range of type {dtype}")));
+        }
+        let ints = |at: usize| cx.ints(at).and_then(|ints| ints.first().cloned());
+        let float = |at: usize| match cx.known(at) {
+            Some(Known::Floats(values)) => values.first().copied(),
+            _ => None,
+        };
+        let delta = ints(2).and_then(|delta| delta.number());
+        if delta == Some(0) || float(2) == Some(0.0) {
+            return Err(Problem::new("a range cannot have a step of 0"));
+        }
+        let (size, known) = match (ints(0), ints(1), delta) {
+            (Some(start), Some(limit), Some(delta)) => integers(&start, &limit, delta),
+            _ => match (float(0), float(1), float(2)) {
+                (Some(start), Some(limit), Some(delta)) => floats(start, limit, delta, dtype)?,
+                _ => (None, None),
+            },
+        };
+        let size = cx.dim_or_fresh(size, "range");
+        cx.output(0, dtype, vec![size]);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        if !cx.is_known(2) {
+            cx.may_fail();
+        }
+        if cx.on_host() {
+            let (start, limit, delta) = (cx.host(0)?, cx.host(1)?, cx.host(2)?);
+            return Ok(quote!(host::range(#start, #limit, #delta)));
+        }
+        let dtype = cx.output_tensor(0)?.dtype;
+        let (device, carrier) = (cx.device(), format_ident!("{}", carrier(dtype)));
+        if dtype.is_int() {
+            let (start, limit, delta) = (cx.host_int(0)?, cx.host_int(1)?, cx.host_int(2)?);
+            return Ok(quote! {
+                ops::select::range_int(#start, #limit, #delta, DType::#carrier, #device)
+            });
+        }
+        let (start, limit, delta) = (cx.host_float(0)?, cx.host_float(1)?, cx.host_float(2)?);
+        Ok(quote! {
+            ops::select::range_float(#start, #limit, #delta, DType::#carrier, #device)
+        })
+    }
+
+    fn wants_host(&self, _: usize) -> bool {
+        true
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+type Ranged = (Option<Dim>, Option<Known>);
+
+/// The size of a range of integers and, when it is a number, its elements.
+fn integers(start: &Dim, limit: &Dim, delta: i64) -> Ranged {
+    let size = || {
+        let (low, high) = if delta > 0 {
+            (start, limit)
+        } else {
+            (limit, start)
+        };
+        let step = Dim::from(delta.checked_abs()?);
+        let length = high.sub(low)?.larger(&0.into())?;
+        length.add(&step)?.sub(&1.into())?.div(&step)
+    };
+    let size = size();
+    let count = size.as_ref().and_then(Dim::number);
+    let largest = i64::try_from(broadcast::LARGEST).unwrap_or(i64::MAX);
+    let known = count.filter(|&count| count <= largest).and_then(|count| {
+        let element = |at: i64| start.add(&Dim::from(at.checked_mul(delta)?));
+        (0..count).map(element).collect::<Option<_>>()
+    });
+    (size, known.map(Known::Ints))
+}
+
+fn floats(start: f64, limit: f64, delta: f64, dtype: DType) -> Result<Ranged, Problem> {
+    if !start.is_finite() || !limit.is_finite() || delta.is_nan() {
+        return Err(Problem::new("the range is not finite"));
+    }
+    let count = ((limit - start) / delta).ceil().max(0.0);
+    if count > (1u64 << 31) as f64 {
+        return Err(Problem::new("the range has too many elements"));
+    }
+    let count = count as i64;
+    let largest = i64::try_from(broadcast::LARGEST).unwrap_or(i64::MAX);
+    let element = |at: i64| rounded(start + at as f64 * delta, dtype);
+    let known = (count <= largest).then(|| Known::Floats((0..count).map(element).collect()));
+    Ok((Some(count.into()), known))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn ranges_of_sizes_have_a_size() {
+        check(
+            "g (float[n, m] x) => (int64[k] y, int64[l] z, float[f] w)
+            <int64 zero = {0}, int64 two = {2}, float a = {0.0}, float b = {1.0}, float c = {0.3}> {
+                s = Shape(x)
+                n = Gather(s, zero)
+                y = Range(zero, n, two)
+                z = Range(n, zero, two)
+                w = Range(a, b, c)
+            }",
+            expect![[r#"
+                g (float32[n, m] x) => (int64[floor((n + 1) / (2))] y, int64[0] z, float32[4] w)
+                <
+                    int64[] zero = {0},
+                    int64[] two = {2},
+                    int64[] n = {n},
+                    int64[0] z = {},
+                    float32[4] w = {0, 0.3, 0.6, 0.90000004}
+                >
+                {
+                    int64[floor((n + 1) / (2))] y = Range (zero, n, two)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_step_is_not_zero() {
+        check(
+            "g (int64 n) => (int64[k] y) <int64 zero = {0}> { y = Range(n, n, zero) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  a range cannot have a step of 0
+                    at node `y` (Range version 11)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

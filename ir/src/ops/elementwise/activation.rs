@@ -1,0 +1,108 @@
+//! Activations that are part of another operator.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::elementwise::unary::shaped_call;
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::float_literal;
+
+/// An activation named by attributes.
+#[derive(Clone, Debug)]
+pub struct Fused {
+    name: String,
+    parameters: Vec<f32>,
+}
+
+/// Their names and the defaults of their parameters.
+const ACTIVATIONS: &[(&str, &[f32])] = &[
+    ("Relu", &[]),
+    ("Sigmoid", &[]),
+    ("Silu", &[]),
+    ("Softplus", &[]),
+    ("Softsign", &[]),
+    ("Tanh", &[]),
+    ("Celu", &[1.0]),
+    ("Clip", &[f32::MIN, f32::MAX]),
+    ("Elu", &[1.0]),
+    ("HardSigmoid", &[0.2, 0.5]),
+    ("LeakyRelu", &[0.01]),
+    ("Selu", &[1.673_263_2, 1.050_701]),
+    ("ThresholdedRelu", &[1.0]),
+];
+
+impl Fused {
+    /// One of those that the operators know.
+    pub fn named(name: &str, parameters: &[f32]) -> Option<Self> {
+        let given = parameters.iter().map(|&value| Some(value));
+        Self::new(name.to_owned(), given).ok().flatten()
+    }
+
+    /// That of a convolution, with a list of parameters.
+    pub fn of_conv(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
+        let given = a.floats("activation_params")?.unwrap_or_default();
+        let name = a.string_or("activation", "")?;
+        Self::new(name, given.into_iter().map(Some))
+    }
+
+    /// That of a matrix product, with an attribute for each parameter.
+    pub fn of_gemm(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
+        let given = ["alpha", "beta", "gamma"].map(|name| a.float(&format!("activation_{name}")));
+        let [alpha, beta, gamma] = given;
+        let name = a.string_or("activation", "")?;
+        // Selu's second parameter is its gamma.
+        let second = if name == "Selu" { gamma? } else { beta? };
+        Self::new(name, [alpha?, second].into_iter())
+    }
+
+    fn new(
+        name: String,
+        given: impl Iterator<Item = Option<f32>>,
+    ) -> Result<Option<Self>, Problem> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let Some((_, defaults)) = ACTIVATIONS.iter().find(|(known, _)| *known == name) else {
+            let problem = Problem::new(format!("`activation` is `{name}`"));
+            let names: Vec<&str> = ACTIVATIONS.iter().map(|(name, _)| *name).collect();
+            return Err(problem.help(format!("it may be {}", names.join(", "))));
+        };
+        let given = given.chain(std::iter::repeat(None));
+        let parameters = defaults.iter().zip(given);
+        Ok(Some(Fused {
+            name,
+            parameters: parameters
+                .map(|(default, given)| given.unwrap_or(*default))
+                .collect(),
+        }))
+    }
+
+    /// The result `x` of this type behind the activation, when there is one.
+    pub fn after(fused: Option<&Self>, x: TokenStream, dtype: DType) -> TokenStream {
+        let Some(Fused { name, parameters }) = fused else {
+            return x;
+        };
+        let call = |function| shaped_call(function, &x, dtype, parameters);
+        match name.as_str() {
+            "Relu" => quote!(activation::relu(#x)),
+            "Sigmoid" => quote!(ops::elementary::sigmoid(#x)),
+            "Silu" => quote!(ops::activation::silu(#x)),
+            "Softplus" => quote!(ops::activation::softplus(#x)),
+            "Softsign" => quote!(activation::softsign(#x)),
+            "Tanh" => quote!(ops::elementary::tanh(#x)),
+            "Celu" => call("celu"),
+            "Elu" => call("elu"),
+            "HardSigmoid" => call("hard_sigmoid"),
+            "LeakyRelu" => call("leaky_relu"),
+            "Selu" => call("selu"),
+            "ThresholdedRelu" => call("thresholded_relu"),
+            _ => {
+                let limits = parameters.iter();
+                let limits = limits.map(|&limit| float_literal(f64::from(limit), dtype));
+                quote!(#x.clamp(#(#limits),*))
+            }
+        }
+    }
+}

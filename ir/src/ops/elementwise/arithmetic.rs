@@ -1,0 +1,312 @@
+//! Operators on two tensors, or more, broadcast together.
+
+mod table;
+
+use std::any::Any;
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::{Known, TensorType};
+use table::Device::{Kernel, Method, Symbol};
+use table::*;
+
+pub const ROWS: &[Row] = &[
+    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD)).arity(2, 1),
+    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)).arity(2, 1),
+    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)).arity(2, 1),
+    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)).arity(2, 1),
+    row("Mod", &[10, 13, 28], |a| match a.flag("fmod", false)? {
+        true => pair(a, &FMOD),
+        false => pair(a, &MODULO),
+    }).arity(2, 1),
+    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)).arity(MANY, 1),
+    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)).arity(MANY, 1),
+    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD)).arity(MANY, 1),
+    row("And", &[1, 7], |a| pair(a, &AND)).arity(2, 1),
+    row("Or", &[1, 7], |a| pair(a, &OR)).arity(2, 1),
+    row("Xor", &[1, 7], |a| pair(a, &XOR)).arity(2, 1),
+    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL)).arity(2, 1),
+    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER)).arity(2, 1),
+    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL)).arity(2, 1),
+    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS)).arity(2, 1),
+    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL)).arity(2, 1),
+    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND)).arity(2, 1),
+    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR)).arity(2, 1),
+    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR)).arity(2, 1),
+    row("BitShift", &[11, 28], shift).arity(2, 1),
+    row("PRelu", &[1, 6, 7, 9, 16], prelu).arity(2, 1),
+    row("Mean", &[1, 6, 8, 13], mean).arity(MANY, 1),
+];
+
+/// The operator between two tensors, or from left to right between several.
+#[derive(Debug)]
+struct Pair {
+    table: &'static Binary,
+    /// Before version 7 the second operand's axes began at this one of the first.
+    axis: Option<i64>,
+    /// Before version 7 the second operand was stretched only when asked for.
+    old: bool,
+    /// The number by which the result is divided.
+    mean: Option<usize>,
+}
+
+fn pair(a: &Attributes<'_>, table: &'static Binary) -> Result<Rc<dyn Operator>, Problem> {
+    let old = a.version() < 7 && !matches!(table.device, Kernel(..));
+    let mut axis = None;
+    if a.version() < 7 {
+        a.ignore(&["consumed_inputs", "broadcast"]);
+        axis = a.int("axis")?;
+    }
+    Ok(Rc::new(Pair {
+        table,
+        axis,
+        old,
+        mean: None,
+    }))
+}
+
+fn shift(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    match a.string("direction")?.as_deref() {
+        Some("LEFT") => pair(a, &SHIFT_LEFT),
+        Some("RIGHT") => pair(a, &SHIFT_RIGHT),
+        other => {
+            let problem = format!("`direction` is `{}`", other.unwrap_or_default());
+            Err(Problem::new(problem).help("it may be LEFT or RIGHT"))
+        }
+    }
+}
+
+/// Before version 7 the slopes were those of the channels.
+fn prelu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    if a.version() < 6 {
+        a.ignore(&["consumed_inputs"]);
+    }
+    Ok(Rc::new(Pair {
+        table: &PRELU,
+        axis: (a.version() < 7).then_some(1),
+        old: a.version() < 7,
+        mean: None,
+    }))
+}
+
+fn mean(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    if a.version() < 6 {
+        a.ignore(&["consumed_inputs"]);
+    }
+    Ok(Rc::new(Pair {
+        table: &ADD,
+        axis: None,
+        old: false,
+        mean: Some(a.inputs()),
+    }))
+}
+
+/// The operator that folds some of the operands, of which any number can be folded in turn.
+pub fn fold(operator: &dyn Operator) -> Option<Rc<dyn Operator>> {
+    let operator: &dyn Any = operator;
+    let pair = operator.downcast_ref::<Pair>()?;
+    let partial = Pair {
+        table: pair.table,
+        axis: None,
+        old: pair.old,
+        mean: None,
+    };
+    (pair.axis().is_none() && !pair.table.compares).then(|| Rc::new(partial) as Rc<dyn Operator>)
+}
+
+impl Operator for Pair {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let types = (0..cx.inputs()).map(|at| cx.tensor(at));
+        let mut types = types.collect::<Result<Vec<TensorType>, Problem>>()?;
+        let first = types.first().cloned();
+        let Some(first) = first else {
+            return Err(Problem::new("input 0 is missing"));
+        };
+        if self.table.compares && types.len() != 2 {
+            let count = types.len();
+            return Err(Problem::new(format!("there are {count} inputs, not 2")));
+        }
+        if let Some(other) = types.iter().find(|other| other.dtype != first.dtype) {
+            return Err(Problem::new(format!(
+                "the inputs are of types {} and {}, which must be equal",
+                first.dtype, other.dtype
+            )));
+        }
+        if !self.table.kinds.contains(&first.dtype.kind()) {
+            return Err(Problem::new(format!(
+                "the inputs are of type {}",
+                first.dtype
+            )));
+        }
+        if let (Some(second), Some(trailing)) = (types.get_mut(1), broadcast::trailing(self.axis(), &first)) {
+            let missing = trailing.saturating_sub(second.rank());
+            second.shape.extend(vec![Dim::from(1); missing]);
+        }
+        let shapes: Vec<_> = types.iter().map(|held| held.shape.clone()).collect();
+        if let (true, Some(slopes)) = (std::ptr::eq(self.table, &PRELU), types.get(1)) {
+            sizes::broadcasts("the slope", slopes, &first.shape)?;
+        }
+        let shape = broadcast::shape(cx, &shapes)?;
+        let dtype = if self.table.compares {
+            DType::Bool
+        } else {
+            first.dtype
+        };
+        let known = self.known(cx, &types, &shape);
+        cx.output(0, dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let agree = broadcast::check(cx)?;
+        if let (true, Some(host)) = (cx.on_host(), self.table.host) {
+            let host = format_ident!("{host}");
+            let mut result = cx.host(0)?;
+            for at in 1..cx.inputs() {
+                let other = cx.host(at)?;
+                result = match at {
+                    1 => quote!(host::#host(#result, #other)),
+                    _ => quote!(host::#host(&#result, #other)),
+                };
+            }
+            return Ok(result);
+        }
+        let rank = cx.output_tensor(0)?.burn_rank();
+        let kind = cx.tensor_type(0)?.dtype.kind();
+        let device = match (kind, self.table.integers) {
+            (Kind::Int, Some(device)) => device,
+            _ => self.table.device,
+        };
+        let mut result = cx.tensor_of_rank(0, rank)?;
+        for at in 1..cx.inputs() {
+            if let Some(shorter) = self.with_scalar(cx, at, device, &result)? {
+                result = shorter;
+                continue;
+            }
+            let other = match at {
+                1 => broadcast::second(cx, self.axis(), rank)?,
+                _ => cx.tensor_of_rank(at, rank)?,
+            };
+            // What Burn says of sizes that do not agree names no shapes.
+            let operands = (!agree).then(|| quote!(ops::broadcast::agreed(#result, #other)));
+            let (left, other) = match &operands {
+                Some(_) => (quote!(a), quote!(b)),
+                None => (result, other),
+            };
+            result = match device {
+                Symbol(symbol) => {
+                    let symbol: TokenStream = symbol.parse().unwrap_or_default();
+                    match at {
+                        1 => quote!(#left #symbol #other),
+                        _ => quote!((#left) #symbol #other),
+                    }
+                }
+                Method(name) => {
+                    let name = format_ident!("{name}");
+                    quote!(#left.#name(#other))
+                }
+                Kernel(family, name) => {
+                    let (family, name) = (format_ident!("{family}"), format_ident!("{name}"));
+                    quote!(ops::#family::#name(#left, #other))
+                }
+            };
+            if let Some(operands) = operands {
+                result = quote!({ let (a, b) = #operands; #result });
+            }
+        }
+        if let Some(count @ 2..) = self.mean {
+            let count = float_literal(count as f64, DType::F32);
+            return Ok(quote!((#result) / #count));
+        }
+        Ok(result)
+    }
+
+    fn runs_on_host(&self) -> bool {
+        self.table.host.is_some() && self.mean.is_none()
+    }
+}
+
+impl Pair {
+    fn axis(&self) -> Option<i64> {
+        self.axis.filter(|_| self.old)
+    }
+
+    /// The operator with a number instead of a tensor, which Burn has for the four symbols.
+    fn with_scalar(
+        &self,
+        cx: &Emit<'_, '_>,
+        at: usize,
+        device: Device,
+        left: &TokenStream,
+    ) -> Result<Option<TokenStream>, Problem> {
+        let smaller = cx.tensor_type(at)?.rank() <= cx.output_tensor(0)?.rank();
+        let same = cx.tensor_type(0)?.shape == cx.output_tensor(0)?.shape || at > 1;
+        let Some(scalar) = cx.scalar(at).filter(|_| smaller && same) else {
+            return Ok(None);
+        };
+        Ok(match device {
+            Symbol(symbol) => {
+                let symbol: TokenStream = symbol.parse().unwrap_or_default();
+                Some(match at {
+                    1 => quote!(#left #symbol #scalar),
+                    _ => quote!((#left) #symbol #scalar),
+                })
+            }
+            _ => None,
+        })
+    }
+
+    fn known(&self, cx: &Infer<'_>, types: &[TensorType], shape: &[Dim]) -> Option<Known> {
+        if self.mean.is_some() {
+            return None;
+        }
+        let to = broadcast::fixed(shape)?;
+        let mut result: Option<Known> = None;
+        for (at, held) in types.iter().enumerate() {
+            let known = cx.folded(at)?;
+            let from = broadcast::fixed(&held.shape)?;
+            if to.iter().product::<usize>() > broadcast::LARGEST {
+                return None;
+            }
+            let operand = known.pick(&broadcast::positions(&from, &to))?;
+            result = Some(match result {
+                None => operand,
+                Some(left) => self.table.fold(&left, &operand, held.dtype)?,
+            });
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn slopes_do_not_enlarge_the_input() {
+        problems(
+            &[
+                r#"(float[3] x, float[2, 3] s) => (float[2, 3] y) { y = PRelu (x, s) }"#,
+                r#"(float[2, 1] x, float[3] s) => (float[2, 3] y) { y = PRelu (x, s) }"#,
+                r#"(float[n, 2, 3] x, float[2, 1] s) => (float[n, 2, 3] y) { y = PRelu (x, s) }"#,
+            ],
+            expect![[r#"
+                the slope is float32[2, 3], which does not broadcast to [3]
+                the slope is float32[3], which does not broadcast to [2, 1]
+                fine
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! What the operators do to a pair of elements.
+
+use std::cmp::Ordering;
+
+use Device::{Kernel, Method, Symbol};
+
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::ops::elementwise::cast::fits;
+use crate::ops::elementwise::unary::rounded;
+use crate::types::Known;
+
+/// What an operator does to a pair of elements.
+#[derive(Debug)]
+pub struct Binary {
+    /// Kinds of element that it takes.
+    pub kinds: &'static [Kind],
+    /// Between floats or booleans on the device.
+    pub device: Device,
+    /// Between integers, where it differs.
+    pub integers: Option<Device>,
+    /// The function of the run-time crate's `host`.
+    pub host: Option<&'static str>,
+    known: Fold,
+    /// Whether the result is of type bool whatever the operands are.
+    pub compares: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Device {
+    /// A Rust operator.
+    Symbol(&'static str),
+    /// A method of the tensor.
+    Method(&'static str),
+    /// A function of the kernels.
+    Kernel(&'static str, &'static str),
+}
+
+/// What the compiler can compute.
+#[derive(Clone, Copy, Debug)]
+enum Fold {
+    Number(fn(&Dim, &Dim) -> Option<Dim>, fn(f64, f64) -> f64),
+    Compare(fn(Option<Ordering>) -> bool),
+    Bool(fn(bool, bool) -> bool),
+    Nothing,
+}
+
+const NUMBER: &[Kind] = &[Kind::Float, Kind::Int];
+const ANY: &[Kind] = &[Kind::Float, Kind::Int, Kind::Bool, Kind::String];
+
+const fn number(
+    device: Device,
+    integers: Option<Device>,
+    host: &'static str,
+    known: Fold,
+) -> Binary {
+    Binary {
+        kinds: NUMBER,
+        device,
+        integers,
+        host: Some(host),
+        known,
+        compares: false,
+    }
+}
+
+const fn compare(
+    kinds: &'static [Kind],
+    method: &'static str,
+    host: &'static str,
+    known: fn(Option<Ordering>) -> bool,
+) -> Binary {
+    Binary {
+        kinds,
+        device: Method(method),
+        integers: None,
+        host: Some(host),
+        known: Fold::Compare(known),
+        compares: true,
+    }
+}
+
+const fn logic(method: &'static str, host: &'static str, known: fn(bool, bool) -> bool) -> Binary {
+    Binary {
+        kinds: &[Kind::Bool],
+        ..number(Method(method), None, host, Fold::Bool(known))
+    }
+}
+
+const fn bits(device: Device) -> Binary {
+    Binary {
+        kinds: &[Kind::Int],
+        device,
+        integers: None,
+        host: None,
+        known: Fold::Nothing,
+        compares: false,
+    }
+}
+
+pub const ADD: Binary = number(
+    Symbol("+"),
+    None,
+    "add",
+    Fold::Number(Dim::add, |a, b| a + b),
+);
+pub const SUB: Binary = number(
+    Symbol("-"),
+    None,
+    "sub",
+    Fold::Number(Dim::sub, |a, b| a - b),
+);
+pub const MUL: Binary = number(
+    Symbol("*"),
+    None,
+    "mul",
+    Fold::Number(Dim::mul, |a, b| a * b),
+);
+pub const DIV: Binary = number(
+    Symbol("/"),
+    Some(Kernel("arith", "div_int")),
+    "div",
+    Fold::Number(quotient, |a, b| a / b),
+);
+pub const MODULO: Binary = number(
+    Kernel("arith", "modulo_float"),
+    Some(Kernel("arith", "modulo")),
+    "modulo",
+    Fold::Number(remainder, float_remainder),
+);
+pub const FMOD: Binary = number(
+    Kernel("arith", "fmod"),
+    Some(Kernel("arith", "fmod_int")),
+    "remainder",
+    Fold::Nothing,
+);
+pub const MAX: Binary = number(
+    Kernel("arith", "max"),
+    None,
+    "max",
+    Fold::Number(
+        Dim::larger,
+        |a, b| if a.is_nan() { a } else { a.max(b) },
+    ),
+);
+pub const MIN: Binary = number(
+    Kernel("arith", "min"),
+    None,
+    "min",
+    Fold::Number(
+        Dim::smaller,
+        |a, b| if a.is_nan() { a } else { a.min(b) },
+    ),
+);
+pub const AND: Binary = logic("bool_and", "and", |a, b| a && b);
+pub const OR: Binary = logic("bool_or", "or", |a, b| a || b);
+pub const XOR: Binary = logic("bool_xor", "xor", |a, b| a != b);
+pub const EQUAL: Binary = compare(ANY, "equal", "equal", |order| {
+    order == Some(Ordering::Equal)
+});
+pub const GREATER: Binary = compare(NUMBER, "greater", "greater", |order| {
+    order == Some(Ordering::Greater)
+});
+pub const LESS: Binary = compare(NUMBER, "lower", "less", |order| {
+    order == Some(Ordering::Less)
+});
+pub const GREATER_OR_EQUAL: Binary =
+    compare(NUMBER, "greater_equal", "greater_or_equal", |order| {
+        matches!(order, Some(Ordering::Greater | Ordering::Equal))
+    });
+pub const LESS_OR_EQUAL: Binary = compare(NUMBER, "lower_equal", "less_or_equal", |order| {
+    matches!(order, Some(Ordering::Less | Ordering::Equal))
+});
+pub const BITWISE_AND: Binary = bits(Method("bitwise_and"));
+pub const BITWISE_OR: Binary = bits(Method("bitwise_or"));
+pub const BITWISE_XOR: Binary = bits(Method("bitwise_xor"));
+
+pub const SHIFT_LEFT: Binary = bits(Kernel("arith", "shift_left"));
+pub const SHIFT_RIGHT: Binary = bits(Kernel("arith", "shift_right"));
+pub const PRELU: Binary = Binary {
+    kinds: NUMBER,
+    integers: Some(Kernel("activation", "prelu_int")),
+    ..bits(Kernel("activation", "prelu"))
+};
+
+impl Binary {
+    /// What is known of the result.
+    pub fn fold(&self, left: &Known, right: &Known, dtype: DType) -> Option<Known> {
+        match (self.known, left, right) {
+            (Fold::Number(int, _), Known::Ints(a), Known::Ints(b)) => {
+                let pairs = a.iter().zip(b).map(|(a, b)| wrapped(int(a, b)?, dtype));
+                Some(Known::Ints(pairs.collect::<Option<_>>()?))
+            }
+            (Fold::Number(_, float), Known::Floats(a), Known::Floats(b)) => {
+                let pairs = a.iter().zip(b).map(|(&a, &b)| rounded(float(a, b), dtype));
+                Some(Known::Floats(pairs.collect()))
+            }
+            (Fold::Compare(test), Known::Ints(a), Known::Ints(b)) => {
+                let pairs = a
+                    .iter()
+                    .zip(b)
+                    .map(|(a, b)| a.compare(b).map(|order| test(Some(order))));
+                Some(Known::Bools(pairs.collect::<Option<_>>()?))
+            }
+            (Fold::Compare(test), Known::Floats(a), Known::Floats(b)) => {
+                let pairs = a.iter().zip(b).map(|(a, b)| test(a.partial_cmp(b)));
+                Some(Known::Bools(pairs.collect()))
+            }
+            (Fold::Compare(test), Known::Bools(a), Known::Bools(b)) => {
+                let pairs = a.iter().zip(b).map(|(a, b)| test(Some(a.cmp(b))));
+                Some(Known::Bools(pairs.collect()))
+            }
+            (Fold::Bool(fold), Known::Bools(a), Known::Bools(b)) => Some(Known::Bools(
+                a.iter().zip(b).map(|(&a, &b)| fold(a, b)).collect(),
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The number, when its type holds it: the run would wrap around.
+fn wrapped(dim: Dim, dtype: DType) -> Option<Dim> {
+    let held = dim.number().is_none_or(|number| fits(number, dtype));
+    held.then_some(dim)
+}
+
+/// ONNX divides integers toward zero, which for sizes is the same as rounding down.
+fn quotient(a: &Dim, b: &Dim) -> Option<Dim> {
+    match (a.number(), b.number()) {
+        (Some(a), Some(b)) => a.checked_div(b).map(Dim::from),
+        (None, Some(b)) if b <= 0 => None,
+        _ => a.div(b),
+    }
+}
+
+fn float_remainder(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    match rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+        true => rest + b,
+        false if rest == 0.0 => rest.copysign(b),
+        false => rest,
+    }
+}
+
+/// The remainder has the divisor's sign.
+fn remainder(a: &Dim, b: &Dim) -> Option<Dim> {
+    match (a.number(), b.number()) {
+        (Some(a), Some(b)) => {
+            let rest = a.checked_rem(b)?;
+            let adjust = if rest != 0 && (rest < 0) != (b < 0) {
+                b
+            } else {
+                0
+            };
+            Some(Dim::from(rest.checked_add(adjust)?))
+        }
+        (None, Some(b)) if b <= 0 => None,
+        _ => a.sub(&a.div(b)?.mul(b)?),
+    }
+}

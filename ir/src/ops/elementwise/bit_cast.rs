@@ -1,0 +1,158 @@
+//! BitCast: the same bits in another element type.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::cast::{carrier, small_float};
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[row("BitCast", &[26], read)];
+
+#[derive(Debug)]
+struct BitCast {
+    to: DType,
+}
+
+fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let number = a.int("to")?.ok_or_else(|| Problem::new("attribute `to` is missing"))?;
+    match i32::try_from(number).ok().and_then(DType::from_onnx) {
+        Some(to) => Ok(Rc::new(BitCast { to })),
+        None => Err(Problem::new(format!("`to` is {number}, which is no element type"))),
+    }
+}
+
+impl Operator for BitCast {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let kinds = [x.dtype.kind(), self.to.kind()];
+        if kinds.contains(&Kind::String) || x.dtype.bits() != self.to.bits() {
+            return Err(Problem::new(format!("the bits of {} are not those of {}", x.dtype, self.to))
+                .help("both types must be numbers of the same width"));
+        }
+        if x.dtype == self.to {
+            cx.output_same(0, 0);
+            return Ok(());
+        }
+        if kinds.contains(&Kind::Complex) {
+            return Err(Problem::new(format!("the bits of {x} cannot be {}", self.to))
+                .help("complex numbers are supported only by the operators that make them"));
+        }
+        cx.output(0, self.to, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (from, to) = (cx.tensor_type(0)?.dtype, self.to);
+        let x = cx.tensor(0)?;
+        if from == to {
+            return Ok(x);
+        }
+        Ok(match (from.kind(), to.kind()) {
+            (Kind::Float, Kind::Float) => to_float(&to_int(&x, from, unsigned(from)), unsigned(to), to),
+            (Kind::Float, Kind::Bool) => {
+                let bits = to_int(&x, from, DType::U8);
+                quote!(ops::cast::to_bool(#bits))
+            }
+            (Kind::Bool, Kind::Float) => {
+                to_float(&quote!(ops::cast::bool_to_int(#x, DType::U8)), DType::U8, to)
+            }
+            (Kind::Float, _) => to_int(&x, from, to),
+            (_, Kind::Float) => to_float(&x, from, to),
+            (_, Kind::Bool) => quote!(ops::cast::to_bool(#x)),
+            (Kind::Bool, _) => {
+                let target = format_ident!("{}", carrier(to));
+                quote!(ops::cast::bool_to_int(#x, DType::#target))
+            }
+            _ => between(&x, to),
+        })
+    }
+}
+
+/// The bits of floats as integers.
+fn to_int(x: &TokenStream, from: DType, to: DType) -> TokenStream {
+    if let Some(small) = small_float(from, "Up") {
+        let bits = quote!(ops::bits::small_to_int(#x, #small));
+        return match to {
+            DType::U8 | DType::U4 => bits,
+            _ => between(&bits, to),
+        };
+    }
+    let [from, to] = [from, to].map(|dtype| format_ident!("{}", carrier(dtype)));
+    quote!(ops::bits::float_to_int(#x, DType::#from, DType::#to))
+}
+
+/// The floats of which integers are the bits.
+fn to_float(x: &TokenStream, from: DType, to: DType) -> TokenStream {
+    if let Some(small) = small_float(to, "Up") {
+        return quote!(ops::bits::int_to_small(#x, #small));
+    }
+    let [from, to] = [from, to].map(|dtype| format_ident!("{}", carrier(dtype)));
+    quote!(ops::bits::int_to_float(#x, DType::#from, DType::#to))
+}
+
+/// Integers as equally wide ones with another sign.
+fn between(x: &TokenStream, to: DType) -> TokenStream {
+    let target = format_ident!("{}", carrier(to));
+    match to.bits() {
+        bits @ 0..8 => {
+            let bits = Literal::u32_unsuffixed(bits);
+            quote!(ops::small::to_bits(#x, DType::#target, #bits))
+        }
+        _ => quote!(ops::cast::int_to_int(#x, DType::#target)),
+    }
+}
+
+/// The integers of a type's width.
+fn unsigned(dtype: DType) -> DType {
+    match dtype.bits() {
+        64 => DType::U64,
+        32 => DType::U32,
+        16 => DType::U16,
+        4 => DType::U4,
+        _ => DType::U8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn types_are_of_one_width() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 26]>
+            g (float[n] x) => (int64[n] y) { y = BitCast <to = 7> (x) }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  the bits of float32 are not those of int64
+                    at node `y` (BitCast version 26)
+                    help: both types must be numbers of the same width
+
+                  model: IR version 13, ai.onnx 26"#]],
+        );
+    }
+
+    #[test]
+    fn the_same_type_is_the_same_value() {
+        check(
+            r#"<ir_version: 13, opset_import: ["": 26]>
+            g (float[n] x) => (float[n] y) { y = BitCast <to = 1> (x) }"#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] y)
+                {
+                    float32[n] y = BitCast <to: F32> (x)
+                }
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,349 @@
+//! The same values in another element type.
+
+mod known;
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, host_element};
+use crate::infer::Infer;
+
+pub use known::fits;
+
+pub const ROWS: &[Row] = &[
+    row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast),
+    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None)).arity(2, 1),
+];
+
+/// A conversion to a type, or to that of input 1.
+#[derive(Debug)]
+struct Cast {
+    to: Option<DType>,
+    /// Whether floats of 8 bits end at their largest value.
+    saturate: bool,
+    /// The power of two that becomes of a number between two.
+    toward: &'static str,
+}
+
+fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let missing = || Problem::new("attribute `to` is missing");
+    let (to, text) = match a.version() {
+        ..6 => {
+            let name = a.string("to")?.ok_or_else(missing)?;
+            (named(&name), name)
+        }
+        _ => {
+            let number = a.int("to")?.ok_or_else(missing)?;
+            let to = i32::try_from(number).ok().and_then(DType::from_onnx);
+            (to, number.to_string())
+        }
+    };
+    match to {
+        Some(to) => read(a, Some(to)),
+        None => Err(Problem::new(format!(
+            "`to` is {text}, which is no element type"
+        ))),
+    }
+}
+
+fn read(a: &Attributes<'_>, to: Option<DType>) -> Result<Rc<dyn Operator>, Problem> {
+    let toward = match a.string_or("round_mode", "up")?.as_str() {
+        "up" => "Up",
+        "down" => "Down",
+        "nearest" => "Nearest",
+        other => {
+            return Err(Problem::new(format!("`round_mode` is `{other}`"))
+                .help("it may be up, down or nearest"));
+        }
+    };
+    Ok(Rc::new(Cast {
+        to,
+        saturate: a.flag("saturate", true)?,
+        toward,
+    }))
+}
+
+/// The type that version 1 spells as ONNX's enumeration does.
+fn named(name: &str) -> Option<DType> {
+    use DType::*;
+    let names = [
+        ("FLOAT", F32),
+        ("UINT8", U8),
+        ("INT8", I8),
+        ("UINT16", U16),
+        ("INT16", I16),
+        ("INT32", I32),
+        ("INT64", I64),
+        ("STRING", String),
+        ("BOOL", Bool),
+        ("FLOAT16", F16),
+        ("DOUBLE", F64),
+        ("UINT32", U32),
+        ("UINT64", U64),
+        ("COMPLEX64", C64),
+        ("COMPLEX128", C128),
+        ("BFLOAT16", Bf16),
+    ];
+    names
+        .into_iter()
+        .find(|held| held.0 == name)
+        .map(|held| held.1)
+}
+
+impl Operator for Cast {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let to = match self.to {
+            Some(to) => to,
+            None => cx.tensor(1)?.dtype,
+        };
+        if x.dtype == to {
+            cx.output_same(0, 0);
+            return Ok(());
+        }
+        if [x.dtype.kind(), to.kind()].contains(&Kind::Complex) {
+            let problem = format!("a cast from {} to {to} is not supported", x.dtype);
+            return Err(Problem::new(problem).help("complex numbers are only made by transforms"));
+        }
+        let known = cx.folded(0).and_then(|known| known::converted(known, to));
+        cx.output(0, to, x.shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (from, to) = (cx.tensor_type(0)?.dtype, cx.output_tensor(0)?.dtype);
+        if cx.on_host() && from == to {
+            return cx.value(0);
+        }
+        if from == DType::String {
+            cx.may_fail();
+        }
+        let packed = (1..8).contains(&to.bits()) || is_small(to);
+        if cx.on_host() {
+            let (x, element) = (cx.host(0)?, host_element(to));
+            return Ok(match (from, to) {
+                _ if packed => self.small_on_host(cx, from, to)?,
+                (_, DType::String) => quote!(host::print(#x)),
+                (DType::String, _) => quote!(host::parse::<#element>(#x)),
+                _ => quote!(host::cast::<_, #element>(#x)),
+            });
+        }
+        let x = cx.tensor(0)?;
+        let target = format_ident!("{}", carrier(to));
+        if packed {
+            return Ok(self.small(&x, from, to));
+        }
+        if carrier(from) == carrier(to) {
+            return Ok(x);
+        }
+        Ok(match (from.kind(), to.kind()) {
+            (_, Kind::Bool) => quote!(ops::cast::to_bool(#x)),
+            (Kind::Bool, _) => from_bool(&x, to),
+            (Kind::Int, Kind::Int) => quote!(ops::cast::int_to_int(#x, DType::#target)),
+            (Kind::Int, _) => quote!(ops::cast::int_to_float(#x, DType::#target)),
+            (_, Kind::Int) => quote!(ops::cast::float_to_int(#x, DType::#target)),
+            _ => quote!(ops::cast::float_to_float(#x, DType::#target)),
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Cast {
+    /// What only the device converts, there and back.
+    fn small_on_host(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        from: DType,
+        to: DType,
+    ) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?;
+        let (rank, axes) = (held.rank(), held.burn_rank());
+        let (rank, axes) = (Literal::usize_unsuffixed(rank), Literal::usize_unsuffixed(axes));
+        let (x, device) = (cx.host(0)?, cx.device());
+        let (read, between) = match (from, to.kind()) {
+            (DType::String, Kind::Int) => (quote!(&host::parse::<i64>(#x)), DType::I64),
+            (DType::String, _) => (quote!(&host::parse::<f32>(#x)), DType::F32),
+            _ => (x, from),
+        };
+        let element = host_element(between);
+        let moved = match between.kind() {
+            Kind::Bool => quote!(host::to_device_bool::<#axes>(#read, #device)),
+            Kind::Int => quote!(host::to_device_int::<#element, #axes>(#read, #device)),
+            _ => quote!(host::to_device::<#element, #axes>(#read, #device)),
+        };
+        let (small, element) = (self.small(&moved, between, to), host_element(to));
+        Ok(quote!(host::to_host::<#element, #axes, _>(#small, #rank)))
+    }
+
+    /// To a type of fewer bits than any that Burn has.
+    fn small(&self, x: &TokenStream, from: DType, to: DType) -> TokenStream {
+        if let Some(small) = small_float(to, self.toward) {
+            let saturate = self.saturate;
+            let x = match from.kind() {
+                Kind::Int => quote!(ops::cast::int_to_float(#x, DType::F32)),
+                Kind::Bool => quote!(ops::cast::bool_to_float(#x, DType::F32)),
+                _ => x.clone(),
+            };
+            return quote!(ops::small::to_small(#x, #small, #saturate));
+        }
+        let (target, bits) = (
+            format_ident!("{}", carrier(to)),
+            Literal::u32_unsuffixed(to.bits()),
+        );
+        let x = match from.kind() {
+            Kind::Bool => return quote!(ops::cast::bool_to_int(#x, DType::#target)),
+            Kind::Int => x.clone(),
+            _ => quote!(ops::cast::float_to_int(#x, DType::I32)),
+        };
+        quote!(ops::small::to_bits(#x, DType::#target, #bits))
+    }
+}
+
+/// What `run` makes of numbers of any type as floats, in their own type again.
+pub fn through_floats(
+    x: TokenStream,
+    dtype: DType,
+    run: impl FnOnce(TokenStream) -> TokenStream,
+) -> TokenStream {
+    let to = format_ident!("{}", carrier(dtype));
+    match dtype.kind() {
+        Kind::Int => {
+            let y = run(quote!(ops::cast::int_to_float(#x, DType::F64)));
+            quote!(ops::cast::float_to_int(#y, DType::#to))
+        }
+        Kind::Bool => {
+            let y = run(quote!(ops::cast::bool_to_float(#x, DType::F32)));
+            quote!(ops::cast::to_bool(#y))
+        }
+        _ => run(x),
+    }
+}
+
+/// 1 where a boolean tensor is true, 0 where it is false; itself when that is what is asked for.
+pub fn from_bool(x: &TokenStream, to: DType) -> TokenStream {
+    let target = format_ident!("{}", carrier(to));
+    match to.kind() {
+        Kind::Int => quote!(ops::cast::bool_to_int(#x, DType::#target)),
+        Kind::Float => quote!(ops::cast::bool_to_float(#x, DType::#target)),
+        _ => x.clone(),
+    }
+}
+
+/// Whether a float type travels in `f32`.
+pub fn is_small(dtype: DType) -> bool {
+    dtype.kind() == Kind::Float && !dtype.is_float()
+}
+
+/// The kernels' name of a float type that travels in `f32`.
+pub fn small_float(dtype: DType, toward: &str) -> Option<TokenStream> {
+    let name = match dtype {
+        DType::F8E4M3Fn => "E4M3Fn",
+        DType::F8E4M3Fnuz => "E4M3Fnuz",
+        DType::F8E5M2 => "E5M2",
+        DType::F8E5M2Fnuz => "E5M2Fnuz",
+        DType::F4E2M1 => "E2M1",
+        DType::F8E8M0 => {
+            let toward = format_ident!("{toward}");
+            return Some(quote!(ops::small::Small::E8M0(ops::small::Toward::#toward)));
+        }
+        _ => return None,
+    };
+    let name = format_ident!("{name}");
+    Some(quote!(ops::small::Small::#name))
+}
+
+/// The name of Burn's type that carries the values.
+pub fn carrier(dtype: DType) -> &'static str {
+    use DType::*;
+    match dtype {
+        F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => "F32",
+        F64 => "F64",
+        F16 => "F16",
+        Bf16 => "BF16",
+        U8 | U4 | U2 => "U8",
+        I8 | I4 | I2 => "I8",
+        U16 => "U16",
+        I16 => "I16",
+        U32 => "U32",
+        I32 => "I32",
+        U64 => "U64",
+        I64 => "I64",
+        Bool | String | C64 | C128 => "Bool",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn sizes_stay_known_in_integers_of_32_bits() {
+        check(
+            "main (float[N, 3] x) => (int32[2] y) { s = Shape (x) y = Cast <to = 6> (s) }",
+            expect![[r#"
+                main (float32[N, 3] x) => (int32[2] y)
+                <
+                    int32[2] y = {N, 3}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn constants_wrap_around_and_are_cut_off() {
+        check(
+            r#"
+            main () => (uint8[2] a, int64[2] b, int32[2] c)
+            <int64[2] i = {300, -1}, float[2] f = {-1.9, 0.5}, double[2] d = {nan, 1e10}> {
+                a = Cast <to = 2> (i)
+                b = Cast <to = 7> (f)
+                c = Cast <to = 6> (d)
+            }
+            "#,
+            expect![[r#"
+                main () => (uint8[2] a, int64[2] b, int32[2] c)
+                <
+                    float64[2] d = {NaN, 10000000000},
+                    uint8[2] a = {44, 255},
+                    int64[2] b = {-1, 0}
+                >
+                {
+                    int32[2] c = Cast <to: I32, saturate: true, toward: "Up"> (d)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn strings_are_cast_on_the_host() {
+        check(
+            "main (float[2] x, string[n] s) => (string[2] y, float[n] z, float8e4m3fn[n] w) {
+                y = Cast <to = 8> (x)
+                z = Cast <to = 1> (s)
+                w = Cast <to = 17> (s)
+            }",
+            expect![[r#"
+                main (host float32[2] x, host string[n] s) => (host string[2] y, host float32[n] z, host float8e4m3fn[n] w)
+                {
+                    host string[2] y = Cast <to: String, saturate: true, toward: "Up"> (x)
+                    host float32[n] z = Cast <to: F32, saturate: true, toward: "Up"> (s)
+                    host float8e4m3fn[n] w = Cast <to: F8E4M3Fn, saturate: true, toward: "Up"> (s)
+                }
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,200 @@
+//! Powers, whose operands may be of different types.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::cast::fits;
+use crate::ops::elementwise::unary::rounded;
+use crate::ops::{Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::Kind;
+use crate::emit::{Emit, float_literal};
+use crate::infer::{Infer, LARGEST_KNOWN};
+use crate::types::{Known, TensorType};
+
+pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power).arity(2, 1)];
+
+/// The first operand to the power of the second, in the type of the first.
+#[derive(Debug)]
+struct Power {
+    /// Before version 7 the exponent's axes began at this one of the base.
+    axis: Option<i64>,
+}
+
+fn power(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let mut axis = None;
+    if a.version() < 7 {
+        a.ignore(&["broadcast"]);
+        axis = a.int("axis")?;
+    }
+    Ok(Rc::new(Power { axis }))
+}
+
+impl Operator for Power {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (base, mut exponent) = (cx.tensor(0)?, cx.tensor(1)?);
+        let number = |held: &TensorType| held.dtype.is_float() || held.dtype.is_int();
+        if !number(&base) || !number(&exponent) {
+            let problem = format!(
+                "the operands are of types {} and {}",
+                base.dtype, exponent.dtype
+            );
+            return Err(Problem::new(problem));
+        }
+        if let Some(trailing) = broadcast::trailing(self.axis, &base) {
+            let missing = trailing.saturating_sub(exponent.rank());
+            exponent.shape.extend(vec![Dim::from(1); missing]);
+        }
+        let shape = broadcast::shape(cx, &[base.shape.clone(), exponent.shape.clone()])?;
+        let known = known(cx, &base, &exponent, &shape);
+        cx.output(0, base.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let agree = self.axis.is_some() || broadcast::check(cx)?;
+        if cx.on_host() {
+            let (base, exponent) = (cx.host(0)?, cx.host(1)?);
+            return Ok(quote!(host::pow(#base, #exponent)));
+        }
+        let (base, exponent) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        let shape = cx.output_tensor(0)?.shape.clone();
+        if base.dtype.is_float() && base.shape == shape {
+            let value = match cx.known(1) {
+                Some(Known::Floats(values)) if values.len() == 1 => values.first().copied(),
+                Some(Known::Ints(dims)) if dims.len() == 1 => dims
+                    .first()
+                    .and_then(Dim::number)
+                    .map(|number| number as f64),
+                _ => None,
+            };
+            if let Some(value) = value {
+                let literal = float_literal(value, base.dtype);
+                let x = cx.tensor(0)?;
+                return Ok(match value {
+                    1.0 => x,
+                    2.0 => quote!(#x.square()),
+                    _ => quote!(#x.powf_scalar(#literal)),
+                });
+            }
+        }
+        let rank = shape.len().max(1);
+        let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
+        let operands = (!agree).then(|| quote!(ops::broadcast::agreed(#x, #y)));
+        let (x, y) = match &operands {
+            Some(_) => (quote!(a), quote!(b)),
+            None => (x, y),
+        };
+        let power = match (base.dtype.kind(), exponent.dtype.kind()) {
+            (Kind::Int, Kind::Int) => quote!(ops::arith::pow_int_int(#x, #y)),
+            (Kind::Int, _) => quote!(ops::arith::pow_int_float(#x, #y)),
+            (_, Kind::Int) => quote!(ops::arith::pow_float_int(#x, #y)),
+            _ => quote!(ops::arith::pow_float_float(#x, #y)),
+        };
+        Ok(match operands {
+            Some(operands) => quote!({ let (a, b) = #operands; #power }),
+            None => power,
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]) -> Option<Known> {
+    let to = broadcast::fixed(shape)?;
+    let count = to
+        .iter()
+        .try_fold(1usize, |count, &size| count.checked_mul(size));
+    count.filter(|&count| count <= LARGEST_KNOWN)?;
+    let operand = |at: usize, held: &TensorType| {
+        let from = broadcast::fixed(&held.shape)?;
+        cx.folded(at)?.pick(&broadcast::positions(&from, &to))
+    };
+    match (operand(0, base)?, operand(1, exponent)?) {
+        (Known::Ints(bases), Known::Ints(exponents)) => {
+            let pairs = bases.iter().zip(&exponents);
+            let powers = pairs.map(|(factor, exponent)| {
+                let power = repeated(factor, exponent.number()?)?;
+                let held = power.number().is_none_or(|number| fits(number, base.dtype));
+                held.then_some(power)
+            });
+            powers.collect::<Option<_>>().map(Known::Ints)
+        }
+        (Known::Floats(bases), exponents) => {
+            let exponents: Vec<f64> = match exponents {
+                Known::Floats(values) => values,
+                Known::Ints(dims) => {
+                    let numbers = dims
+                        .iter()
+                        .map(|dim| dim.number().map(|number| number as f64));
+                    numbers.collect::<Option<_>>()?
+                }
+                _ => return None,
+            };
+            let pairs = bases.iter().zip(exponents);
+            let powers = pairs.map(|(value, exponent)| rounded(value.powf(exponent), base.dtype));
+            Some(Known::Floats(powers.collect()))
+        }
+        _ => None,
+    }
+}
+
+fn repeated(base: &Dim, exponent: i64) -> Option<Dim> {
+    let times = (0..64).contains(&exponent).then_some(exponent)?;
+    (0..times).try_fold(Dim::from(1), |power, _| power.mul(base))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn the_base_has_the_say() {
+        check(
+            r#"
+            main (float[N, 2] x, int32[2] e) => (float[N, 2] a, int32[N, 2] b) {
+                a = Pow (x, e)
+                b = Pow (e, x)
+            }
+            "#,
+            expect![[r#"
+                main (float32[N, 2] x, int32[2] e) => (float32[N, 2] a, int32[N, 2] b)
+                {
+                    float32[N, 2] a = Pow (x, e)
+                    int32[N, 2] b = Pow (e, x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn known_powers_are_computed() {
+        check(
+            r#"
+            main () => (int64[2] a, float[2] b)
+            <int64[2] i = {-3, 2}, int64 n = {3}, float[2] f = {4, 2}, float[2] g = {0.5, -1}> {
+                a = Pow (i, n)
+                b = Pow (f, g)
+            }
+            "#,
+            expect![[r#"
+                main () => (int64[2] a, float32[2] b)
+                <
+                    int64[2] a = {-27, 8},
+                    float32[2] b = {2, 0.5}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,337 @@
+//! Operators on each element alone.
+
+mod shaped;
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::cast::carrier;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::Known;
+
+use shaped::shaped;
+pub use shaped::{Shaped, shaped_call};
+
+/// Rows of operators without attributes: name, versions, then a row of the table below.
+macro_rules! plain {
+    ($($name:literal $since:tt $table:ident;)*) => {
+        pub const ROWS: &[Row] = &[
+            $(row($name, &$since, |attributes| read(attributes, &$table)),)*
+            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])),
+            row("Selu", &[1, 6, 22], |a| {
+                shaped(a, "selu", &[("alpha", 1.673_263_2), ("gamma", 1.050_701)])
+            }),
+            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])),
+            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])),
+            row("HardSigmoid", &[1, 6, 22], |a| {
+                shaped(a, "hard_sigmoid", &[("alpha", 0.2), ("beta", 0.5)])
+            }),
+            row("ThresholdedRelu", &[10, 22], |a| {
+                shaped(a, "thresholded_relu", &[("alpha", 1.0)])
+            }),
+            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])),
+            row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])),
+            row("Gelu", &[20], gelu),
+            row("Gelu", &[1], |attributes| read(attributes, &GELU)).of(MICROSOFT),
+            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).of(MICROSOFT),
+            row("IsInf", &[10, 20], infinite),
+        ];
+    };
+}
+
+plain! {
+    "Relu" [1, 6, 13, 14] RELU;
+    "Sigmoid" [1, 6, 13] SIGMOID;
+    "Tanh" [1, 6, 13] TANH;
+    "Exp" [1, 6, 13] EXP;
+    "Log" [1, 6, 13] LOG;
+    "Sqrt" [1, 6, 13] SQRT;
+    "Reciprocal" [1, 6, 13] RECIPROCAL;
+    "Neg" [1, 6, 13] NEG;
+    "Abs" [1, 6, 13] ABS;
+    "Sign" [9, 13] SIGN;
+    "Floor" [1, 6, 13] FLOOR;
+    "Ceil" [1, 6, 13] CEIL;
+    "Round" [11, 22] ROUND;
+    "Erf" [9, 13] ERF;
+    "Sin" [7, 22] SIN;
+    "Cos" [7, 22] COS;
+    "Tan" [7, 22] TAN;
+    "Asin" [7, 22] ASIN;
+    "Acos" [7, 22] ACOS;
+    "Atan" [7, 22] ATAN;
+    "Sinh" [9, 22] SINH;
+    "Cosh" [9, 22] COSH;
+    "Asinh" [9, 22] ASINH;
+    "Acosh" [9, 22] ACOSH;
+    "Atanh" [9, 22] ATANH;
+    "Softplus" [1, 22] SOFTPLUS;
+    "Softsign" [1, 22] SOFTSIGN;
+    "HardSwish" [14, 22] HARD_SWISH;
+    "Mish" [18, 22] MISH;
+    "Not" [1] NOT;
+    "BitwiseNot" [18] BITWISE_NOT;
+    "IsNaN" [9, 13, 20] IS_NAN;
+}
+
+/// What an operator does to one element: on the device, on the host, and while compiling.
+#[derive(Debug)]
+struct Unary {
+    /// Kinds of element that it takes.
+    kinds: &'static [Kind],
+    device: Device,
+    /// The function of the run-time crate's `host`, where there is one.
+    host: Option<&'static str>,
+    known: fn(f64) -> Option<f64>,
+    bool_result: bool,
+}
+
+/// How it is written for a tensor.
+#[derive(Clone, Copy, Debug)]
+enum Device {
+    /// A method of the tensor.
+    Method(&'static str),
+    /// A function of Burn's `activation`.
+    Activation(&'static str),
+    /// A function of the kernels.
+    Kernel(&'static str, &'static str),
+}
+
+const FLOAT: &[Kind] = &[Kind::Float];
+const NUMBER: &[Kind] = &[Kind::Float, Kind::Int];
+
+const fn unary(
+    kinds: &'static [Kind],
+    device: Device,
+    host: Option<&'static str>,
+    known: fn(f64) -> Option<f64>,
+) -> Unary {
+    Unary {
+        kinds,
+        device,
+        host,
+        known,
+        bool_result: false,
+    }
+}
+
+const fn float(method: &'static str) -> Unary {
+    unary(FLOAT, Device::Method(method), None, |_| None)
+}
+
+use Device::{Activation, Kernel, Method};
+
+const RELU: Unary = unary(NUMBER, Activation("relu"), None, |x| Some(x.max(0.0)));
+const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
+const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
+const EXP: Unary = unary(FLOAT, Kernel("elementary", "exp"), Some("exp"), |_| None);
+const LOG: Unary = unary(FLOAT, Method("log"), Some("log"), |_| None);
+const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()));
+const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x));
+const NEG: Unary = unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x));
+const ABS: Unary = unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs()));
+const SIGN: Unary = unary(NUMBER, Kernel("arith", "sign"), Some("sign"), |x| {
+    Some(if x == 0.0 || x.is_nan() {
+        x
+    } else {
+        x.signum()
+    })
+});
+const FLOOR: Unary = unary(FLOAT, Method("floor"), Some("floor"), |x| Some(x.floor()));
+const CEIL: Unary = unary(FLOAT, Method("ceil"), Some("ceil"), |x| Some(x.ceil()));
+const ROUND: Unary = unary(FLOAT, Method("round"), Some("round"), |x| {
+    Some(x.round_ties_even())
+});
+const ERF: Unary = unary(FLOAT, Kernel("elementary", "erf"), None, |_| None);
+const SIN: Unary = float("sin");
+const COS: Unary = float("cos");
+const TAN: Unary = float("tan");
+const ASIN: Unary = float("asin");
+const ACOS: Unary = float("acos");
+const ATAN: Unary = float("atan");
+const SINH: Unary = float("sinh");
+const COSH: Unary = float("cosh");
+const ASINH: Unary = float("asinh");
+const ACOSH: Unary = float("acosh");
+const ATANH: Unary = float("atanh");
+const SOFTPLUS: Unary = unary(FLOAT, Kernel("activation", "softplus"), None, |_| None);
+const SOFTSIGN: Unary = unary(FLOAT, Activation("softsign"), None, |_| None);
+const HARD_SWISH: Unary = unary(FLOAT, Activation("hard_swish"), None, |_| None);
+const MISH: Unary = unary(FLOAT, Kernel("activation", "mish"), None, |_| None);
+const GELU: Unary = unary(FLOAT, Kernel("elementary", "gelu"), None, |_| None);
+const GELU_BY_TANH: Unary = unary(FLOAT, Kernel("activation", "gelu_tanh"), None, |_| None);
+const NOT: Unary = unary(&[Kind::Bool], Method("bool_not"), Some("not"), |x| {
+    Some(f64::from(x == 0.0))
+});
+const BITWISE_NOT: Unary = unary(&[Kind::Int], Method("bitwise_not"), None, |_| None);
+const IS_NAN: Unary = Unary {
+    bool_result: true,
+    ..unary(FLOAT, Method("is_nan"), None, |x| {
+        Some(f64::from(x.is_nan()))
+    })
+};
+
+#[derive(Debug)]
+struct Plain(&'static Unary);
+
+/// Whether elements are infinite, of either sign or of one.
+#[derive(Debug)]
+struct Infinite {
+    negative: bool,
+    positive: bool,
+}
+
+fn read(attributes: &Attributes<'_>, table: &'static Unary) -> Result<Rc<dyn Operator>, Problem> {
+    if attributes.version() < 6 {
+        attributes.ignore(&["consumed_inputs"]);
+    }
+    Ok(Rc::new(Plain(table)))
+}
+
+fn gelu(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    match attributes.string_or("approximate", "none")?.as_str() {
+        "none" => read(attributes, &GELU),
+        "tanh" => read(attributes, &GELU_BY_TANH),
+        other => {
+            Err(Problem::new(format!("`approximate` is `{other}`")).help("it may be none or tanh"))
+        }
+    }
+}
+
+fn infinite(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Infinite {
+        negative: attributes.flag("detect_negative", true)?,
+        positive: attributes.flag("detect_positive", true)?,
+    }))
+}
+
+impl Operator for Plain {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if !self.0.kinds.contains(&x.dtype.kind()) {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        let dtype = if self.0.bool_result {
+            DType::Bool
+        } else {
+            x.dtype
+        };
+        let known = cx.folded(0).and_then(|known| fold(self.0, known, x.dtype));
+        cx.output(0, dtype, x.shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        if let (true, Some(host)) = (cx.on_host(), self.0.host) {
+            let (x, host) = (cx.host(0)?, format_ident!("{host}"));
+            return Ok(quote!(host::#host(#x)));
+        }
+        let integers = cx.tensor_type(0)?.dtype.is_int();
+        let x = cx.tensor(0)?;
+        Ok(match self.0.device {
+            // An integer is never NaN, and Burn's relu takes floats alone.
+            Kernel(_, "sign") if integers => quote!(#x.sign()),
+            Activation("relu") if integers => quote!(#x.clamp_min(0)),
+            Method(name) => {
+                let name = format_ident!("{name}");
+                quote!(#x.#name())
+            }
+            Activation(name) => {
+                let name = format_ident!("{name}");
+                match is_half(cx.tensor_type(0)?.dtype) {
+                    true => quote!(ops::activation::in_single(#x, activation::#name)),
+                    false => quote!(activation::#name(#x)),
+                }
+            }
+            Kernel(family, name) => {
+                let (family, name) = (format_ident!("{family}"), format_ident!("{name}"));
+                quote!(ops::#family::#name(#x))
+            }
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        self.0.host.is_some()
+    }
+}
+
+impl Operator for Infinite {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if x.dtype.kind() != Kind::Float {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        cx.output(0, DType::Bool, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
+        // What is computed more precisely may be finite where its own type has no such number.
+        let x = match is_half(dtype) {
+            true => {
+                let dtype = format_ident!("{}", carrier(dtype));
+                quote!(ops::cast::float_to_float(#x, DType::#dtype))
+            }
+            false => x,
+        };
+        let (negative, positive) = (self.negative, self.positive);
+        Ok(match negative && positive {
+            true => quote!(#x.is_inf()),
+            false => quote!(ops::arith::is_inf(#x, #negative, #positive)),
+        })
+    }
+}
+
+/// Whether Burn's activations, which round after each step, lose digits of the result.
+pub fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::Bf16)
+}
+
+fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {
+    let float = |&value: &f64| (unary.known)(value).map(|value| rounded(value, dtype));
+    Some(match known {
+        Known::Floats(values) if unary.bool_result => Known::Bools(
+            values
+                .iter()
+                .map(|&value| (unary.known)(value).map(|held| held != 0.0))
+                .collect::<Option<_>>()?,
+        ),
+        Known::Floats(values) => Known::Floats(values.iter().map(float).collect::<Option<_>>()?),
+        Known::Ints(dims) => {
+            // Only numbers that a float holds exactly.
+            let int = |number: i64| {
+                let exact = number.unsigned_abs() < 1 << 52;
+                let value = exact.then_some(number as f64).and_then(unary.known)?;
+                Some((value as i64).into())
+            };
+            let numbers = dims.iter().map(|dim| dim.number().and_then(int));
+            Known::Ints(numbers.collect::<Option<_>>()?)
+        }
+        Known::Bools(values) => Known::Bools(
+            values
+                .iter()
+                .map(|&value| (unary.known)(f64::from(value)).map(|held| held != 0.0))
+                .collect::<Option<_>>()?,
+        ),
+        Known::Strings(_) => return None,
+    })
+}
+
+/// The value as its type holds it.
+pub fn rounded(value: f64, dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 => f64::from(value as f32),
+        DType::F16 => half::f16::from_f64(value).to_f64(),
+        DType::Bf16 => half::bf16::from_f64(value).to_f64(),
+        _ => value,
+    }
+}

@@ -1,0 +1,97 @@
+//! Activations with float parameters.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::is_half;
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::ops::elementwise::cast::through_floats;
+
+/// Activations with parameters for which Burn's own function is exact.
+const BURN: &[&str] = &["elu", "celu", "leaky_relu", "hard_sigmoid"];
+
+/// An activation with float parameters.
+#[derive(Debug)]
+pub struct Shaped {
+    function: &'static str,
+    parameters: Vec<f32>,
+}
+
+/// Reads one, with the defaults of its parameters.
+pub fn shaped(
+    attributes: &Attributes<'_>,
+    function: &'static str,
+    defaults: &[(&str, f32)],
+) -> Result<Rc<dyn Operator>, Problem> {
+    if attributes.version() < 6 {
+        attributes.ignore(&["consumed_inputs"]);
+    }
+    // Selu's defaults had fewer digits before version 6.
+    let default = |name: &str, default: f32| match (attributes.version(), function, name) {
+        (..6, "selu", "alpha") => 1.6732,
+        (..6, "selu", _) => 1.0507,
+        _ => default,
+    };
+    let parameters = defaults
+        .iter()
+        .map(|(name, value)| attributes.float_or(name, default(name, *value)));
+    Ok(Rc::new(Shaped {
+        function,
+        parameters: parameters.collect::<Result<_, _>>()?,
+    }))
+}
+
+impl Shaped {
+    /// In the order of the operator's attributes.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+}
+
+impl Operator for Shaped {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let whole = self.function == "shrink" && x.dtype.is_int();
+        if x.dtype.kind() != Kind::Float && !whole {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
+        Ok(through_floats(x, dtype, |x| shaped_call(self.function, &x, dtype, &self.parameters)))
+    }
+}
+
+/// An activation of `x` with float parameters.
+pub fn shaped_call(
+    function: &str,
+    x: &TokenStream,
+    dtype: DType,
+    parameters: &[f32],
+) -> TokenStream {
+    if let ("swish", [1.0]) = (function, parameters) {
+        return quote!(ops::activation::silu(#x));
+    }
+    let name = format_ident!("{function}");
+    let parameters = parameters.iter();
+    let parameters = parameters.map(|&value| float_literal(f64::from(value), dtype));
+    let burn = BURN.contains(&function);
+    match burn && is_half(dtype) {
+        true => {
+            let function = quote!(|x| activation::#name(x, #(#parameters),*));
+            quote!(ops::activation::in_single(#x, #function))
+        }
+        false if burn => quote!(activation::#name(#x, #(#parameters),*)),
+        false => quote!(ops::activation::#name(#x, #(#parameters),*)),
+    }
+}

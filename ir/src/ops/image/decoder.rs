@@ -1,0 +1,114 @@
+//! Images out of the bytes of their files.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[row("ImageDecoder", &[20], decoder)];
+
+/// `[height, width, channels]` of a file.
+#[derive(Clone, Copy, Debug)]
+enum Decoder {
+    Rgb,
+    Bgr,
+    Grayscale,
+}
+
+fn decoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(match a.string_or("pixel_format", "RGB")?.as_str() {
+        "RGB" => Decoder::Rgb,
+        "BGR" => Decoder::Bgr,
+        "Grayscale" => Decoder::Grayscale,
+        other => {
+            return Err(Problem::new(format!("`pixel_format` is `{other}`"))
+                .help("it may be RGB, BGR or Grayscale"));
+        }
+    }))
+}
+
+impl Operator for Decoder {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let file = cx.tensor_of_rank(0, 1)?;
+        if file.dtype != DType::U8 {
+            let problem = format!("the file is {file}, not bytes");
+            return Err(Problem::new(problem));
+        }
+        let channels = match self {
+            Decoder::Rgb | Decoder::Bgr => 3,
+            Decoder::Grayscale => 1,
+        };
+        let (height, width) = (cx.fresh("height"), cx.fresh("width"));
+        cx.output(0, DType::U8, vec![height, width, Dim::from(channels)]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let file = cx.host(0)?;
+        let format = match self {
+            Decoder::Rgb => quote!(Rgb),
+            Decoder::Bgr => quote!(Bgr),
+            Decoder::Grayscale => quote!(Grayscale),
+        };
+        Ok(quote!(host::decode_image!(#file, #format)))
+    }
+
+    fn wants_host(&self, _: usize) -> bool {
+        true
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn files_and_images_are_on_the_host() {
+        check(
+            r#"
+            main (uint8[N] file) => (uint8[h, w, 3] y) {
+                y = ImageDecoder <pixel_format = "BGR"> (file)
+            }
+            "#,
+            expect![[r#"
+                main (host uint8[N] file) => (host uint8[height, width, 3] y)
+                {
+                    host uint8[height, width, 3] y = ImageDecoder (file)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pixel_formats_have_names() {
+        check(
+            r#"
+            main (uint8[N] file) => (uint8[h, w, 3] y) {
+                y = ImageDecoder <pixel_format = "YUV"> (file)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  `pixel_format` is `YUV`
+                    at node `y` (ImageDecoder opset 21)
+                    help: it may be RGB, BGR or Grayscale
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

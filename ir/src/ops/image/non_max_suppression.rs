@@ -1,0 +1,131 @@
+//! Boxes that no better one overlaps.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::ops::{Operator, Row, row, sizes};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
+    let form = match a.int_or("center_point_box", 0)? {
+        0 => "Corners",
+        1 => "Center",
+        other => {
+            return Err(Problem::new(format!("`center_point_box` is {other}"))
+                .help("it may be 0 for two corners, or 1 for a center and sizes"));
+        }
+    };
+    Ok(Rc::new(NonMaxSuppression(form)))
+}).arity(5, 1)];
+
+/// With a variant of the kernels' `BoxForm`.
+#[derive(Debug)]
+struct NonMaxSuppression(&'static str);
+
+impl Operator for NonMaxSuppression {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (boxes, scores) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 3)?);
+        let numbers = boxes.shape.last().and_then(Dim::number);
+        if boxes.dtype != DType::F32 || scores.dtype != DType::F32 || numbers.is_some_and(|n| n != 4)
+        {
+            return Err(Problem::new(format!(
+                "the boxes are {boxes} and the scores {scores}"
+            )));
+        }
+        if let ([batch, count, _], [other, _, each]) = (boxes.shape.as_slice(), scores.shape.as_slice()) {
+            let images = "batch elements";
+            sizes::equal(("the tensor of boxes", batch, images), ("that of scores", other, images))?;
+            sizes::equal(("the tensor of boxes", count, "boxes"), ("that of scores", each, "scores in each class"))?;
+        }
+        let none = !cx.has(2) || cx.numbers(2).is_some_and(|most| most.iter().all(|&n| n <= 0));
+        let count = match none {
+            true => Dim::default(),
+            false => cx.fresh("kept"),
+        };
+        cx.output(0, DType::I64, vec![count, Dim::from(3)]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
+        let form = format_ident!("{}", self.0);
+        let most = match cx.has(2) {
+            true => cx.host_int(2)?,
+            false => quote!(0),
+        };
+        let overlap = match cx.has(3) {
+            true => cx.host_float(3)?,
+            false => quote!(0.0),
+        };
+        let score = match cx.has(4) {
+            true => {
+                let score = cx.host_float(4)?;
+                quote!(Some(#score))
+            }
+            false => quote!(None),
+        };
+        Ok(quote! {
+            ops::non_max_suppression::non_max_suppression(
+                #boxes,
+                #scores,
+                ops::non_max_suppression::BoxForm::#form,
+                ops::non_max_suppression::Limits {
+                    most: #most,
+                    overlap: #overlap,
+                    score: #score,
+                },
+            )
+        })
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn how_many_boxes_are_kept_has_a_name_unless_it_is_none() {
+        check(
+            "g (float[1, n, 4] b, float[1, c, n] s) => (int64[x, 3] y, int64[z, 3] w) <int64 most = {5}> {
+                y = NonMaxSuppression(b, s, most)
+                w = NonMaxSuppression<center_point_box: int = 1>(b, s)
+            }",
+            expect![[r#"
+                g (float32[1, n, 4] b, float32[1, c, n] s) => (int64[kept, 3] y, int64[0, 3] w)
+                <
+                    int64[] most = {5}
+                >
+                {
+                    int64[kept, 3] y = NonMaxSuppression <"Corners"> (b, s, most)
+                    int64[0, 3] w = NonMaxSuppression <"Center"> (b, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn boxes_and_scores_must_fit() {
+        problems(
+            &[
+                r#"(float[1, 8, 4] b, float[2, 3, 8] s, int64 m) => (int64[n, 3] y) { y = NonMaxSuppression (b, s, m) }"#,
+                r#"(float[1, 8, 4] b, float[1, 3, 9] s, int64 m) => (int64[n, 3] y) { y = NonMaxSuppression (b, s, m) }"#,
+            ],
+            expect![[r#"
+                the tensor of boxes has 1 batch element, but that of scores has 2 batch elements
+                the tensor of boxes has 8 boxes, but that of scores has 9 scores in each class
+            "#]],
+        );
+    }
+}

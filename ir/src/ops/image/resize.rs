@@ -1,0 +1,338 @@
+//! Resizing by interpolation.
+
+mod target;
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::image::resize::target::{Policy, Target, scaled};
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::{Known, Place, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("Resize", &[10, 11, 13, 18, 19], |a| match a.version() {
+        10 => old(a, None),
+        _ => resize(a),
+    }).arity(4, 1).before(&[(11, 2, 1)]),
+    row("Upsample", &[1, 7, 9, 10], upsample).arity(2, 1).before(&[(9, 1, 1)]),
+];
+
+#[derive(Debug)]
+struct Resize {
+    mode: Mode,
+    /// A variant of the kernels' `Coordinates`.
+    coordinates: &'static str,
+    exclude_outside: bool,
+    antialias: bool,
+    extrapolation: f32,
+    axes: Option<Vec<i64>>,
+    policy: Policy,
+    /// Scales from attributes, in the oldest versions.
+    scales: Option<Vec<f32>>,
+    /// The inputs of region, scales and sizes.
+    inputs: [Option<usize>; 3],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    /// A variant of the kernels' `Rounding`; `None` rounds down, or up where the result is smaller.
+    Nearest(Option<&'static str>),
+    Linear,
+    Cubic(f32),
+}
+
+fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let choice = |name: &str, default: &str, choices: &[(&str, &'static str)]| {
+        let held = a.string_or(name, default)?;
+        let found = choices.iter().find(|(choice, _)| *choice == held);
+        let names: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
+        found.map(|(_, variant)| *variant).ok_or_else(|| {
+            Problem::new(format!("`{name}` is `{held}`"))
+                .help(format!("it may be one of {}", names.join(", ")))
+        })
+    };
+    let coordinates = choice(
+        "coordinate_transformation_mode",
+        "half_pixel",
+        &[
+            ("half_pixel", "HalfPixel"),
+            ("half_pixel_symmetric", "HalfPixelSymmetric"),
+            ("pytorch_half_pixel", "PytorchHalfPixel"),
+            ("align_corners", "AlignCorners"),
+            ("asymmetric", "Asymmetric"),
+            ("tf_crop_and_resize", "TfCropAndResize"),
+            ("tf_half_pixel_for_nn", "TfHalfPixelForNn"),
+        ],
+    )?;
+    let rounding = choice(
+        "nearest_mode",
+        "round_prefer_floor",
+        &[
+            ("round_prefer_floor", "HalfDown"),
+            ("round_prefer_ceil", "HalfUp"),
+            ("floor", "Floor"),
+            ("ceil", "Ceil"),
+        ],
+    )?;
+    let cubic = a.float_or("cubic_coeff_a", -0.75)?;
+    let mode = match choice(
+        "mode",
+        "nearest",
+        &[
+            ("nearest", "nearest"),
+            ("linear", "linear"),
+            ("cubic", "cubic"),
+        ],
+    )? {
+        "nearest" => Mode::Nearest(Some(rounding)),
+        "linear" => Mode::Linear,
+        _ => Mode::Cubic(cubic),
+    };
+    let policy = choice(
+        "keep_aspect_ratio_policy",
+        "stretch",
+        &[
+            ("stretch", "stretch"),
+            ("not_larger", "not_larger"),
+            ("not_smaller", "not_smaller"),
+        ],
+    )?;
+    Ok(Rc::new(Resize {
+        mode,
+        coordinates,
+        exclude_outside: a.flag("exclude_outside", false)?,
+        antialias: a.flag("antialias", false)?,
+        extrapolation: a.float_or("extrapolation_value", 0.0)?,
+        axes: a.ints("axes")?,
+        policy: match policy {
+            "not_larger" => Policy::NotLarger,
+            "not_smaller" => Policy::NotSmaller,
+            _ => Policy::Stretch,
+        },
+        scales: None,
+        inputs: [Some(1), Some(2), Some(3)],
+    }))
+}
+
+fn upsample(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
+    let scales = match a.version() {
+        1 => {
+            let height = a
+                .float("height_scale")?
+                .ok_or_else(|| missing("height_scale"))?;
+            let width = a
+                .float("width_scale")?
+                .ok_or_else(|| missing("width_scale"))?;
+            Some(vec![1.0, 1.0, height, width])
+        }
+        7 => Some(a.floats("scales")?.ok_or_else(|| missing("scales"))?),
+        _ => None,
+    };
+    old(a, scales)
+}
+
+/// What the first versions did: positions are multiples of the scale.
+fn old(a: &Attributes<'_>, scales: Option<Vec<f32>>) -> Result<Rc<dyn Operator>, Problem> {
+    let mode = match a.string_or("mode", "nearest")?.as_str() {
+        "nearest" => Mode::Nearest(None),
+        "linear" | "bilinear" => Mode::Linear,
+        other => {
+            return Err(
+                Problem::new(format!("`mode` is `{other}`")).help("it may be nearest or linear")
+            );
+        }
+    };
+    Ok(Rc::new(Resize {
+        mode,
+        coordinates: "Asymmetric",
+        exclude_outside: false,
+        antialias: false,
+        extrapolation: 0.0,
+        axes: None,
+        policy: Policy::Stretch,
+        inputs: [None, scales.is_none().then_some(1), None],
+        scales,
+    }))
+}
+
+impl Operator for Resize {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if !matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool) {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        let axes = self.resized(x.rank())?;
+        let given = |at: usize| match self.inputs.get(at).copied().flatten() {
+            Some(input) if cx.has(input) => {
+                Ok((cx.tensor(input)?.count() != Some(0)).then_some(input))
+            }
+            _ => Ok::<_, Problem>(None),
+        };
+        let (scales, sizes) = (given(1)?, given(2)?);
+        let target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
+            cx.known(input).cloned()
+        })?;
+        let count = match &target {
+            Target::Scales(scales) => Some(scales.len()),
+            Target::Sizes(sizes) => Some(sizes.len()),
+            Target::HostScales(input) | Target::HostSizes(input) => cx.tensor(*input)?.count(),
+        };
+        if count.is_some_and(|count| count != axes.len()) {
+            return Err(Problem::new(format!(
+                "there are {} scales or sizes for {} axes",
+                count.unwrap_or(0),
+                axes.len()
+            )));
+        }
+        let mut shape = x.shape.clone();
+        for (place, &axis) in axes.iter().enumerate() {
+            let size = shape.get(axis).cloned().unwrap_or_default();
+            let size = match &target {
+                Target::Scales(scales) => scales.get(place).and_then(|&scale| scaled(&size, scale)),
+                Target::Sizes(sizes) if self.policy == Policy::Stretch => sizes.get(place).cloned(),
+                Target::Sizes(sizes) => self.kept(&x, &axes, sizes, place),
+                Target::HostScales(_) | Target::HostSizes(_) => None,
+            };
+            let size = cx.dim_or_fresh(size, "resize");
+            if let Some(held) = shape.get_mut(axis) {
+                *held = size;
+            }
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, y) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
+        let mut result = cx.tensor(0)?;
+        let mut axes = self.resized(x.rank())?;
+        let given = |at: usize| {
+            let input = self.inputs.get(at).copied().flatten()?;
+            let held = cx.tensor_type(input).ok()?;
+            (held.count() != Some(0)).then_some(input)
+        };
+        let (scales, sizes) = (given(1), given(2));
+        let mut target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
+            cx.known(input).cloned()
+        })?;
+        let crops = self.coordinates == "TfCropAndResize";
+        if !crops && self.policy == Policy::Stretch {
+            target.keep_changed(&mut axes, &x, &y);
+        }
+        if axes.is_empty() {
+            return Ok(result);
+        }
+        let roi = self.roi(cx, crops)?;
+        let truth = x.dtype.kind() == Kind::Bool;
+        if truth {
+            result = quote!(ops::cast::bool_to_int(#result, DType::U8));
+        }
+        let function = match x.dtype.kind() {
+            Kind::Int | Kind::Bool => format_ident!("resize_int"),
+            _ => format_ident!("resize"),
+        };
+        let groups = match self.mode {
+            Mode::Nearest(None) => target.by_direction(&axes),
+            _ => vec![(axes, target)],
+        };
+        for (axes, target) in groups {
+            let options = self.options(&target);
+            let target = target.emit(cx, self.policy)?;
+            let axes = axes.iter().map(|&axis| Literal::usize_unsuffixed(axis));
+            result = quote! {
+                ops::resize::#function(#result, &[#(#axes),*], #target, #roi, &#options)
+            };
+        }
+        Ok(match truth {
+            true => quote!(ops::cast::to_bool(#result)),
+            false => result,
+        })
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input > 0
+    }
+}
+
+impl Resize {
+    fn resized(&self, rank: usize) -> Result<Vec<usize>, Problem> {
+        match &self.axes {
+            None => Ok((0..rank).collect()),
+            Some(axes) => axes.iter().map(|&at| axis(at, rank)).collect(),
+        }
+    }
+
+    /// A size where the aspect ratio is kept, as the kernels reckon it.
+    fn kept(&self, x: &TensorType, axes: &[usize], sizes: &[Dim], place: usize) -> Option<Dim> {
+        let input = |axis: &usize| x.shape.get(*axis)?.fixed().map(|size| size as f32);
+        let scales = axes.iter().zip(sizes);
+        let scales = scales.map(|(axis, size)| Some(size.fixed()? as f32 / input(axis)?));
+        let scales: Vec<f32> = scales.collect::<Option<_>>()?;
+        let scale = match self.policy {
+            Policy::NotLarger => scales.into_iter().fold(f32::INFINITY, f32::min),
+            _ => scales.into_iter().fold(0.0, f32::max),
+        };
+        Some(Dim::from((scale * input(axes.get(place)?)? + 0.5) as i64))
+    }
+
+    fn roi(&self, cx: &mut Emit<'_, '_>, crops: bool) -> Result<TokenStream, Problem> {
+        let Some(input) = self.inputs[0].filter(|&input| crops && cx.has(input)) else {
+            return Ok(quote!(&[]));
+        };
+        if let Some(Known::Floats(values)) = cx.known(input) {
+            let values = values.iter().map(|&value| float_literal(value, DType::F32));
+            return Ok(quote!(&[#(#values),*]));
+        }
+        let dtype = cx.tensor_type(input)?.dtype;
+        let roi = cx.input_at(input, Place::Host)?;
+        Ok(match dtype {
+            DType::F32 => quote!(#roi.data()),
+            _ => quote!(host::cast::<_, f32>(&#roi).data()),
+        })
+    }
+
+    fn options(&self, target: &Target) -> TokenStream {
+        let mode = match self.mode {
+            Mode::Nearest(rounding) => {
+                let old = if target.shrinks() { "Ceil" } else { "Floor" };
+                let rounding = rounding.unwrap_or(old);
+                let rounding = format_ident!("{rounding}");
+                quote!(ops::resize::Mode::Nearest(ops::resize::Rounding::#rounding))
+            }
+            Mode::Linear => quote!(ops::resize::Mode::Linear),
+            Mode::Cubic(a) => {
+                let a = float_literal(f64::from(a), DType::F32);
+                quote!(ops::resize::Mode::Cubic { a: #a })
+            }
+        };
+        let coordinates = format_ident!("{}", self.coordinates);
+        let plain = quote! {
+            ops::resize::Resize::new(#mode, ops::resize::Coordinates::#coordinates)
+        };
+        let mut fields = Vec::new();
+        if self.exclude_outside && matches!(self.mode, Mode::Cubic(_)) {
+            fields.push(quote!(exclude_outside: true));
+        }
+        if self.antialias && !matches!(self.mode, Mode::Nearest(_)) {
+            fields.push(quote!(antialias: true));
+        }
+        if self.extrapolation != 0.0 && self.coordinates == "TfCropAndResize" {
+            let value = float_literal(f64::from(self.extrapolation), DType::F32);
+            fields.push(quote!(extrapolation: #value));
+        }
+        match fields.is_empty() {
+            true => plain,
+            false => quote!(ops::resize::Resize { #(#fields,)* ..#plain }),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Regions of images.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::convolution::window::list;
+use crate::ops::{Operator, Row, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("MaxRoiPool", &[1, 22], |a| {
+        Ok(Rc::new(MaxRoiPool {
+            output: output(&a.ints("pooled_shape")?.unwrap_or_default())?,
+            scale: a.float_or("spatial_scale", 1.0)?,
+        }))
+    }).arity(2, 1),
+    row("RoiAlign", &[10, 16, 22], align).arity(3, 1),
+];
+
+/// The greatest elements of each part of regions, whose corners are whole elements.
+#[derive(Debug)]
+struct MaxRoiPool {
+    output: [i64; 2],
+    scale: f32,
+}
+
+/// What is read at points within regions.
+#[derive(Debug)]
+struct RoiAlign {
+    output: [i64; 2],
+    scale: f32,
+    sampling: i64,
+    half_pixel: bool,
+    /// A variant of the kernels' `Mode`.
+    mode: &'static str,
+}
+
+fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let half_pixel = match a.version() {
+        ..16 => false,
+        _ => {
+            let held = a.string_or("coordinate_transformation_mode", "half_pixel")?;
+            match held.as_str() {
+                "half_pixel" => true,
+                "output_half_pixel" => false,
+                other => {
+                    return Err(Problem::new(format!(
+                        "`coordinate_transformation_mode` is `{other}`"
+                    ))
+                    .help("it may be half_pixel or output_half_pixel"));
+                }
+            }
+        }
+    };
+    let mode = match a.string_or("mode", "avg")?.as_str() {
+        "avg" => "Average",
+        "max" => "Max",
+        other => {
+            return Err(
+                Problem::new(format!("`mode` is `{other}`")).help("it may be avg or max")
+            );
+        }
+    };
+    let sampling = a.int_or("sampling_ratio", 0)?;
+    if !(0..1 << 15).contains(&sampling) {
+        return Err(Problem::new(format!("`sampling_ratio` is {sampling}")));
+    }
+    Ok(Rc::new(RoiAlign {
+        output: output(&[a.int_or("output_height", 1)?, a.int_or("output_width", 1)?])?,
+        scale: a.float_or("spatial_scale", 1.0)?,
+        sampling,
+        half_pixel,
+        mode,
+    }))
+}
+
+/// Rows and columns of the result.
+fn output(sizes: &[i64]) -> Result<[i64; 2], Problem> {
+    match *sizes {
+        [height, width] if height > 0 && width > 0 => Ok([height, width]),
+        _ => Err(Problem::new(format!("a region is to become {sizes:?}"))
+            .help("give it a positive height and width")),
+    }
+}
+
+/// The type of the result for regions of so many `numbers` each.
+fn infer(cx: &mut Infer<'_>, numbers: i64, output: [i64; 2]) -> Result<(), Problem> {
+    let (x, rois) = (cx.tensor_of_rank(0, 4)?, cx.tensor_of_rank(1, 2)?);
+    let held = rois.shape.last().and_then(Dim::number);
+    if x.dtype != rois.dtype || !x.dtype.is_float() || held.is_some_and(|held| held != numbers) {
+        return Err(Problem::new(format!(
+            "the input is {x} and the regions {rois}"
+        )));
+    }
+    let size = |dims: &[Dim], at: usize| dims.get(at).cloned().unwrap_or_default();
+    let shape = vec![
+        size(&rois.shape, 0),
+        size(&x.shape, 1),
+        Dim::from(output[0]),
+        Dim::from(output[1]),
+    ];
+    cx.output(0, x.dtype, shape);
+    Ok(())
+}
+
+impl Operator for MaxRoiPool {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        infer(cx, 5, self.output)
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        cx.may_fail();
+        let (x, rois) = (cx.tensor(0)?, cx.tensor(1)?);
+        let output = list(&self.output);
+        let scale = float_literal(self.scale.into(), DType::F32);
+        Ok(quote!(ops::roi::max_roi_pool(#x, #rois, #output, #scale)))
+    }
+}
+
+impl Operator for RoiAlign {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let batches = cx.tensor_of_rank(2, 1)?;
+        if !batches.dtype.is_int() {
+            return Err(Problem::new(format!("the batches are {batches}")));
+        }
+        if let (Some(count), Some(rois)) = (batches.shape.first(), cx.tensor(1)?.shape.first()) {
+            sizes::equal(("`batch_indices`", count, "elements"), ("`rois`", rois, "regions"))?;
+        }
+        infer(cx, 4, self.output)
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        cx.may_fail();
+        let (x, rois, batches) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let output = list(&self.output);
+        let scale = float_literal(self.scale.into(), DType::F32);
+        let sampling = Literal::i64_unsuffixed(self.sampling);
+        let half_pixel = self.half_pixel;
+        let mode = format_ident!("{}", self.mode);
+        Ok(quote! {
+            ops::roi::roi_align(
+                #x,
+                #rois,
+                #batches,
+                &ops::roi::RoiAlign {
+                    output: #output,
+                    sampling: #sampling,
+                    scale: #scale,
+                    half_pixel: #half_pixel,
+                    mode: ops::roi::Mode::#mode,
+                },
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn each_region_becomes_an_image() {
+        check(
+            "g (float[1, c, h, w] x, float[n, 4] r, int64[n] b, float[m, 5] p) => (float[x0, x1, x2, x3] y, float[y0, y1, y2, y3] z) {
+                y = RoiAlign<output_height: int = 7, output_width: int = 5, mode: string = \"max\">(x, r, b)
+                z = MaxRoiPool<pooled_shape: ints = [2, 3]>(x, p)
+            }",
+            expect![[r#"
+                g (float32[1, c, h, w] x, float32[n, 4] r, int64[n] b, float32[m, 5] p) => (float32[n, c, 7, 5] y, float32[m, c, 2, 3] z)
+                {
+                    float32[n, c, 7, 5] y = RoiAlign <output: [7, 5], scale: 1.0, sampling: 0, half_pixel: true, mode: "Max"> (x, r, b)
+                    float32[m, c, 2, 3] z = MaxRoiPool <output: [2, 3], scale: 1.0> (x, p)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pixels_were_no_halves_before_version_16() {
+        check(
+            "<ir_version: 5, opset_import: [\"\": 10]>
+            g (float[1, c, h, w] x, float[n, 4] r, int64[n] b) => (float[x0, x1, x2, x3] y) {
+                y = RoiAlign(x, r, b)
+            }",
+            expect![[r#"
+                g (float32[1, c, h, w] x, float32[n, 4] r, int64[n] b) => (float32[n, c, 1, 1] y)
+                {
+                    float32[n, c, 1, 1] y = RoiAlign <output: [1, 1], scale: 1.0, sampling: 0, mode: "Average"> (x, r, b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn each_region_has_a_batch_index() {
+        problems(
+            &[
+                r#"(float[1, 2, 8, 8] x, float[3, 4] r, int64[2] b) => (float[3, 2, 1, 1] y) { y = RoiAlign (x, r, b) }"#,
+            ],
+            expect![[r#"
+                `batch_indices` has 2 elements, but `rois` has 3 regions
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,392 @@
+//! Elements at indices.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{ToTokens, quote};
+
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("Gather", &[1, 11, 13], |a| {
+        Ok(Rc::new(Gather {
+            axis: a.int_or("axis", 0)?,
+        }))
+    }).arity(2, 1),
+    row("GatherElements", &[11, 13], |a| {
+        Ok(Rc::new(GatherElements {
+            axis: a.int_or("axis", 0)?,
+        }))
+    }).arity(2, 1),
+    row("GatherND", &[11, 12, 13], tuples).arity(2, 1),
+];
+
+/// Slices along an axis, which the axes of the indices replace.
+#[derive(Debug)]
+pub struct Gather {
+    axis: i64,
+}
+
+impl Gather {
+    /// The axis of a tensor of a rank along which is gathered.
+    pub fn along(&self, rank: usize) -> Option<usize> {
+        axis(self.axis, rank).ok()
+    }
+}
+
+/// For each index the element at its place, but at the index along the axis.
+#[derive(Debug)]
+struct GatherElements {
+    axis: i64,
+}
+
+/// Slices at tuples of indices.
+#[derive(Debug)]
+struct GatherTuples {
+    batch: usize,
+}
+
+fn tuples(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let batch = match a.version() {
+        ..12 => 0,
+        _ => a.int_or("batch_dims", 0)?,
+    };
+    let batch = usize::try_from(batch).map_err(|_| Problem::new("`batch_dims` is negative"))?;
+    Ok(Rc::new(GatherTuples { batch }))
+}
+
+impl Operator for Gather {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, indices) = (cx.tensor(0)?, indices(cx)?);
+        let axis = axis(self.axis, x.rank())?;
+        let (before, after) = (x.shape.iter().take(axis), x.shape.iter().skip(axis + 1));
+        let shape = before.chain(&indices.shape).chain(after).cloned().collect();
+        let numbers = cx.numbers(1);
+        if let (Some(size), Some(numbers)) = (x.shape.get(axis).and_then(Dim::number), &numbers)
+            && let Some(index) = numbers.iter().find(|&&at| at >= size || at < -size)
+        {
+            return Err(Problem::new(format!(
+                "index {index} is outside of an axis of size {size}"
+            )));
+        }
+        let known = match (cx.folded(0), numbers) {
+            (Some(known), Some(indices)) => broadcast::fixed(&x.shape)
+                .and_then(|from| known.pick(&places(&from, axis, &indices)?)),
+            _ => None,
+        };
+        cx.output(0, x.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor_type(0)?.clone();
+        let indices = cx.tensor_type(1)?.clone();
+        let at = axis(self.axis, x.rank())?;
+        let along = Literal::usize_unsuffixed(at);
+        if !is_within(cx, &x, at) {
+            cx.may_fail();
+        }
+        if cx.on_host() {
+            let (x, found) = (cx.host(0)?, cx.host(1)?);
+            return Ok(match indices.dtype {
+                DType::I64 => quote!(host::gather(#x, #found, #along)),
+                _ => quote!(host::gather(#x, &host::cast::<_, i64>(#found), #along)),
+            });
+        }
+        let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
+        let tensor = cx.tensor(0)?;
+        if let (0, Some(index)) = (indices.rank(), one(cx)) {
+            return Ok(match x.rank() {
+                1 => quote!(#tensor.slice_dim(#along, #index)),
+                _ => quote!(#tensor.select_dim::<#rank>(#along, #index)),
+            });
+        }
+        let numbers = cx.numbers(1);
+        let size = x.shape.get(at).and_then(Dim::fixed);
+        let run = numbers
+            .as_deref()
+            .and_then(|numbers| Run::of(numbers, size));
+        if let (1, Some(Run { start, length })) = (indices.rank(), run) {
+            let (start, length) = (
+                Literal::usize_unsuffixed(start),
+                Literal::usize_unsuffixed(length),
+            );
+            return Ok(quote!(#tensor.narrow(#along, #start, #length)));
+        }
+        let positive = size.is_some()
+            && numbers.is_some_and(|numbers| numbers.iter().all(|&index| index >= 0));
+        let found = cx.tensor(1)?;
+        Ok(match (indices.rank(), positive) {
+            (0, _) => quote!(ops::gather::gather_scalar::<_, #rank, _>(#tensor, #along, #found)),
+            (_, true) => {
+                quote!(ops::gather::gather_nonnegative::<_, _, #rank, _>(#tensor, #along, #found))
+            }
+            _ => quote!(ops::gather::gather::<_, _, #rank, _>(#tensor, #along, #found)),
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+/// Whether the indices of input 1 are known to be places along an axis. Only an empty axis has no
+/// first or last one.
+pub fn is_within(cx: &Emit<'_, '_>, x: &TensorType, axis: usize) -> bool {
+    let Some(indices) = cx.numbers(1) else {
+        return false;
+    };
+    match x.shape.get(axis).and_then(Dim::number) {
+        Some(size) => indices.iter().all(|&at| at < size && at >= -size),
+        None => indices.iter().all(|&at| at == 0 || at == -1),
+    }
+}
+
+/// Indices that follow one another.
+struct Run {
+    start: usize,
+    length: usize,
+}
+
+impl Run {
+    fn of(indices: &[i64], size: Option<usize>) -> Option<Run> {
+        let place = |&index: &i64| match index < 0 {
+            true => size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
+            false => usize::try_from(index).ok(),
+        };
+        let start = indices.first().and_then(place)?;
+        let follow = |(at, index)| place(index) == Some(start + at);
+        let run = indices.iter().enumerate().all(follow);
+        run.then_some(Run {
+            start,
+            length: indices.len(),
+        })
+    }
+}
+
+/// The one index, where it is known to be a number or a size.
+fn one(cx: &mut Emit<'_, '_>) -> Option<TokenStream> {
+    let Some(Known::Ints(indices)) = cx.known(1) else {
+        return None;
+    };
+    let [index] = indices.as_slice() else {
+        return None;
+    };
+    let index = index.clone();
+    match index.number() {
+        Some(number) => Some(Literal::i64_unsuffixed(number).into_token_stream()),
+        None => index.is_size().then(|| cx.size(&index)),
+    }
+}
+
+/// The positions of the elements that indices along an axis take.
+fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
+    let size = *from.get(axis)?;
+    let outer = from.iter().take(axis).product::<usize>();
+    let inner = from.iter().skip(axis + 1).product::<usize>();
+    if outer > broadcast::LARGEST {
+        return None;
+    }
+    let mut places = Vec::new();
+    for row in 0..outer {
+        for &index in indices {
+            let index = if index < 0 {
+                index.checked_add(i64::try_from(size).ok()?)?
+            } else {
+                index
+            };
+            let index = usize::try_from(index).ok().filter(|&index| index < size)?;
+            let start = (row * size + index) * inner;
+            places.extend(start..start + inner);
+        }
+        if places.len() > broadcast::LARGEST {
+            return None;
+        }
+    }
+    Some(places)
+}
+
+impl Operator for GatherElements {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, indices) = (cx.tensor(0)?, indices(cx)?);
+        let along = axis(self.axis, x.rank())?;
+        if indices.rank() != x.rank() {
+            let problem = format!("the indices {indices} have not as many axes as {x}");
+            return Err(Problem::new(problem));
+        }
+        within(&indices, &x, along)?;
+        cx.output(0, x.dtype, indices.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let along = axis(self.axis, held.rank())?;
+        if !is_within(cx, &held, along) {
+            cx.may_fail();
+        }
+        let along = Literal::usize_unsuffixed(along);
+        let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+        Ok(quote!(ops::gather::gather_elements(#x, #along, #indices)))
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for GatherTuples {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, indices) = (cx.tensor(0)?, indices(cx)?);
+        let length = tuple(&x, &indices, self.batch)?;
+        for (own, all) in indices.shape.iter().zip(&x.shape).take(self.batch) {
+            sizes::equal(("the tensor of indices", own, "batch elements"), ("the input", all, "batch elements"))?;
+        }
+        let outer = indices.shape.iter().take(indices.rank().saturating_sub(1));
+        let inner = x.shape.iter().skip(self.batch + length);
+        cx.output(0, x.dtype, outer.chain(inner).cloned().collect());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
+        let batch = Literal::usize_unsuffixed(self.batch);
+        cx.may_fail();
+        let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+        Ok(quote!(ops::gather::gather_nd::<_, _, #rank, _>(#x, #indices, #batch)))
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+/// Refuses indices that reach beyond the elements along another axis than their own.
+pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), Problem> {
+    let pairs = indices.shape.iter().zip(&x.shape).enumerate();
+    for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
+        let places = format!("places along axis {at}");
+        sizes::at_most(("the tensor of indices", own, &places), ("the input", all, &places))?;
+    }
+    Ok(())
+}
+
+/// How many indices a tuple has, which stand along the last axis.
+pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize, Problem> {
+    let last = indices.shape.last();
+    let last = last.ok_or_else(|| Problem::new("the indices are a scalar, not tuples"))?;
+    let length = last.fixed().ok_or_else(|| {
+        Problem::new("how many indices are in a tuple is not known while compiling")
+            .help("fix the size of the last axis of the indices")
+    })?;
+    if length == 0 || batch + length > x.rank() || batch >= indices.rank() {
+        return Err(Problem::new(format!(
+            "the tuples in {indices} do not index {x}"
+        )));
+    }
+    Ok(length)
+}
+
+/// The type of the indices, which are integers.
+pub fn indices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
+    let indices = cx.tensor(1)?;
+    match indices.dtype {
+        DType::I32 | DType::I64 => Ok(indices),
+        other => Err(Problem::new(format!("the indices are of type {other}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn a_size_is_taken_out_of_a_shape() {
+        check(
+            "g (float[n, 3, m] x) => (int64 y, int64[k] z)
+            <int64 last = {-1}, int64[2] both = {2, 0}> {
+                s = Shape(x)
+                y = Gather(s, last)
+                z = Gather(s, both)
+            }",
+            expect![[r#"
+                g (float32[n, 3, m] x) => (int64[] y, int64[2] z)
+                <
+                    int64[] y = {m},
+                    int64[2] z = {m, n}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_axes_of_the_indices_replace_the_axis() {
+        check(
+            "g (float[a, b, c] x, int64[d, e] i, int32[f] j) => (float[p, q, r, s] y, float[t, u, v] z) {
+                y = Gather<axis: int = 1>(x, i)
+                z = Gather<axis: int = -1>(x, j)
+            }",
+            expect![[r#"
+                g (float32[a, b, c] x, int64[d, e] i, int32[f] j) => (float32[a, d, e, c] y, float32[a, b, f] z)
+                {
+                    float32[a, d, e, c] y = Gather <axis: 1> (x, i)
+                    float32[a, b, f] z = Gather <axis: -1> (x, j)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn tuples_index_the_first_axes() {
+        check(
+            "g (float[a, b, c] x, int64[a, e, 1] i) => (float[p, q, r] y, float[k, l] z) {
+                y = GatherND<batch_dims: int = 1>(x, i)
+                z = GatherND(x, i)
+            }",
+            expect![[r#"
+                g (float32[a, b, c] x, int64[a, e, 1] i) => (float32[a, e, c] y, float32[a, e, b, c] z)
+                {
+                    float32[a, e, c] y = GatherND <batch: 1> (x, i)
+                    float32[a, e, b, c] z = GatherND <batch: 0> (x, i)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn indices_that_follow_one_another_are_a_run() {
+        let run = |indices: &[i64]| Run::of(indices, Some(5)).map(|run| (run.start, run.length));
+        assert_eq!(run(&[1, 2, 3]), Some((1, 3)));
+        assert_eq!(run(&[3, -1]), Some((3, 2)));
+        assert_eq!(run(&[2, 1]), None);
+        assert_eq!(run(&[]), None);
+    }
+
+    #[test]
+    fn indices_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[6, 4] i) => (float[6, 4] y) { y = GatherElements (x, i) }"#,
+                r#"(float[2, 4, 3] x, int64[3, 5, 1] i) => (float[3, 5, 3] y) { y = GatherND <batch_dims = 1> (x, i) }"#,
+            ],
+            expect![[r#"
+                the tensor of indices has 4 places along axis 1, but the input has 3 places along axis 1
+                the tensor of indices has 3 batch elements, but the input has 2 batch elements
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,298 @@
+//! Elements written at indices.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::axes::axis;
+use super::gather::{indices, is_within, tuple, within};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("Scatter", &[9, 11], elements).arity(3, 1),
+    row("ScatterElements", &[11, 13, 16, 18], elements).arity(3, 1),
+    row("ScatterND", &[11, 13, 16, 18], |a| {
+        Ok(Rc::new(ScatterTuples(reduction(a)?)))
+    }).arity(3, 1),
+];
+
+/// What becomes of an element that is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduction {
+    Assign,
+    Add,
+    Mul,
+    Min,
+    Max,
+}
+
+/// Each update at its place, but at the index along the axis.
+#[derive(Debug)]
+struct ScatterElements {
+    axis: i64,
+    reduction: Reduction,
+}
+
+/// Slices at tuples of indices.
+#[derive(Debug)]
+struct ScatterTuples(Reduction);
+
+fn elements(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let axis = a.int_or("axis", 0)?;
+    let reduction = reduction(a)?;
+    Ok(Rc::new(ScatterElements { axis, reduction }))
+}
+
+fn reduction(a: &Attributes<'_>) -> Result<Reduction, Problem> {
+    if a.version() < 16 {
+        return Ok(Reduction::Assign);
+    }
+    match a.string_or("reduction", "none")?.as_str() {
+        "none" => Ok(Reduction::Assign),
+        "add" => Ok(Reduction::Add),
+        "mul" => Ok(Reduction::Mul),
+        "min" if a.version() >= 18 => Ok(Reduction::Min),
+        "max" if a.version() >= 18 => Ok(Reduction::Max),
+        other => Err(Problem::new(format!("`reduction` is `{other}`"))
+            .help("it may be none, add, mul or, since version 18, min or max")),
+    }
+}
+
+impl Reduction {
+    /// The variant of Burn's `IndexingUpdateOp`.
+    fn variant(self) -> Ident {
+        format_ident!("{self:?}")
+    }
+}
+
+impl Operator for ScatterElements {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, indices) = (cx.tensor(0)?, indices(cx)?);
+        let updates = updates(cx, &x, self.reduction)?;
+        let axis = axis(self.axis, x.rank())?;
+        if indices.rank() != x.rank() || updates.rank() != x.rank() {
+            return Err(Problem::new(format!(
+                "the indices {indices} and updates {updates} have not as many axes as {x}"
+            )));
+        }
+        sizes::shaped("the tensor of updates", &updates, &indices.shape)?;
+        within(&indices, &x, axis)?;
+        let known = written(cx, self.reduction, |numbers| {
+            let (to, from) = (
+                broadcast::fixed(&x.shape)?,
+                broadcast::fixed(&indices.shape)?,
+            );
+            let mut places = Vec::new();
+            for (at, &index) in numbers.iter().enumerate() {
+                let (mut rest, mut place, mut stride) = (at, 0, 1);
+                for (along, (&size, &count)) in to.iter().zip(&from).enumerate().rev() {
+                    let own = rest.checked_rem(count)?;
+                    rest = rest.checked_div(count)?;
+                    place += stride
+                        * if along == axis {
+                            wrapped(index, size)?
+                        } else {
+                            own
+                        };
+                    stride *= size;
+                }
+                places.push(place);
+            }
+            Some(places)
+        });
+        cx.output(0, x.dtype, x.shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let along = axis(self.axis, held.rank())?;
+        let same = cx.tensor_type(1)?.shape == cx.tensor_type(2)?.shape;
+        if !same || !is_within(cx, &held, along) {
+            cx.may_fail();
+        }
+        let (along, reduction) = (Literal::usize_unsuffixed(along), self.reduction.variant());
+        let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        Ok(quote! {
+            ops::scatter::scatter_elements(
+                #x, #along, #indices, #updates, burn::tensor::IndexingUpdateOp::#reduction
+            )
+        })
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for ScatterTuples {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, indices) = (cx.tensor(0)?, indices(cx)?);
+        let length = tuple(&x, &indices, 0)?;
+        let updates = updates(cx, &x, self.0)?;
+        if updates.rank() + length + 1 != indices.rank() + x.rank() {
+            return Err(Problem::new(format!(
+                "the updates {updates} are not slices of {x} at the tuples of {indices}"
+            )));
+        }
+        let slices = indices.shape.iter().take(indices.rank().saturating_sub(1));
+        let slices: Vec<Dim> = slices.chain(x.shape.iter().skip(length)).cloned().collect();
+        sizes::shaped("the tensor of updates", &updates, &slices)?;
+        let known = written(cx, self.0, |numbers| {
+            let sizes = broadcast::fixed(&x.shape)?;
+            let inner = sizes.get(length..)?.iter().product::<usize>();
+            let mut places = Vec::new();
+            for tuple in numbers.chunks(length) {
+                let mut place = 0;
+                for (&index, &size) in tuple.iter().zip(&sizes) {
+                    place = place * size + wrapped(index, size)?;
+                }
+                places.extend(place * inner..(place + 1) * inner);
+            }
+            Some(places)
+        });
+        cx.output(0, x.dtype, x.shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let reduction = self.0.variant();
+        cx.may_fail();
+        let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        Ok(quote! {
+            ops::scatter::scatter_nd(
+                #x, #indices, #updates, burn::tensor::IndexingUpdateOp::#reduction
+            )
+        })
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+fn updates(
+    cx: &Infer<'_>,
+    x: &TensorType,
+    reduction: Reduction,
+) -> Result<TensorType, Problem> {
+    let updates = cx.tensor(2)?;
+    match updates.dtype == x.dtype {
+        true if x.dtype == DType::String && reduction != Reduction::Assign => {
+            Err(Problem::new("strings cannot be added up or compared")
+                .help("set `reduction` to none"))
+        }
+        true => Ok(updates),
+        false => Err(Problem::new(format!(
+            "the updates are of type {}, the input of type {}",
+            updates.dtype, x.dtype
+        ))),
+    }
+}
+
+/// The elements after updates that are known are written at known places.
+fn written(
+    cx: &Infer<'_>,
+    reduction: Reduction,
+    places: impl FnOnce(&[i64]) -> Option<Vec<usize>>,
+) -> Option<Known> {
+    let (x, updates) = (cx.folded(0)?, cx.folded(2)?);
+    if reduction != Reduction::Assign {
+        return None;
+    }
+    let count = x.len();
+    let mut sources: Vec<usize> = (0..count).collect();
+    for (at, place) in places(&cx.numbers(1)?)?.into_iter().enumerate() {
+        *sources.get_mut(place)? = count + at;
+    }
+    x.clone().followed_by(updates.clone())?.pick(&sources)
+}
+
+/// An index within an axis, counted from its end where it is negative.
+fn wrapped(index: i64, size: usize) -> Option<usize> {
+    let signed = i64::try_from(size).ok()?;
+    let index = if index < 0 {
+        index.checked_add(signed)?
+    } else {
+        index
+    };
+    usize::try_from(index).ok().filter(|&index| index < size)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn a_size_in_a_shape_is_replaced() {
+        check(
+            "g (float[1, n] x) => (float[a, b] y, float[c, d] z)
+            <int64[1, 1] first = {0}, int64[1] last = {-1}, int64[1] four = {4}> {
+                s = Shape(x)
+                t = ScatterND(s, first, four)
+                y = Expand(x, t)
+                u = ScatterElements(t, last, last)
+                z = Reshape(x, u)
+            }",
+            expect![[r#"
+                g (float32[1, n] x) => (float32[4, n] y, float32[4, floor((n) / (4))] z)
+                <
+                    int64[2] t = {4, n},
+                    int64[2] u = {4, -1}
+                >
+                {
+                    float32[4, n] y = Expand (x, t)
+                    float32[4, floor((n) / (4))] z = Reshape (x, u)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn updates_must_fit_the_tuples() {
+        check(
+            "g (float[n, m] x, int64[k, 1] i, float[k] u) => (float[a, b] y) {
+                y = ScatterND(x, i, u)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the updates float32[k] are not slices of float32[n, m] at the tuples of int64[k, 1]
+                    at node `y` (ScatterND version 18)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn updates_and_indices_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[2, 3] i, float[2, 2] u) => (float[4, 3] y) { y = ScatterElements (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[2, 5] i, float[2, 5] u) => (float[4, 3] y) { y = ScatterElements (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[6, 2] i, float[6, 2] u) => (float[4, 3] y) { y = ScatterElements (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[2, 1] i, float[2, 4] u) => (float[4, 3] y) { y = ScatterND (x, i, u) }"#,
+                r#"(float[4, 3] x, int64[2, 1] i, float[3, 3] u) => (float[4, 3] y) { y = ScatterND (x, i, u) }"#,
+            ],
+            expect![[r#"
+                the tensor of updates is float32[2, 2], but must be of shape [2, 3]
+                the tensor of indices has 5 places along axis 1, but the input has 3 places along axis 1
+                fine
+                the tensor of updates is float32[2, 4], but must be of shape [2, 3]
+                the tensor of updates is float32[3, 3], but must be of shape [2, 3]
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Elements that differ.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::axes::axis;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("Unique", &[11, 28], |a| {
+        Ok(Rc::new(Unique {
+            axis: a.int("axis")?,
+            sorted: a.flag("sorted", true)?,
+        }))
+    }).arity(1, 4),
+    row("Unique", &[1], |_| Ok(Rc::new(Distinct))).arity(1, 3).of(MICROSOFT),
+];
+
+/// Slices along an axis, or elements, that differ; their first places, the one at each place, and
+/// their counts.
+#[derive(Debug)]
+struct Unique {
+    axis: Option<i64>,
+    sorted: bool,
+}
+
+/// Elements of a vector that differ, in the order of their first places; the one at each place, and
+/// their counts.
+#[derive(Debug)]
+struct Distinct;
+
+impl Operator for Unique {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if x.dtype.kind() == Kind::Complex {
+            return Err(Problem::new(format!("the input is {x}")));
+        }
+        let size = cx.fresh("unique");
+        let (shape, places) = match self.axis {
+            None => (vec![size.clone()], x.elements()),
+            Some(at) => {
+                let at = axis(at, x.rank())?;
+                let mut shape = x.shape.clone();
+                let held = shape.get_mut(at);
+                let places = held.map(|held| std::mem::replace(held, size.clone()));
+                (shape, places)
+            }
+        };
+        let places = cx.dim_or_fresh(places, "places");
+        cx.output(0, x.dtype, shape);
+        cx.output(1, DType::I64, vec![size.clone()]);
+        cx.output(2, DType::I64, vec![places]);
+        cx.output(3, DType::I64, vec![size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(0)?.rank();
+        let sorted = self.sorted;
+        let unique = match self.axis {
+            _ if cx.on_host() => {
+                let at = match self.axis {
+                    None => quote!(None),
+                    Some(at) => {
+                        let at = Literal::usize_unsuffixed(axis(at, rank)?);
+                        quote!(Some(#at))
+                    }
+                };
+                let x = cx.host(0)?;
+                quote!(host::unique(#x, #at, #sorted))
+            }
+            None => {
+                let x = cx.tensor(0)?;
+                quote!(ops::unique::unique_flat(#x, #sorted))
+            }
+            Some(at) => {
+                let x = cx.tensor(0)?;
+                let at = Literal::usize_unsuffixed(axis(at, rank)?);
+                quote!(ops::unique::unique(#x, #at, #sorted))
+            }
+        };
+        Ok(match cx.outputs() {
+            1 => quote!(#unique.0),
+            2 => quote!({ let (values, first, ..) = #unique; (values, first) }),
+            3 => quote!({ let (values, first, inverse, _) = #unique; (values, first, inverse) }),
+            _ => unique,
+        })
+    }
+
+    fn takes_strings(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for Distinct {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor_of_rank(0, 1)?;
+        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+            return Err(Problem::new(format!("the input is {x}")));
+        }
+        let size = cx.fresh("unique");
+        cx.output(0, x.dtype, vec![size.clone()]);
+        cx.output(1, DType::I64, x.shape);
+        cx.output(2, DType::I64, vec![size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        let (values, places, counts) = (quote!(values), quote!(places), quote!(counts));
+        let wanted = match cx.outputs() {
+            1 => return Ok(quote!(ops::unique::unique_flat(#x, false).0)),
+            2 => quote!((#values, #places)),
+            _ => quote!((#values, #places, #counts)),
+        };
+        let counts = if cx.outputs() > 2 { counts } else { quote!(_) };
+        Ok(quote!({
+            let (#values, _, #places, #counts) = ops::unique::unique_flat(#x, false);
+            #wanted
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn how_many_differ_has_one_name() {
+        check(
+            "g (float[n, 3] x) => (float[a, 3] y, int64[b] i, int64[c] j, int64[d] k) {
+                y, i = Unique<axis: int = 0>(x)
+                v, w, j, k = Unique(x)
+            }",
+            expect![[r#"
+                g (float32[n, 3] x) => (float32[unique, 3] y, int64[unique] i, int64[3*n] j, int64[unique_2] k)
+                {
+                    float32[unique, 3] y, int64[unique] i = Unique <axis: 0, sorted: true> (x)
+                    _, _, int64[3*n] j, int64[unique_2] k = Unique <sorted: true> (x)
+                }
+            "#]],
+        );
+    }
+}

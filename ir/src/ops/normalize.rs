@@ -1,0 +1,46 @@
+//! Normalisation by statistics of batches, rows, channels and neighbours.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::float_literal;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+super::families![
+    batch,
+    embed,
+    group,
+    layer,
+    skip,
+    softmax,
+];
+
+/// Input 0, when it is a float tensor of at least this rank.
+fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {
+    let x = cx.tensor(0)?;
+    match x.dtype.is_float() && x.rank() >= rank {
+        true => Ok(x),
+        false => Err(Problem::new(format!(
+            "the input is {x}, not floats of rank {rank} or more"
+        ))),
+    }
+}
+
+fn number(value: f32) -> TokenStream {
+    float_literal(f64::from(value), DType::F32)
+}
+
+fn integer(value: usize) -> Literal {
+    Literal::usize_unsuffixed(value)
+}
+
+/// `Some("bias")`, or `None`.
+fn optional(name: Option<String>) -> TokenStream {
+    match name {
+        Some(name) => quote!(Some(#name)),
+        None => quote!(None),
+    }
+}

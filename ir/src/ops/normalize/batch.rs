@@ -1,0 +1,138 @@
+//! BatchNormalization.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{floats, number};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
+
+pub const ROWS: &[Row] = &[
+    row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read).arity(5, 3).before(&[(14, 5, 5)]),
+];
+
+#[derive(Debug)]
+pub struct Batch {
+    epsilon: f32,
+    /// Whether each element of an image has statistics of its own, and not each channel.
+    elements: bool,
+    /// How much of the running statistics stays, when the batch's own are used.
+    training: Option<f32>,
+}
+
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let mut elements = false;
+    if a.version() < 9 {
+        elements = !a.flag("spatial", true)?;
+        a.ignore(&["is_test", "consumed_inputs"]);
+    }
+    let momentum = a.float_or("momentum", 0.9)?;
+    let training = a.version() >= 14 && a.flag("training_mode", false)?;
+    Ok(Rc::new(Batch {
+        epsilon: a.float_or("epsilon", 1e-5)?,
+        elements,
+        training: training.then_some(momentum),
+    }))
+}
+
+impl Batch {
+    /// What is added to the variance, when the statistics are those of training.
+    pub fn inference(&self) -> Option<f32> {
+        self.training.is_none().then_some(self.epsilon)
+    }
+}
+
+impl Operator for Batch {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = floats(cx, 2)?;
+        let kept = if self.elements { x.rank() } else { 2 };
+        let expected = x.shape.get(1..kept).unwrap_or_default();
+        for input in 1..5 {
+            let statistic = cx.tensor_of_rank(input, expected.len())?;
+            let mut pairs = statistic.shape.iter().zip(expected);
+            let misfit = pairs.any(|(size, expected)| sizes::differ(size, expected));
+            if !statistic.dtype.is_float() || misfit {
+                let problem = format!("input {input} is {statistic}, but the input is {x}");
+                return Err(Problem::new(problem));
+            }
+        }
+        cx.output(0, x.dtype, x.shape);
+        for (output, input) in [(1, 3), (2, 4), (3, 3), (4, 4)] {
+            let statistic = cx.tensor(input)?;
+            cx.output(output, statistic.dtype, statistic.shape);
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let epsilon = number(self.epsilon);
+        if let Some(momentum) = self.training {
+            return train(cx, &epsilon, momentum);
+        }
+        if (1..cx.outputs()).any(|output| cx.wants(output)) {
+            return Err(
+                Problem::new("statistics are outputs, which only training updates")
+                    .help("export the model in evaluation mode (`model.eval()` in PyTorch)"),
+            );
+        }
+        let function = match self.elements {
+            true => quote!(batch_norm_elements),
+            false => quote!(batch_norm),
+        };
+        let weights = (cx.weight(1), cx.weight(2), cx.weight(3), cx.weight(4));
+        let normalized = match weights {
+            (Some(scale), Some(bias), Some(mean), Some(variance)) if !self.elements => {
+                let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
+                let load = quote! {
+                    layers::BatchNorm::load(weights, [#scale, #bias, #mean, #variance], #epsilon)
+                };
+                let held = [("scale", 1), ("bias", 2), ("mean", 3), ("variance", 4)];
+                let layer = cx.layer_of(&hint, quote!(layers::BatchNorm), load, &held);
+                quote!(#layer.forward(#x))
+            }
+            _ => {
+                let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+                let (mean, variance) = (cx.tensor(3)?, cx.tensor(4)?);
+                quote!(ops::normalize::#function(#x, #scale, #bias, #mean, #variance, #epsilon))
+            }
+        };
+        Ok(match cx.outputs() {
+            1 => normalized,
+            outputs => {
+                let unwanted = (1..outputs).map(|_| quote!(()));
+                quote!((#normalized, #(#unwanted),*))
+            }
+        })
+    }
+}
+
+fn train(
+    cx: &mut Emit<'_, '_>,
+    epsilon: &TokenStream,
+    momentum: f32,
+) -> Result<TokenStream, Problem> {
+    let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    let (mean, variance) = (cx.tensor(3)?, cx.tensor(4)?);
+    let momentum = number(momentum);
+    let trained = quote! {
+        ops::normalize::batch_norm_train(
+            #x, #scale, #bias, #mean, #variance, #epsilon, #momentum,
+        )
+    };
+    Ok(match cx.outputs() {
+        1 => quote!(#trained.y),
+        2 => quote!({
+            let trained = #trained;
+            (trained.y, trained.running_mean)
+        }),
+        _ => quote!({
+            let trained = #trained;
+            (trained.y, trained.running_mean, trained.running_variance)
+        }),
+    })
+}

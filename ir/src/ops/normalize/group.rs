@@ -1,0 +1,138 @@
+//! InstanceNormalization, GroupNormalization and LRN.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{floats, integer, number};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("InstanceNormalization", &[1, 6, 22], instance).arity(3, 1),
+    row("GroupNormalization", &[18, 21], group).arity(3, 1),
+    row("LRN", &[1, 13], neighbours),
+];
+
+/// Each channel alone, or groups of adjacent ones together.
+#[derive(Debug)]
+pub struct Groups {
+    pub count: Option<usize>,
+    pub epsilon: f32,
+}
+
+/// Each element against those at its place in the channels around it.
+#[derive(Debug)]
+struct Neighbours {
+    size: usize,
+    alpha: f32,
+    beta: f32,
+    bias: f32,
+}
+
+pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    if a.version() < 6 {
+        a.ignore(&["consumed_inputs"]);
+    }
+    Ok(Rc::new(Groups {
+        count: None,
+        epsilon: a.float_or("epsilon", 1e-5)?,
+    }))
+}
+
+pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    // Statistics are formed in 32 bits or more whatever is asked for.
+    a.ignore(&["stash_type"]);
+    Ok(Rc::new(Groups {
+        count: Some(positive(a, "num_groups")?),
+        epsilon: a.float_or("epsilon", 1e-5)?,
+    }))
+}
+
+pub fn neighbours(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Neighbours {
+        size: positive(a, "size")?,
+        alpha: a.float_or("alpha", 0.0001)?,
+        beta: a.float_or("beta", 0.75)?,
+        bias: a.float_or("bias", 1.0)?,
+    }))
+}
+
+fn positive(a: &Attributes<'_>, name: &str) -> Result<usize, Problem> {
+    let value = a.int(name)?;
+    let value = value.ok_or_else(|| Problem::new(format!("attribute `{name}` is missing")))?;
+    usize::try_from(value)
+        .ok()
+        .filter(|&value| value > 0)
+        .ok_or_else(|| Problem::new(format!("`{name}` is {value}, which is not positive")))
+}
+
+impl Operator for Groups {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = floats(cx, 2)?;
+        let channels = x.shape.get(1).and_then(Dim::fixed);
+        if let (Some(channels), Some(count)) = (channels, self.count)
+            && channels.checked_rem(count) != Some(0)
+        {
+            let problem = format!("{channels} channels are not {count} groups of equal size");
+            return Err(Problem::new(problem));
+        }
+        for input in [1, 2] {
+            let factor = cx.tensor_of_rank(input, 1)?;
+            let length = factor.shape.first().and_then(Dim::fixed);
+            let fits = |length| channels.is_none_or(|channels| length == channels);
+            let fits = length.is_none_or(|length| fits(length) || Some(length) == self.count);
+            if !fits || !factor.dtype.is_float() {
+                let problem = format!("input {input} is {factor}, but the input is {x}");
+                return Err(Problem::new(problem));
+            }
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let epsilon = number(self.epsilon);
+        let count = self.count.map(integer);
+        if let (Some(scale), Some(bias)) = (cx.weight(1), cx.weight(2)) {
+            let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
+            let (ty, load) = match count {
+                Some(count) => (
+                    quote!(layers::GroupNorm),
+                    quote!(layers::GroupNorm::load(weights, #scale, #bias, #count, #epsilon)),
+                ),
+                None => (
+                    quote!(layers::InstanceNorm),
+                    quote!(layers::InstanceNorm::load(weights, #scale, #bias, #epsilon)),
+                ),
+            };
+            let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
+            return Ok(quote!(#layer.forward(#x)));
+        }
+        let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        Ok(match count {
+            Some(count) => quote!(ops::normalize::group_norm(#x, #scale, #bias, #count, #epsilon)),
+            None => quote!(ops::normalize::instance_norm(#x, #scale, #bias, #epsilon)),
+        })
+    }
+}
+
+impl Operator for Neighbours {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let TensorType { dtype, shape } = floats(cx, 2)?;
+        cx.output(0, dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, size) = (cx.tensor(0)?, integer(self.size));
+        let [alpha, beta, bias] = [self.alpha, self.beta, self.bias].map(number);
+        Ok(quote!(ops::normalize::lrn(#x, #size, #alpha, #beta, #bias)))
+    }
+}

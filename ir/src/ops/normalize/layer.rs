@@ -1,0 +1,271 @@
+//! LayerNormalization and its kin, over axes of each element of the batch.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::{floats, integer, number, optional};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::axes::axis;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("LayerNormalization", &[17], layer).arity(3, 3),
+    row("RMSNormalization", &[23], root_mean_square).arity(2, 1),
+    row("SimplifiedLayerNormalization", &[1], root_mean_square).arity(2, 2),
+    row("LpNormalization", &[1, 22], norm),
+    row("MeanVarianceNormalization", &[9, 13], mean_variance),
+];
+
+/// Over the axes from one on, then scaled.
+#[derive(Debug)]
+pub struct Layer {
+    pub axis: i64,
+    pub epsilon: f32,
+    /// The type of the statistics that are outputs.
+    statistics: Option<DType>,
+    /// Whether the mean is left where it is.
+    root_mean_square: bool,
+}
+
+/// Divided by the norm along an axis.
+#[derive(Debug)]
+struct Norm {
+    axis: i64,
+    power: u32,
+}
+
+/// Standardised over axes, without scale.
+#[derive(Debug)]
+struct MeanVariance {
+    axes: Vec<i64>,
+}
+
+pub fn layer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    read(a, false)
+}
+
+pub fn root_mean_square(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    read(a, true)
+}
+
+fn read(a: &Attributes<'_>, root_mean_square: bool) -> Result<Rc<dyn Operator>, Problem> {
+    let number = i32::try_from(a.int_or("stash_type", 1)?).ok();
+    Ok(Rc::new(Layer {
+        axis: a.int_or("axis", -1)?,
+        epsilon: a.float_or("epsilon", 1e-5)?,
+        statistics: number.and_then(DType::from_onnx),
+        root_mean_square,
+    }))
+}
+
+pub fn norm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let power = a.int_or("p", 2)?;
+    match u32::try_from(power) {
+        Ok(power @ 1..) => Ok(Rc::new(Norm {
+            axis: a.int_or("axis", -1)?,
+            power,
+        })),
+        _ => Err(Problem::new(format!("`p` is {power}, which is no norm"))),
+    }
+}
+
+pub fn mean_variance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let axes = a.ints("axes")?.unwrap_or_else(|| vec![0, 2, 3]);
+    Ok(Rc::new(MeanVariance { axes }))
+}
+
+impl Operator for Layer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = floats(cx, 1)?;
+        let axis = axis(self.axis, x.rank())?;
+        for input in [1, 2] {
+            if input == 1 || cx.has(input) {
+                let factor = cx.tensor(input)?;
+                if !factor.dtype.is_float() || !stretches(&factor, &x) {
+                    let problem = format!("input {input} is {factor}, but the input is {x}");
+                    return Err(Problem::new(problem));
+                }
+            }
+        }
+        let outputs = cx.wants(1) || cx.wants(2);
+        if outputs && self.statistics != Some(DType::F32) {
+            return Err(Problem::new(
+                "statistics are outputs of another type than float32",
+            ));
+        }
+        let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
+        statistics.resize(x.rank(), Dim::from(1));
+        let result = match self.root_mean_square {
+            true => cx.tensor(1)?.dtype,
+            false => x.dtype,
+        };
+        cx.output(0, result, x.shape);
+        cx.output(1, DType::F32, statistics.clone());
+        cx.output(2, DType::F32, statistics);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
+        let epsilon = number(self.epsilon);
+        let rank = cx.tensor_type(1)?.burn_rank();
+        let bias_rank = match cx.has(2) {
+            true => cx.tensor_type(2)?.burn_rank(),
+            false => rank,
+        };
+        let statistics = cx.wants(1) || cx.wants(2);
+        let bias = if cx.has(2) {
+            cx.weight(2).map(Some)
+        } else {
+            Some(None)
+        };
+        let scale = cx.weight(1);
+        let normalized = match (scale, bias) {
+            (Some(scale), Some(bias)) if rank == bias_rank && !statistics => {
+                let (hint, x, dimension) = (cx.layer_hint(1), cx.tensor(0)?, integer(rank));
+                let bias = optional(bias);
+                let (ty, load) = match self.root_mean_square {
+                    true => (
+                        quote!(layers::RmsNorm<#dimension>),
+                        quote!(layers::RmsNorm::load(weights, #scale, #at, #epsilon)),
+                    ),
+                    false => (
+                        quote!(layers::LayerNorm<#dimension>),
+                        quote!(layers::LayerNorm::load(weights, #scale, #bias, #at, #epsilon)),
+                    ),
+                };
+                let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
+                quote!(#layer.forward(#x))
+            }
+            _ => {
+                let rank = rank.max(bias_rank);
+                let (x, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?);
+                if self.root_mean_square {
+                    let function = match statistics {
+                        true => quote!(rms_norm_with_statistics),
+                        false => quote!(rms_norm),
+                    };
+                    return Ok(quote!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
+                }
+                let bias = match cx.has(2) {
+                    true => {
+                        let bias = cx.tensor_of_rank(2, rank)?;
+                        quote!(Some(#bias))
+                    }
+                    false => quote!(None),
+                };
+                match statistics {
+                    true => quote! {
+                        ops::normalize::layer_norm_with_statistics(#x, #scale, #bias, #at, #epsilon)
+                    },
+                    false => quote!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon)),
+                }
+            }
+        };
+        Ok(match (cx.outputs(), statistics) {
+            (1, _) => normalized,
+            (2, false) => quote!((#normalized, ())),
+            (_, false) => quote!((#normalized, (), ())),
+            (2, true) => quote!({
+                let normed = #normalized;
+                (normed.y, normed.mean)
+            }),
+            (_, true) => quote!({
+                let normed = #normalized;
+                (normed.y, normed.mean, normed.inverse_deviation)
+            }),
+        })
+    }
+}
+
+/// Whether a factor may be broadcast to the input.
+fn stretches(factor: &TensorType, x: &TensorType) -> bool {
+    let pairs = factor.shape.iter().rev().zip(x.shape.iter().rev());
+    let fits = |(factor, size): (&Dim, &Dim)| factor.is(1) || !sizes::differ(factor, size);
+    factor.rank() <= x.rank() && pairs.into_iter().all(fits)
+}
+
+impl Operator for Norm {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = floats(cx, 1)?;
+        axis(self.axis, x.rank())?;
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
+        let power = Literal::u32_unsuffixed(self.power);
+        let x = cx.tensor(0)?;
+        Ok(quote!(ops::normalize::lp_normalize(#x, #at, #power)))
+    }
+}
+
+impl Operator for MeanVariance {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = floats(cx, 1)?;
+        for &at in &self.axes {
+            axis(at, x.rank())?;
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(0)?.rank();
+        let axes = self.axes.iter().map(|&at| axis(at, rank).map(integer));
+        let axes = axes.collect::<Result<Vec<_>, Problem>>()?;
+        let x = cx.tensor(0)?;
+        Ok(quote!(ops::normalize::mean_variance_normalize(#x, &[#(#axes),*])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn statistics_are_of_size_one_where_they_are_taken() {
+        check(
+            r#"
+            main (float16[N, 2, 3] x, float16[3] s) => (float16[N, 2, 3] y, float[N, 1, 1] mean) {
+                y, mean = LayerNormalization <axis = 1> (x, s)
+            }
+            "#,
+            expect![[r#"
+                main (float16[N, 2, 3] x, float16[3] s) => (float16[N, 2, 3] y, float32[N, 1, 1] mean)
+                {
+                    float16[N, 2, 3] y, float32[N, 1, 1] mean = LayerNormalization <axis: 1, epsilon: 1e-5, statistics: F32> (x, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn scales_must_stretch_to_the_input() {
+        check(
+            r#"
+            main (float[N, 2, 3] x, float[2] s) => (float[N, 2, 3] y) {
+                y = LayerNormalization (x, s)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  input 1 is float32[2], but the input is float32[N, 2, 3]
+                    at node `y` (LayerNormalization version 17)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Softmax and its kin, along one axis.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::axes::axis;
+use crate::ops::elementwise::unary::is_half;
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::Kind;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax")),
+    row("LogSoftmax", &[1, 11, 13], |a| softmax(a, "log_softmax")),
+    row("Hardmax", &[1, 11, 13], |a| softmax(a, "hardmax")),
+];
+
+#[derive(Debug)]
+pub struct Softmax {
+    function: &'static str,
+    axis: i64,
+    /// Before version 13 all axes from this one on were taken together.
+    flat: bool,
+}
+
+fn softmax(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
+    let flat = a.version() < 13;
+    Ok(Rc::new(Softmax {
+        function,
+        axis: a.int_or("axis", if flat { 1 } else { -1 })?,
+        flat,
+    }))
+}
+
+impl Softmax {
+    /// Whether it is a softmax along the last of so many axes alone.
+    pub fn is_along_last(&self, rank: usize) -> bool {
+        let last = rank.checked_sub(1);
+        self.function == "softmax" && last.is_some() && axis(self.axis, rank).ok() == last
+    }
+}
+
+impl Operator for Softmax {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if x.dtype.kind() != Kind::Float {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        if !(x.rank() == 0 || self.flat && usize::try_from(self.axis) == Ok(x.rank())) {
+            axis(self.axis, x.rank())?;
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let x = cx.tensor(0)?;
+        let at = match held.rank() {
+            0 => 0,
+            rank => axis(self.axis, rank).unwrap_or(rank),
+        };
+        let inner: Option<Vec<usize>> =
+            held.shape.iter().skip(at.saturating_add(1)).map(|dim| dim.fixed()).collect();
+        let together = self.flat && inner.is_none_or(|sizes| sizes.iter().any(|&size| size != 1));
+        let axis = Literal::usize_unsuffixed(at);
+        let half = is_half(held.dtype);
+        if together {
+            let function = format_ident!("{}_flat", self.function);
+            return Ok(quote!(ops::softmax::#function(#x, #axis)));
+        }
+        let function = format_ident!("{}", self.function);
+        Ok(match self.function {
+            "hardmax" => quote!(ops::softmax::#function(#x, #axis)),
+            "log_softmax" if half => {
+                quote!(ops::activation::in_single(#x, |x| activation::log_softmax(x, #axis)))
+            }
+            "softmax" => quote!(ops::softmax::softmax(#x, #axis)),
+            _ => quote!(activation::#function(#x, #axis)),
+        })
+    }
+}

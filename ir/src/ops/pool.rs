@@ -1,0 +1,6 @@
+//! Pooling.
+
+super::families![
+    max_unpool,
+    pooling,
+];

@@ -1,0 +1,149 @@
+//! Pooled elements put back.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::convolution::window::{Resolved, Window};
+use crate::ops::{Operator, Row, row, sizes};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Shape, TensorType};
+
+pub const ROWS: &[Row] = &[row("MaxUnpool", &[9, 11, 22], |a| {
+    Ok(Rc::new(MaxUnpool(Window::read(a)?)))
+}).arity(3, 1)];
+
+#[derive(Debug)]
+struct MaxUnpool(Window);
+
+impl Operator for MaxUnpool {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+        if !x.dtype.is_float() || !indices.dtype.is_int() || indices.rank() != x.rank() {
+            return Err(Problem::new(format!(
+                "the input is {x} and the indices {indices}"
+            )));
+        }
+        sizes::shaped("the tensor of indices", &indices, &x.shape)?;
+        let own = self.shape(&x)?;
+        if !cx.has(2) {
+            cx.output(0, x.dtype, own);
+            return Ok(());
+        }
+        let sizes = cx.ints(2);
+        if sizes.as_ref().is_some_and(|sizes| sizes.len() != x.rank()) {
+            return Err(Problem::new("`output_shape` is not for the rank of the input"));
+        }
+        let shape = match sizes {
+            Some(sizes) => sizes,
+            None => (0..x.rank()).map(|_| cx.fresh("unpool")).collect(),
+        };
+        let less = |(size, own): (&Dim, &Dim)| size.compare(own).is_some_and(|order| order.is_lt());
+        if shape.iter().zip(&own).any(less) {
+            return Err(Problem::new("the output's sizes are less than the window needs"));
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let own = self.shape(&held)?;
+        cx.may_fail();
+        let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+        let shape = cx.shape(&own);
+        if cx.output_tensor(0)?.shape == own {
+            return Ok(quote!(ops::max_unpool::max_unpool(#x, #indices, #shape)));
+        }
+        let sizes = cx.host_ints(2)?;
+        Ok(quote!(ops::max_unpool::max_unpool_to(#x, #indices, #shape, #sizes)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 2
+    }
+}
+
+impl MaxUnpool {
+    /// The sizes that pooling made `x` from, as far as the window tells.
+    fn shape(&self, x: &TensorType) -> Result<Shape, Problem> {
+        let axes = x.rank().checked_sub(2).filter(|&axes| axes > 0);
+        let axes = axes.ok_or_else(|| Problem::new(format!("the input is {x}")))?;
+        let window = self.0.resolve(axes, None)?;
+        let spatial = x.shape.iter().skip(2).enumerate();
+        let spatial = spatial.map(|(axis, size)| unpooled(&window, axis, size));
+        let spatial: Option<Shape> = spatial.collect();
+        let mut shape: Shape = x.shape.iter().take(2).cloned().collect();
+        shape.extend(spatial.ok_or_else(|| Problem::new("the sizes are too large"))?);
+        Ok(shape)
+    }
+}
+
+fn unpooled(window: &Resolved, axis: usize, size: &Dim) -> Option<Dim> {
+    let &(begin, end) = window.pads.get(axis)?;
+    let kernel = *window.kernel.get(axis)?;
+    let stride = Dim::from(*window.strides.get(axis)?);
+    let steps = size.sub(&Dim::from(1))?.mul(&stride)?;
+    steps.add(&Dim::from(kernel.checked_sub(begin)?.checked_sub(end)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn sizes_follow_from_the_window_or_are_given() {
+        check(
+            "g (float[1, c, h] x, int64[1, c, h] i, int64[3] s) => (float[x0, x1, x2] y, float[y0, y1, y2] z, float[z0, z1, z2] w) <int64[3] size = {1, 2, 9}> {
+                y = MaxUnpool<kernel_shape: ints = [3], strides: ints = [2], pads: ints = [1, 0]>(x, i)
+                z = MaxUnpool<kernel_shape: ints = [2], strides: ints = [2]>(x, i, size)
+                w = MaxUnpool<kernel_shape: ints = [2]>(x, i, s)
+            }",
+            expect![[r#"
+                g (float32[1, c, h] x, int64[1, c, h] i, host int64[3] s) => (float32[1, c, 2*h] y, float32[1, 2, 9] z, float32[unpool, unpool_2, unpool_3] w)
+                <
+                    int64[3] size = {1, 2, 9}
+                >
+                {
+                    float32[1, c, 2*h] y = MaxUnpool <{kernel: [3], strides: [2], pads: [1, 0], padding: Explicit}> (x, i)
+                    float32[1, 2, 9] z = MaxUnpool <{kernel: [2], strides: [2], padding: Explicit}> (x, i, size)
+                    float32[unpool, unpool_2, unpool_3] w = MaxUnpool <{kernel: [2], padding: Explicit}> (x, i, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_output_is_no_smaller_than_what_was_pooled() {
+        check(
+            "g (float[1, 1, 4] x, int64[1, 1, 4] i) => (float[x0, x1, x2] y) <int64[3] size = {1, 1, 7}> {
+                y = MaxUnpool<kernel_shape: ints = [2], strides: ints = [2]>(x, i, size)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the output's sizes are less than the window needs
+                    at node `y` (MaxUnpool version 11)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn each_element_has_an_index() {
+        problems(
+            &[
+                r#"(float[1, 1, 4] x, int64[1, 1, 3] i) => (float[1, 1, 8] y) { y = MaxUnpool <kernel_shape = [2], strides = [2]> (x, i) }"#,
+            ],
+            expect![[r#"
+                the tensor of indices is int64[1, 1, 3], but must be of shape [1, 1, 4]
+            "#]],
+        );
+    }
+}

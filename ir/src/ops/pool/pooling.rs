@@ -1,0 +1,176 @@
+//! Pooling.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::convolution::window::{Window, spatial_axes};
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool).arity(1, 2).before(&[(8, 1, 1)]),
+    row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool),
+    row("LpPool", &[1, 2, 11, 18, 22], lp_pool),
+    row("GlobalAveragePool", &[1, 22], |_| {
+        global("global_average_pool", None)
+    }),
+    row("GlobalMaxPool", &[1, 22], |_| {
+        global("global_max_pool", None)
+    }),
+    row("GlobalLpPool", &[1, 2, 22], |a| {
+        global("global_lp_pool", Some(power(a)?))
+    }),
+];
+
+#[derive(Debug)]
+pub struct Pool {
+    window: Window,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// With ONNX's `storage_order`.
+    Max(bool),
+    /// With ONNX's `count_include_pad`.
+    Average(bool),
+    /// With the power of the norm.
+    Lp(u32),
+}
+
+/// A function of the kernels, and the power that a norm takes.
+#[derive(Debug)]
+struct Global(&'static str, Option<u32>);
+
+fn max_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: Kind::Max(a.flag("storage_order", false)?),
+    }))
+}
+
+fn average_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: Kind::Average(a.flag("count_include_pad", false)?),
+    }))
+}
+
+fn lp_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: Kind::Lp(power(a)?),
+    }))
+}
+
+fn global(function: &'static str, power: Option<u32>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Global(function, power)))
+}
+
+/// The power of a norm, which version 1 writes as a float.
+fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
+    let power = match a.version() {
+        1 => {
+            let power = f64::from(a.float_or("p", 2.0)?);
+            (power.fract() == 0.0).then_some(power as i64)
+        }
+        _ => Some(a.int_or("p", 2)?),
+    };
+    let power = power
+        .filter(|&power| power > 0)
+        .and_then(|power| u32::try_from(power).ok());
+    power.ok_or_else(|| Problem::new("`p` is no positive whole number"))
+}
+
+impl Pool {
+    pub fn is_maximum(&self) -> bool {
+        matches!(self.kind, Kind::Max(_))
+    }
+
+    /// With so much more around each axis, which counts among the elements of an average.
+    pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
+        let counted = match self.kind {
+            Kind::Max(_) => true,
+            Kind::Average(include) => include || self.window.is_unpadded(),
+            Kind::Lp(_) => false,
+        };
+        let kind = match self.kind {
+            Kind::Average(_) => Kind::Average(true),
+            kind => kind,
+        };
+        let window = self.window.padded(more).filter(|_| counted && !self.window.ceil)?;
+        // A window beyond the elements would have nothing to take.
+        let kernel = window.kernel.as_ref()?;
+        let within = kernel.iter().zip(more).all(|(&size, &(begin, end))| begin < size && end < size);
+        within.then_some(Pool { window, kind })
+    }
+}
+
+impl Operator for Pool {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let shape = self.window.pooled(cx, &x)?;
+        cx.output(0, x.dtype, shape.clone());
+        cx.output(1, DType::I64, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor_type(0)?.clone();
+        let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
+        if !window.always_fits(x.shape.get(2..).unwrap_or_default()) {
+            cx.may_fail();
+        }
+        let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
+        let (input, ceil) = (cx.tensor(0)?, self.window.ceil);
+        Ok(match self.kind {
+            Kind::Max(columns) if cx.wants(1) => {
+                let order = match columns {
+                    true => quote!(ops::pool::StorageOrder::ColumnMajor),
+                    false => quote!(ops::pool::StorageOrder::RowMajor),
+                };
+                quote!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
+            }
+            Kind::Max(_) => {
+                let pooled = quote!(ops::pool::max_pool(#input, #window, #ceil));
+                match cx.outputs() {
+                    1 => pooled,
+                    _ => quote!((#pooled, ())),
+                }
+            }
+            Kind::Average(include) => {
+                quote!(ops::pool::average_pool(#input, #window, #include, #ceil))
+            }
+            Kind::Lp(power) => {
+                let power = Literal::u32_unsuffixed(power);
+                quote!(ops::pool::lp_pool(#input, #window, #power, #ceil))
+            }
+        })
+    }
+}
+
+impl Operator for Global {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        spatial_axes(x.rank())?;
+        let size = |(axis, dim): (usize, &Dim)| match axis {
+            0 | 1 => dim.clone(),
+            _ => Dim::from(1),
+        };
+        cx.output(0, x.dtype, x.shape.iter().enumerate().map(size).collect());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.0));
+        let power = self.1.map(Literal::u32_unsuffixed).into_iter();
+        Ok(quote!(ops::pool::#function(#x #(, #power)*)))
+    }
+}

@@ -1,0 +1,81 @@
+//! Determinants and inverses.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::diagnostics::Problem;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("Det", &[11, 22], |_| Ok(Rc::new(Determinant))),
+    row("Inverse", &[1], |_| Ok(Rc::new(Inverse))).of(MICROSOFT),
+];
+
+#[derive(Debug)]
+struct Determinant;
+
+#[derive(Debug)]
+struct Inverse;
+
+impl Operator for Determinant {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = matrices(cx)?;
+        let outer = x.rank().saturating_sub(2);
+        cx.output(0, x.dtype, x.shape.into_iter().take(outer).collect());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
+        check(cx)?;
+        let x = cx.tensor(0)?;
+        Ok(quote!(ops::determinant::det::<_, #rank>(#x)))
+    }
+}
+
+impl Operator for Inverse {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = matrices(cx)?;
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        check(cx)?;
+        let x = cx.tensor(0)?;
+        Ok(quote!(ops::inverse::inverse(#x)))
+    }
+}
+
+/// Input 0, when it is square matrices.
+fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
+    let x = cx.tensor(0)?;
+    let square = match x.shape.as_slice() {
+        [.., rows, columns] => {
+            let sizes = rows.number().zip(columns.number());
+            sizes.is_none_or(|(rows, columns)| rows == columns)
+        }
+        _ => false,
+    };
+    match square && x.dtype.is_float() {
+        true => Ok(x),
+        false => Err(Problem::new(format!(
+            "the input is {x}, not square matrices of floats"
+        ))),
+    }
+}
+
+/// Says that the node may fail where the matrices are not known to be square.
+fn check(cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
+    let sizes = cx.tensor_type(0)?.shape.clone();
+    let mut sizes = sizes.iter().rev();
+    if sizes.next() != sizes.next() {
+        cx.may_fail();
+    }
+    Ok(())
+}

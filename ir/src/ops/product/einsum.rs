@@ -1,0 +1,294 @@
+//! Sums of products by an equation of axes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Shape, TensorType};
+
+pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum).arity(MANY, 1)];
+
+/// The axes of each operand and of the result.
+#[derive(Debug)]
+pub struct Einsum {
+    inputs: Vec<Labels>,
+    output: Labels,
+}
+
+/// One letter an axis. The ellipsis, which stands for any number of axes, is written as a dot.
+type Labels = Vec<char>;
+
+const ELLIPSIS: char = '.';
+
+fn einsum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let equation = a.string("equation")?;
+    let equation = equation.ok_or_else(|| Problem::new("attribute `equation` is missing"))?;
+    match parse(&equation) {
+        Some(einsum) => Ok(Rc::new(einsum)),
+        None => Err(Problem::new(format!("`{equation}` is no equation of axes"))),
+    }
+}
+
+fn parse(equation: &str) -> Option<Einsum> {
+    let plain: String = equation
+        .chars()
+        .filter(|held| !held.is_whitespace())
+        .collect();
+    let (inputs, output) = match plain.split_once("->") {
+        Some((inputs, output)) => (inputs, Some(output)),
+        None => (plain.as_str(), None),
+    };
+    let inputs: Vec<Labels> = inputs.split(',').map(labels).collect::<Option<_>>()?;
+    let count = |label: char| {
+        inputs
+            .iter()
+            .flatten()
+            .filter(|&&held| held == label)
+            .count()
+    };
+    let output = match output {
+        Some(output) => labels(output)?,
+        None => {
+            let open = count(ELLIPSIS) > 0;
+            let letters = ('A'..='Z')
+                .chain('a'..='z')
+                .filter(|&label| count(label) == 1);
+            open.then_some(ELLIPSIS)
+                .into_iter()
+                .chain(letters)
+                .collect()
+        }
+    };
+    let once = |label: &char| output.iter().filter(|held| *held == label).count() == 1;
+    let told = |label: &char| count(*label) > 0;
+    output
+        .iter()
+        .all(|label| once(label) && told(label))
+        .then_some(Einsum { inputs, output })
+}
+
+fn labels(text: &str) -> Option<Labels> {
+    let labels: Labels = text.replacen("...", "\0", 1).chars().collect();
+    let valid = |label: &char| label.is_ascii_alphabetic() || *label == '\0';
+    let dotted = |label: char| if label == '\0' { ELLIPSIS } else { label };
+    labels
+        .iter()
+        .all(valid)
+        .then(|| labels.into_iter().map(dotted).collect())
+}
+
+impl Einsum {
+    /// The axes of two operands and of the result, when each has as many letters.
+    pub fn pair(&self) -> Option<[&[char]; 3]> {
+        let [a, b] = self.inputs.as_slice() else {
+            return None;
+        };
+        let all = [a, b, &self.output];
+        let plain = |labels: &&Labels| {
+            let once = |label: &char| labels.iter().filter(|held| *held == label).count() == 1;
+            !labels.contains(&ELLIPSIS) && labels.iter().all(once)
+        };
+        all.iter().all(plain).then(|| all.map(Vec::as_slice))
+    }
+}
+
+impl Operator for Einsum {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        if cx.inputs() != self.inputs.len() {
+            let problem = format!("the equation is of {} operands", self.inputs.len());
+            return Err(Problem::new(problem));
+        }
+        let first = cx.tensor(0)?;
+        if !first.dtype.is_float() && !first.dtype.is_int() {
+            return Err(Problem::new(format!(
+                "the operands are of type {}",
+                first.dtype
+            )));
+        }
+        let mut sizes: BTreeMap<char, Dim> = BTreeMap::new();
+        let mut rest: Vec<Shape> = Vec::new();
+        for (at, labels) in self.inputs.iter().enumerate() {
+            let x = cx.tensor(at)?;
+            if x.dtype != first.dtype {
+                return Err(Problem::new(format!(
+                    "the operands are of types {} and {}, which must be equal",
+                    first.dtype, x.dtype
+                )));
+            }
+            rest.extend(assign(labels, &x, &mut sizes)?);
+        }
+        let rest = broadcast::shape(cx, &rest)?;
+        let mut shape = Shape::new();
+        for label in &self.output {
+            match sizes.get(label) {
+                Some(size) => shape.push(size.clone()),
+                None => shape.extend(rest.iter().cloned()),
+            }
+        }
+        cx.output(0, first.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let text = |labels: &Labels| {
+            let text: String = labels.iter().collect();
+            text.replace(ELLIPSIS, "...")
+        };
+        let inputs: Vec<String> = self.inputs.iter().map(text).collect();
+        let equation = format!("{}->{}", inputs.join(","), text(&self.output));
+        let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
+        let dtype = cx.tensor_type(0)?.dtype;
+        let kind = match dtype.kind() {
+            Kind::Int => quote!(Tensor::<#rank, Int>),
+            _ => quote!(Tensor::<#rank>),
+        };
+        // Burn multiplies matrices of these integers alone.
+        let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
+        let operands = (0..cx.inputs()).map(|at| {
+            let x = cx.tensor(at)?;
+            Ok(match wide {
+                true => quote!(ops::cast::int_to_int(#x, DType::I64).into()),
+                false => quote!(#x.into()),
+            })
+        });
+        let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
+        let product = quote!(#kind::einsum(#equation, [#(#operands),*]));
+        let to = format_ident!("{}", carrier(dtype));
+        Ok(match wide {
+            true => quote!(ops::cast::int_to_int(#product, DType::#to)),
+            false => product,
+        })
+    }
+}
+
+/// Takes down the sizes of an operand's letters; returns those of its ellipsis.
+fn assign(
+    labels: &Labels,
+    x: &TensorType,
+    found: &mut BTreeMap<char, Dim>,
+) -> Result<Option<Shape>, Problem> {
+    let letters = labels.iter().filter(|&&label| label != ELLIPSIS).count();
+    let open = letters < labels.len();
+    let extra = x
+        .rank()
+        .checked_sub(letters)
+        .filter(|&extra| open || extra == 0);
+    let Some(extra) = extra else {
+        let text: String = labels.iter().collect();
+        return Err(Problem::new(format!(
+            "operand {x} has not the axes `{}`",
+            text.replace(ELLIPSIS, "...")
+        )));
+    };
+    let mut dims = x.shape.iter().cloned();
+    let (mut rest, mut own) = (None, BTreeMap::new());
+    for &label in labels {
+        if label == ELLIPSIS {
+            rest = Some(dims.by_ref().take(extra).collect());
+            continue;
+        }
+        let Some(dim) = dims.next() else { continue };
+        if let Some(before) = own.insert(label, dim.clone()).filter(|before| sizes::differ(before, &dim)) {
+            let problem = format!("axis `{label}` of {x} is of sizes {before} and {dim}");
+            return Err(Problem::new(problem));
+        }
+        let held = found.entry(label).or_insert_with(|| dim.clone());
+        match (held.number(), dim.number()) {
+            (Some(a), Some(b)) if a != b && a != 1 && b != 1 => {
+                let problem = format!("axis `{label}` is of sizes {a} and {b}");
+                return Err(Problem::new(problem));
+            }
+            // A number other than 1 decides; a name beside it is that number, or 1.
+            (Some(1), _) => *held = dim,
+            (None, Some(b)) if b != 1 => *held = dim,
+            _ => {}
+        }
+    }
+    Ok(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn letters_and_ellipses_give_the_shape() {
+        check(
+            r#"
+            main (float[N, 2, 3] x, float[3, N] y) => (float[N, 2, N] a, float[3] b, float c) {
+                a = Einsum <equation = "...j, jk -> ...k"> (x, y)
+                b = Einsum <equation = "abc -> c"> (x)
+                c = Einsum <equation = "ij,ij"> (y, y)
+            }
+            "#,
+            expect![[r#"
+                main (float32[N, 2, 3] x, float32[3, N_2] y) => (float32[N, 2, N_2] a, float32[3] b, float32[] c)
+                {
+                    float32[N, 2, N_2] a = Einsum <inputs: [['.', 'j'], ['j', 'k']], output: ['.', 'k']> (x, y)
+                    float32[3] b = Einsum <inputs: [['a', 'b', 'c']], output: ['c']> (x)
+                    float32[] c = Einsum <inputs: [['i', 'j'], ['i', 'j']]> (y, y)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn contradictions_are_problems() {
+        check(
+            r#"
+            main (float[2, 3] x) => (float[2] y) {
+                y = Einsum <equation = "ij,jk->ik"> (x, x)
+                z = Einsum <equation = "ijk->i"> (x)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  axis `j` is of sizes 3 and 2
+                    at node `y` (Einsum version 12)
+
+                  operand float32[2, 3] has not the axes `ijk`
+                    at node `z` (Einsum version 12)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+        check(
+            r#"
+            main (float[2, 3] x) => (float[2] y) { y = Einsum <equation = "ij->k"> (x) }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  `ij->k` is no equation of axes
+                    at node `y` (Einsum opset 21)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn a_diagonal_is_of_one_size() {
+        problems(
+            &[
+                r#"(float[1, 3] x) => (float y) { y = Einsum <equation = "ii->"> (x) }"#,
+                r#"(float[2, 3] x, float[4, 5] z) => (float[2, 5] y) { y = Einsum <equation = "ij,jk->ik"> (x, z) }"#,
+            ],
+            expect![[r#"
+                axis `i` of float32[1, 3] is of sizes 1 and 3
+                axis `j` is of sizes 3 and 4
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! Products and convolutions of quantized integers.
+
+mod conv;
+mod matmul;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::is_quantized;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::sizes;
+use crate::types::TensorType;
+
+pub use conv::{between_scales, conv, quantized_conv, quantized_conv_of_microsoft};
+pub use matmul::{MatMul, dynamic, gemm, matmul, projection, quantized_matmul, to_float};
+
+/// The inputs at which things stand: operands and their zero points, and what is added to the sums.
+#[derive(Clone, Debug)]
+struct Places {
+    operands: [usize; 2],
+    zeros: [usize; 2],
+    bias: Option<usize>,
+    end: End,
+}
+
+/// What becomes of the sums.
+#[derive(Clone, Debug)]
+enum End {
+    Sums,
+    /// By the scales of both operands and of the result, and the result's zero point.
+    Quantized { scales: [usize; 3], zero: usize },
+    /// By the scales of both operands, and a bias.
+    Float {
+        scales: [usize; 2],
+        bias: Option<usize>,
+    },
+}
+
+const INTEGER: Places = Places {
+    operands: [0, 1],
+    zeros: [2, 3],
+    bias: None,
+    end: End::Sums,
+};
+
+const QUANTIZED: Places = Places {
+    operands: [0, 3],
+    zeros: [2, 5],
+    bias: None,
+    end: End::Quantized {
+        scales: [1, 4, 6],
+        zero: 7,
+    },
+};
+
+/// Where a scale or zero point has an element for each place along an axis of its operand.
+#[derive(Clone, Copy)]
+enum Side {
+    /// The axis of rows, or of channels.
+    Before(usize),
+    /// The last axis.
+    Last,
+}
+
+impl Places {
+    /// The inputs at which scale and zero point of an operand stand.
+    fn factors(&self, operand: usize) -> impl Iterator<Item = usize> {
+        let scale = match &self.end {
+            End::Sums => None,
+            End::Quantized { scales, .. } => scales.get(operand).copied(),
+            End::Float { scales, .. } => scales.get(operand).copied(),
+        };
+        self.zeros.get(operand).copied().into_iter().chain(scale)
+    }
+
+    /// The types of both operands and of the result.
+    fn types(&self, cx: &Infer<'_>) -> Result<(TensorType, TensorType, DType), Problem> {
+        let [left, right] = self.operands;
+        let (left, right) = (cx.tensor(left)?, cx.tensor(right)?);
+        let quantized = is_quantized(left.dtype) && is_quantized(right.dtype);
+        let bytes = left.dtype.bits() <= 8 && right.dtype.bits() <= 8;
+        let (result, scales, fits): (DType, &[usize], bool) = match &self.end {
+            End::Sums => (DType::I32, &[], true),
+            End::Quantized { scales, zero } => {
+                let dtype = cx.tensor(*zero)?.dtype;
+                (dtype, scales, is_quantized(dtype) || dtype == DType::I32)
+            }
+            End::Float { scales, .. } => {
+                let dtype = cx.tensor(scales[0])?.dtype;
+                (dtype, scales, dtype.is_float())
+            }
+        };
+        if !quantized || !bytes || !fits {
+            return Err(Problem::new(format!(
+                "the operands are {left} and {right}, and the result is of type {result}"
+            )));
+        }
+        let zeros = self.zeros.into_iter().filter(|&input| cx.has(input));
+        for input in scales.iter().copied().chain(zeros) {
+            cx.tensor(input)?;
+        }
+        Ok((left, right, result))
+    }
+
+    /// The result of these sums; `sides` are those of the operands and of the result, and `alpha`
+    /// multiplies the scales.
+    fn ended(
+        &self,
+        cx: &mut Emit<'_, '_>,
+        mut sums: TokenStream,
+        sides: [Side; 3],
+        alpha: f32,
+    ) -> Result<TokenStream, Problem> {
+        let output = cx.output_tensor(0)?.clone();
+        let rank = output.burn_rank();
+        if let Some(bias) = self.bias.filter(|&bias| cx.has(bias)) {
+            let bias = spread(cx, bias, rank, sides[2])?;
+            sums = quote!(#sums.add(#bias));
+        }
+        let scaled = |cx: &mut Emit<'_, '_>, scales: &[usize]| {
+            let pairs = scales.iter().zip(sides);
+            let scales = pairs.map(|(&input, side)| spread(cx, input, rank, side));
+            let mut scales = scales.collect::<Result<Vec<_>, Problem>>()?;
+            if let (Some(first), true) = (scales.first_mut(), alpha != 1.0) {
+                let alpha = float_literal(f64::from(alpha), DType::F32);
+                *first = quote!(#first.mul_scalar(#alpha));
+            }
+            Ok(scales)
+        };
+        match &self.end {
+            End::Sums => Ok(sums),
+            End::Quantized { scales, zero } => {
+                let scales = scaled(cx, scales)?;
+                let zero = spread(cx, *zero, rank, sides[2])?;
+                let (dtype, bits) = (
+                    format_ident!("{}", carrier(output.dtype)),
+                    Literal::u32_unsuffixed(output.dtype.bits()),
+                );
+                Ok(quote! {
+                    ops::quantize::requantize(#sums, [#(#scales),*], #zero, DType::#dtype, #bits)
+                })
+            }
+            End::Float { scales, bias } => {
+                let scales = scaled(cx, scales)?;
+                let bias = match bias {
+                    Some(bias) => optional(cx, *bias, rank, Side::Last)?,
+                    None => quote!(None),
+                };
+                Ok(quote!(ops::quantize::scaled(#sums, [#(#scales),*], #bias)))
+            }
+        }
+    }
+}
+
+/// Refuses a scale or a zero point that is neither one nor one for each of the `things`.
+fn check_factor(
+    cx: &Infer<'_>,
+    input: usize,
+    (size, things): (&Dim, &str),
+) -> Result<(), Problem> {
+    if !cx.has(input) {
+        return Ok(());
+    }
+    match cx.tensor(input)?.shape.as_slice() {
+        [length] if !length.is(1) => {
+            let whose = format!("input {input}");
+            sizes::equal((&whose, length, "elements"), ("its operand", size, things))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Zero points that broadcast to their operands; those that are 0 are left out.
+fn zeros(
+    cx: &mut Emit<'_, '_>,
+    inputs: [usize; 2],
+    ranks: [usize; 2],
+    sides: [Side; 2],
+) -> Result<Vec<TokenStream>, Problem> {
+    let all = inputs.into_iter().zip(ranks).zip(sides);
+    let zeros = all.map(|((input, rank), side)| {
+        if is_zero(cx, input) {
+            return Ok(quote!(None));
+        }
+        optional(cx, input, rank, side)
+    });
+    zeros.collect()
+}
+
+fn is_zero(cx: &Emit<'_, '_>, input: usize) -> bool {
+    let none = |zeros: Vec<i64>| zeros.iter().all(|&zero| zero == 0);
+    !cx.has(input) || cx.numbers(input).is_some_and(none)
+}
+
+/// `Some` of the input in `rank` axes, `None` if it is left out.
+fn optional(
+    cx: &mut Emit<'_, '_>,
+    input: usize,
+    rank: usize,
+    side: Side,
+) -> Result<TokenStream, Problem> {
+    match cx.has(input) {
+        true => {
+            let held = spread(cx, input, rank, side)?;
+            Ok(quote!(Some(#held)))
+        }
+        false => Ok(quote!(None)),
+    }
+}
+
+/// The input in `rank` axes, its elements along that of `side`.
+fn spread(
+    cx: &mut Emit<'_, '_>,
+    input: usize,
+    rank: usize,
+    side: Side,
+) -> Result<TokenStream, Problem> {
+    let held = cx.tensor_type(input)?.clone();
+    match (side, held.shape.as_slice()) {
+        (Side::Before(at), [size]) if at + 1 < rank && !size.is(1) => {
+            let mut shape = vec![Dim::from(1); rank];
+            if let Some(held) = shape.get_mut(at) {
+                *held = size.clone();
+            }
+            let (tensor, shape) = (cx.tensor(input)?, cx.shape(&shape));
+            Ok(quote!(#tensor.reshape(#shape)))
+        }
+        (_, shape) if shape.len() <= rank => cx.tensor_of_rank(input, rank),
+        _ => Err(Problem::new(format!(
+            "a scale or zero point is {held}, which has too many axes"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn factors_and_biases_must_fit() {
+        problems(
+            &[
+                r#"(uint8[1, 4, 5, 5] x, uint8[6, 3, 2, 2] w) => (int32[1, 6, 4, 4] y) { y = ConvInteger (x, w) }"#,
+                r#"(uint8[1, 4, 5, 5] x, uint8[6, 4, 2, 2] w, float s, float[5] t, uint8 z) => (uint8[1, 6, 4, 4] y) { y = QLinearConv (x, s, z, w, t, z, s, z) }"#,
+                r#"(uint8[1, 4, 5, 5] x, uint8[6, 4, 2, 2] w, float s, uint8 z, int32[4] b) => (uint8[1, 6, 4, 4] y) { y = QLinearConv (x, s, z, w, s, z, s, z, b) }"#,
+                r#"(uint8[2, 4] a, uint8[4, 3] b, uint8 z, uint8[2] v) => (int32[2, 3] y) { y = MatMulInteger (a, b, z, v) }"#,
+                r#"(uint8[2, 4] a, uint8[4, 3] b, uint8[3] z) => (int32[2, 3] y) { y = MatMulInteger (a, b, z) }"#,
+                r#"(uint8[2, 4] a, uint8[5, 3] b) => (int32[2, 3] y) { y = MatMulInteger (a, b) }"#,
+                r#"(float[2, 6, 4] x, float[3, 2, 4] s) => (uint8[2, 6, 4] y) { y = QuantizeLinear <axis = 1, block_size = 3> (x, s) }"#,
+                r#"(uint8[2, 4] a, uint8[4, 3] b, float s, float[4] c) => (float[2, 3] y) { y = com.microsoft.MatMulIntegerToFloat (a, b, s, s, , , c) }"#,
+            ],
+            expect![[r#"
+                the weight has 3 input channels, but the input has 4 channels
+                input 4 has 5 elements, but its operand has 6 output channels
+                the bias has 4 elements, but the result has 6 channels
+                input 3 has 2 elements, but its operand has 3 columns
+                input 2 has 3 elements, but its operand has 2 rows
+                the right operand has 5 rows, but the left one has 4 columns
+                a scale or zero point is float32[3, 2, 4], which does not fit float32[2, 6, 4]
+                the bias is float32[4], which does not broadcast to [2, 3]
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! Matrix products of quantized integers.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::{End, INTEGER, Places, QUANTIZED, Side, check_factor, optional, spread, zeros};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::product::matmul::product;
+use crate::ops::{Operator, sizes};
+use crate::types::Shape;
+
+/// A product whose sums are the result, or become floats or integers of another scale.
+#[derive(Debug)]
+pub struct MatMul {
+    places: Places,
+    transposed: [bool; 2],
+    alpha: f32,
+}
+
+/// A product with floats that are quantized at each call.
+#[derive(Debug)]
+struct Dynamic;
+
+pub fn matmul() -> Result<Rc<dyn Operator>, Problem> {
+    read(INTEGER)
+}
+
+pub fn quantized_matmul() -> Result<Rc<dyn Operator>, Problem> {
+    read(QUANTIZED)
+}
+
+pub fn to_float() -> Result<Rc<dyn Operator>, Problem> {
+    read(Places {
+        operands: [0, 1],
+        zeros: [4, 5],
+        bias: None,
+        end: End::Float {
+            scales: [2, 3],
+            bias: Some(6),
+        },
+    })
+}
+
+/// The projection that QAttention begins with.
+pub fn projection() -> MatMul {
+    plain(Places {
+        operands: [0, 1],
+        zeros: [6, 7],
+        bias: None,
+        end: End::Float {
+            scales: [3, 4],
+            bias: Some(2),
+        },
+    })
+}
+
+pub fn dynamic() -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Dynamic))
+}
+
+/// The result is of floats where its scale is left out.
+pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let end = match a.inputs() > 8 {
+        true => End::Quantized {
+            scales: [1, 4, 7],
+            zero: 8,
+        },
+        false => End::Float {
+            scales: [1, 4],
+            bias: None,
+        },
+    };
+    Ok(Rc::new(MatMul {
+        places: Places {
+            bias: Some(6),
+            end,
+            ..QUANTIZED
+        },
+        transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
+        alpha: a.float_or("alpha", 1.0)?,
+    }))
+}
+
+fn read(places: Places) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(plain(places)))
+}
+
+fn plain(places: Places) -> MatMul {
+    MatMul {
+        places,
+        transposed: [false; 2],
+        alpha: 1.0,
+    }
+}
+
+impl MatMul {
+    /// The type and the sizes of the result.
+    pub fn result(&self, cx: &mut Infer<'_>) -> Result<(DType, Shape), Problem> {
+        let (mut left, mut right, result) = self.places.types(cx)?;
+        right.dtype = left.dtype;
+        for (operand, transposed) in [&mut left, &mut right].into_iter().zip(self.transposed) {
+            if transposed {
+                operand.shape.reverse();
+            }
+        }
+        let shape = product(cx, &left, &right)?;
+        if let [.., rows, _] = left.shape.as_slice() {
+            for factor in self.places.factors(0) {
+                check_factor(cx, factor, (rows, "rows"))?;
+            }
+        }
+        if let [.., _, columns] = right.shape.as_slice() {
+            for factor in self.places.factors(1) {
+                check_factor(cx, factor, (columns, "columns"))?;
+            }
+        }
+        let float = match self.places.end {
+            End::Float { bias, .. } => bias,
+            End::Sums | End::Quantized { .. } => None,
+        };
+        let biases = [self.places.bias, float].into_iter().flatten();
+        for bias in biases.filter(|&bias| cx.has(bias)) {
+            sizes::broadcasts("the bias", &cx.tensor(bias)?, &shape)?;
+        }
+        Ok((result, shape))
+    }
+}
+
+impl Operator for MatMul {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (result, shape) = self.result(cx)?;
+        cx.output(0, result, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let [left, right] = self.places.operands;
+        let ranks = [
+            cx.tensor_type(left)?.burn_rank(),
+            cx.tensor_type(right)?.burn_rank(),
+        ];
+        let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
+        let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
+        let operand = |x: TokenStream, transposed: bool| match transposed {
+            true => quote!(#x.transpose()),
+            false => x,
+        };
+        let a = operand(cx.tensor(left)?, self.transposed[0]);
+        let b = operand(cx.tensor(right)?, self.transposed[1]);
+        let rank = cx.output_tensor(0)?.burn_rank();
+        let dimension = Literal::usize_unsuffixed(rank);
+        let sums = quote! {
+            ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #(#zeros),*)
+        };
+        let rows = Side::Before(rank.saturating_sub(2));
+        let added = if self.places.bias.is_some() { Side::Last } else { rows };
+        self.places.ended(cx, sums, [rows, Side::Last, added], self.alpha)
+    }
+}
+
+impl Operator for Dynamic {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (a, mut b, scale) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let bytes = matches!(b.dtype, DType::U8 | DType::I8);
+        if a.dtype != DType::F32 || scale.dtype != DType::F32 || !bytes {
+            return Err(Problem::new(format!(
+                "the operands are {a} and {b}, and the scale is {scale}"
+            )));
+        }
+        b.dtype = a.dtype;
+        let shape = product(cx, &a, &b)?;
+        cx.output(0, a.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.output_tensor(0)?.burn_rank();
+        let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+        let scale = spread(cx, 2, rank, Side::Last)?;
+        let held = cx.tensor_type(1)?.burn_rank();
+        let (zero, bias) = (
+            optional(cx, 3, held, Side::Last)?,
+            optional(cx, 4, rank, Side::Last)?,
+        );
+        Ok(quote!(ops::quantize::matmul_dynamic(#a, #b, #scale, #zero, #bias)))
+    }
+}

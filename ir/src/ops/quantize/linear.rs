@@ -1,0 +1,258 @@
+//! QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::is_quantized;
+use super::layout::{Layout, literals};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::ops::elementwise::cast::{carrier, is_small, small_float};
+use crate::types::TensorType;
+
+/// From floats to integers, or back. Inputs 1 and 2 are scale and zero point.
+#[derive(Debug)]
+pub struct Linear {
+    back: bool,
+    axis: i64,
+    block: i64,
+    to: Option<DType>,
+    /// Whether floats of 8 bits end at their largest value.
+    saturate: bool,
+}
+
+/// To 8 bits that span the values.
+#[derive(Debug)]
+struct Dynamic;
+
+pub fn quantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    // Quotients are of 32 bits or more whatever is asked for.
+    a.ignore(&["precision"]);
+    read(a, false)
+}
+
+pub fn dequantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    read(a, true)
+}
+
+pub fn dynamic(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Dynamic))
+}
+
+fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
+    let to = match a.int_or("output_dtype", 0)? {
+        0 => None,
+        number => {
+            let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+            let unknown = || Problem::new(format!("`output_dtype` is {number}"));
+            Some(dtype.ok_or_else(unknown)?)
+        }
+    };
+    Ok(Rc::new(Linear {
+        back,
+        axis: a.int_or("axis", 1)?,
+        block: a.int_or("block_size", 0)?,
+        to,
+        saturate: !back && a.flag("saturate", true)?,
+    }))
+}
+
+impl Linear {
+    /// Whether integers become floats.
+    pub fn is_back(&self) -> bool {
+        self.back
+    }
+
+    /// The axis along which scales differ, when there are several.
+    pub fn axis(&self) -> i64 {
+        self.axis
+    }
+
+    /// How many elements along the axis share a scale, 0 for one each.
+    pub fn block(&self) -> i64 {
+        self.block
+    }
+}
+
+impl Operator for Linear {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
+        let zero = if cx.has(2) { Some(cx.tensor(2)?) } else { None };
+        let whole = !self.back && scale.dtype == DType::I32;
+        if scale.dtype.kind() != Kind::Float && !whole {
+            return Err(Problem::new(format!("the scale is {scale}")));
+        }
+        let layout = Layout::of(&x, &scale, self.axis, self.block)?;
+        if let Some(zero) = &zero {
+            layout.check(&x, zero)?;
+        }
+        let to = match self.back {
+            true => self.to.unwrap_or(scale.dtype),
+            false => quantized(self.to, zero.as_ref())?,
+        };
+        let held = match self.back {
+            true => {
+                let held = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
+                held && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
+            }
+            false => {
+                (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
+            }
+        };
+        if !held {
+            let problem = format!("quantization from {} to {to} is not supported", x.dtype);
+            return Err(Problem::new(problem));
+        }
+        cx.output(0, to, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (held, scale) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        let layout = Layout::of(&held, &scale, self.axis, self.block)?;
+        let factor = |cx: &mut Emit<'_, '_>| {
+            let factor = layout.emit(cx, 1, &held)?;
+            Ok::<_, Problem>(match scale.dtype.kind() {
+                Kind::Int => quote!(ops::cast::int_to_float(#factor, DType::F32)),
+                _ => factor,
+            })
+        };
+        let x = match (self.back, held.dtype.kind()) {
+            (false, Kind::Int) => {
+                let x = cx.tensor(0)?;
+                quote!(ops::cast::int_to_float(#x, DType::F32))
+            }
+            _ => cx.tensor(0)?,
+        };
+        let to = cx.output_tensor(0)?.dtype;
+        let (dtype, bits) = (
+            format_ident!("{}", carrier(to)),
+            Literal::u32_unsuffixed(to.bits()),
+        );
+        if self.back && is_small(held.dtype) {
+            let scale = factor(cx)?;
+            return Ok(quote!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
+        }
+        if let Some(small) = small_float(to, "Up") {
+            let (scale, saturate) = (factor(cx)?, self.saturate);
+            return Ok(quote!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
+        }
+        let target = match self.back {
+            true => quote!(DType::#dtype),
+            false => quote!(DType::#dtype, #bits),
+        };
+        let function = if self.back { "dequantize" } else { "quantize" };
+        if let Some([scale, zero]) = literals(cx, 1, 2) {
+            let function = format_ident!("{function}_by");
+            return Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)));
+        }
+        let scale = factor(cx)?;
+        let zero = match cx.has(2) {
+            true => {
+                let zero = layout.emit(cx, 2, &held)?;
+                quote!(Some(#zero))
+            }
+            false => quote!(None),
+        };
+        let function = format_ident!("{function}");
+        Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)))
+    }
+}
+
+/// The type of the zero point, or the one named, or uint8.
+fn quantized(named: Option<DType>, zero: Option<&TensorType>) -> Result<DType, Problem> {
+    match (named, zero.map(|zero| zero.dtype)) {
+        (Some(named), Some(held)) if named != held => Err(Problem::new(format!(
+            "`output_dtype` is {named}, but the zero point is of type {held}"
+        ))),
+        (named, held) => Ok(named.or(held).unwrap_or(DType::U8)),
+    }
+}
+
+impl Operator for Dynamic {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        if x.dtype != DType::F32 {
+            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        }
+        cx.output(0, DType::U8, x.shape);
+        cx.output(1, DType::F32, Vec::new());
+        cx.output(2, DType::U8, Vec::new());
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        let made = quote!(ops::quantize::quantize_dynamic(#x));
+        Ok(match cx.outputs() {
+            1 => quote!(#made.0),
+            2 => quote!({
+                let (quantized, scale, _) = #made;
+                (quantized, scale)
+            }),
+            _ => made,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn the_zero_point_or_the_attribute_says_the_type() {
+        check(
+            r#"
+            main (float[N, 3] x, float s, int8[3] z, float[3] t)
+                => (uint8[N, 3] a, int16[N, 3] b, int8[N, 3] c, float16[N, 3] d) {
+                a = QuantizeLinear (x, s)
+                b = QuantizeLinear <output_dtype = 5> (x, s)
+                c = QuantizeLinear (x, t, z)
+                h = Cast <to = 10> (s)
+                d = DequantizeLinear (b, h)
+            }
+            "#,
+            expect![[r#"
+                main (float32[N, 3] x, float32[] s, int8[3] z, float32[3] t) => (uint8[N, 3] a, int16[N, 3] b, int8[N, 3] c, float16[N, 3] d)
+                {
+                    uint8[N, 3] a = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, s)
+                    int16[N, 3] b = QuantizeLinear <axis: 1, block: 0, to: I16, saturate: true> (x, s)
+                    int8[N, 3] c = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, t, z)
+                    float16[] h = Cast <to: F16, saturate: true, toward: "Up"> (s)
+                    float16[N, 3] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, h)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn scales_must_fit() {
+        check(
+            r#"
+            main (float[2, 6] x, float[5] s, float[2, 3] t) => (uint8[2, 6] a, uint8[2, 6] b, uint8[2, 6] c) {
+                a = QuantizeLinear (x, s)
+                b = QuantizeLinear <block_size = 3> (x, t)
+                c = QuantizeLinear <block_size = 2> (x, t)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  a scale or zero point is float32[5], which does not fit float32[2, 6]
+                    at node `a` (QuantizeLinear version 21)
+
+                  a scale or zero point is float32[2, 3], which does not fit float32[2, 6]
+                    at node `b` (QuantizeLinear version 21)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! QLinearAdd and its kin: arithmetic between scales.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::quantize::affine;
+use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, row};
+use crate::ops::shape::concat;
+use crate::types::Shape;
+
+pub const ROWS: &[Row] = &[
+    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR)).arity(8, 1).of(MICROSOFT),
+    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR)).arity(8, 1).of(MICROSOFT),
+    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE)).arity(5, 1).of(MICROSOFT),
+    row("QLinearLeakyRelu", &[1], leaky_relu).arity(5, 1).of(MICROSOFT),
+    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE)).arity(9, 1).of(MICROSOFT),
+    row("QLinearConcat", &[1], joined).arity(MANY, 1).of(MICROSOFT),
+    row("QLinearSoftmax", &[1], softmax).arity(5, 1).of(MICROSOFT),
+];
+
+/// A function of the kernels on each element alone.
+#[derive(Debug)]
+struct Elementwise {
+    function: &'static str,
+    places: &'static Places,
+    /// The slope below 0.
+    alpha: Option<f32>,
+    /// Whether it rounds where DequantizeLinear, the function and QuantizeLinear do.
+    in_steps: bool,
+}
+
+/// The inputs at which things stand; scale and zero point follow each operand.
+#[derive(Debug)]
+struct Places {
+    condition: Option<usize>,
+    operands: &'static [usize],
+    /// The scale of the result, which its zero point follows.
+    result: usize,
+}
+
+const ONE: Places = Places {
+    condition: None,
+    operands: &[0],
+    result: 3,
+};
+
+const PAIR: Places = Places {
+    condition: None,
+    operands: &[0, 3],
+    result: 6,
+};
+
+const CHOICE: Places = Places {
+    condition: Some(0),
+    operands: &[1, 4],
+    result: 7,
+};
+
+/// Tensors one after the other, each with its own scale and zero point.
+#[derive(Debug)]
+struct Concat {
+    axis: i64,
+}
+
+/// Along an axis, or over all axes from it on.
+#[derive(Debug)]
+struct Softmax {
+    axis: i64,
+    flat: bool,
+}
+
+fn elementwise(
+    function: &'static str,
+    places: &'static Places,
+) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Elementwise {
+        function,
+        places,
+        alpha: None,
+        in_steps: false,
+    }))
+}
+
+fn leaky_relu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Elementwise {
+        function: "leaky_relu",
+        places: &ONE,
+        alpha: Some(a.float_or("alpha", 0.01)?),
+        in_steps: false,
+    }))
+}
+
+fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let axis = a.int("axis")?;
+    let axis = axis.ok_or_else(|| Problem::new("attribute `axis` is missing"))?;
+    Ok(Rc::new(Concat { axis }))
+}
+
+/// A step on floats between DequantizeLinear and QuantizeLinear, with the integers of the three.
+pub fn between_scales(step: &str, alpha: Option<f32>) -> Option<Rc<dyn Operator>> {
+    let (function, places, in_steps) = match step {
+        "Add" => ("add", &PAIR, true),
+        "Mul" => ("mul", &PAIR, true),
+        // Its own operator rounds as the three do.
+        "Sigmoid" => ("sigmoid", &ONE, false),
+        "LeakyRelu" => ("leaky_relu", &ONE, false),
+        _ => return None,
+    };
+    Some(Rc::new(Elementwise {
+        function,
+        places,
+        alpha,
+        in_steps,
+    }))
+}
+
+/// The operator follows the version of Softmax that it was made of.
+fn softmax(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let opset = a.int("opset")?;
+    let opset = opset.ok_or_else(|| Problem::new("attribute `opset` is missing"))?;
+    let flat = opset < 13;
+    Ok(Rc::new(Softmax {
+        axis: a.int_or("axis", -1)?,
+        flat,
+    }))
+}
+
+impl Operator for Elementwise {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let mut shapes: Vec<Shape> = Vec::new();
+        if let Some(condition) = self.places.condition {
+            let condition = cx.tensor(condition)?;
+            if condition.dtype != DType::Bool {
+                return Err(Problem::new(format!("the condition is {condition}")));
+            }
+            shapes.push(condition.shape);
+        }
+        let mut dtype = affine::check(cx, self.places.result, self.places.result + 1)?;
+        for &operand in self.places.operands {
+            let held = affine::quantized(cx, operand)?;
+            if *dtype.get_or_insert(held.dtype) != held.dtype {
+                return Err(Problem::new("operands and result are of several types"));
+            }
+            shapes.push(held.shape);
+        }
+        let shape = broadcast::shape(cx, &shapes)?;
+        cx.output(0, dtype.unwrap_or(DType::U8), shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let output = cx.output_tensor(0)?.clone();
+        let rank = output.burn_rank();
+        let mut inputs = Vec::new();
+        if let Some(condition) = self.places.condition {
+            inputs.push(cx.tensor_of_rank(condition, rank)?);
+        }
+        for &operand in self.places.operands {
+            inputs.push(affine::pair(cx, operand, rank)?);
+        }
+        let result = self.places.result;
+        inputs.push(affine::emit(cx, result, result + 1, output.dtype)?);
+        let alpha = self.alpha.map(|alpha| float_literal(f64::from(alpha), DType::F32));
+        inputs.extend(alpha);
+        let function = format_ident!("{}", self.function);
+        if self.in_steps {
+            return Ok(quote!(ops::quantize::steps::#function(#(#inputs),*)));
+        }
+        Ok(quote!(ops::quantize::#function(#(#inputs),*)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        self.places.condition != Some(input) && !self.places.operands.contains(&input)
+    }
+}
+
+impl Operator for Concat {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let dtype = affine::check(cx, 0, 1)?.unwrap_or(DType::U8);
+        let parts = (2..cx.inputs()).step_by(3).map(|at| affine::quantized(cx, at));
+        let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
+        let shapes: Vec<&Shape> = parts.iter().map(|part| &part.shape).collect();
+        let Some(first) = shapes.first() else {
+            return Err(Problem::new("there is nothing to join"));
+        };
+        if shapes.iter().any(|shape| shape.len() != first.len()) {
+            return Err(Problem::new("tensors of several ranks cannot be joined"));
+        }
+        let axis = axis(self.axis, first.len())?;
+        let shape = concat::shape(cx, &shapes, axis)?;
+        cx.output(0, dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let output = cx.output_tensor(0)?.clone();
+        let (rank, result) = (output.rank(), affine::emit(cx, 0, 1, output.dtype)?);
+        let parts = (2..cx.inputs()).step_by(3).map(|at| affine::pair(cx, at, rank));
+        let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
+        let axis = Literal::usize_unsuffixed(axis(self.axis, rank)?);
+        Ok(quote!(ops::quantize::concat(vec![#(#parts),*], #result, #axis)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input < 2 || input % 3 != 2
+    }
+}
+
+impl Operator for Softmax {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = affine::quantized(cx, 0)?;
+        axis(self.axis, x.rank())?;
+        if affine::check(cx, 3, 4)?.is_some_and(|held| held != x.dtype) {
+            return Err(Problem::new("input and result are of several types"));
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let (x, result) = (
+            affine::pair(cx, 0, held.rank())?,
+            affine::emit(cx, 3, 4, held.dtype)?,
+        );
+        let axis = Literal::usize_unsuffixed(axis(self.axis, held.rank())?);
+        let function = format_ident!("{}", if self.flat { "softmax_flat" } else { "softmax" });
+        Ok(quote!(ops::quantize::#function(#x, #result, #axis)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn operands_are_broadcast() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+            main (uint8[N, 3] a, uint8[3] b, float s, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w) {
+                y = com.microsoft.QLinearAdd (a, s, , b, s, , s)
+                z = com.microsoft.QLinearWhere (c, a, s, , y, s, , s)
+                w = com.microsoft.QLinearConcat <axis = -1> (s, , a, s, , y, s, )
+            }
+            "#,
+            expect![[r#"
+                main (uint8[N, 3] a, uint8[3] b, host float32[] s, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w)
+                {
+                    uint8[N, 3] y = com.microsoft.QLinearAdd <function: "add", places: {operands: [0, 3], result: 6}> (a, s, , b, s, , s)
+                    uint8[N, 3] z = com.microsoft.QLinearWhere <function: "choose", places: {condition: 0, operands: [1, 4], result: 7}> (c, a, s, , y, s, , s)
+                    uint8[N, 6] w = com.microsoft.QLinearConcat <axis: -1> (s, , a, s, , y, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn types_must_be_equal() {
+        check(
+            r#"
+            <ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+            main (uint8[N, 3] a, int8[3] b, float s, float[3] t) => (uint8[N, 3] y, uint8[N, 3] z) {
+                y = com.microsoft.QLinearMul (a, s, , b, s, , s)
+                z = com.microsoft.QLinearSigmoid (a, t, , s)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`: 2 problems
+
+                  operands and result are of several types
+                    at node `y` (com.microsoft.QLinearMul version 1)
+
+                  a scale is float32[3]
+                    at node `z` (com.microsoft.QLinearSigmoid version 1)
+
+                  model: IR version 10, ai.onnx 21, com.microsoft 1"#]],
+        );
+    }
+}

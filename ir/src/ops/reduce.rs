@@ -1,0 +1,7 @@
+//! Reductions over axes, and running ones.
+
+super::families![
+    arg_max,
+    cumulative,
+    reduction,
+];

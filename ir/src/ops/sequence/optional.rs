@@ -1,0 +1,211 @@
+//! Values that may be absent.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::proto::{DimensionValue, TypeProto, TypeValue};
+use crate::types::{Known, Type};
+
+pub const ROWS: &[Row] = &[
+    row("Optional", &[15, 28], optional),
+    row("OptionalGetElement", &[15, 18, 28], |_| Ok(Rc::new(GetElement))),
+    row("OptionalHasElement", &[15, 18, 28], |_| Ok(Rc::new(HasElement))),
+];
+
+/// Its input, or nothing.
+#[derive(Debug)]
+struct Optional {
+    /// The type of what is not there.
+    ty: Option<Type>,
+}
+
+/// What is there.
+#[derive(Debug)]
+struct GetElement;
+
+/// Whether something is there.
+#[derive(Debug)]
+struct HasElement;
+
+fn optional(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let ty = a.type_proto("type")?;
+    let ty = ty.map(|ty| nothing(&ty, 0)).transpose()?;
+    Ok(Rc::new(Optional { ty }))
+}
+
+impl Operator for Optional {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let ty = match (cx.has(0), &self.ty) {
+            (true, _) => cx.ty(0)?.clone(),
+            (false, Some(ty)) => ty.clone(),
+            (false, None) => {
+                return Err(Problem::new("the optional has neither an input nor a `type`"));
+            }
+        };
+        cx.output_type(0, Type::Optional(Box::new(ty)));
+        cx.output_parts(0, Some(cx.part(0).into_iter().collect()));
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let item = cx.output_items(0)?.clone();
+        let value = cx.item(0, &item)?;
+        Ok(quote!(Some(#value)))
+    }
+}
+
+impl Operator for GetElement {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let held = match cx.ty(0)?.clone() {
+            Type::Optional(item) => {
+                if let Some(&[part]) = cx.parts(0).as_deref() {
+                    cx.output_copy(0, part);
+                    return Ok(());
+                }
+                cx.taken_out(&item, "element")
+            }
+            // Something that is always there.
+            _ => {
+                if let Some(id) = cx.part(0) {
+                    cx.output_copy(0, id);
+                }
+                return Ok(());
+            }
+        };
+        cx.output_type(0, held);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        cx.may_fail();
+        let value = cx.value(0)?;
+        Ok(quote!(host::present(#value)))
+    }
+}
+
+impl Operator for HasElement {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let known = match cx.has(0) {
+            false => Some(false),
+            true => match cx.ty(0)? {
+                Type::Optional(_) => cx.parts(0).map(|parts| !parts.is_empty()),
+                _ => Some(true),
+            },
+        };
+        cx.output(0, DType::Bool, vec![]);
+        cx.output_known(0, known.map(|known| Known::Bools(vec![known])));
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let value = cx.value(0)?;
+        Ok(quote!(Array::scalar(#value.is_some())))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+}
+
+/// Types nest no deeper than this.
+const DEEPEST: usize = 8;
+
+/// The type of something that is not there, of which no more than the file says matters.
+fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
+    let unknown = || Problem::new("attribute `type` is a type that is not known");
+    let inner = |ty: &Option<Box<TypeProto>>| match ty {
+        Some(ty) if depth < DEEPEST => nothing(ty, depth + 1).map(Box::new),
+        _ => Err(unknown()),
+    };
+    match ty.value.as_ref().ok_or_else(unknown)? {
+        TypeValue::Tensor(tensor) => {
+            let dtype = DType::from_onnx(tensor.elem_type).ok_or_else(unknown)?;
+            let Some(shape) = &tensor.shape else {
+                return Ok(Type::Nothing(dtype));
+            };
+            let size = |dim: &Option<DimensionValue>| match dim {
+                Some(DimensionValue::Value(size)) if *size >= 0 => Dim::from(*size),
+                _ => Dim::any(),
+            };
+            let shape = shape.dim.iter().map(|dim| size(&dim.value)).collect();
+            Ok(Type::tensor(dtype, shape))
+        }
+        TypeValue::Sequence(held) => inner(&held.elem_type).map(Type::Sequence),
+        TypeValue::Optional(held) => inner(&held.elem_type).map(Type::Optional),
+        TypeValue::Map(held) => {
+            let key = DType::from_onnx(held.key_type).ok_or_else(unknown)?;
+            Ok(Type::Map(key, inner(&held.value_type)?))
+        }
+        TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => Err(unknown()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn what_is_known_to_be_there_is_no_optional() {
+        check(
+            r#"g (float[n] x) => (float[n] y) {
+                o = Optional (x)
+                c = OptionalHasElement (o)
+                y = If (c) <
+                    then_branch = t () => (float[n] p) { p = OptionalGetElement (o) },
+                    else_branch = e () => (float[n] q) { q = Neg (x) }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[n] x) => (float32[n] x)
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sizes_of_an_optional_are_those_that_other_inputs_tell() {
+        check(
+            r#"g (float[n] x, optional(float[n, m]) o) => (float[n, k] y) {
+                e = OptionalGetElement (o)
+                y = Neg (e)
+            }"#,
+            expect![[r#"
+                g (float32[n] x, optional(float32[n, ?]) o) => (float32[n, element] y)
+                {
+                    float32[n, element] e = OptionalGetElement (o)
+                    float32[n, element] y = Neg (e)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_optional_is_something_or_of_a_type() {
+        check(
+            "g (bool c) => (optional(float) y) { y = Optional () }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the optional has neither an input nor a `type`
+                    at node `y` (Optional version 15)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

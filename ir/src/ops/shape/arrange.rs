@@ -1,0 +1,205 @@
+//! Elements moved between axes, or along one.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("DepthToSpace", &[1, 11, 13, 28], |a| blocks(a, true)),
+    row("ReverseSequence", &[10, 28], |a| {
+        Ok(Rc::new(ReverseSequence {
+            batch: a.int_or("batch_axis", 1)?,
+            time: a.int_or("time_axis", 0)?,
+        }))
+    }).arity(2, 1),
+    row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)),
+];
+
+/// Channels that become blocks of height and width, or the reverse.
+#[derive(Debug)]
+struct Blocks {
+    to_space: bool,
+    size: i64,
+    /// Whether the depth varies slower than the place in the block (`CRD`).
+    depth_first: bool,
+}
+
+/// The first elements of each sequence in reverse, as many as input 1 says.
+#[derive(Debug)]
+struct ReverseSequence {
+    batch: i64,
+    time: i64,
+}
+
+fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Problem> {
+    let size = a.int("blocksize")?;
+    let size = size.ok_or_else(|| Problem::new("attribute `blocksize` is missing"))?;
+    if !(1..1 << 15).contains(&size) {
+        return Err(Problem::new(format!("`blocksize` is {size}")));
+    }
+    let since = if to_space { 11 } else { 28 };
+    let mode = match a.version() >= since {
+        true => a.string_or("mode", "DCR")?,
+        false => "DCR".to_owned(),
+    };
+    let depth_first = match mode.as_str() {
+        "DCR" => false,
+        "CRD" => true,
+        other => {
+            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be DCR or CRD"));
+        }
+    };
+    Ok(Rc::new(Blocks {
+        to_space,
+        size,
+        depth_first,
+    }))
+}
+
+impl Operator for Blocks {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor_of_rank(0, 4)?;
+        let [batch, channels, height, width] = x.shape.as_slice() else {
+            return Ok(());
+        };
+        let (side, area) = (Dim::from(self.size), Dim::from(self.size * self.size));
+        let divided = |size: &Dim, by: &Dim| -> Result<Option<Dim>, Problem> {
+            match (size.number(), by.number()) {
+                (Some(size), Some(by)) if size.checked_rem(by) != Some(0) => {
+                    Err(Problem::new(format!("{size} is no multiple of {by}")))
+                }
+                _ => Ok(size.div(by)),
+            }
+        };
+        let sizes = match self.to_space {
+            true => [
+                divided(channels, &area)?,
+                height.mul(&side),
+                width.mul(&side),
+            ],
+            false => [
+                channels.mul(&area),
+                divided(height, &side)?,
+                divided(width, &side)?,
+            ],
+        };
+        let mut shape = vec![batch.clone()];
+        for size in sizes {
+            shape.push(cx.dim_or_fresh(size, "blocks"));
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (x, size) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.size));
+        let order = match self.depth_first {
+            true => quote!(ops::depth::DepthOrder::ColumnRowDepth),
+            false => quote!(ops::depth::DepthOrder::DepthColumnRow),
+        };
+        Ok(match self.to_space {
+            true => quote!(ops::depth::depth_to_space(#x, #size, #order)),
+            false => quote!(ops::depth::space_to_depth(#x, #size, #order)),
+        })
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+impl Operator for ReverseSequence {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let lengths = cx.tensor_of_rank(1, 1)?;
+        let (batch, time) = (axis(self.batch, x.rank())?, axis(self.time, x.rank())?);
+        if batch == time {
+            return Err(Problem::new("`batch_axis` and `time_axis` are equal"));
+        }
+        if let (Some(count), Some(batch)) = (lengths.shape.first(), x.shape.get(batch)) {
+            sizes::equal(("`sequence_lens`", count, "elements"), ("the input", batch, "sequences"))?;
+        }
+        let longest = x.shape.get(time).cloned().unwrap_or_default();
+        for length in cx.ints(1).unwrap_or_default() {
+            sizes::at_most(("a sequence", &length, "elements to reverse"), ("the input", &longest, "elements"))?;
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(0)?.rank();
+        let batch = Literal::usize_unsuffixed(axis(self.batch, rank)?);
+        let time = Literal::usize_unsuffixed(axis(self.time, rank)?);
+        cx.may_fail();
+        let (x, lengths) = (cx.tensor(0)?, cx.tensor(1)?);
+        Ok(quote!(ops::movement::reverse_sequence(#x, #lengths, #batch, #time)))
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn blocks_change_three_sizes() {
+        check(
+            "g (float[n, 8, h, 6] x) => (float[n, 2, a, b] y, float[n, c, d, e] z) {
+                y = DepthToSpace<blocksize: int = 2, mode: string = \"CRD\">(x)
+                z = SpaceToDepth<blocksize: int = 2>(x)
+            }",
+            expect![[r#"
+                g (float32[n, 8, h, 6] x) => (float32[n, 2, 2*h, 12] y, float32[n, 32, floor((h) / (2)), 3] z)
+                {
+                    float32[n, 2, 2*h, 12] y = DepthToSpace <to_space: true, size: 2, depth_first: true> (x)
+                    float32[n, 32, floor((h) / (2)), 3] z = SpaceToDepth <size: 2> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn channels_must_fill_blocks() {
+        check(
+            "g (float[1, 6, 2, 2] x) => (float[a, b, c, d] y) {
+                y = DepthToSpace<blocksize: int = 2>(x)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  6 is no multiple of 4
+                    at node `y` (DepthToSpace version 13)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn each_sequence_has_a_length() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[2] l) => (float[4, 3] y) { y = ReverseSequence (x, l) }"#,
+                r#"(float[4, 3] x) => (float[4, 3] y) <int64[3] l = {1, 5, 4}> { y = ReverseSequence (x, l) }"#,
+            ],
+            expect![[r#"
+                `sequence_lens` has 2 elements, but the input has 3 sequences
+                a sequence has 5 elements to reverse, but the input has 4 elements
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! Tensors one after the other.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::axes::axis;
+use crate::ops::{MANY, Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, Shape, TensorType};
+
+pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).arity(MANY, 1)];
+
+/// All inputs along an axis.
+#[derive(Debug)]
+pub struct Concat {
+    axis: i64,
+}
+
+impl Concat {
+    /// The axis along which tensors of a rank are joined.
+    pub fn along(&self, rank: usize) -> Option<usize> {
+        axis(self.axis, rank).ok()
+    }
+}
+
+fn concat(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let axis = match (a.int("axis")?, a.version()) {
+        (Some(axis), _) => axis,
+        (None, ..4) => 1,
+        (None, _) => return Err(Problem::new("attribute `axis` is missing")),
+    };
+    Ok(Rc::new(Concat { axis }))
+}
+
+impl Operator for Concat {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let types = (0..cx.inputs()).map(|at| cx.tensor(at));
+        let types: Vec<TensorType> = types.collect::<Result<_, _>>()?;
+        let Some(first) = types.first() else {
+            return Err(Problem::new("there is nothing to join"));
+        };
+        let axis = axis(self.axis, first.rank())?;
+        let differs = |held: &&TensorType| held.dtype != first.dtype || held.rank() != first.rank();
+        if let Some(other) = types.iter().find(differs) {
+            return Err(Problem::new(format!(
+                "{first} and {other} cannot be joined"
+            )));
+        }
+        let shapes: Vec<&Shape> = types.iter().map(|held| &held.shape).collect();
+        let shape = shape(cx, &shapes, axis)?;
+        let parts: Option<Vec<&Known>> = (0..shapes.len()).map(|at| cx.folded(at)).collect();
+        let known = parts.and_then(|parts| known(&parts, &shapes, axis));
+        cx.output(0, first.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        if cx.inputs() == 1 {
+            return cx.value(0);
+        }
+        let at = axis(self.axis, cx.output_tensor(0)?.rank())?;
+        let shapes = (0..cx.inputs()).map(|at| Ok(cx.tensor_type(at)?.shape.clone()));
+        let shapes: Vec<Shape> = shapes.collect::<Result<_, Problem>>()?;
+        let proven = agree(&shapes, at);
+        if !proven {
+            cx.may_fail();
+        }
+        let at = Literal::usize_unsuffixed(at);
+        if cx.on_host() {
+            let parts = (0..cx.inputs()).map(|at| cx.host(at));
+            let parts: Vec<TokenStream> = parts.collect::<Result<_, _>>()?;
+            return Ok(quote!(host::concat(&[#(#parts),*], #at)));
+        }
+        let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
+        let parts: Vec<TokenStream> = parts.collect::<Result<_, _>>()?;
+        Ok(match proven {
+            true => quote!(Tensor::cat(vec![#(#parts),*], #at)),
+            false => quote!(ops::stack::concat(vec![#(#parts),*], #at)),
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+/// Whether all sizes but those that are joined are known to be equal.
+fn agree(shapes: &[Shape], along: usize) -> bool {
+    let Some((first, others)) = shapes.split_first() else {
+        return true;
+    };
+    let same = |(axis, (a, b)): (usize, (&Dim, &Dim))| axis == along || a == b;
+    let mut others = others.iter();
+    others.all(|shape| first.iter().zip(shape).enumerate().all(same))
+}
+
+/// Sizes along `axis` add up; of the others, which are equal, those that are numbers say most.
+pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shape, Problem> {
+    let rank = shapes.first().map_or(0, |shape| shape.len());
+    let mut joined = Vec::new();
+    for axis in 0..rank {
+        let mut sizes = shapes.iter().filter_map(|shape| shape.get(axis));
+        if axis == along {
+            let sum = sizes.try_fold(Dim::default(), |sum, size| sum.add(size));
+            joined.push(cx.dim_or_fresh(sum, "concat"));
+            continue;
+        }
+        let mut size: Option<&Dim> = None;
+        for other in sizes {
+            match (size.and_then(Dim::number), other.number()) {
+                (Some(a), Some(b)) if a != b => {
+                    return Err(Problem::new(format!(
+                        "sizes {a} and {b} on axis {axis}, which is not joined, differ"
+                    )));
+                }
+                (Some(_), _) => {}
+                (None, Some(_)) => size = Some(other),
+                (None, None) => size = size.or(Some(other)),
+            }
+        }
+        joined.extend(size.cloned());
+    }
+    Ok(joined)
+}
+
+/// Rows of each input in turn, where a row is all that stands at one place of the outer axes.
+pub(in crate::ops) fn known(known: &[&Known], shapes: &[&Shape], axis: usize) -> Option<Known> {
+    let size = |dims: &[Dim]| Some(broadcast::fixed(dims)?.iter().product::<usize>());
+    let rows = size(shapes.first()?.get(..axis)?)?;
+    if rows > broadcast::LARGEST {
+        return None;
+    }
+    let mut joined: Option<Known> = None;
+    for row in 0..rows {
+        for (values, shape) in known.iter().zip(shapes) {
+            let length = size(shape.get(axis..)?)?;
+            let places: Vec<usize> = (row * length..(row + 1) * length).collect();
+            let part = values.pick(&places)?;
+            joined = Some(match joined {
+                None => part,
+                Some(joined) => joined.followed_by(part)?,
+            });
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn sizes_are_joined_while_compiling() {
+        check(
+            "g (float[n, m] x) => (int64[k] y, float[a, b] z) {
+                s = Shape(x)
+                c = Constant<value_ints: ints = [4]>()
+                y = Concat<axis: int = 0>(s, c)
+                z = Concat<axis: int = -1>(x, x)
+            }",
+            expect![[r#"
+                g (float32[n, m] x) => (int64[3] y, float32[n, 2*m] z)
+                <
+                    int64[3] y = {n, m, 4}
+                >
+                {
+                    float32[n, 2*m] z = Concat <axis: -1> (x, x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn matrices_are_joined_row_by_row() {
+        check(
+            "g () => (int64[a, b] y) <int64[2, 1] p = {1, 4}, int64[2, 2] q = {2, 3, 5, 6}> {
+                y = Concat<axis: int = 1>(p, q)
+            }",
+            expect![[r#"
+                g () => (int64[2, 3] y)
+                <
+                    int64[2, 3] y = {1, 2, 3, 4, 5, 6}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn other_sizes_must_be_equal() {
+        check(
+            "g (float[2, 3] x, float[4, 4] y) => (float[a, b] z) {
+                z = Concat<axis: int = 0>(x, y)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  sizes 3 and 4 on axis 1, which is not joined, differ
+                    at node `z` (Concat version 13)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

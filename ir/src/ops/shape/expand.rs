@@ -1,0 +1,281 @@
+//! Elements repeated along axes.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::{Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, Shape, TensorType};
+
+pub const ROWS: &[Row] = &[
+    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand))).arity(2, 1),
+    row("Tile", &[1, 6, 13], tile).arity(2, 1).before(&[(6, 3, 1)]),
+];
+
+/// Broadcast together with a shape.
+#[derive(Debug)]
+struct Expand;
+
+/// Each axis as often as `repeats` say.
+#[derive(Debug)]
+struct Tile {
+    /// Before version 6 one axis was tiled, whose number was input 2.
+    one_axis: bool,
+}
+
+fn tile(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let one_axis = a.version() < 6;
+    Ok(Rc::new(Tile { one_axis }))
+}
+
+impl Operator for Expand {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let shape = match cx.ints(1) {
+            Some(sizes)
+                if sizes
+                    .iter()
+                    .any(|size| size.compare(&0.into()).is_some_and(|order| order.is_lt())) =>
+            {
+                return Err(Problem::new("a size is negative"));
+            }
+            Some(sizes) => broadcast::shape(cx, &[x.shape.clone(), sizes])?,
+            None => unknown(cx, &x)?,
+        };
+        let known = cx.folded(0).and_then(|known| {
+            let (from, to) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&shape)?);
+            let count = to
+                .iter()
+                .try_fold(1usize, |count, &size| count.checked_mul(size))?;
+            (count <= broadcast::LARGEST).then(|| known.pick(&broadcast::positions(&from, &to)))?
+        });
+        cx.output(0, x.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
+        // A size that only the result tells, as where two names are broadcast, computes no result.
+        let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_told_here(size));
+        if !known || !broadcast::agree(&[&from.shape, &to.shape]) {
+            cx.may_fail();
+        }
+        if cx.on_host() {
+            let x = cx.host(0)?;
+            let sizes = match known {
+                true => {
+                    let sizes = cx.shape_of(&to.shape);
+                    quote!(&#sizes)
+                }
+                false => cx.host_ints(1)?,
+            };
+            return Ok(quote!(host::expand(#x, #sizes)));
+        }
+        let x = cx.tensor(0)?;
+        if from.shape == to.shape {
+            return Ok(x);
+        }
+        if known {
+            let shape = cx.shape(&to.shape);
+            return Ok(quote!(ops::broadcast::expand(#x, #shape)));
+        }
+        let (sizes, rank) = (cx.host_ints(1)?, Literal::usize_unsuffixed(to.burn_rank()));
+        Ok(quote!(ops::broadcast::expand_to::<_, #rank, _>(#x, #sizes)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+/// The sizes of `x` expanded to sizes that only the run can tell.
+fn unknown(cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
+    let count = cx.tensor_of_rank(1, 1)?.count().ok_or_else(|| {
+        Problem::new("the rank of the result is not known while compiling")
+            .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
+    })?;
+    let rank = count.max(x.rank());
+    let size = |axis: usize| {
+        let own = (axis + x.rank()).checked_sub(rank);
+        let own = own.and_then(|axis| x.shape.get(axis));
+        match own {
+            Some(size) if axis + count < rank || size.number().is_some_and(|size| size != 1) => {
+                size.clone()
+            }
+            _ => cx.fresh("expand"),
+        }
+    };
+    Ok((0..rank).map(size).collect())
+}
+
+impl Operator for Tile {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let repeats = match self.one_axis {
+            true => Some(self.along_one(x.rank(), cx.known(1), cx.known(2))?),
+            false => cx.ints(1),
+        };
+        if repeats
+            .as_ref()
+            .is_some_and(|repeats| repeats.len() != x.rank())
+        {
+            return Err(Problem::new(format!(
+                "the repeats are not as many as the axes of {x}"
+            )));
+        }
+        let mut shape = Shape::new();
+        for (axis, size) in x.shape.iter().enumerate() {
+            let times = repeats.as_ref().and_then(|repeats| repeats.get(axis));
+            if times.is_some_and(|times| times.number().is_some_and(|times| times < 0)) {
+                return Err(Problem::new("a repeat is negative"));
+            }
+            let product = times.and_then(|times| size.mul(times));
+            shape.push(cx.dim_or_fresh(product, "tile"));
+        }
+        let known = cx.folded(0).and_then(|known| tiled(known, &x.shape, &shape));
+        cx.output(0, x.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let rank = cx.tensor_type(0)?.rank();
+        let repeats = match (self.one_axis, cx.known(1)) {
+            (true, _) => Some(self.along_one(rank, cx.known(1), cx.known(2))?),
+            (false, Some(Known::Ints(repeats))) => Some(repeats.clone()),
+            (false, _) => None,
+        };
+        if repeats.is_none() {
+            cx.may_fail();
+        }
+        if cx.on_host() {
+            let x = cx.host(0)?;
+            let repeats = match &repeats {
+                Some(repeats) => {
+                    let repeats = cx.shape_of(repeats);
+                    quote!(&#repeats)
+                }
+                None => cx.host_ints(1)?,
+            };
+            return Ok(quote!(host::tile(#x, #repeats)));
+        }
+        let x = cx.tensor(0)?;
+        let repeats = match repeats {
+            Some(repeats) if repeats.iter().all(|times| times.is(1)) => return Ok(x),
+            Some(repeats) => cx.shape(&repeats),
+            None => {
+                let repeats = cx.host_ints(1)?;
+                quote!(host::sizes(#repeats))
+            }
+        };
+        Ok(quote!(ops::movement::tile(#x, #repeats)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input > 0
+    }
+
+    fn runs_on_host(&self) -> bool {
+        !self.one_axis
+    }
+}
+
+impl Tile {
+    /// The repeats where the old version gives one for one axis.
+    fn along_one(
+        &self,
+        rank: usize,
+        times: Option<&Known>,
+        along: Option<&Known>,
+    ) -> Result<Vec<Dim>, Problem> {
+        let one = |known: Option<&Known>| match known?.whole()?.as_slice() {
+            [one] => one.number(),
+            _ => None,
+        };
+        let (Some(times), Some(along)) = (one(times), one(along)) else {
+            return Err(
+                Problem::new("the tiles or their axis are not known while compiling")
+                    .help("export the model for opset 6 or newer"),
+            );
+        };
+        let along = crate::ops::axes::axis(along, rank)?;
+        let times = |axis: usize| Dim::from(if axis == along { times } else { 1 });
+        Ok((0..rank).map(times).collect())
+    }
+}
+
+fn tiled(known: &Known, from: &[Dim], to: &[Dim]) -> Option<Known> {
+    let (from, to) = (broadcast::fixed(from)?, broadcast::fixed(to)?);
+    let places = |(size, &tiled): (&usize, &usize)| {
+        (0..tiled)
+            .map(|at| at.checked_rem(*size))
+            .collect::<Option<Vec<_>>>()
+    };
+    if to.iter().any(|&size| size > broadcast::LARGEST) {
+        return None;
+    }
+    let places = from
+        .iter()
+        .zip(&to)
+        .map(places)
+        .collect::<Option<Vec<_>>>()?;
+    known.pick(&broadcast::grid(&from, &places)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn names_of_sizes_expand() {
+        check(
+            "g (float[n, 1] x, float[n, m] y) => (float[a, b] z, int64[c, d] r)
+            <int64[2] two = {1, 2}> {
+                s = Shape(y)
+                z = Expand(x, s)
+                t = Expand(two, two)
+                r = Tile(t, two)
+            }",
+            expect![[r#"
+                g (float32[n, 1] x, float32[n, m] y) => (float32[n, m] z, int64[1, 4] r)
+                <
+                    int64[2] s = {n, m},
+                    int64[1, 4] r = {1, 2, 1, 2}
+                >
+                {
+                    float32[n, m] z = Expand (x, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sizes_that_only_the_run_can_tell_get_names() {
+        check(
+            "g (float[3, n] x, int64[1] s, int64[3] t) => (float[a, b] y, float[c, d, e] z) {
+                y = Expand(x, s)
+                z = Expand(x, t)
+            }",
+            expect![[r#"
+                g (float32[3, n] x, host int64[1] s, host int64[3] t) => (float32[3, expand] y, float32[expand_2, 3, expand_3] z)
+                {
+                    float32[3, expand] y = Expand (x, s)
+                    float32[expand_2, 3, expand_3] z = Expand (x, t)
+                }
+            "#]],
+        );
+    }
+}

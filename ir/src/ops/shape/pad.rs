@@ -1,0 +1,400 @@
+//! Elements added around a tensor, or taken away.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::Kind;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::{Known, Shape};
+
+pub const ROWS: &[Row] = &[
+    row("CenterCropPad", &[18], |a| {
+        Ok(Rc::new(CenterCropPad {
+            axes: a.ints("axes")?,
+        }))
+    }).arity(2, 1),
+    row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad).arity(4, 1).before(&[(11, 1, 1), (18, 3, 1)]),
+];
+
+/// So many elements before and after each axis; fewer than none takes elements away.
+#[derive(Debug)]
+pub struct Pad {
+    mode: Mode,
+    /// Before version 11 the pads and the constant were attributes.
+    attributes: Option<(Vec<i64>, f32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Constant,
+    Reflect,
+    Edge,
+    Wrap,
+}
+
+/// Zeros added, or elements taken away, on both sides until axes have the sizes of input 1.
+#[derive(Debug)]
+struct CenterCropPad {
+    axes: Option<Vec<i64>>,
+}
+
+fn pad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let mode = match a.string_or("mode", "constant")?.as_str() {
+        "constant" => Mode::Constant,
+        "reflect" => Mode::Reflect,
+        "edge" => Mode::Edge,
+        "wrap" if a.version() >= 19 => Mode::Wrap,
+        other => {
+            return Err(Problem::new(format!("`mode` is `{other}`"))
+                .help("it may be constant, reflect, edge or, since version 19, wrap"));
+        }
+    };
+    let attributes = match a.version() {
+        ..11 => {
+            let name = if a.version() < 2 { "paddings" } else { "pads" };
+            let pads = a.ints(name)?;
+            let missing = || Problem::new(format!("attribute `{name}` is missing"));
+            Some((pads.ok_or_else(missing)?, a.float_or("value", 0.0)?))
+        }
+        _ => None,
+    };
+    Ok(Rc::new(Pad { mode, attributes }))
+}
+
+impl Operator for Pad {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let axes = self.axes(cx.has(3), cx.numbers(3), x.rank())?;
+        let pads = match &self.attributes {
+            Some((pads, _)) => Some(pads.iter().map(|&pad| Dim::from(pad)).collect()),
+            None => cx.ints(1),
+        };
+        if cx.has(2) && cx.tensor(2)?.dtype != x.dtype {
+            return Err(Problem::new(format!(
+                "the constant is of type {}, the input of type {}",
+                cx.tensor(2)?.dtype,
+                x.dtype
+            )));
+        }
+        let (Some(pads), Some(axes)) = (pads, &axes) else {
+            let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
+            let sizes = x.shape.iter().enumerate();
+            let sizes = sizes.map(|(axis, size)| match padded(axis) {
+                true => cx.fresh("pad"),
+                false => size.clone(),
+            });
+            let shape = sizes.collect();
+            cx.output(0, x.dtype, shape);
+            return Ok(());
+        };
+        let mut shape = x.shape.clone();
+        for (axis, (begin, end)) in pairs(axes, &pads)? {
+            if let Some(size) = shape.get_mut(axis) {
+                let padded = size.add(&begin).and_then(|size| size.add(&end));
+                *size = cx.dim_or_fresh(padded, "pad");
+                if size.number().is_some_and(|size| size < 0) {
+                    return Err(Problem::new(format!("nothing is left along axis {axis}")));
+                }
+            }
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let axes = self.axes(cx.has(3), cx.numbers(3), held.rank())?;
+        let known = match (&self.attributes, cx.known(1)) {
+            (Some((pads, _)), _) => Some(pads.iter().map(|&pad| Dim::from(pad)).collect()),
+            (None, Some(Known::Ints(pads))) => Some(pads.clone()),
+            (None, _) => None,
+        };
+        let pads = match (known, axes) {
+            (Some(pads), Some(axes)) => {
+                let pairs = pairs(&axes, &pads)?;
+                let none = |(_, (begin, end)): &Pair| begin.is(0) && end.is(0);
+                if pairs.iter().all(none) {
+                    return cx.tensor(0);
+                }
+                around(cx, held.rank(), &pairs)
+            }
+            (_, axes) => {
+                cx.may_fail();
+                let pads = cx.host_ints(1)?;
+                let axes = match axes {
+                    Some(axes) => {
+                        let axes = axes.into_iter().map(Literal::usize_unsuffixed);
+                        quote!(&[#(#axes),*])
+                    }
+                    None => cx.host_ints(3)?,
+                };
+                quote!(ops::pad::along(#pads, #axes))
+            }
+        };
+        let x = cx.tensor(0)?;
+        let mode = match self.mode {
+            Mode::Constant => {
+                let value = match &self.attributes {
+                    Some((_, value)) => Some(float_literal(f64::from(*value), held.dtype)),
+                    None if cx.has(2) => cx.scalar(2),
+                    None => Some(zero(held.dtype.kind())),
+                };
+                return Ok(match value {
+                    Some(value) => quote!(ops::pad::pad_constant(#x, #pads, #value)),
+                    None => {
+                        let value = cx.tensor(2)?;
+                        quote!(ops::pad::pad_tensor(#x, #pads, #value))
+                    }
+                });
+            }
+            Mode::Reflect => quote!(Reflect),
+            Mode::Edge => quote!(Edge),
+            Mode::Wrap => quote!(Wrap),
+        };
+        Ok(quote!(ops::pad::pad(#x, #pads, ops::pad::PadMode::#mode)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1 || input == 3
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+impl Pad {
+    /// How many constants, in old versions zeros, it puts before and after each axis, if all is known.
+    pub fn zeros(
+        &self,
+        pads: Option<Vec<i64>>,
+        (given, axes): (bool, Option<Vec<i64>>),
+        rank: usize,
+    ) -> Option<Vec<(i64, i64)>> {
+        let pads = match (self.mode, &self.attributes) {
+            (Mode::Constant, Some((pads, 0.0))) => pads.clone(),
+            (Mode::Constant, None) => pads?,
+            _ => return None,
+        };
+        let axes = self.axes(given, axes, rank).ok()??;
+        let (begins, ends) = pads.split_at_checked(axes.len())?;
+        let mut all = vec![(0, 0); rank];
+        for (axis, (&begin, &end)) in axes.into_iter().zip(begins.iter().zip(ends)) {
+            *all.get_mut(axis)? = (begin, end);
+        }
+        Some(all)
+    }
+
+    /// The axes that the pads are for; `None` where only the run can tell.
+    fn axes(
+        &self,
+        given: bool,
+        numbers: Option<Vec<i64>>,
+        rank: usize,
+    ) -> Result<Option<Vec<usize>>, Problem> {
+        match (given, numbers) {
+            (false, _) => Ok(Some((0..rank).collect())),
+            (true, None) => Ok(None),
+            (true, Some(axes)) => {
+                let axes = axes.iter().map(|&at| axis(at, rank));
+                axes.collect::<Result<_, _>>().map(Some)
+            }
+        }
+    }
+}
+
+impl Operator for CenterCropPad {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let axes = self.axes(x.rank())?;
+        let sizes = cx.ints(1);
+        let count = cx.tensor_of_rank(1, 1)?.count().unwrap_or(axes.len());
+        if count != axes.len() {
+            return Err(Problem::new(format!("there are {count} sizes for {} axes", axes.len())));
+        }
+        let mut shape = x.shape;
+        for (at, &axis) in axes.iter().enumerate() {
+            let size = sizes.as_ref().and_then(|sizes| sizes.get(at).cloned());
+            let size = cx.dim_or_fresh(size, "center");
+            if let Some(held) = shape.get_mut(axis) {
+                *held = size;
+            }
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let axes = self.axes(held.rank())?;
+        let (known, to) = (cx.is_known(1), cx.output_tensor(0)?.shape.clone());
+        let wanted = cx.host_ints(1)?;
+        let mut pads = Vec::new();
+        for (axis, (from, to)) in held.shape.iter().zip(&to).enumerate() {
+            let Some(at) = axes.iter().position(|&held| held == axis) else {
+                pads.push(quote!((0, 0)));
+                continue;
+            };
+            if let (true, Some(more)) = (known, to.sub(from).and_then(|more| more.number())) {
+                let begin = Literal::i64_unsuffixed(more / 2);
+                let end = Literal::i64_unsuffixed(more - more / 2);
+                pads.push(quote!((#begin, #end)));
+                continue;
+            }
+            let more = match known.then(|| to.sub(from)).flatten() {
+                Some(more) => cx.int(&more),
+                None => {
+                    let (from, at) = (cx.int(from), Literal::usize_unsuffixed(at));
+                    quote!(sizes[#at] - (#from))
+                }
+            };
+            pads.push(quote!(ops::pad::around(#more)));
+        }
+        let (x, zero) = (cx.tensor(0)?, zero(held.dtype.kind()));
+        let pads = match known {
+            true => quote!([#(#pads),*]),
+            false => {
+                let count = Literal::usize_unsuffixed(axes.len());
+                quote!({ let sizes = host::ints::<#count>(#wanted); [#(#pads),*] })
+            }
+        };
+        Ok(quote!(ops::pad::pad_constant(#x, #pads, #zero)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+impl CenterCropPad {
+    fn axes(&self, rank: usize) -> Result<Vec<usize>, Problem> {
+        match &self.axes {
+            None => Ok((0..rank).collect()),
+            Some(axes) => axes.iter().map(|&at| axis(at, rank)).collect(),
+        }
+    }
+}
+
+type Pair = (usize, (Dim, Dim));
+
+/// Begin and end of each axis; the ends stand behind all the begins.
+fn pairs(axes: &[usize], pads: &[Dim]) -> Result<Vec<Pair>, Problem> {
+    if pads.len() != axes.len().saturating_mul(2) {
+        return Err(Problem::new(format!(
+            "there are {} pads for {} axes",
+            pads.len(),
+            axes.len()
+        )));
+    }
+    let (begins, ends) = pads.split_at(axes.len());
+    let pairs = axes
+        .iter()
+        .zip(begins.iter().cloned().zip(ends.iter().cloned()));
+    Ok(pairs.map(|(&axis, pair)| (axis, pair)).collect())
+}
+
+/// `[(0, 0), (1, 2)]`.
+fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> TokenStream {
+    let mut all: Shape = vec![Dim::default(); rank * 2];
+    for (axis, (begin, end)) in pairs {
+        if let Some([first, second]) = all.get_mut(axis * 2..axis * 2 + 2) {
+            (*first, *second) = (begin.clone(), end.clone());
+        }
+    }
+    let pads = all.chunks(2).map(|pair| {
+        let pair: Vec<TokenStream> = pair.iter().map(|pad| cx.int(pad)).collect();
+        quote!((#(#pair),*))
+    });
+    let pads: Vec<TokenStream> = pads.collect();
+    quote!([#(#pads),*])
+}
+
+pub fn zero(kind: Kind) -> TokenStream {
+    match kind {
+        Kind::Bool => quote!(false),
+        Kind::Int | Kind::String => quote!(0),
+        _ => quote!(0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn pads_add_to_sizes() {
+        check(
+            "g (float[n, 3] x) => (float[a, b] y, float[c, d] z)
+            <int64[4] pads = {1, 0, 1, -1}, int64[1] axes = {-1}, int64[2] more = {0, 2}> {
+                y = Pad(x, pads)
+                z = Pad(x, more, , axes)
+            }",
+            expect![[r#"
+                g (float32[n, 3] x) => (float32[n + 2, 2] y, float32[n, 5] z)
+                <
+                    int64[4] pads = {1, 0, 1, -1},
+                    int64[1] axes = {-1},
+                    int64[2] more = {0, 2}
+                >
+                {
+                    float32[n + 2, 2] y = Pad <mode: Constant> (x, pads)
+                    float32[n, 5] z = Pad <mode: Constant> (x, more, , axes)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pads_are_two_for_each_axis() {
+        check(
+            "g (float[n, 3] x) => (float[a, b] y) <int64[2] pads = {1, 0}> { y = Pad(x, pads) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  there are 2 pads for 2 axes
+                    at node `y` (Pad version 21)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn wrap_is_of_version_19() {
+        check(
+            r#"<ir_version: 9, opset_import: ["": 18]>
+            g (float[n, 3] x, int64[4] pads) => (float[a, b] y) {
+                y = Pad<mode: string = "wrap">(x, pads)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  `mode` is `wrap`
+                    at node `y` (Pad opset 18)
+                    help: it may be constant, reflect, edge or, since version 19, wrap
+
+                  model: IR version 9, ai.onnx 18"#]],
+        );
+    }
+
+    #[test]
+    fn there_is_a_size_for_each_axis() {
+        let graph = "(float[4, 3] x, int64[3] s) => (float[a, b] y) { y = CenterCropPad (x, s) }";
+        problems(&[graph], expect![[r#"
+            there are 3 sizes for 2 axes
+        "#]]);
+    }
+}

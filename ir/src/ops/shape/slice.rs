@@ -1,0 +1,350 @@
+//! Ranges of elements along axes.
+
+mod bounds;
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::Known;
+pub use bounds::Stretch;
+use bounds::{Bounds, Range};
+
+pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice).arity(5, 1).before(&[(10, 1, 1)])];
+
+/// Starts, ends, axes and steps are inputs 1 to 4, and before version 10 attributes.
+#[derive(Debug)]
+pub struct Slice {
+    attributes: Option<[Input; 4]>,
+}
+
+/// One of the four lists.
+#[derive(Clone, Debug)]
+enum Input {
+    Absent,
+    /// Only the run can tell.
+    Open,
+    Known(Vec<Dim>),
+}
+
+fn slice(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let list = |name: &str| -> Result<Input, Problem> {
+        Ok(match a.ints(name)? {
+            Some(ints) => Input::Known(ints.into_iter().map(Dim::from).collect()),
+            None => Input::Absent,
+        })
+    };
+    let attributes = match a.version() {
+        ..10 => Some([list("starts")?, list("ends")?, list("axes")?, Input::Absent]),
+        _ => None,
+    };
+    Ok(Rc::new(Slice { attributes }))
+}
+
+impl Operator for Slice {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let inputs = self.inputs(|at| cx.has(at), |at| cx.known(at));
+        let count = match &self.attributes {
+            Some(_) => None,
+            None => cx.tensor_of_rank(1, 1)?.count(),
+        };
+        let mut shape = x.shape.clone();
+        let mut places: Vec<Option<Vec<usize>>> = shape.iter().map(all).collect();
+        for (axis, bounds) in bounds(&inputs, count, x.rank())? {
+            let Some(size) = x.shape.get(axis) else {
+                continue;
+            };
+            let sliced = bounds.as_ref().and_then(|bounds| bounds.size(size));
+            let sliced = cx.dim_or_fresh(sliced, "slice");
+            let taken = bounds.and_then(|bounds| bounds.places(size));
+            if let (Some(to), Some(from)) = (shape.get_mut(axis), places.get_mut(axis)) {
+                (*to, *from) = (sliced, taken);
+            }
+        }
+        let known = cx.folded(0).and_then(|known| {
+            let from = broadcast::fixed(&x.shape)?;
+            let places = places.into_iter().collect::<Option<Vec<_>>>()?;
+            known.pick(&broadcast::grid(&from, &places)?)
+        });
+        cx.output(0, x.dtype, shape);
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let shape = cx.tensor_type(0)?.shape.clone();
+        let inputs = self.inputs(|at| cx.has(at), |at| cx.known(at));
+        let count = cx.tensor_type(1).ok().and_then(|starts| starts.count());
+        let bounds = bounds(&inputs, count, shape.len())?;
+        if cx.on_host() {
+            let x = cx.host(0)?;
+            let lists = lists(cx, &inputs, &bounds, shape.len())?;
+            return Ok(quote!(host::slice(#x, #lists)));
+        }
+        let known: Option<Vec<(usize, Bounds)>> = bounds
+            .iter()
+            .map(|(axis, bounds)| Some((*axis, bounds.clone()?)))
+            .collect();
+        if let Some([(axis, bounds)]) = known.as_deref()
+            && bounds.is_reverse()
+            && bounds.step == -1
+        {
+            let (x, axis) = (cx.tensor(0)?, Literal::usize_unsuffixed(*axis));
+            return Ok(quote!(#x.flip([#axis])));
+        }
+        let ranges = known.and_then(|bounds| ranges(cx, &bounds, &shape));
+        let x = cx.tensor(0)?;
+        let Some(ranges) = ranges else {
+            let lists = lists(cx, &inputs, &bounds, shape.len())?;
+            return Ok(quote!(ops::slice::slice(#x, #lists)));
+        };
+        let mut sliced = (0..).zip(&ranges).filter(|(_, range)| range.is_some());
+        let (first, last) = (sliced.next(), sliced.last());
+        Ok(match (first, last) {
+            (Some((axis, Some(range))), None) => {
+                let axis = Literal::usize_unsuffixed(axis);
+                let range = match range {
+                    (range, Some(step)) => quote!(burn::tensor::s![#range; #step]),
+                    (range, None) => range.clone(),
+                };
+                quote!(#x.slice_dim(#axis, #range))
+            }
+            (Some(_), Some((last, _))) => {
+                let ranges = ranges.iter().take(last + 1).map(|range| match range {
+                    Some((range, Some(step))) => quote!(#range; #step),
+                    Some((range, None)) => range.clone(),
+                    None => quote!(..),
+                });
+                quote!(#x.slice(burn::tensor::s![#(#ranges),*]))
+            }
+            _ => x,
+        })
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input > 0
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Slice {
+    /// What is taken of each axis of `shape`, if all of it is known and goes forward.
+    pub fn stretches<'k>(
+        &self,
+        known: impl Fn(usize) -> (bool, Option<&'k Known>),
+        shape: &[Dim],
+    ) -> Option<Vec<Stretch>> {
+        let inputs = self.inputs(|at| known(at).0, |at| known(at).1);
+        let mut all: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
+        for (axis, bounds) in bounds(&inputs, None, shape.len()).ok()? {
+            *all.get_mut(axis)? = bounds?.stretch(shape.get(axis)?)?;
+        }
+        Some(all)
+    }
+
+    fn inputs<'k>(
+        &self,
+        has: impl Fn(usize) -> bool,
+        known: impl Fn(usize) -> Option<&'k Known>,
+    ) -> [Input; 4] {
+        match &self.attributes {
+            Some(inputs) => inputs.clone(),
+            None => [1, 2, 3, 4].map(|at| match (has(at), known(at)) {
+                (false, _) => Input::Absent,
+                (true, Some(Known::Ints(ints))) => Input::Known(ints.clone()),
+                (true, _) => Input::Open,
+            }),
+        }
+    }
+}
+
+impl Input {
+    fn known(&self) -> Option<&Vec<Dim>> {
+        match self {
+            Input::Known(ints) => Some(ints),
+            _ => None,
+        }
+    }
+
+    /// The numbers, or what stands for an absent list; `None` where only the run can tell.
+    fn numbers(&self, absent: impl FnOnce() -> Vec<i64>) -> Option<Vec<i64>> {
+        match self {
+            Input::Absent => Some(absent()),
+            Input::Open => None,
+            Input::Known(ints) => ints.iter().map(Dim::number).collect(),
+        }
+    }
+}
+
+/// The axes that are sliced and what is known of their bounds; with unknown axes, all of them.
+fn bounds(
+    inputs: &[Input; 4],
+    count: Option<usize>,
+    rank: usize,
+) -> Result<Vec<(usize, Option<Bounds>)>, Problem> {
+    let [starts, ends, axes, steps] = inputs;
+    let (starts, ends) = (starts.known(), ends.known());
+    let known = [starts, ends, axes.known(), steps.known()];
+    let count = known.iter().flatten().map(|list| list.len()).chain(count);
+    let count = count.min().ok_or_else(|| {
+        Problem::new("how many axes are sliced is not known while compiling")
+            .help("export the model with a fixed number of starts")
+    })?;
+    if known.iter().flatten().any(|list| list.len() != count) {
+        return Err(Problem::new(
+            "starts, ends, axes and steps are not equally many",
+        ));
+    }
+    let Some(axes) = axes.numbers(|| (0i64..).take(count).collect()) else {
+        return Ok((0..rank).map(|axis| (axis, None)).collect());
+    };
+    let steps = steps.numbers(|| vec![1; count]);
+    if steps.as_ref().is_some_and(|steps| steps.contains(&0)) {
+        return Err(Problem::new("a step is 0"));
+    }
+    let bounds = axes.iter().enumerate().map(|(at, &along)| {
+        let bounds = || {
+            let (start, end) = (starts?.get(at)?.clone(), ends?.get(at)?.clone());
+            let step = *steps.as_ref()?.get(at)?;
+            Some(Bounds { start, end, step })
+        };
+        Ok((axis(along, rank)?, bounds()))
+    });
+    bounds.collect()
+}
+
+/// A range for each axis, `None` for a whole one, where Burn's ranges mean the same.
+fn ranges(
+    cx: &mut Emit<'_, '_>,
+    bounds: &[(usize, Bounds)],
+    shape: &[Dim],
+) -> Option<Vec<Option<Range>>> {
+    let mut ranges: Vec<Option<Range>> = vec![None; shape.len()];
+    for (axis, bounds) in bounds {
+        *ranges.get_mut(*axis)? = bounds.range(cx, shape.get(*axis)?)?;
+    }
+    Some(ranges)
+}
+
+/// Starts, ends, axes and steps as slices.
+fn lists(
+    cx: &mut Emit<'_, '_>,
+    inputs: &[Input; 4],
+    bounds: &[(usize, Option<Bounds>)],
+    rank: usize,
+) -> Result<TokenStream, Problem> {
+    let [starts, ends, axes, steps] = inputs;
+    let mut ints = |at: usize, list: &Input| match list.known() {
+        Some(list) => {
+            let ints = cx.shape_of(list);
+            Ok(quote!(&#ints))
+        }
+        None => cx.host_ints(at),
+    };
+    let (starts, ends) = (ints(1, starts)?, ints(2, ends)?);
+    let steps = match steps {
+        Input::Absent => {
+            let count = Literal::usize_unsuffixed(bounds.len());
+            quote!(&[1; #count])
+        }
+        _ => ints(4, steps)?,
+    };
+    let axes = match axes {
+        Input::Open if cx.on_host() => {
+            let (axes, rank) = (cx.host(3)?, Literal::usize_unsuffixed(rank));
+            match cx.tensor_type(3)?.dtype {
+                DType::I64 => quote!(&host::axes(#axes, #rank)),
+                _ => quote!(&host::axes(&host::cast(#axes), #rank)),
+            }
+        }
+        Input::Open => cx.host_ints(3)?,
+        _ => {
+            let axes = bounds
+                .iter()
+                .map(|(axis, _)| Literal::usize_unsuffixed(*axis));
+            quote!(&[#(#axes),*])
+        }
+    };
+    Ok(quote!(#starts, #ends, #axes, #steps))
+}
+
+/// Every place of an axis, where there are not too many.
+fn all(size: &Dim) -> Option<Vec<usize>> {
+    let size = size.fixed().filter(|&size| size <= broadcast::LARGEST)?;
+    Some((0..size).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn a_shape_is_sliced_while_compiling() {
+        check(
+            "g (float[n, 3, m] x, float[k] y) => (float[a, b] z)
+            <int64[1] one = {1}, int64[1] end = {9223372036854775807}> {
+                s = Shape(x)
+                t = Slice(s, one, end)
+                z = Reshape(y, t)
+            }",
+            expect![[r#"
+                g (float32[n, 3, m] x, float32[k] y) => (float32[3, m] z)
+                <
+                    int64[2] t = {3, m}
+                >
+                {
+                    float32[3, m] z = Reshape (y, t)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_run_may_tell_the_bounds() {
+        check(
+            "g (float[n, m] x, int64[1] end) => (float[a, b] y) <int64[1] one = {1}> {
+                y = Slice(x, one, end, one)
+            }",
+            expect![[r#"
+                g (float32[n, m] x, host int64[1] end) => (float32[n, slice] y)
+                <
+                    int64[1] one = {1}
+                >
+                {
+                    float32[n, slice] y = Slice (x, one, end, one)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn lists_of_different_lengths_are_refused() {
+        check(
+            "g (float[n, m] x) => (float[a, b] y) <int64[1] one = {1}, int64[2] two = {1, 2}> {
+                y = Slice(x, one, two)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  starts, ends, axes and steps are not equally many
+                    at node `y` (Slice version 13)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

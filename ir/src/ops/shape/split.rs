@@ -1,0 +1,299 @@
+//! Tensors cut into parts.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::axes::axis;
+use crate::ops::{MANY, Operator, Row, broadcast, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::Known;
+
+pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split).arity(2, MANY).before(&[(2, 2, MANY), (13, 1, MANY)])];
+
+/// Parts along an axis, whose sizes are an attribute before version 13 and since then input 1.
+#[derive(Debug)]
+pub struct Split {
+    axis: i64,
+    sizes: Option<Vec<i64>>,
+    /// Without sizes the last part may be smaller than the others.
+    uneven: bool,
+}
+
+/// How large the parts are.
+enum Sizes {
+    Known(Vec<Dim>),
+    /// Equal, but only the run can tell.
+    Equal,
+    /// In input 1.
+    Open,
+}
+
+fn split(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let sizes = match a.version() {
+        ..13 => a.ints("split")?,
+        _ => None,
+    };
+    let uneven = a.version() >= 18
+        && match a.int("num_outputs")? {
+            Some(count) if usize::try_from(count) != Ok(a.outputs()) => {
+                return Err(Problem::new(format!(
+                    "`num_outputs` is {count}, but there are {} outputs",
+                    a.outputs()
+                )));
+            }
+            count => count.is_some(),
+        };
+    let axis = a.int_or("axis", 0)?;
+    Ok(Rc::new(Split {
+        axis,
+        sizes,
+        uneven,
+    }))
+}
+
+impl Operator for Split {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let axis = axis(self.axis, x.rank())?;
+        let size = x.shape.get(axis).cloned().unwrap_or_default();
+        let count = cx.outputs();
+        let count_of_parts = i64::try_from(count).unwrap_or(i64::MAX);
+        let rest = size
+            .number()
+            .and_then(|size| size.checked_rem(count_of_parts));
+        let equal = !self.uneven && self.sizes.is_none() && !cx.has(1);
+        if equal && rest.is_some_and(|rest| rest != 0) {
+            return Err(Problem::new(format!(
+                "an axis of size {size} has no {count} equal parts"
+            )));
+        }
+        let sizes = match self.sizes(cx.has(1), cx.known(1).and_then(Known::whole), &size, count) {
+            Sizes::Known(sizes) if sizes.len() != count => {
+                return Err(Problem::new(format!(
+                    "there are {} sizes for {count} parts",
+                    sizes.len()
+                )));
+            }
+            Sizes::Known(sizes) => {
+                let sum = sizes
+                    .iter()
+                    .try_fold(Dim::default(), |sum, size| sum.add(size));
+                let negative = |size: &Dim| size.number().is_some_and(|size| size < 0);
+                match (sum.and_then(|sum| sum.number()), size.number()) {
+                    (Some(sum), Some(size)) if sum != size || sizes.iter().any(negative) => {
+                        return Err(Problem::new(format!(
+                            "the parts have {sum} elements, the axis has {size}"
+                        )));
+                    }
+                    _ => sizes,
+                }
+            }
+            Sizes::Equal | Sizes::Open => (0..count).map(|_| cx.fresh("split")).collect(),
+        };
+        let from = broadcast::fixed(&x.shape);
+        let known = cx.folded(0).cloned();
+        let mut start = Some(0);
+        for (at, size) in sizes.into_iter().enumerate() {
+            let mut shape = x.shape.clone();
+            let fixed = size.fixed();
+            if let Some(held) = shape.get_mut(axis) {
+                *held = size;
+            }
+            cx.output(at, x.dtype, shape);
+            let end = start
+                .zip(fixed)
+                .and_then(|(start, size): (usize, _)| start.checked_add(size));
+            if let (Some(known), Some(from)) = (&known, &from)
+                && let Some(range) = start.zip(end).map(|(start, end)| start..end)
+                && let Some(part) = part(known, from, axis, range)
+            {
+                cx.output_known(at, part);
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor_type(0)?.clone();
+        let at = axis(self.axis, x.rank())?;
+        let along = Literal::usize_unsuffixed(at);
+        let count = cx.outputs();
+        let ints = cx.known(1).and_then(Known::whole);
+        let size = x.shape.get(at).cloned().unwrap_or_default();
+        let sizes = self.sizes(cx.has(1), ints, &size, count);
+        if count == 1 {
+            return cx.value(0);
+        }
+        let parts = Literal::usize_unsuffixed(count);
+        let (x, module) = match cx.on_host() {
+            true => (cx.host(0)?, quote!(host)),
+            false => (cx.tensor(0)?, quote!(ops::slice)),
+        };
+        let split = match sizes {
+            Sizes::Known(sizes) => {
+                let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
+                if sum != Some(size) {
+                    cx.may_fail();
+                }
+                let sizes = cx.shape(&sizes);
+                quote!(#module::split(#x, #along, #sizes))
+            }
+            Sizes::Equal if cx.on_host() => quote!(host::split_evenly::<#parts, _>(#x, #along)),
+            Sizes::Equal => quote!(ops::slice::split_evenly::<#parts, _, _>(#x, #along)),
+            Sizes::Open => {
+                cx.may_fail();
+                let sizes = cx.host_ints(1)?;
+                quote!(#module::split(#x, #along, host::sizes::<#parts>(#sizes)))
+            }
+        };
+        Ok(tuple(&split, count))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+impl Split {
+    /// The axis and the size of each part, if they are known and are all of `shape` together.
+    pub fn parts(
+        &self,
+        count: usize,
+        (given, known): (bool, Option<&Known>),
+        shape: &[Dim],
+    ) -> Option<(usize, Vec<Dim>)> {
+        let axis = axis(self.axis, shape.len()).ok()?;
+        let size = shape.get(axis)?;
+        let Sizes::Known(parts) = self.sizes(given, known.and_then(Known::whole), size, count) else {
+            return None;
+        };
+        let sum = parts.iter().try_fold(Dim::default(), |sum, part| sum.add(part))?;
+        (sum == *size).then_some((axis, parts))
+    }
+
+    fn sizes(&self, given: bool, ints: Option<Vec<Dim>>, size: &Dim, count: usize) -> Sizes {
+        if let Some(sizes) = &self.sizes {
+            return Sizes::Known(sizes.iter().map(|&size| Dim::from(size)).collect());
+        }
+        if given {
+            return ints.map_or(Sizes::Open, Sizes::Known);
+        }
+        let parts = i64::try_from(count).unwrap_or(i64::MAX);
+        match (size.number(), size.div_exact(&parts.into())) {
+            (Some(size), _) => {
+                let each = u64::try_from(size)
+                    .unwrap_or(0)
+                    .div_ceil(count.max(1) as u64);
+                let each = i64::try_from(each).unwrap_or(i64::MAX);
+                let part = |at: i64| size.saturating_sub(at.saturating_mul(each)).clamp(0, each);
+                Sizes::Known((0..parts).map(|at| Dim::from(part(at))).collect())
+            }
+            (None, Some(part)) => Sizes::Known(vec![part; count]),
+            (None, None) if !self.uneven => match size.div(&parts.into()) {
+                Some(part) => Sizes::Known(vec![part; count]),
+                None => Sizes::Equal,
+            },
+            (None, None) => Sizes::Equal,
+        }
+    }
+}
+
+/// `(a, b)` of an array; the standard library converts up to 12 elements.
+pub(in crate::ops) fn tuple(parts: &TokenStream, count: usize) -> TokenStream {
+    if count <= 12 {
+        return quote!(#parts.into());
+    }
+    let names: Vec<_> = (1..=count).map(|at| format_ident!("part{at}")).collect();
+    quote!({
+        let [#(#names),*] = #parts;
+        (#(#names),*)
+    })
+}
+
+fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Option<Known> {
+    if from.iter().any(|&size| size > broadcast::LARGEST) || range.end > *from.get(axis)? {
+        return None;
+    }
+    let places = from.iter().enumerate().map(|(at, &size)| match at == axis {
+        true => range.clone().collect(),
+        false => (0..size).collect(),
+    });
+    let places: Vec<Vec<usize>> = places.collect();
+    known.pick(&broadcast::grid(from, &places)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn parts_of_shapes_are_known() {
+        check(
+            "g (float[n, 3, m] x, float[k] f) => (float[a, b] y, float[c] z) {
+                s = Shape(x)
+                n = Constant<value_ints: ints = [2, 1]>()
+                p, q = Split(s, n)
+                y = Reshape(f, p)
+                z = Reshape(f, q)
+            }",
+            expect![[r#"
+                g (float32[n, 3, m] x, float32[k] f) => (float32[n, 3] y, float32[m] z)
+                <
+                    int64[2] p = {n, 3},
+                    int64[1] q = {m}
+                >
+                {
+                    float32[n, 3] y = Reshape (f, p)
+                    float32[m] z = Reshape (f, q)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn parts_are_equal_or_the_last_one_is_smaller() {
+        check(
+            "g (float[7, n] x) => (float[a, n] p, float[b, n] q, float[7, c] r, float[7, d] s) {
+                p, q = Split<num_outputs: int = 2>(x)
+                r, s = Split<num_outputs: int = 2, axis: int = -1>(x)
+            }",
+            expect![[r#"
+                g (float32[7, n] x) => (float32[4, n] p, float32[3, n] q, float32[7, split] r, float32[7, split_2] s)
+                {
+                    float32[4, n] p, float32[3, n] q = Split <axis: 0, uneven: true> (x)
+                    float32[7, split] r, float32[7, split_2] s = Split <axis: -1, uneven: true> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_sizes_of_parts_must_fit() {
+        check(
+            "g (float[7] x) => (float[a] p, float[b] q) <int64[2] sizes = {3, 5}> {
+                p, q = Split(x, sizes)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the parts have 8 elements, the axis has 7
+                    at node `p` (Split version 18)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! Fourier transforms.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::{Emit, element_type};
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[row("DFT", &[17, 20], dft).arity(3, 1).before(&[(20, 2, 1)]), row("STFT", &[17], stft).arity(4, 1)];
+
+#[derive(Debug)]
+struct Dft {
+    /// From the attribute of version 17; later versions have it as input 2.
+    axis: Option<i64>,
+    inverse: bool,
+    onesided: bool,
+}
+
+#[derive(Debug)]
+struct Stft {
+    onesided: bool,
+}
+
+fn dft(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Dft {
+        axis: match a.version() {
+            17 => Some(a.int_or("axis", 1)?),
+            _ => None,
+        },
+        inverse: a.flag("inverse", false)?,
+        onesided: a.flag("onesided", false)?,
+    }))
+}
+
+fn stft(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Stft {
+        onesided: a.flag("onesided", true)?,
+    }))
+}
+
+impl Operator for Dft {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        parts(&x, 2)?;
+        let at = self.axis(cx.numbers(2), cx.has(2), x.rank())?;
+        let half = self.onesided && self.inverse;
+        let mut shape = x.shape.clone();
+        match at {
+            Some(at) => {
+                let size = x.shape.get(at).cloned().unwrap_or_default();
+                let length = match cx.has(1) {
+                    true => cx.ints(1).and_then(|dims| dims.into_iter().next()),
+                    false if half => size.sub(&Dim::from(1)).and_then(|m| m.mul(&Dim::from(2))),
+                    false => Some(size),
+                };
+                let outputs = match self.onesided && !self.inverse {
+                    true => length.and_then(|length| bins(&length)),
+                    false => length,
+                };
+                if outputs
+                    .as_ref()
+                    .and_then(Dim::number)
+                    .is_some_and(|count| count < 1)
+                {
+                    return Err(Problem::new("the transform has no length"));
+                }
+                let outputs = cx.dim_or_fresh(outputs.filter(Dim::is_size), "dft");
+                if let Some(held) = shape.get_mut(at) {
+                    *held = outputs;
+                }
+            }
+            // Any axis may have another size then.
+            None if self.onesided || cx.has(1) => {
+                let last = shape.len().saturating_sub(1);
+                for held in shape.iter_mut().take(last) {
+                    *held = cx.fresh("dft");
+                }
+            }
+            None => {}
+        }
+        if let Some(last) = shape.last_mut() {
+            *last = Dim::from(if half { 1 } else { 2 });
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let x = cx.tensor(0)?;
+        let known = self.axis(cx.numbers(2), cx.has(2), held.rank())?;
+        let size = known.and_then(|at| held.shape.get(at).cloned());
+        let half = self.onesided && self.inverse;
+        let length = match (cx.has(1), size.as_ref().and_then(Dim::fixed)) {
+            (true, _) => cx
+                .numbers(1)
+                .and_then(|length| usize::try_from(*length.first()?).ok()),
+            (false, Some(size)) if half => size.checked_sub(1).map(|size| 2 * size),
+            (false, size) => size,
+        };
+        let fixed = size.as_ref().and_then(Dim::fixed);
+        if let (Some(at), Some(length), Some(size)) = (known, length, fixed) {
+            let (at, size) = (
+                Literal::usize_unsuffixed(at),
+                Literal::usize_unsuffixed(size),
+            );
+            let length = Literal::usize_unsuffixed(length);
+            let options = self.options(&quote!(#length));
+            let parts = Literal::usize_unsuffixed(parts(&held, 2)?);
+            let element = element_type(held.dtype);
+            let load = quote!(layers::Dft::load(weights, #element, [#size, #parts], #options));
+            let layer = cx.layer("dft", quote!(layers::Dft), load);
+            return Ok(quote!(#layer.forward(#x, #at)));
+        }
+        cx.may_fail();
+        let at = match known {
+            Some(at) => {
+                let at = Literal::usize_unsuffixed(at);
+                quote!(#at)
+            }
+            None => {
+                let (at, rank) = (cx.host(2)?, Literal::usize_unsuffixed(held.rank()));
+                quote!(host::axes(#at, #rank)[0])
+            }
+        };
+        if !cx.has(1) && size.is_none() {
+            let options = self.options(&match half {
+                true => quote!(2 * (x.dims()[axis] - 1)),
+                false => quote!(x.dims()[axis]),
+            });
+            return Ok(quote!({
+                let (x, axis) = (#x, #at);
+                let options = #options;
+                ops::dft::dft(x, axis, &options)
+            }));
+        }
+        let length = match (cx.has(1), size) {
+            (true, _) => {
+                let length = cx.host_int(1)?;
+                quote!((#length) as usize)
+            }
+            (false, size) => {
+                let size = cx.size(&size.unwrap_or_default());
+                if half { quote!(2 * (#size - 1)) } else { size }
+            }
+        };
+        let options = self.options(&length);
+        Ok(quote!(ops::dft::dft(#x, #at, &#options)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input > 0
+    }
+}
+
+impl Dft {
+    /// The axis, when it is known; the last one holds the parts of a number.
+    fn axis(
+        &self,
+        input: Option<Vec<i64>>,
+        given: bool,
+        rank: usize,
+    ) -> Result<Option<usize>, Problem> {
+        let held = match (self.axis, given) {
+            (Some(at), _) => Some(at),
+            (None, true) => input.and_then(|axis| axis.first().copied()),
+            (None, false) => Some(-2),
+        };
+        let Some(held) = held else { return Ok(None) };
+        match axis(held, rank)? {
+            at if at + 1 < rank => Ok(Some(at)),
+            _ => Err(Problem::new("the last axis cannot be transformed")),
+        }
+    }
+
+    fn options(&self, length: &TokenStream) -> TokenStream {
+        options(length, self.inverse, self.onesided)
+    }
+}
+
+impl Operator for Stft {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        signal(&x)?;
+        let size = x.shape.get(1).cloned().unwrap_or_default();
+        let frame = self.frame(cx)?;
+        let step = cx.ints(1).and_then(|dims| dims.into_iter().next());
+        if step
+            .as_ref()
+            .and_then(Dim::number)
+            .is_some_and(|step| step < 1)
+        {
+            return Err(Problem::new("`frame_step` is not positive"));
+        }
+        let outputs = match (&frame, self.onesided) {
+            (Some(frame), true) => bins(frame),
+            (frame, _) => frame.clone(),
+        };
+        let rest = frame.as_ref().and_then(|frame| size.sub(frame));
+        let count = rest
+            .zip(step)
+            .and_then(|(rest, step)| rest.div(&step)?.add(&Dim::from(1)));
+        if count
+            .as_ref()
+            .and_then(Dim::number)
+            .is_some_and(|count| count < 1)
+        {
+            return Err(Problem::new(format!(
+                "the signal {x} is shorter than a frame"
+            )));
+        }
+        let count = cx.dim_or_fresh(count, "frames");
+        let outputs = cx.dim_or_fresh(outputs, "bins");
+        let batch = x.shape.first().cloned().unwrap_or_default();
+        cx.output(0, x.dtype, vec![batch, count, outputs, Dim::from(2)]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let held = cx.tensor_type(0)?.clone();
+        let (mut x, step) = (cx.tensor(0)?, cx.host_int(1)?);
+        if held.rank() == 2 {
+            x = quote!(#x.unsqueeze_dim::<3>(2));
+        }
+        let step = match cx.numbers(1).is_some() {
+            true => step,
+            false => quote!((#step) as usize),
+        };
+        if held.shape.get(1).and_then(Dim::number).is_none() {
+            cx.may_fail();
+        }
+        let length = match (cx.has(3), cx.has(2)) {
+            (true, _) => cx.numbers(3).and_then(|length| length.first().copied()),
+            (false, true) => cx.tensor_type(2)?.shape.first().and_then(Dim::number),
+            (false, false) => held.shape.get(1).and_then(Dim::number),
+        };
+        let window = match cx.has(2) {
+            // The window would be a part of the matrix that the layer holds.
+            true if cx.is_training() => None,
+            true => cx.weight(2).map(|name| quote!(Some(#name))),
+            false => Some(quote!(None)),
+        };
+        if let (Some(length), Some(window)) = (length, window) {
+            let parts = Literal::usize_unsuffixed(signal(&held)?);
+            let element = element_type(held.dtype);
+            let length = Literal::i64_unsuffixed(length);
+            let options = options(&quote!(#length), false, self.onesided);
+            let load = quote!(layers::Stft::load(weights, #element, #parts, #window, #options));
+            let layer = cx.layer("stft", quote!(layers::Stft), load);
+            return Ok(quote!(#layer.forward(#x, #step)));
+        }
+        let frame = match (cx.has(3), cx.has(2)) {
+            (true, _) => {
+                let frame = cx.host_int(3)?;
+                match cx.numbers(3).is_some() {
+                    true => frame,
+                    false => quote!((#frame) as usize),
+                }
+            }
+            (false, true) => {
+                let size = cx
+                    .tensor_type(2)?
+                    .shape
+                    .first()
+                    .cloned()
+                    .unwrap_or_default();
+                cx.size(&size)
+            }
+            (false, false) => cx.size(&held.shape.get(1).cloned().unwrap_or_default()),
+        };
+        let (window, onesided) = (cx.optional(2)?, self.onesided);
+        Ok(quote!(ops::dft::stft(#x, #step, #window, #frame, #onesided)))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input == 1 || input == 3
+    }
+}
+
+impl Stft {
+    /// How long a frame is.
+    fn frame(&self, cx: &Infer<'_>) -> Result<Option<Dim>, Problem> {
+        let window = match cx.has(2) {
+            true => cx.tensor_of_rank(2, 1)?.shape.first().cloned(),
+            false => None,
+        };
+        let given = cx.ints(3).and_then(|dims| dims.into_iter().next());
+        if let (Some(window), Some(given)) = (&window, &given)
+            && window.number().is_some()
+            && given.number().is_some()
+            && window != given
+        {
+            return Err(Problem::new(format!(
+                "the window has {window} elements, a frame {given}"
+            )));
+        }
+        Ok(match (cx.has(3), window) {
+            (true, window) => given.or(window),
+            (false, Some(window)) => Some(window),
+            (false, None) => cx.tensor(0)?.shape.get(1).cloned(),
+        })
+    }
+}
+
+fn options(length: &TokenStream, inverse: bool, onesided: bool) -> TokenStream {
+    let plain = quote!(ops::dft::Dft::new(#length));
+    let inverse = inverse.then(|| quote!(inverse: true,));
+    let onesided = onesided.then(|| quote!(onesided: true,));
+    match (&inverse, &onesided) {
+        (None, None) => plain,
+        _ => quote!(ops::dft::Dft { #inverse #onesided ..#plain }),
+    }
+}
+
+/// How many parts the numbers of a signal have; exporters leave out the axis of real ones.
+fn signal(x: &TensorType) -> Result<usize, Problem> {
+    match x.rank() {
+        2 if x.dtype.is_float() => Ok(1),
+        3 => parts(x, 3),
+        _ => Err(Problem::new(format!("the signal is {x}, not of rank 3"))),
+    }
+}
+
+/// How many parts the numbers along the last axis have.
+fn parts(x: &TensorType, rank: usize) -> Result<usize, Problem> {
+    let last = x.shape.last().and_then(Dim::fixed);
+    match last {
+        Some(parts @ 1..=2) if x.rank() >= rank && x.dtype.is_float() => Ok(parts),
+        _ => Err(Problem::new(format!(
+            "the input is {x}, whose last axis does not hold real or complex numbers"
+        ))
+        .help("fix the size of its last axis to 1 or 2, with `dims(..)` or `inputs(..)`")),
+    }
+}
+
+/// How many numbers half a spectrum has.
+fn bins(length: &Dim) -> Option<Dim> {
+    length.div(&Dim::from(2))?.add(&Dim::from(1))
+}

@@ -1,0 +1,183 @@
+//! Windows and filter banks for signals.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, element_type, float_literal, rust_type};
+use crate::infer::Infer;
+use crate::types::{Known, Place, Type};
+
+pub const ROWS: &[Row] = &[
+    row("HannWindow", &[17], |a| window(a, "hann_window")),
+    row("HammingWindow", &[17], |a| window(a, "hamming_window")),
+    row("BlackmanWindow", &[17], |a| window(a, "blackman_window")),
+    row("MelWeightMatrix", &[17], |a| {
+        Ok(Rc::new(MelWeights(dtype(a)?)))
+    }).arity(5, 1),
+];
+
+#[derive(Debug)]
+struct Window {
+    /// The function of the run-time crate's `constant`.
+    function: &'static str,
+    dtype: DType,
+    periodic: bool,
+}
+
+/// Of this element type.
+#[derive(Debug)]
+struct MelWeights(DType);
+
+fn window(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Window {
+        function,
+        dtype: dtype(a)?,
+        periodic: a.flag("periodic", true)?,
+    }))
+}
+
+fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
+    let number = a.int_or("output_datatype", 1)?;
+    let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+    let numbers = |dtype: &DType| dtype.is_float() || dtype.is_int();
+    dtype.filter(numbers).ok_or_else(|| {
+        Problem::new(format!("`output_datatype` {number} is no type of numbers"))
+            .help("export the model with a float type and cast the result")
+    })
+}
+
+/// The type that elements are computed in before they are cut off to whole numbers.
+fn computed(dtype: DType) -> TokenStream {
+    match dtype.is_int() {
+        true => element_type(DType::F64),
+        false => element_type(dtype),
+    }
+}
+
+/// `values` in whole numbers where `dtype` has no others.
+fn whole(values: &TokenStream, dtype: DType) -> TokenStream {
+    let target = format_ident!("{}", carrier(dtype));
+    match dtype.is_int() {
+        true => quote!(ops::cast::float_to_int(#values, DType::#target)),
+        false => values.clone(),
+    }
+}
+
+fn tensor(rank: usize, dtype: DType) -> TokenStream {
+    let held = Type::tensor(dtype, vec![Dim::from(1); rank]);
+    rust_type(&held, Place::Device)
+}
+
+impl Operator for Window {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let size = size(cx, 0, "window")?;
+        cx.output(0, self.dtype, vec![size]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (function, element) = (format_ident!("{}", self.function), computed(self.dtype));
+        let periodic = self.periodic;
+        if let Some([size]) = cx.numbers(0).as_deref() {
+            let size = Literal::i64_unsuffixed(*size);
+            let load = quote! {
+                constant::#function(weights.device(), #element, #size, #periodic)
+            };
+            let load = whole(&load, self.dtype);
+            let field = cx.layer(self.function, tensor(1, self.dtype), load);
+            return Ok(quote!(#field.clone()));
+        }
+        let (size, device) = (cx.host_int(0)?, cx.device());
+        let made = quote!(constant::#function(#device, #element, (#size) as usize, #periodic));
+        Ok(whole(&made, self.dtype))
+    }
+
+    fn wants_host(&self, _: usize) -> bool {
+        true
+    }
+}
+
+impl Operator for MelWeights {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (bands, length) = (size(cx, 0, "bands")?, size(cx, 1, "dft")?);
+        let bins = length
+            .div(&Dim::from(2))
+            .and_then(|half| half.add(&Dim::from(1)));
+        let bins = cx.dim_or_fresh(bins, "bins");
+        cx.output(0, self.0, vec![bins, bands]);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let element = computed(self.0);
+        let number = |input: usize| match cx.numbers(input).as_deref() {
+            Some([number]) => Some(Literal::i64_unsuffixed(*number)),
+            _ => None,
+        };
+        let edge = |input: usize| match cx.known(input) {
+            Some(Known::Floats(values)) => {
+                let value = values.first()?;
+                Some(float_literal(*value, DType::F64))
+            }
+            _ => None,
+        };
+        let known = [number(0), number(1), number(2)]
+            .into_iter()
+            .collect::<Option<Vec<_>>>();
+        let edges = [edge(3), edge(4)].into_iter().collect::<Option<Vec<_>>>();
+        if let (Some(sizes), Some(edges)) = (known, edges) {
+            let load = quote! {
+                constant::mel_weight_matrix(
+                    weights.device(), #element, [#(#sizes),*], [#(#edges),*]
+                )
+            };
+            let load = whole(&load, self.0);
+            let field = cx.layer("mel_weights", tensor(2, self.0), load);
+            return Ok(quote!(#field.clone()));
+        }
+        let sizes = (0..3)
+            .map(|at| cx.host_int(at))
+            .collect::<Result<Vec<_>, _>>()?;
+        let edges = (3..5)
+            .map(|at| cx.host_float(at))
+            .collect::<Result<Vec<_>, _>>()?;
+        let device = cx.device();
+        let made = quote! {
+            constant::mel_weight_matrix(
+                #device, #element, [#((#sizes) as usize),*], [#(#edges),*]
+            )
+        };
+        Ok(whole(&made, self.0))
+    }
+
+    fn wants_host(&self, _: usize) -> bool {
+        true
+    }
+}
+
+/// A size that an input gives.
+fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
+    let held = cx.tensor(input)?;
+    if !held.dtype.is_int() || held.count().is_some_and(|count| count != 1) {
+        return Err(Problem::new(format!(
+            "input {input} is {held}, not one whole number"
+        )));
+    }
+    let known = cx.ints(input).and_then(|dims| dims.into_iter().next());
+    if known
+        .as_ref()
+        .and_then(Dim::number)
+        .is_some_and(|size| size < 0)
+    {
+        return Err(Problem::new("a size is negative"));
+    }
+    Ok(cx.dim_or_fresh(known.filter(Dim::is_size), hint))
+}

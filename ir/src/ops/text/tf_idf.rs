@@ -1,0 +1,227 @@
+//! How often n-grams are there.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::ops::{Operator, Row, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[row("TfIdfVectorizer", &[9], tf_idf)];
+
+/// Counts of the n-grams of a pool, scaled by weights.
+#[derive(Debug)]
+struct TfIdf {
+    pool: Pool,
+    /// How many numbers a row gives.
+    size: usize,
+    shortest: usize,
+    longest: usize,
+    skips: usize,
+    once: bool,
+}
+
+/// N-grams in order, their places in the result and their weights.
+#[derive(Debug)]
+enum Pool {
+    Ints(Vec<Gram<i64>>),
+    Strings(Vec<Gram<String>>),
+}
+
+type Gram<T> = (Vec<T>, usize, f32);
+
+fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let required = |name: &str| {
+        let missing = || Problem::new(format!("attribute `{name}` is missing"));
+        let value = a.int(name)?.ok_or_else(missing)?;
+        usize::try_from(value).map_err(|_| Problem::new(format!("`{name}` is {value}")))
+    };
+    let (shortest, longest) = (required("min_gram_length")?, required("max_gram_length")?);
+    let skips = required("max_skip_count")?;
+    let mode = a.string_or("mode", "")?;
+    let weights = a.floats("weights")?;
+    let (weights, once) = match mode.as_str() {
+        "TF" => (None, false),
+        "IDF" => (weights, true),
+        "TFIDF" => (weights, false),
+        other => {
+            return Err(Problem::new(format!("`mode` is `{other}`"))
+                .help("it may be TF, IDF or TFIDF"));
+        }
+    };
+    let starts = sizes(a, "ngram_counts")?;
+    let places = sizes(a, "ngram_indexes")?;
+    let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
+    if size > LARGEST {
+        return Err(Problem::new(format!("a row would have {size} counts")));
+    }
+    let grams = Grams { starts, places, weights, lengths: shortest..=longest };
+    let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
+        (Some(pool), None) => Pool::Ints(grams.of(&pool)?),
+        (None, Some(pool)) => Pool::Strings(grams.of(&pool)?),
+        _ => {
+            return Err(Problem::new(
+                "just one of `pool_int64s` and `pool_strings` must be there",
+            ));
+        }
+    };
+    Ok(Rc::new(TfIdf { pool, size, shortest, longest, skips, once }))
+}
+
+/// Far more words than any language has.
+const LARGEST: usize = 1 << 28;
+
+fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
+    let missing = || Problem::new(format!("attribute `{name}` is missing"));
+    let sizes = a.ints(name)?.ok_or_else(missing)?;
+    let size = |&size: &i64| {
+        usize::try_from(size).map_err(|_| Problem::new(format!("`{name}` has the number {size}")))
+    };
+    sizes.iter().map(size).collect()
+}
+
+/// How n-grams lie in a pool: all of one length after the other.
+struct Grams {
+    /// Where each length starts.
+    starts: Vec<usize>,
+    places: Vec<usize>,
+    weights: Option<Vec<f32>>,
+    lengths: std::ops::RangeInclusive<usize>,
+}
+
+impl Grams {
+    fn of<T: Ord + Clone>(&self, pool: &[T]) -> Result<Vec<Gram<T>>, Problem> {
+        let mut grams = Vec::new();
+        let mut number = 0;
+        for (length, &start) in (1..).zip(&self.starts) {
+            let end = self.starts.get(length).copied().unwrap_or(pool.len());
+            let items = pool.get(start..end).ok_or_else(|| {
+                Problem::new(format!("`ngram_counts` does not divide {} items", pool.len()))
+            })?;
+            for gram in items.chunks_exact(length) {
+                if self.lengths.contains(&length) {
+                    grams.push((gram.to_vec(), self.place(number)?, self.weight(number)?));
+                }
+                number += 1;
+            }
+        }
+        grams.sort_by(|a, b| a.0.cmp(&b.0));
+        if grams.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
+            return Err(Problem::new("an n-gram is in the pool twice"));
+        }
+        Ok(grams)
+    }
+
+    fn place(&self, number: usize) -> Result<usize, Problem> {
+        let few = || Problem::new("`ngram_indexes` has too few numbers for the pool");
+        self.places.get(number).copied().ok_or_else(few)
+    }
+
+    fn weight(&self, number: usize) -> Result<f32, Problem> {
+        let few = || Problem::new("`weights` has too few numbers for the pool");
+        match &self.weights {
+            None => Ok(1.0),
+            Some(weights) => weights.get(number).copied().ok_or_else(few),
+        }
+    }
+}
+
+impl Operator for TfIdf {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = cx.tensor(0)?;
+        let fits = match self.pool {
+            Pool::Ints(_) => matches!(x.dtype, DType::I32 | DType::I64),
+            Pool::Strings(_) => x.dtype == DType::String,
+        };
+        let size = Dim::from(i64::try_from(self.size).unwrap_or(i64::MAX));
+        let shape = match x.shape.as_slice() {
+            [_] if fits => vec![size],
+            [rows, _] if fits => vec![rows.clone(), size],
+            _ => {
+                return Err(Problem::new(format!("the input is {x}"))
+                    .help("it may be of rank 1 or 2 and of the type of the pool"));
+            }
+        };
+        cx.output(0, DType::F32, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let dtype = cx.tensor_type(0)?.dtype;
+        let x = cx.host(0)?;
+        let x = match dtype {
+            DType::String => quote!(&host::texts(#x)),
+            DType::I64 => x,
+            _ => quote!(&host::cast::<_, i64>(#x)),
+        };
+        let pool: Vec<TokenStream> = match &self.pool {
+            Pool::Ints(pool) => {
+                let literal = |item: &i64| Literal::i64_unsuffixed(*item);
+                pool.iter().map(|gram| entry(gram, literal)).collect()
+            }
+            Pool::Strings(pool) => {
+                let literal = |item: &String| Literal::string(item);
+                pool.iter().map(|gram| entry(gram, literal)).collect()
+            }
+        };
+        let numbers = [self.size, self.shortest, self.longest, self.skips];
+        let [size, shortest, longest, skips] = numbers.map(Literal::usize_unsuffixed);
+        let once = self.once;
+        Ok(quote! {
+            host::tf_idf(#x, &[#(#pool),*], host::Grams {
+                size: #size, shortest: #shortest, longest: #longest, skips: #skips, once: #once
+            })
+        })
+    }
+
+    fn makes_host(&self) -> bool {
+        true
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+/// `(&["a", "b"], 3, 1.0)`.
+fn entry<T>((items, place, weight): &Gram<T>, literal: impl Fn(&T) -> Literal) -> TokenStream {
+    let items = items.iter().map(literal);
+    let place = Literal::usize_unsuffixed(*place);
+    let weight = float_literal(f64::from(*weight), DType::F32);
+    quote!((&[#(#items),*], #place, #weight))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn n_grams_have_places() {
+        check(
+            r#"g (int64[n, 4] x, string[m] w) => (float[a, b] y, float[c] z) {
+                y = TfIdfVectorizer<mode: string = "TF", min_gram_length: int = 1,
+                    max_gram_length: int = 2, max_skip_count: int = 1, ngram_counts: ints = [0, 2],
+                    ngram_indexes: ints = [3, 0, 1], pool_int64s: ints = [7, 5, 5, 7]>(x)
+                z = TfIdfVectorizer<mode: string = "IDF", min_gram_length: int = 2,
+                    max_gram_length: int = 2, max_skip_count: int = 0, ngram_counts: ints = [0, 1],
+                    ngram_indexes: ints = [0, 1], weights: floats = [0.5, 2.0],
+                    pool_strings: strings = ["a", "a", "b"]>(w)
+            }"#,
+            expect![[r#"
+                g (host int64[n, 4] x, host string[m] w) => (host float32[n, 4] y, host float32[2] z)
+                {
+                    host float32[n, 4] y = TfIdfVectorizer <pool: {[{[5], 0, 1.0}, {[5, 7], 1, 1.0}, {[7], 3, 1.0}]}, size: 4, shortest: 1, longest: 2, skips: 1> (x)
+                    host float32[2] z = TfIdfVectorizer <pool: {[{["a", "b"], 1, 2.0}]}, size: 2, shortest: 2, longest: 2, skips: 0, once: true> (w)
+                }
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,8 @@
+//! Training: losses, derivatives, optimizers, dropout.
+
+super::families![
+    dropout,
+    gradient,
+    loss,
+    optimizer,
+];

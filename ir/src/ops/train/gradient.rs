@@ -1,0 +1,110 @@
+//! What derivatives are written with.
+
+use std::rc::Rc;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ops::{MANY, Operator, Row, TRAINING, row};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::Kind;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::types::{Known, Shape};
+
+pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient).arity(MANY, MANY)
+    .of(TRAINING)
+    .noted("written out by rules; an operator on the way that has none is an error")];
+
+/// Operators that files do not have.
+pub const WRITTEN: &[Row] = &[
+    row("SumTo", &[1], |_| Ok(Rc::new(SumTo)))
+.arity(MANY, 1).of(DERIVATIVES),
+    row("Number", &[1], number).arity(MANY, 1).of(DERIVATIVES),
+];
+
+/// The domain of [`WRITTEN`].
+pub const DERIVATIVES: &str = "onnx-embed.derivatives";
+
+/// The tensors that a gradient is about, by their names in the graph.
+#[derive(Debug)]
+pub struct Named {
+    /// What the derivatives are with respect to.
+    pub xs: Vec<String>,
+    /// What else is given.
+    pub zs: Vec<String>,
+    pub y: String,
+}
+
+impl Named {
+    pub fn read(a: &Attributes<'_>) -> Result<Named, Problem> {
+        let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
+        Ok(Named {
+            xs: a.strings("xs")?.ok_or_else(|| missing("xs"))?,
+            zs: a.strings("zs")?.unwrap_or_default(),
+            y: a.string("y")?.ok_or_else(|| missing("y"))?,
+        })
+    }
+}
+
+/// The reader writes other nodes in its place: it alone sees the graph that is differentiated.
+fn gradient(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Err(Problem::new("a gradient stands where no graph is"))
+}
+
+/// Undoes broadcasting: sums input 0 to the sizes of input 1.
+#[derive(Debug)]
+struct SumTo;
+
+/// A scalar of the element type of input 0.
+#[derive(Debug)]
+struct Number {
+    value: f64,
+}
+
+fn number(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let text = a.string_or("value", "0")?;
+    let value = text.parse();
+    let value = value.map_err(|_| Problem::new(format!("`{text}` is no number")))?;
+    Ok(Rc::new(Number { value }))
+}
+
+impl Operator for SumTo {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (from, to) = (cx.tensor(0)?, cx.tensor(1)?);
+        if !from.dtype.is_float() || from.rank() < to.rank() {
+            return Err(Problem::new(format!("{from} is no gradient of {to}")));
+        }
+        cx.output(0, from.dtype, to.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let x = cx.tensor(0)?;
+        let to = cx.output_tensor(0)?.shape.clone();
+        if cx.tensor_type(0)?.shape == to {
+            return Ok(x);
+        }
+        let shape = cx.shape(&to);
+        Ok(quote!(ops::broadcast::sum_to(#x, #shape)))
+    }
+}
+
+impl Operator for Number {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let like = cx.tensor(0)?;
+        let known = match like.dtype.kind() {
+            Kind::Float => Known::Floats(vec![self.value]),
+            Kind::Int => Known::Ints(vec![(self.value as i64).into()]),
+            _ => return Err(Problem::new(format!("{like} has no derivative"))),
+        };
+        cx.output(0, like.dtype, Shape::new());
+        cx.output_known(0, known);
+        Ok(())
+    }
+
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        Err(Problem::new("a known number is written where it is used"))
+    }
+}

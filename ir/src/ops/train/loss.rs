@@ -1,0 +1,163 @@
+//! Losses of classifications.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ops::{Operator, Row, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::emit::Emit;
+use crate::infer::Infer;
+
+pub const ROWS: &[Row] = &[
+    row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| {
+        read(a, "negative_log_likelihood")
+    }).arity(3, 1),
+    row("SoftmaxCrossEntropyLoss", &[12, 13], |a| {
+        read(a, "softmax_cross_entropy")
+    }).arity(3, 2),
+];
+
+#[derive(Debug)]
+struct Loss {
+    /// Of the kernels.
+    function: &'static str,
+    /// A variant of the kernels' `Reduction`.
+    reduction: &'static str,
+    ignored: Option<i64>,
+}
+
+fn read(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
+    let reduction = match a.string_or("reduction", "mean")?.as_str() {
+        "none" => "None",
+        "sum" => "Sum",
+        "mean" => "Mean",
+        other => {
+            return Err(Problem::new(format!("`reduction` is `{other}`"))
+                .help("it may be none, sum or mean"));
+        }
+    };
+    Ok(Rc::new(Loss {
+        function,
+        reduction,
+        ignored: a.int("ignore_index")?,
+    }))
+}
+
+impl Operator for Loss {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (x, target) = (cx.tensor(0)?, cx.tensor(1)?);
+        if x.rank() < 2 || target.rank() + 1 != x.rank() || !x.dtype.is_float() {
+            return Err(Problem::new(format!(
+                "the input is {x} and the target {target}, which do not fit together"
+            )));
+        }
+        if !target.dtype.is_int() {
+            return Err(Problem::new(format!("the target is {target}")));
+        }
+        let mut wanted = x.shape.clone();
+        let classes = wanted.remove(1);
+        sizes::shaped("the target", &target, &wanted)?;
+        if cx.has(2) {
+            let weight = cx.tensor_of_rank(2, 1)?;
+            if weight.dtype != x.dtype {
+                return Err(Problem::new(format!(
+                    "the input is {x} and the weight {weight}"
+                )));
+            }
+            if let Some(length) = weight.shape.first() {
+                sizes::equal(("the weight", length, "elements"), ("the input", &classes, "classes"))?;
+            }
+        }
+        let shape: Vec<Dim> = match self.reduction {
+            "None" => target.shape,
+            _ => Vec::new(),
+        };
+        cx.output(0, x.dtype, shape);
+        cx.output(1, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        cx.may_fail();
+        let (x, target, weight) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
+        let function = format_ident!("{}", self.function);
+        let reduction = format_ident!("{}", self.reduction);
+        let ignored = match self.ignored.map(Literal::i64_unsuffixed) {
+            Some(class) => quote!(Some(#class)),
+            None => quote!(None),
+        };
+        let loss = quote! {
+            ops::loss::#function(
+                #x,
+                #target,
+                #weight,
+                #ignored,
+                ops::loss::Reduction::#reduction,
+            )
+        };
+        Ok(match (self.function, cx.outputs()) {
+            ("softmax_cross_entropy", 1) => quote!(#loss.0),
+            _ => loss,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn a_reduced_loss_has_rank_0() {
+        check(
+            "g (float[n, c, h] x, int64[n, h] t, float[c] w) => (float y, float[a, b] z, float[d, e, f] p) {
+                y = NegativeLogLikelihoodLoss<ignore_index: int = -1>(x, t, w)
+                z, p = SoftmaxCrossEntropyLoss<reduction: string = \"none\">(x, t)
+            }",
+            expect![[r#"
+                g (float32[n, c, h] x, int64[n, h] t, float32[c] w) => (float32[] y, float32[n, h] z, float32[n, c, h] p)
+                {
+                    float32[] y = NegativeLogLikelihoodLoss <function: "negative_log_likelihood", reduction: "Mean", ignored: -1> (x, t, w)
+                    float32[n, h] z, float32[n, c, h] p = SoftmaxCrossEntropyLoss <function: "softmax_cross_entropy", reduction: "None"> (x, t)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn targets_have_no_axis_of_classes() {
+        check(
+            "g (float[n, c, h] x, int64[n, c, h] t) => (float y) {
+                y = NegativeLogLikelihoodLoss(x, t)
+            }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the input is float32[n, c, h] and the target int64[n, c, h], which do not fit together
+                    at node `y` (NegativeLogLikelihoodLoss version 13)
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn targets_and_weights_must_fit() {
+        problems(
+            &[
+                r#"(float[4, 3] x, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss (x, t) }"#,
+                r#"(float[4, 3, 6] x, int64[4, 5] t) => (float y) { y = NegativeLogLikelihoodLoss (x, t) }"#,
+                r#"(float[4, 3] x, int64[4] t, float[4] w) => (float y) { y = NegativeLogLikelihoodLoss (x, t, w) }"#,
+            ],
+            expect![[r#"
+                the target is int64[5], but must be of shape [4]
+                the target is int64[4, 5], but must be of shape [4, 6]
+                the weight has 4 elements, but the input has 3 classes
+            "#]],
+        );
+    }
+}

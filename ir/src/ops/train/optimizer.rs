@@ -1,0 +1,275 @@
+//! One step of training, for several tensors at once.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use crate::ops::{MANY, Operator, Row, TRAINING, row, sizes};
+use crate::attributes::Attributes;
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::types::TensorType;
+
+pub const ROWS: &[Row] = &[
+    row("Adagrad", &[1], adagrad).arity(MANY, MANY).of(TRAINING),
+    row("Adam", &[1], adam).arity(MANY, MANY).of(TRAINING),
+    row("Momentum", &[1], momentum).arity(MANY, MANY).of(TRAINING),
+];
+
+/// Inputs are the rate, the number of steps before, then each list: the tensors, their gradients,
+/// and what the optimizer keeps of them. Outputs are the lists without the gradients.
+#[derive(Debug)]
+struct Optimizer {
+    kind: Kind,
+    regularization: f32,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Adagrad {
+        decay: f32,
+        epsilon: f32,
+    },
+    Adam {
+        keep: [f32; 2],
+        epsilon: f32,
+        regularization_after: f32,
+    },
+    Momentum {
+        keep: f32,
+        take: f32,
+        nesterov: bool,
+    },
+}
+
+fn adagrad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let kind = Kind::Adagrad {
+        decay: a.float_or("decay_factor", 0.0)?,
+        epsilon: a.float_or("epsilon", 1e-6)?,
+    };
+    optimizer(a, kind)
+}
+
+fn adam(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let kind = Kind::Adam {
+        keep: [a.float_or("alpha", 0.9)?, a.float_or("beta", 0.999)?],
+        epsilon: a.float_or("epsilon", 1e-6)?,
+        regularization_after: a.float_or("norm_coefficient_post", 0.0)?,
+    };
+    optimizer(a, kind)
+}
+
+fn momentum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let needed = |name: &str| match a.float(name)? {
+        Some(value) => Ok(value),
+        None => Err(Problem::new(format!("attribute `{name}` is missing"))),
+    };
+    let kind = Kind::Momentum {
+        keep: needed("alpha")?,
+        take: needed("beta")?,
+        nesterov: match a.string("mode")?.as_deref() {
+            Some("nesterov") => true,
+            Some("standard") => false,
+            Some(other) => {
+                return Err(Problem::new(format!("`mode` is `{other}`"))
+                    .help("it may be standard or nesterov"));
+            }
+            None => return Err(Problem::new("attribute `mode` is missing")),
+        },
+    };
+    needed("norm_coefficient")?;
+    optimizer(a, kind)
+}
+
+fn optimizer(a: &Attributes<'_>, kind: Kind) -> Result<Rc<dyn Operator>, Problem> {
+    let regularization = a.float_or("norm_coefficient", 0.0)?;
+    Ok(Rc::new(Optimizer {
+        kind,
+        regularization,
+    }))
+}
+
+impl Optimizer {
+    /// How many lists of tensors it is given.
+    fn lists(&self) -> usize {
+        match self.kind {
+            Kind::Adam { .. } => 4,
+            _ => 3,
+        }
+    }
+
+    /// How many tensors each list has.
+    fn tensors(&self, inputs: usize, outputs: usize) -> Result<usize, Problem> {
+        let lists = self.lists();
+        let listed = inputs.saturating_sub(2);
+        let count = listed / lists;
+        if count == 0 || !listed.is_multiple_of(lists) || outputs != count * (lists - 1) {
+            return Err(Problem::new(format!(
+                "{inputs} inputs and {outputs} outputs are not a rate, a count and {lists} lists, \
+                 of which all but the gradients come out again"
+            )));
+        }
+        Ok(count)
+    }
+
+    /// The optimizer with its numbers, of this rate and count.
+    fn settings(&self, rate: &TokenStream, count: &TokenStream) -> TokenStream {
+        let number = |value: f32| float_literal(f64::from(value), DType::F64);
+        let regularization = number(self.regularization);
+        match self.kind {
+            Kind::Adagrad { decay, epsilon } => {
+                let (decay, epsilon) = (number(decay), number(epsilon));
+                quote! {
+                    ops::optimize::Adagrad::new([#rate, #decay], #count, #regularization, #epsilon)
+                }
+            }
+            Kind::Adam {
+                keep,
+                epsilon,
+                regularization_after,
+            } => {
+                let ([mean, squares], epsilon) = (keep.map(number), number(epsilon));
+                let after = number(regularization_after);
+                quote! {
+                    ops::optimize::Adam::new(
+                        #rate, #count, [#mean, #squares], [#regularization, #after], #epsilon
+                    )
+                }
+            }
+            Kind::Momentum {
+                keep,
+                take,
+                nesterov,
+            } => {
+                let (keep, take) = (number(keep), number(take));
+                quote! {
+                    ops::optimize::Momentum::new(
+                        #rate, #count, [#keep, #take], #regularization, #nesterov
+                    )
+                }
+            }
+        }
+    }
+}
+
+impl Operator for Optimizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let count = self.tensors(cx.inputs(), cx.outputs())?;
+        let (rate, steps) = (cx.tensor(0)?, cx.tensor(1)?);
+        let single = |of: &TensorType| of.count().is_none_or(|count| count == 1);
+        if !(single(&rate) && rate.dtype.is_float() && single(&steps) && steps.dtype.is_int()) {
+            return Err(Problem::new(format!(
+                "the rate is {rate}, the count is {steps}, where one float and one integer belong"
+            )));
+        }
+        for at in 0..count {
+            let x = cx.tensor(2 + at)?;
+            if !x.dtype.is_float() {
+                return Err(Problem::new(format!("input {} is {x}", 2 + at)));
+            }
+            for list in 1..self.lists() {
+                let input = 2 + list * count + at;
+                let other = cx.tensor(input)?;
+                if other.dtype != x.dtype || other.rank() != x.rank() {
+                    return Err(Problem::new(format!(
+                        "input {input} is {other}, but the tensor that it belongs to is {x}"
+                    )));
+                }
+                sizes::shaped(&format!("input {input}"), &other, &x.shape)?;
+            }
+            for list in 0..self.lists() - 1 {
+                cx.output(list * count + at, x.dtype, x.shape.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+        let (lists, count) = (self.lists(), self.tensors(cx.inputs(), cx.outputs())?);
+        let (rate, steps) = (cx.host_float(0)?, cx.host_int(1)?);
+        let settings = self.settings(&rate, &steps);
+        let mut arguments = Vec::with_capacity(count);
+        for at in 0..count {
+            let inputs = (0..lists).map(|list| cx.tensor(2 + list * count + at));
+            arguments.push(inputs.collect::<Result<Vec<_>, _>>()?);
+        }
+        if let [arguments] = arguments.as_slice() {
+            return Ok(quote!(#settings.step(#(#arguments),*)));
+        }
+        let step = cx.temporary("step");
+        let results = (0..count).map(|_| {
+            let names = ["x", "state", "squares"].iter().take(lists - 1);
+            names.map(|name| cx.temporary(name)).collect()
+        });
+        let results: Vec<Vec<Ident>> = results.collect();
+        let lists = (0..lists - 1).map(|list| results.iter().filter_map(move |of| of.get(list)));
+        let outputs = lists.flatten();
+        Ok(quote!({
+            let #step = #settings;
+            #(let (#(#results),*) = #step.step(#(#arguments),*);)*
+            (#(#outputs),*)
+        }))
+    }
+
+    fn wants_host(&self, input: usize) -> bool {
+        input < 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn each_tensor_has_its_gradient_and_its_squares() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.preview.training": 1]>
+            main (float rate, int64 count, float[2] x, double[N] y, float[2] gx, double[N] gy, float[2] hx, double[N] hy)
+                => (float[2] x2, double[N] y2, float[2] hx2, double[N] hy2) {
+                x2, y2, hx2, hy2 = ai.onnx.preview.training.Adagrad (rate, count, x, y, gx, gy, hx, hy)
+            }
+            "#,
+            expect![[r#"
+                main (host float32[] rate, host int64[] count, float32[2] x, float64[N] y, float32[2] gx, float64[N] gy, float32[2] hx, float64[N] hy) => (float32[2] x2, float64[N] y2, float32[2] hx2, float64[N] hy2)
+                {
+                    float32[2] x2, float64[N] y2, float32[2] hx2, float64[N] hy2 = ai.onnx.preview.training.Adagrad <kind: {decay: 0.0, epsilon: 1e-6}, regularization: 0.0> (rate, count, x, y, gx, gy, hx, hy)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn lists_are_of_one_length() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.preview.training": 1]>
+            main (float rate, int64 count, float[2] x, float[2] g) => (float[2] y) {
+                y = ai.onnx.preview.training.Adam (rate, count, x, g)
+            }
+            "#,
+            expect![[r#"
+                cannot compile `model`
+
+                  4 inputs and 1 outputs are not a rate, a count and 4 lists, of which all but the gradients come out again
+                    at node `y` (ai.onnx.preview.training.Adam version 1)
+
+                  model: IR version 10, ai.onnx 21, ai.onnx.preview.training 1"#]],
+        );
+    }
+
+    #[test]
+    fn gradients_have_the_shape_of_their_tensor() {
+        problems(
+            &[
+                r#"(float r, int64 t, float[2] x, float[3] g, float[2] h) => (float[2] y, float[2] k) { y, k = ai.onnx.preview.training.Adagrad (r, t, x, g, h) }"#,
+            ],
+            expect![[r#"
+                input 3 is float32[3], but must be of shape [2]
+            "#]],
+        );
+    }
+}
