@@ -72,9 +72,10 @@ pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), P
         folded: RefCell::default(),
     };
     node.operator.infer(&mut cx)?;
-    match diagnostics.is_empty() {
-        true => Ok(()),
-        false => Err(Problem::new("the types do not fit")),
+    if diagnostics.is_empty() {
+        Ok(())
+    } else {
+        Err(Problem::new("the types do not fit"))
     }
 }
 

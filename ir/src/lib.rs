@@ -47,9 +47,10 @@ pub fn code(model: &Model, item: &Item, options: &Options) -> Result<TokenStream
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(model.facts.to_string());
     let tokens = emit::module(model, item, options, &mut diagnostics);
-    match diagnostics.is_empty() {
-        true => Ok(tokens),
-        false => Err(diagnostics),
+    if diagnostics.is_empty() {
+        Ok(tokens)
+    } else {
+        Err(diagnostics)
     }
 }
 
@@ -105,10 +106,13 @@ fn prepare(
 fn solved(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
     let (model, problems) = inferred(read, options);
     let ones = match &model {
-        Some(model) if problems.is_empty() => match contradicts(model) {
-            true => model.names.doubted().map(|name| name.to_string()).collect(),
-            false => Vec::new(),
-        },
+        Some(model) if problems.is_empty() => {
+            if contradicts(model) {
+                model.names.doubted().map(|name| name.to_string()).collect()
+            } else {
+                Vec::new()
+            }
+        }
         _ => problems.ones(),
     };
     let better = with_ones(read, options, ones);
@@ -161,8 +165,9 @@ fn with_ones(read: &Read<'_>, options: &Options, names: Vec<String>) -> Option<M
         return None;
     }
     let (model, problems) = inferred(read, &options);
-    match problems.is_empty() {
-        true => model,
-        false => with_ones(read, &options, problems.ones()),
+    if problems.is_empty() {
+        model
+    } else {
+        with_ones(read, &options, problems.ones())
     }
 }

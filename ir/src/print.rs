@@ -24,9 +24,10 @@ pub fn graph(graph: &Graph) -> String {
         names: names(&graph.values),
         text: String::new(),
     };
-    let name = match graph.name.is_empty() {
-        true => "graph",
-        false => &graph.name,
+    let name = if graph.name.is_empty() {
+        "graph"
+    } else {
+        &graph.name
     };
     printer.header(name, &graph.body, 0);
     printer.constants(&graph.body);
@@ -48,9 +49,10 @@ fn names(values: &Values) -> BTreeMap<ValueId, String> {
     }
     let name = |(id, value): (ValueId, &Value)| {
         let unique = !value.name.is_empty() && seen.get(value.name.as_str()) == Some(&1);
-        let name = match unique {
-            true => quoted(&value.name),
-            false => format!("{}%{}", quoted(&value.name), id.number()),
+        let name = if unique {
+            quoted(&value.name)
+        } else {
+            format!("{}%{}", quoted(&value.name), id.number())
         };
         (id, name)
     };
@@ -59,9 +61,10 @@ fn names(values: &Values) -> BTreeMap<ValueId, String> {
 
 fn quoted(name: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "_./:-".contains(character);
-    match name.chars().all(plain) {
-        true => name.to_owned(),
-        false => format!("{name:?}"),
+    if name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("{name:?}")
     }
 }
 
@@ -231,9 +234,12 @@ fn elements(known: &Known) -> String {
     match known {
         Known::Ints(all) => list(all, ToString::to_string),
         // Nearly all of them were float32: their shortest text says all.
-        Known::Floats(all) => list(all, |value| match f64::from(*value as f32) == *value {
-            true => (*value as f32).to_string(),
-            false => value.to_string(),
+        Known::Floats(all) => list(all, |value| {
+            if f64::from(*value as f32) == *value {
+                (*value as f32).to_string()
+            } else {
+                value.to_string()
+            }
         }),
         Known::Bools(all) => list(all, ToString::to_string),
         Known::Strings(all) => list(all, |text| format!("{text:?}")),

@@ -229,9 +229,12 @@ impl<'a> Reader<'a> {
             inputs.push(Some(self.constant(name, weight)));
         }
         let blocks = self.blocks(&list, scope)?;
-        let outputs = proto.output.iter().map(|name| match name.is_empty() {
-            true => None,
-            false => Some(self.define(name, scope)),
+        let outputs = proto.output.iter().map(|name| {
+            if name.is_empty() {
+                None
+            } else {
+                Some(self.define(name, scope))
+            }
         });
         let mut outputs: Vec<Option<ValueId>> = outputs.collect();
         // The parts of a split are counted, others behind the last name say nothing.

@@ -57,10 +57,7 @@ pub fn separate(
         let mut together = Vec::new();
         comparison.block(&apart.graph.body, &mut together);
         if together.is_empty() {
-            return match comparison.all_alike() {
-                true => apart,
-                false => model,
-            };
+            return if comparison.all_alike() { apart } else { model };
         }
         classes.join(&names, &together);
     }

@@ -10,9 +10,10 @@ use crate::print;
 /// A text without a header is of opset 21.
 #[track_caller]
 pub fn check(text: &str, expected: Expect) {
-    let text = match text.trim_start().starts_with('<') {
-        true => text.to_owned(),
-        false => format!("<ir_version: 10, opset_import: [\"\": 21]> {text}"),
+    let text = if text.trim_start().starts_with('<') {
+        text.to_owned()
+    } else {
+        format!("<ir_version: 10, opset_import: [\"\": 21]> {text}")
     };
     let model = match crate::text::model(&text) {
         Ok(model) => model.encode_to_vec(),
@@ -37,9 +38,10 @@ pub fn problems(graphs: &[&str], expected: Expect) {
         r#"["" : 22, "ai.onnx.ml" : 1, "com.microsoft" : 1, "ai.onnx.preview.training" : 1]"#;
     let mut shown = String::new();
     for graph in graphs {
-        let text = match graph.starts_with('<') {
-            true => (*graph).to_owned(),
-            false => format!("<ir_version: 10, opset_import: {opsets}> g {graph}"),
+        let text = if graph.starts_with('<') {
+            (*graph).to_owned()
+        } else {
+            format!("<ir_version: 10, opset_import: {opsets}> g {graph}")
         };
         let model = match crate::text::model(&text) {
             Ok(model) => model.encode_to_vec(),

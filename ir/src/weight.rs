@@ -55,9 +55,10 @@ impl Weight {
 
     /// The elements, when they are few and of a type the compiler reckons with.
     pub fn known(&self) -> Option<Known> {
-        match self.count()? <= TINY {
-            true => self.elements(),
-            false => None,
+        if self.count()? <= TINY {
+            self.elements()
+        } else {
+            None
         }
     }
 

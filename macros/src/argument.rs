@@ -60,9 +60,10 @@ impl Parse for Arguments {
             runtime: syn::parse_quote!(::onnx_embed),
         };
         for attribute in input.call(Attribute::parse_outer)? {
-            match attribute.path().is_ident("onnx") {
-                true => arguments.options(&attribute)?,
-                false => arguments.attributes.push(attribute),
+            if attribute.path().is_ident("onnx") {
+                arguments.options(&attribute)?
+            } else {
+                arguments.attributes.push(attribute)
             }
         }
         if !input.peek(LitStr) {
@@ -83,11 +84,12 @@ impl Parse for Arguments {
         }
         arguments.path = input.parse()?;
         input.parse::<Option<Token![;]>>()?;
-        match input.is_empty() {
-            true => Ok(arguments),
-            false => Err(input.error(
+        if input.is_empty() {
+            Ok(arguments)
+        } else {
+            Err(input.error(
                 "expected nothing after the path; options stand before it, in `#[onnx(..)]`",
-            )),
+            ))
         }
     }
 }
@@ -190,9 +192,10 @@ struct Key {
 impl Parse for Key {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let span = input.span();
-        let name = match input.peek(LitStr) {
-            true => input.parse::<LitStr>()?.value(),
-            false => input.call(Ident::parse_any)?.unraw().to_string(),
+        let name = if input.peek(LitStr) {
+            input.parse::<LitStr>()?.value()
+        } else {
+            input.call(Ident::parse_any)?.unraw().to_string()
         };
         Ok(Key { name, span })
     }
@@ -203,9 +206,10 @@ struct Extent(Size);
 
 impl Parse for Extent {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        match input.peek(LitInt) {
-            true => number(input).map(|number| Extent(Size::Fixed(number))),
-            false => Ok(Extent(Size::Named(input.parse::<Key>()?.name))),
+        if input.peek(LitInt) {
+            number(input).map(|number| Extent(Size::Fixed(number)))
+        } else {
+            Ok(Extent(Size::Named(input.parse::<Key>()?.name)))
         }
     }
 }

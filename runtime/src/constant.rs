@@ -103,9 +103,10 @@ fn filled<const D: usize, K: Basic>(
     shape: [usize; D],
     value: impl ElementConversion,
 ) -> Tensor<D, K> {
-    match shape.contains(&0) {
-        true => Tensor::empty(shape, (device, dtype)),
-        false => Tensor::full(shape, value, (device, dtype)),
+    if shape.contains(&0) {
+        Tensor::empty(shape, (device, dtype))
+    } else {
+        Tensor::full(shape, value, (device, dtype))
     }
 }
 

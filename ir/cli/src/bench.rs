@@ -41,9 +41,10 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
         },
     )?;
     bar.finish_and_clear();
-    let threads = match arguments.threads.is_empty() {
-        true => vec![parallel::cores()],
-        false => arguments.threads.clone(),
+    let threads = if arguments.threads.is_empty() {
+        vec![parallel::cores()]
+    } else {
+        arguments.threads.clone()
     };
     for ready in &ready {
         for &threads in &threads {
@@ -53,9 +54,10 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
             }
         }
     }
-    Ok(match failed {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     })
 }
 

@@ -168,9 +168,10 @@ fn about(package: &str, text: &str) -> String {
     let quoted = format!("`{package}`");
     let mut lines = text.lines().skip_while(|line| !line.contains(&quoted));
     let about: Vec<&str> = lines.by_ref().take(8).collect();
-    match about.is_empty() {
-        true => "it was not built".to_owned(),
-        false => about.join("\n"),
+    if about.is_empty() {
+        "it was not built".to_owned()
+    } else {
+        about.join("\n")
     }
 }
 

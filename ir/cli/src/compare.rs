@@ -30,10 +30,13 @@ pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison
                 shape: sizes,
                 texts: wanted,
             }),
-        ) => match shape == sizes {
-            true => strings(texts, wanted),
-            false => differs(format!("has shape {shape:?}, not {sizes:?}")),
-        },
+        ) => {
+            if shape == sizes {
+                strings(texts, wanted)
+            } else {
+                differs(format!("has shape {shape:?}, not {sizes:?}"))
+            }
+        }
         (Value::Sequence(found), Expected::Maps { keys, values }) => {
             maps(found, keys, values, tolerance)
         }
@@ -112,13 +115,15 @@ fn floats(found: &[f64], expected: &[f64], sizes: &[usize], tolerance: f64) -> C
         if a == b || (a.is_nan() && b.is_nan()) {
             continue;
         }
-        let (distance, allowed) = match a.is_finite() && b.is_finite() {
-            true => ((a - b).abs(), tolerance * largest + OF_ELEMENT * b.abs()),
-            false => (f64::INFINITY, 0.0),
+        let (distance, allowed) = if a.is_finite() && b.is_finite() {
+            ((a - b).abs(), tolerance * largest + OF_ELEMENT * b.abs())
+        } else {
+            (f64::INFINITY, 0.0)
         };
-        relative = relative.max(match largest > 0.0 {
-            true => distance / largest,
-            false => distance,
+        relative = relative.max(if largest > 0.0 {
+            distance / largest
+        } else {
+            distance
         });
         if distance > allowed {
             beyond += 1;

@@ -40,13 +40,15 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    match arguments.json {
-        true => println!("{:#}", describe(&name, &inspection)),
-        false => anstream::print!("{}", table(&name, &inspection)),
+    if arguments.json {
+        println!("{:#}", describe(&name, &inspection))
+    } else {
+        anstream::print!("{}", table(&name, &inspection))
     }
-    Ok(match inspection.problems.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if inspection.problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 
@@ -107,9 +109,10 @@ fn table(model: &str, inspection: &Inspection) -> String {
             "" => String::new(),
             domain => format!("{domain}."),
         };
-        let note = match count.supported {
-            true => String::new(),
-            false => format!("  {BAD}unsupported{BAD:#}"),
+        let note = if count.supported {
+            String::new()
+        } else {
+            format!("  {BAD}unsupported{BAD:#}")
         };
         let name = shown(&format!("{domain}{name}"));
         line(format!("  {:>6}  {name}{note}", count.nodes));
@@ -138,13 +141,12 @@ fn table(model: &str, inspection: &Inspection) -> String {
         let name = shown(name);
         line(format!("  {DIM}{bytes:>18}  {name} {sizes:?}{DIM:#}"));
     }
-    match inspection.problems.is_empty() {
-        true => line(format!("{GOOD}compiles{GOOD:#}")),
-        false => {
-            let report = inspection.problems.report(model);
-            let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
-            line(format!("{BAD}{first}{BAD:#}\n{rest}"));
-        }
+    if inspection.problems.is_empty() {
+        line(format!("{GOOD}compiles{GOOD:#}"))
+    } else {
+        let report = inspection.problems.report(model);
+        let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
+        line(format!("{BAD}{first}{BAD:#}\n{rest}"));
     }
     text
 }

@@ -23,9 +23,12 @@ const TOLERANCE: f64 = 1e-4;
 impl Model {
     /// The name of its package: unique, valid, and the same in every run.
     pub fn package(&self) -> String {
-        let plain = |character: char| match character.is_ascii_alphanumeric() {
-            true => character.to_ascii_lowercase(),
-            false => '_',
+        let plain = |character: char| {
+            if character.is_ascii_alphanumeric() {
+                character.to_ascii_lowercase()
+            } else {
+                '_'
+            }
         };
         let name: String = self.name.chars().map(plain).collect();
         format!(
@@ -66,9 +69,10 @@ fn hash(bytes: &[u8]) -> u32 {
 pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
     let mut models: Vec<Model> = Vec::new();
     for path in paths {
-        let found = match path.is_dir() {
-            true => folder(path)?,
-            false => vec![path.clone()],
+        let found = if path.is_dir() {
+            folder(path)?
+        } else {
+            vec![path.clone()]
         };
         if found.is_empty() {
             bail!("there is no .onnx file in `{}`", path.display());
@@ -83,9 +87,10 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
     if let Some(filter) = filter {
         models.retain(|model| model.name.contains(filter));
     }
-    match models.is_empty() {
-        true => bail!("no model's name contains `{}`", filter.unwrap_or_default()),
-        false => Ok(models),
+    if models.is_empty() {
+        bail!("no model's name contains `{}`", filter.unwrap_or_default())
+    } else {
+        Ok(models)
     }
 }
 

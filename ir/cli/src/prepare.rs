@@ -96,9 +96,10 @@ pub fn prepare<'m>(
         bar,
         &format!("linking {}", count(packages.len(), "program")),
     );
-    let mut built = match packages.is_empty() {
-        true => Built::default(),
-        false => build(&plan, &packages, bar)?,
+    let mut built = if packages.is_empty() {
+        Built::default()
+    } else {
+        build(&plan, &packages, bar)?
     };
     let mut ready = Vec::new();
     for (package, models) in programs {
@@ -131,9 +132,10 @@ pub fn prepare<'m>(
 
 /// Shows what is being done, also where there is no terminal for the bar.
 pub fn say(bar: &ProgressBar, text: &str) {
-    match bar.is_hidden() {
-        true => eprintln!("{text}"),
-        false => bar.set_message(text.to_owned()),
+    if bar.is_hidden() {
+        eprintln!("{text}")
+    } else {
+        bar.set_message(text.to_owned())
     }
 }
 

@@ -39,9 +39,10 @@ impl Scratch {
             Some(folder) => std::path::absolute(folder)?,
             None => default_target(),
         };
-        let root = target.join(match other_weights {
-            true => "onnx-embed-other-weights",
-            false => "onnx-embed-verify",
+        let root = target.join(if other_weights {
+            "onnx-embed-other-weights"
+        } else {
+            "onnx-embed-verify"
         });
         let failed = || format!("cannot write to `{}`", root.display());
         fs::create_dir_all(root.join("values")).with_context(failed)?;
@@ -91,9 +92,10 @@ impl Scratch {
             let folder = self.root.join("models").join(model.package());
             let manifest = self.manifest(&model.package(), &[]);
             write(&folder.join("Cargo.toml"), &manifest)?;
-            let library = match self.other_weights {
-                true => reloading_library(model, self.simplify),
-                false => library(model, self.simplify),
+            let library = if self.other_weights {
+                reloading_library(model, self.simplify)
+            } else {
+                library(model, self.simplify)
             };
             write(&folder.join("src/lib.rs"), &library)?;
         }
@@ -201,22 +203,22 @@ fn in_checkout() -> bool {
 
 /// Where cargo finds a crate of ours.
 fn source(folder: &str) -> String {
-    match in_checkout() {
-        true => {
-            let path = Path::new(CHECKOUT).join(folder);
-            let path = path.canonicalize().unwrap_or(path);
-            format!("path = {}", literal(&path))
-        }
-        false => format!("version = \"={}\"", env!("CARGO_PKG_VERSION")),
+    if in_checkout() {
+        let path = Path::new(CHECKOUT).join(folder);
+        let path = path.canonicalize().unwrap_or(path);
+        format!("path = {}", literal(&path))
+    } else {
+        format!("version = \"={}\"", env!("CARGO_PKG_VERSION"))
     }
 }
 
 fn library(model: &Model, simplify: bool) -> String {
     let (package, path) = (model.package(), literal(&model.path));
     let file = model.bytes() > EMBEDDED;
-    let load = match file {
-        false => "Ok(model::Model::new(device))".to_owned(),
-        true => format!("model::Model::from_file({path}, device)"),
+    let load = if file {
+        format!("model::Model::from_file({path}, device)")
+    } else {
+        "Ok(model::Model::new(device))".to_owned()
     };
     let options = [
         (file, "weights = \"file\""),
@@ -224,9 +226,10 @@ fn library(model: &Model, simplify: bool) -> String {
     ];
     let options = options.iter().filter(|(given, _)| *given);
     let options: Vec<&str> = options.map(|(_, text)| *text).collect();
-    let item = match options.is_empty() {
-        true => path,
-        false => format!("#[onnx({})] pub struct Model = {path};", options.join(", ")),
+    let item = if options.is_empty() {
+        path
+    } else {
+        format!("#[onnx({})] pub struct Model = {path};", options.join(", "))
     };
     format!(
         "mod model {{\n    onnx_embed::onnx_model! {{ {item} }}\n}}\n\n\

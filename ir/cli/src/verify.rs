@@ -75,9 +75,10 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     });
     bar.finish_and_clear();
     report.finish();
-    Ok(match report.holds(arguments.at_least) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if report.holds(arguments.at_least) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -85,9 +85,10 @@ impl Dim {
             _ => {
                 // Numbers stand last.
                 let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
-                let (first, second) = match key(self) < key(other) {
-                    true => (self, other),
-                    false => (other, self),
+                let (first, second) = if key(self) < key(other) {
+                    (self, other)
+                } else {
+                    (other, self)
                 };
                 Dim::of(atom(Box::new(first.clone()), Box::new(second.clone()))).bounded()
             }

@@ -55,12 +55,13 @@ impl Dim {
     fn rounded_down(&self, by: i64) -> Option<Dim> {
         let (mut whole, mut inside) = (Dim::default(), Dim::default());
         for (atoms, factor) in &self.terms {
-            let (quotient, rest) = match atoms.is_empty() {
-                true => (
+            let (quotient, rest) = if atoms.is_empty() {
+                (
                     factor.checked_div_euclid(by)?,
                     factor.checked_rem_euclid(by)?,
-                ),
-                false => (factor.checked_div(by)?, factor.checked_rem(by)?),
+                )
+            } else {
+                (factor.checked_div(by)?, factor.checked_rem(by)?)
             };
             if quotient != 0 {
                 whole.add_term(atoms.clone(), quotient)?;

@@ -143,9 +143,10 @@ impl Infer<'_> {
     /// measures differs from round to round.
     pub fn outside(&mut self, dim: &Dim, names: Mark, hint: &str) -> Dim {
         let mut symbols = dim.symbols().into_iter();
-        match symbols.all(|symbol| self.names.held_at(names, &symbol)) {
-            true => dim.clone(),
-            false => self.fresh(hint),
+        if symbols.all(|symbol| self.names.held_at(names, &symbol)) {
+            dim.clone()
+        } else {
+            self.fresh(hint)
         }
     }
 

@@ -72,9 +72,12 @@ impl Infer<'_> {
     pub fn taken_out(&mut self, item: &Type, hint: &str) -> Type {
         match item {
             Type::Tensor(tensor) => {
-                let size = |dim: &Dim| match dim.is_any() {
-                    true => self.fresh(hint),
-                    false => dim.clone(),
+                let size = |dim: &Dim| {
+                    if dim.is_any() {
+                        self.fresh(hint)
+                    } else {
+                        dim.clone()
+                    }
                 };
                 Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
             }

@@ -87,9 +87,10 @@ pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Prob
             )));
         }
     };
-    match dtypes.contains(&x.dtype) {
-        true => Ok((x, rows)),
-        false => Err(Problem::new(format!("the input is {x}"))),
+    if dtypes.contains(&x.dtype) {
+Ok((x, rows))
+    } else {
+Err(Problem::new(format!("the input is {x}")))
     }
 }
 

@@ -21,11 +21,12 @@ super::families![
 /// Input 0, when it is a float tensor of at least this rank.
 fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
-    match x.dtype.is_float() && x.rank() >= rank {
-        true => Ok(x),
-        false => Err(Problem::new(format!(
+    if x.dtype.is_float() && x.rank() >= rank {
+Ok(x)
+    } else {
+Err(Problem::new(format!(
             "the input is {x}, not floats of rank {rank} or more"
-        ))),
+        )))
     }
 }
 

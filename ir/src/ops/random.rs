@@ -73,13 +73,14 @@ fn floats(
         (None, true) => Some(DType::F32),
         (dtype, _) => dtype,
     };
-    let shape = match shaped {
-        true => {
+    let shape = if shaped {
+
             let sizes = a.ints("shape")?;
             let sizes = sizes.ok_or_else(|| Problem::new("attribute `shape` is missing"))?;
             Some(sizes.into_iter().map(Dim::from).collect())
-        }
-        false => None,
+        
+    } else {
+None
     };
     Ok(Rc::new(Floats {
         function,
@@ -127,12 +128,13 @@ fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
 
 /// `dtype`, when floats of it can be drawn.
 fn drawn(dtype: DType) -> Result<DType, Problem> {
-    match dtype.is_float() {
-        true => Ok(dtype),
-        false => Err(
+    if dtype.is_float() {
+Ok(dtype)
+    } else {
+Err(
             Problem::new(format!("numbers of type {dtype} cannot be drawn"))
                 .help("set the attribute `dtype` to a float type and cast the result"),
-        ),
+        )
     }
 }
 
@@ -143,9 +145,10 @@ impl Seed {
 
     /// The attribute `seed`, a float.
     fn float(a: &Attributes<'_>) -> Result<Self, Problem> {
-        let whole = |seed: f32| match seed.fract() == 0.0 && seed.abs() < 1e18 {
-            true => seed as i64 as u64,
-            false => u64::from(seed.to_bits()),
+        let whole = |seed: f32| if seed.fract() == 0.0 && seed.abs() < 1e18 {
+seed as i64 as u64
+        } else {
+u64::from(seed.to_bits())
         };
         let seed = a.float("seed")?.filter(|seed| !seed.is_nan());
         Ok(Self(seed.map(whole)))

@@ -105,15 +105,16 @@ impl Operator for Recurrent {
         }
         self.check_sizes(cx, &directions, &hidden)?;
         let (first, second) = (at(&x, 0), at(&x, 1));
-        let (whole, last) = match self.batch_first {
-            false => (
-                vec![first, directions.clone(), second.clone(), hidden.clone()],
-                vec![directions, second, hidden],
-            ),
-            true => (
+        let (whole, last) = if self.batch_first {
+(
                 vec![first.clone(), second, directions.clone(), hidden.clone()],
                 vec![first, directions, hidden],
-            ),
+            )
+        } else {
+(
+                vec![first, directions.clone(), second.clone(), hidden.clone()],
+                vec![directions, second, hidden],
+            )
         };
         cx.output(0, x.dtype, whole);
         cx.output(1, x.dtype, last.clone());
@@ -220,9 +221,10 @@ impl Recurrent {
             return None;
         }
         let (input, recurrent) = (cx.weight(1)?, cx.weight(2)?);
-        let mut optional = |input: usize| match cx.has(input) {
-            true => cx.weight(input).map(|name| quote!(Some(#name))),
-            false => Some(quote!(None)),
+        let mut optional = |input: usize| if cx.has(input) {
+cx.weight(input).map(|name| quote!(Some(#name)))
+        } else {
+Some(quote!(None))
         };
         let bias = optional(3)?;
         let peepholes = match self.cell {
@@ -282,9 +284,10 @@ impl Recurrent {
         if self.batch_first {
             fields.push(quote!(batch_first: true));
         }
-        match fields.is_empty() {
-            true => plain,
-            false => quote!(ops::recurrent::#name { #(#fields,)* ..#plain }),
+        if fields.is_empty() {
+plain
+        } else {
+quote!(ops::recurrent::#name { #(#fields,)* ..#plain })
         }
     }
 

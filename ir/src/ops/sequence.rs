@@ -101,9 +101,10 @@ impl Operator for Erase {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         cx.may_fail();
         let sequence = cx.value(0)?;
-        let at = match cx.has(1) {
-            true => cx.host_int(1)?,
-            false => quote!(-1),
+        let at = if cx.has(1) {
+cx.host_int(1)?
+        } else {
+quote!(-1)
         };
         Ok(quote!(host::without(#sequence, #at)))
     }

@@ -12,17 +12,19 @@ pub type Count<'a> = (&'a str, &'a Dim, &'a str);
 
 /// Refuses counts that are known to differ.
 pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
-    match differ(one.1, other.1) {
-        true => Err(Problem::new(format!("{}, but {}", said(one), said(other)))),
-        false => Ok(()),
+    if differ(one.1, other.1) {
+        Err(Problem::new(format!("{}, but {}", said(one), said(other))))
+    } else {
+        Ok(())
     }
 }
 
 /// Refuses a count that is known to be larger than another.
 pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
-    match order(one.1, other.1) == Some(Ordering::Greater) {
-        true => Err(Problem::new(format!("{}, but {}", said(one), said(other)))),
-        false => Ok(()),
+    if order(one.1, other.1) == Some(Ordering::Greater) {
+        Err(Problem::new(format!("{}, but {}", said(one), said(other))))
+    } else {
+        Ok(())
     }
 }
 
@@ -40,23 +42,25 @@ pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> 
 
 /// Refuses a size that is known to differ between two inputs.
 pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
-    match differ(one, other) {
-        true => Err(Problem::new(format!(
+    if differ(one, other) {
+        Err(Problem::new(format!(
             "{what} is {one} in one input and {other} in another"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
 /// Refuses a tensor that is known to be of another shape.
 pub fn shaped(what: &str, held: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let mut pairs = held.shape.iter().zip(shape);
-    match held.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
-        true => Err(Problem::new(format!(
+    if held.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
+        Err(Problem::new(format!(
             "{what} is {held}, but must be of shape {}",
             Sizes(shape)
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -64,12 +68,13 @@ pub fn shaped(what: &str, held: &TensorType, shape: &[Dim]) -> Result<(), Proble
 pub fn broadcasts(what: &str, held: &TensorType, to: &[Dim]) -> Result<(), Problem> {
     let mut pairs = held.shape.iter().rev().zip(to.iter().rev());
     let misfit = |(own, size): (&Dim, &Dim)| !own.is(1) && differ(own, size);
-    match held.rank() > to.len() || pairs.any(misfit) {
-        true => Err(Problem::new(format!(
+    if held.rank() > to.len() || pairs.any(misfit) {
+        Err(Problem::new(format!(
             "{what} is {held}, which does not broadcast to {}",
             Sizes(to)
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -82,9 +87,10 @@ pub fn differ(one: &Dim, other: &Dim) -> bool {
 fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
     let any = Dim::any();
     let any = |dim: &Dim| any.name().is_some_and(|name| dim.symbols().contains(name));
-    match any(one) || any(other) {
-        true => None,
-        false => one.compare(other),
+    if any(one) || any(other) {
+        None
+    } else {
+        one.compare(other)
     }
 }
 

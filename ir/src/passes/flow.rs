@@ -28,9 +28,10 @@ fn unpack(block: &mut Block, values: &Values, copied: &BTreeSet<ValueId>) {
         }
         let parts = |id: Option<ValueId>| id.and_then(|id| values[id].parts.clone());
         let unpacks = node.operator.unpacks();
-        let (taken, given) = match unpacks {
-            true => (parts(node.input(0)), parts(node.output(0))),
-            false => (None, None),
+        let (taken, given) = if unpacks {
+            (parts(node.input(0)), parts(node.output(0)))
+        } else {
+            (None, None)
         };
         if let Some(parts) = taken {
             node.inputs = parts.into_iter().map(Some).collect();

@@ -101,9 +101,10 @@ impl Demand {
     fn inputs(&mut self, node: &Node, host: bool) {
         for (at, id) in node.inputs.iter().enumerate() {
             let Some(id) = id else { continue };
-            match host || node.operator.wants_host(at) {
-                true => self.host.insert(*id),
-                false => self.device.insert(*id),
+            if host || node.operator.wants_host(at) {
+                self.host.insert(*id)
+            } else {
+                self.device.insert(*id)
             };
         }
     }

@@ -18,9 +18,10 @@ pub fn text(operator: &dyn Debug) -> String {
         Term::Fields(fields) | Term::Table(fields) => fields.join(", "),
         _ => String::new(),
     };
-    match text.len() > LONGEST {
-        true => "..".to_owned(),
-        false => text,
+    if text.len() > LONGEST {
+        "..".to_owned()
+    } else {
+        text
     }
 }
 
@@ -110,9 +111,10 @@ impl<'t> Reader<'t> {
         let before = self.rest;
         let name = self.until(|character| !(character.is_alphanumeric() || character == '_'));
         let named = open == '{' && self.rest.starts_with(": ");
-        match named {
-            true => self.advance(),
-            false => self.rest = before,
+        if named {
+            self.advance()
+        } else {
+            self.rest = before
         }
         let text = match self.term() {
             // Elements of lists say something even when they are false.

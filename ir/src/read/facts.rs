@@ -55,15 +55,12 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
             ))
         })
     };
-    match bytes.is_empty() {
-        true => {
-            let empty = Problem::new("the file is empty");
-            Err(empty.help("export or download it again"))
-        }
-        false => {
-            affordable(&bytes)?;
-            ModelProto::decode(bytes).map_err(failed)
-        }
+    if bytes.is_empty() {
+        let empty = Problem::new("the file is empty");
+        Err(empty.help("export or download it again"))
+    } else {
+        affordable(&bytes)?;
+        ModelProto::decode(bytes).map_err(failed)
     }
 }
 

@@ -216,9 +216,10 @@ fn opened(path: &Path, follow: bool) -> std::io::Result<File> {
         return Err(std::io::Error::other("it is not a file"));
     }
     let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(std::io::Error::other("it is not a file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(std::io::Error::other("it is not a file"))
     }
 }
 

@@ -87,9 +87,10 @@ impl Reader<'_> {
         block: &mut Block,
     ) {
         self.depth += 1;
-        let inlined = match self.depth > DEEPEST {
-            true => Err(size::too_deep()),
-            false => self.inline(function, node, scope, block),
+        let inlined = if self.depth > DEEPEST {
+            Err(size::too_deep())
+        } else {
+            self.inline(function, node, scope, block)
         };
         self.depth -= 1;
         if let Err(problem) = inlined {
@@ -112,9 +113,10 @@ impl Reader<'_> {
         check(function, node)?;
         let proto = function.proto;
         let arguments = scope.resolve(&node.attribute).into_iter().collect();
-        let name = match node.name.is_empty() {
-            true => &proto.name,
-            false => &node.name,
+        let name = if node.name.is_empty() {
+            &proto.name
+        } else {
+            &node.name
         };
         let mut inner = scope.function(name, function, arguments);
         for (formal, actual) in proto.input.iter().zip(&node.input) {

@@ -142,9 +142,10 @@ impl Reader<'_> {
             let inputs = step.node.input.iter();
             let wanted = inputs.map(|name| active.contains(name.as_str())).collect();
             let step_active = spread(&step.node, &mut active);
-            let step = match same {
-                true => step.clone(),
-                false => writing.repeat(step, &mut renamed)?,
+            let step = if same {
+                step.clone()
+            } else {
+                writing.repeat(step, &mut renamed)?
             };
             if step_active {
                 path.push((step, wanted));

@@ -17,9 +17,10 @@ pub fn no_file(paths: &[PathBuf]) -> Problem {
         return Problem::new(format!("{} is a folder", shown(folder))).help(near_names(paths));
     }
     let paths_shown: Vec<String> = paths.iter().map(|path| shown(path)).collect();
-    let message = match first.exists() {
-        true => format!("{} is not a file", shown(first)),
-        false => format!("there is no file {}", paths_shown.join(" or ")),
+    let message = if first.exists() {
+        format!("{} is not a file", shown(first))
+    } else {
+        format!("there is no file {}", paths_shown.join(" or "))
     };
     Problem::new(message).help(near_names(paths))
 }
@@ -43,9 +44,12 @@ pub fn distance(a: &str, b: &str) -> usize {
 
 /// The model files where one was looked for: those of nearly the same name, else the first few.
 fn near_names(paths: &[PathBuf]) -> String {
-    let folders = paths.iter().map(|path| match path.is_dir() {
-        true => path.as_path(),
-        false => folder(path),
+    let folders = paths.iter().map(|path| {
+        if path.is_dir() {
+            path.as_path()
+        } else {
+            folder(path)
+        }
     });
     let folders: Vec<&Path> = folders.filter(|folder| folder.is_dir()).collect();
     let found: BTreeSet<String> = folders.iter().flat_map(|folder| models(folder)).collect();
@@ -66,14 +70,15 @@ fn near_names(paths: &[PathBuf]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    match listed.is_empty() {
-        false => format!("the files there are {}{more}", listed.join(", ")),
-        true => match folders.first() {
+    if listed.is_empty() {
+        match folders.first() {
             Some(folder) => format!("there is no .onnx file in {}", shown(folder)),
             None => "there is no such folder; the path is relative to the calling file, \
                      then to the package's folder"
                 .to_owned(),
-        },
+        }
+    } else {
+        format!("the files there are {}{more}", listed.join(", "))
     }
 }
 

@@ -146,9 +146,10 @@ fn same(first: Giver<'_>, second: Giver<'_>) -> bool {
 
 fn both(name: &str, first: Giver<'_>, second: Giver<'_>) -> String {
     let (first, second) = (shown(first), shown(second));
-    match first == second {
-        true => format!("the value `{name}` is defined twice, each time by {first}"),
-        false => format!("the value `{name}` is defined twice, by {first} and by {second}"),
+    if first == second {
+        format!("the value `{name}` is defined twice, each time by {first}")
+    } else {
+        format!("the value `{name}` is defined twice, by {first} and by {second}")
     }
 }
 
@@ -159,9 +160,10 @@ fn shown(giver: Giver<'_>) -> String {
         Giver::Sparse => "a sparse initializer".to_owned(),
         Giver::Node(node) => {
             let kind = kind(&domain(&node.domain), &node.op_type);
-            match node.name.is_empty() {
-                true => format!("a node ({kind})"),
-                false => format!("the node `{}` ({kind})", node.name),
+            if node.name.is_empty() {
+                format!("a node ({kind})")
+            } else {
+                format!("the node `{}` ({kind})", node.name)
             }
         }
     }

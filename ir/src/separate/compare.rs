@@ -39,9 +39,10 @@ impl Comparison<'_> {
                 continue;
             }
             let axes = self.on_one_axis(&reads, &group);
-            match axes.is_empty() {
-                true => together.push(group),
-                false => together.extend(axes),
+            if axes.is_empty() {
+                together.push(group)
+            } else {
+                together.extend(axes)
             }
         }
     }
@@ -122,9 +123,10 @@ impl Comparison<'_> {
 
     /// The value with names apart, where it is the same in both.
     fn held(&self, id: ValueId) -> &Value {
-        match self.is_alike(id) {
-            true => &self.apart[id],
-            false => &self.merged[id],
+        if self.is_alike(id) {
+            &self.apart[id]
+        } else {
+            &self.merged[id]
         }
     }
 

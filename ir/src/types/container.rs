@@ -36,9 +36,12 @@ impl Type {
             Type::Map(key, item) => Type::Map(*key, inner(item)),
             Type::Unranked(_) | Type::Nothing(_) => self.clone(),
             Type::Tensor(tensor) => {
-                let size = |dim: &Dim| match dim.symbols().iter().all(&mut *told) {
-                    true => dim.clone(),
-                    false => Dim::any(),
+                let size = |dim: &Dim| {
+                    if dim.symbols().iter().all(&mut *told) {
+                        dim.clone()
+                    } else {
+                        Dim::any()
+                    }
                 };
                 Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
             }

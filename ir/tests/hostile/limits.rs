@@ -41,9 +41,10 @@ fn busy() -> Duration {
 /// Compiles a model in ONNX's text syntax, which may fail, within the limits.
 #[track_caller]
 pub fn check(text: &str) {
-    let text = match text.trim_start().starts_with('<') {
-        true => text.to_owned(),
-        false => format!("<ir_version: 10, opset_import: [\"\": 21, \"f\": 1]> {text}"),
+    let text = if text.trim_start().starts_with('<') {
+        text.to_owned()
+    } else {
+        format!("<ir_version: 10, opset_import: [\"\": 21, \"f\": 1]> {text}")
     };
     let model = onnx_embed_ir::text::model(&text).unwrap();
     assert_eq!(complaint(&model.encode_to_vec()), None);

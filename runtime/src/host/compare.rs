@@ -51,9 +51,12 @@ pub fn not(a: &Array<bool>) -> Array<bool> {
 /// ONNX's `Where`: `yes` where `condition` is true, else `no`.
 pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) -> Array<T> {
     let shape = broadcast(condition.shape(), &broadcast(yes.shape(), no.shape()));
-    Array::from_fn(shape, |index| match stretched(condition, index) {
-        true => stretched(yes, index).clone(),
-        false => stretched(no, index).clone(),
+    Array::from_fn(shape, |index| {
+        if stretched(condition, index) {
+            stretched(yes, index).clone()
+        } else {
+            stretched(no, index).clone()
+        }
     })
 }
 

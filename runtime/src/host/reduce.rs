@@ -98,12 +98,11 @@ fn reduce<T: Number>(
         });
         fold(values.into_data())
     });
-    match keep {
-        true => reduced,
-        false => {
-            let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
-            super::squeeze(&reduced, &axes)
-        }
+    if keep {
+        reduced
+    } else {
+        let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+        super::squeeze(&reduced, &axes)
     }
 }
 

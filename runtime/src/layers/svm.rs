@@ -71,9 +71,10 @@ impl SvmRegressor {
         let linear = machine.vectors.is_none();
         let model = Regress {
             basis: machine.basis(weights, if linear { 1 } else { count }),
-            coefficients: match linear {
-                true => vec![1.0],
-                false => list(weights, machine.coefficients),
+            coefficients: if linear {
+                vec![1.0]
+            } else {
+                list(weights, machine.coefficients)
             },
             rho: list(weights, machine.rho).first().copied().unwrap_or(0.0),
             one_class,

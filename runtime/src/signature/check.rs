@@ -85,13 +85,14 @@ fn check_type(name: &'static str, expected: ElementType, found: DType) -> Result
         (Some(carrier), found) => carrier == found,
         (None, _) => false,
     };
-    match fits {
-        true => Ok(()),
-        false => Err(Error::WrongType {
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::WrongType {
             name,
             expected,
             found,
-        }),
+        })
     }
 }
 

@@ -34,9 +34,10 @@ impl Table {
             .parts
             .iter()
             .map(|part| bytes(part).unwrap_or_default());
-        match parts.fold(fnv1a(&[]), fnv1a_behind) == fixed.hash {
-            true => Ok(()),
-            false => Err(Error::WeightDiffers { name: entry.name }),
+        if parts.fold(fnv1a(&[]), fnv1a_behind) == fixed.hash {
+            Ok(())
+        } else {
+            Err(Error::WeightDiffers { name: entry.name })
         }
     }
 
@@ -70,9 +71,10 @@ fn check_file(file: &File, bytes: &[u8], parts: &[(&'static str, &Part)]) -> Res
         }
         seen = seen.max(part.start + part.length);
     }
-    match fnv1a(bytes.get(seen..).unwrap_or_default()) == file.tail {
-        true => Ok(()),
-        false => Err(differs(None)),
+    if fnv1a(bytes.get(seen..).unwrap_or_default()) == file.tail {
+        Ok(())
+    } else {
+        Err(differs(None))
     }
 }
 

@@ -25,9 +25,10 @@ pub fn numbers(entry: &Entry, files: &[&[u8]]) -> Result<TensorData, &'static st
         Encoding::Records => Cow::Owned(packed::records(&stored, width(entry.dtype))?),
     };
     let count: usize = entry.shape.iter().product();
-    match bytes.len() == (count * entry.dtype.bits()).div_ceil(8) {
-        true => typed(&bytes, entry.dtype, count, entry.shape),
-        false => Err("does not have as many values as its shape says"),
+    if bytes.len() == (count * entry.dtype.bits()).div_ceil(8) {
+        typed(&bytes, entry.dtype, count, entry.shape)
+    } else {
+        Err("does not have as many values as its shape says")
     }
 }
 
@@ -35,9 +36,10 @@ pub fn numbers(entry: &Entry, files: &[&[u8]]) -> Result<TensorData, &'static st
 pub fn strings(entry: &Entry, files: &[&[u8]]) -> Result<Vec<String>, &'static str> {
     let stored = joined(entry, files)?;
     let texts = packed::texts(&stored)?;
-    match texts.len() == entry.shape.iter().product::<usize>() {
-        true => Ok(texts),
-        false => Err("does not have as many strings as its shape says"),
+    if texts.len() == entry.shape.iter().product::<usize>() {
+        Ok(texts)
+    } else {
+        Err("does not have as many strings as its shape says")
     }
 }
 

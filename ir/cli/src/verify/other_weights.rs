@@ -93,9 +93,10 @@ pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitC
     });
     bar.finish_and_clear();
     anstream::println!("{}: {}", count(ready.len(), "model"), all.line());
-    Ok(match failed == 0 && all.problems.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if failed == 0 && all.problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 
@@ -222,12 +223,13 @@ fn answer_by_onnx_runtime(python: &Path, recording: &Path, changes: &[&Change]) 
     command.args(changes.iter().map(|change| &change.folder));
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run `{}`", python.display()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => bail!(
+    if output.status.success() {
+        Ok(())
+    } else {
+        bail!(
             "ONNX Runtime: {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        ),
+        )
     }
 }
 

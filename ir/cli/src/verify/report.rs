@@ -127,11 +127,12 @@ impl Report {
 
     /// Says that the machine lacks the device.
     pub fn skip(&self, device: &str) {
-        match self.json {
-            true => println!("{:#}", json!({ "skipped": "no adapter", "device": device })),
-            false => anstream::println!(
+        if self.json {
+            println!("{:#}", json!({ "skipped": "no adapter", "device": device }))
+        } else {
+            anstream::println!(
                 "{DOUBTFUL}skipped: no adapter{DOUBTFUL:#} for `{device}` on this machine"
-            ),
+            )
         }
     }
 
@@ -152,9 +153,10 @@ impl Report {
         let parts: Vec<String> = parts
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let rest = match parts.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", parts.join(", ")),
+        let rest = if parts.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", parts.join(", "))
         };
         let costs = self.costs.iter().map(|(name, cost)| (name.as_str(), *cost));
         if let Some(summary) = Cost::summary(costs) {

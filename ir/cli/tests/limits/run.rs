@@ -53,9 +53,10 @@ pub fn main() -> ExitCode {
         }
     }
     println!("{} files, {beyond} times beyond the limits", files.len());
-    match beyond == 0 && !files.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if beyond == 0 && !files.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

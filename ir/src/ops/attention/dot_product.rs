@@ -53,9 +53,10 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             return Err(Problem::new(problem).help("it may be 0 to 3"));
         }
     };
-    let window = |name: &str| match a.version() >= 25 {
-        true => bound(name, a.int_or(name, -1)?),
-        false => Ok(None),
+    let window = |name: &str| if a.version() >= 25 {
+bound(name, a.int_or(name, -1)?)
+    } else {
+Ok(None)
     };
     Ok(Rc::new(Attention {
         query_heads: count(a, "q_num_heads")?,
@@ -128,9 +129,10 @@ impl Operator for Attention {
         let result = match held.rank() {
             4 => vec![query[0].clone(), query[1].clone(), query[2].clone(), value[3].clone()],
             _ => {
-                let hidden = match query[1] == value[1] {
-                    true => cx.tensor(2)?.shape.last().cloned(),
-                    false => query[1].mul(&value[3]),
+                let hidden = if query[1] == value[1] {
+cx.tensor(2)?.shape.last().cloned()
+                } else {
+query[1].mul(&value[3])
                 };
                 let hidden = cx.dim_or_fresh(hidden, "hidden");
                 vec![query[0].clone(), query[2].clone(), hidden]
@@ -188,9 +190,10 @@ impl Operator for Attention {
             [one] => one.clone(),
             _ => quote!((#(#results),*)),
         };
-        Ok(match before.is_empty() {
-            true => results,
-            false => quote!({ #before #results }),
+        Ok(if before.is_empty() {
+results
+        } else {
+quote!({ #before #results })
         })
     }
 }
@@ -246,9 +249,10 @@ impl Attention {
         input: usize,
         past: usize,
     ) -> Result<TokenStream, Problem> {
-        let past = match cx.has(past) {
-            true => Some(cx.tensor(past)?),
-            false => None,
+        let past = if cx.has(past) {
+Some(cx.tensor(past)?)
+        } else {
+None
         };
         let x = split(cx, input, self.key_heads)?;
         Ok(match past {
@@ -286,11 +290,12 @@ impl Attention {
             let precision = format_ident!("{}", carrier(precision));
             options.push(quote!(softmax_dtype: Some(DType::#precision)));
         }
-        Ok(match options.is_empty() {
-            true => quote!(&Default::default()),
-            false => quote! {
+        Ok(if options.is_empty() {
+quote!(&Default::default())
+        } else {
+quote! {
                 &ops::attention::AttentionOptions { #(#options,)* ..Default::default() }
-            },
+            }
         })
     }
 }

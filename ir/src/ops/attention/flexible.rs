@@ -90,9 +90,10 @@ impl Operator for FlexAttention {
         let chances = quote!(activation::softmax(#scores, 3));
         let (between, chances) = changed(cx, CHANCES, chances)?;
         let result = quote!(ops::attention::attention_values(#chances, #value));
-        Ok(match before.is_empty() && between.is_empty() {
-            true => result,
-            false => quote!({ #before #between #result }),
+        Ok(if before.is_empty() && between.is_empty() {
+result
+        } else {
+quote!({ #before #between #result })
         })
     }
 

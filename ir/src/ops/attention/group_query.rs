@@ -78,9 +78,10 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl GroupQuery {
     /// The size of a head.
     fn size(&self, query: &[Dim], packed: bool) -> Result<Dim, Problem> {
-        let count = match packed {
-            true => self.heads + 2 * self.kv_heads,
-            false => self.heads,
+        let count = if packed {
+self.heads + 2 * self.kv_heads
+        } else {
+self.heads
         };
         divided(query.last().unwrap_or(&Dim::default()), count)
     }
@@ -161,9 +162,10 @@ impl Operator for GroupQuery {
         }
         if !(1..made).any(wants) {
             let nothing: Vec<TokenStream> = (1..cx.outputs()).map(|_| quote!(())).collect();
-            return Ok(match nothing.is_empty() {
-                true => quote!(#call.0),
-                false => quote!((#call.0, #(#nothing),*)),
+            return Ok(if nothing.is_empty() {
+quote!(#call.0)
+            } else {
+quote!((#call.0, #(#nothing),*))
             });
         }
         let taken = names.iter().enumerate().take(made);
@@ -244,32 +246,35 @@ impl GroupQuery {
     fn inputs(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (own, shared) = (Literal::i64_unsuffixed(self.heads), Literal::i64_unsuffixed(self.kv_heads));
         let query = cx.tensor(0)?;
-        let heads = match cx.has(1) {
-            true => {
+        let heads = if cx.has(1) {
+
                 let (key, value) = (cx.tensor(1)?, cx.tensor(2)?);
                 quote!([
                     ops::attention::split_heads(#query, #own),
                     ops::attention::split_heads(#key, #shared),
                     ops::attention::split_heads(#value, #shared),
                 ])
-            }
-            false => {
+            
+        } else {
+
                 let size = self.size(&cx.tensor_type(0)?.shape.clone(), true)?;
                 let hidden = |heads: i64| size.mul(&heads.into()).unwrap_or_default();
                 let (wide, narrow) = (cx.size(&hidden(self.heads)), cx.size(&hidden(self.kv_heads)));
                 let (sizes, heads) = (quote!([#wide, #narrow, #narrow]), quote!([#own, #shared, #shared]));
                 quote!(ops::multi_head::split_projected(#query, #sizes, #heads))
-            }
+            
         };
         let past = pair(cx, CACHE, CACHE + 1)?;
         let (last, total) = (cx.tensor(LENGTHS)?, cx.host_int(TOTAL)?);
-        let angles = match self.rotary {
-            true => pair(cx, COSINE, COSINE + 1)?,
-            false => quote!(None),
+        let angles = if self.rotary {
+pair(cx, COSINE, COSINE + 1)?
+        } else {
+quote!(None)
         };
-        let positions = match self.rotary {
-            true => cx.optional(POSITIONS)?,
-            false => quote!(None),
+        let positions = if self.rotary {
+cx.optional(POSITIONS)?
+        } else {
+quote!(None)
         };
         let norms = pair(cx, NORMS, NORMS + 1)?;
         let (bias, sinks) = (cx.optional(BIAS)?, cx.optional(SINKS)?);

@@ -88,9 +88,10 @@ pub fn unpacked(
 /// A tensor of floats that are no narrower than 16 bits.
 pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let held = cx.tensor(input)?;
-    match held.dtype.is_float() {
-        true => Ok(held),
-        false => Err(Problem::new(format!("input {input} is {held}, not of floats"))),
+    if held.dtype.is_float() {
+Ok(held)
+    } else {
+Err(Problem::new(format!("input {input} is {held}, not of floats")))
     }
 }
 

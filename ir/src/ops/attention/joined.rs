@@ -98,16 +98,17 @@ impl Operator for JoinedAttention {
             Some([b, h, l]) => (batch, count, length) = (b.clone(), h.clone(), l.clone()),
             _ => {}
         }
-        let result = match self.packed {
-            false => vec![batch, count, length, value[3].clone()],
-            true => {
+        let result = if self.packed {
+
                 let held = cx.tensor(2)?;
                 let hidden = match (held.rank(), count == value[1]) {
                     (3, true) => held.shape.last().cloned(),
                     _ => count.mul(&value[3]),
                 };
                 vec![batch, length, cx.dim_or_fresh(hidden, "hidden")]
-            }
+            
+        } else {
+vec![batch, count, length, value[3].clone()]
         };
         cx.output(0, dtype, result);
         Ok(())
@@ -132,9 +133,10 @@ impl Operator for JoinedAttention {
             });
         }
         let [scale, divisor] = [self.scale, self.divisor].map(|number| literal(number, dtype));
-        let masks = match masks.is_empty() {
-            true => quote!(Vec::new()),
-            false => quote!(vec![#(#masks),*]),
+        let masks = if masks.is_empty() {
+quote!(Vec::new())
+        } else {
+quote!(vec![#(#masks),*])
         };
         let safe = format_ident!("{}", self.undefined_as_zero);
         let result = quote! {
@@ -147,9 +149,10 @@ impl Operator for JoinedAttention {
                 },
             )
         };
-        Ok(match self.packed {
-            true => quote!(ops::attention::merge_heads(#result)),
-            false => result,
+        Ok(if self.packed {
+quote!(ops::attention::merge_heads(#result))
+        } else {
+result
         })
     }
 }

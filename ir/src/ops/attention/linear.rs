@@ -91,9 +91,10 @@ impl Operator for LinearAttention {
                 agree("a size of the state", one, other)?;
             }
         }
-        let hidden = match self.query_heads == self.key_heads {
-            true => value.shape.last().cloned(),
-            false => value_size.mul(&dim(self.query_heads)),
+        let hidden = if self.query_heads == self.key_heads {
+value.shape.last().cloned()
+        } else {
+value_size.mul(&dim(self.query_heads))
         };
         let hidden = cx.dim_or_fresh(hidden, "hidden");
         cx.output(0, query.dtype, vec![batch, length, hidden]);

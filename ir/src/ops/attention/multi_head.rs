@@ -55,9 +55,10 @@ pub fn scale(a: &Attributes<'_>) -> Result<Option<f32>, Problem> {
 
 /// Refuses what a flag asks for.
 pub fn refuse(a: &Attributes<'_>, name: &str, help: &str) -> Result<(), Problem> {
-    match a.flag(name, false)? {
-        true => Err(Problem::new(format!("`{name}` is not supported")).help(help)),
-        false => Ok(()),
+    if a.flag(name, false)? {
+Err(Problem::new(format!("`{name}` is not supported")).help(help))
+    } else {
+Ok(())
     }
 }
 
@@ -232,9 +233,10 @@ impl Operator for MultiHead {
         if cx.has(6) != cx.has(7) {
             return Err(Problem::new("a cache has both keys and values"));
         }
-        let past = match cx.has(6) {
-            true => cx.tensor_of_rank(6, 4)?.shape.get(2).cloned(),
-            false => Some(Dim::from(0)),
+        let past = if cx.has(6) {
+cx.tensor_of_rank(6, 4)?.shape.get(2).cloned()
+        } else {
+Some(Dim::from(0))
         };
         let dtype = cx.tensor(0)?.dtype;
         let total = past.and_then(|past| past.add(&forms.keys));
@@ -287,22 +289,24 @@ impl Operator for MultiHead {
                 None if rank == 3 => quote!(ops::attention::split_heads(#x, #heads)),
                 None => x,
             };
-            parts.push(match cx.has(3) {
-                true => {
+            parts.push(if cx.has(3) {
+
                     let start = start(i64::try_from(part).unwrap_or_default());
                     let start = start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
                     let (bias, start) = (cx.tensor(3)?, cx.size(&start));
                     quote!(ops::multi_head::biased(#x, #bias, #start))
-                }
-                false => x,
+                
+            } else {
+x
             });
         }
-        let past = match cx.has(6) {
-            true => {
+        let past = if cx.has(6) {
+
                 let (key, value) = (cx.tensor(6)?, cx.tensor(7)?);
                 quote!(Some((#key, #value)))
-            }
-            false => quote!(None),
+            
+        } else {
+quote!(None)
         };
         let (mask, bias, options) = (self.0.mask(cx, 4)?, cx.optional(5)?, self.0.options());
         let wants: Vec<bool> = (1..cx.outputs()).map(|output| cx.wants(output)).collect();
@@ -316,9 +320,10 @@ impl Operator for MultiHead {
         };
         if name == "attend" {
             let nothing = wants.iter().map(|_| quote!(()));
-            return Ok(match wants.is_empty() {
-                true => call,
-                false => quote!((#call, #(#nothing),*)),
+            return Ok(if wants.is_empty() {
+call
+            } else {
+quote!((#call, #(#nothing),*))
             });
         }
         let all = [quote!(key), quote!(value), quote!(scores)];

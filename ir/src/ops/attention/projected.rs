@@ -81,9 +81,10 @@ impl Operator for Projected {
         let [batch, length, _] = x.shape.as_slice() else {
             return Ok(());
         };
-        let past = match cx.has(4) {
-            true => cx.tensor_of_rank(4, 5)?.shape.get(3).cloned(),
-            false => Some(Dim::from(0)),
+        let past = if cx.has(4) {
+cx.tensor_of_rank(4, 5)?.shape.get(3).cloned()
+        } else {
+Some(Dim::from(0))
         };
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
@@ -106,9 +107,10 @@ impl Operator for Projected {
         let heads = Literal::i64_unsuffixed(self.inner.heads);
         let projected = projection(cx)?;
         let (mask, past, bias) = (self.inner.mask(cx, 3)?, cx.optional(4)?, cx.optional(5)?);
-        let name = match cx.wants(1) {
-            true => format_ident!("attend_projected_with_cache"),
-            false => format_ident!("attend_projected"),
+        let name = if cx.wants(1) {
+format_ident!("attend_projected_with_cache")
+        } else {
+format_ident!("attend_projected")
         };
         let options = self.inner.options();
         let call = quote! {
@@ -161,9 +163,10 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
     let single = matches!(cx.tensor_type(0)?.dtype, DType::F32 | DType::F64);
     let hint = cx.layer_hint(1);
     let x = cx.tensor(0)?;
-    let bias = match cx.has(2) {
-        true => cx.weight(2).map(|name| quote!(Some(#name))),
-        false => Some(quote!(None)),
+    let bias = if cx.has(2) {
+cx.weight(2).map(|name| quote!(Some(#name)))
+    } else {
+Some(quote!(None))
     };
     if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
         let load = quote!(layers::Linear::load(weights, #weight, #bias));

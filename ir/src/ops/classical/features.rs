@@ -192,10 +192,11 @@ pub fn is_number(dtype: DType) -> bool {
 /// An input of the types that these operators take.
 pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let held = cx.tensor(input)?;
-    match is_number(held.dtype) {
-        true => Ok(held),
-        false => Err(Problem::new(format!("input {input} is {held}"))
-            .help("it may be of floats or integers of 32 or 64 bits")),
+    if is_number(held.dtype) {
+Ok(held)
+    } else {
+Err(Problem::new(format!("input {input} is {held}"))
+            .help("it may be of floats or integers of 32 or 64 bits"))
     }
 }
 
@@ -203,9 +204,10 @@ pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
 fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
     let size = x.shape.last().map_or(Some(1), Dim::number);
     let fits = size.is_none_or(|size| usize::try_from(size) == Ok(count));
-    match fits || count == 1 {
-        true => Ok(()),
-        false => Err(Problem::new(format!("there are {count} values for the features of {x}"))),
+    if fits || count == 1 {
+Ok(())
+    } else {
+Err(Problem::new(format!("there are {count} values for the features of {x}")))
     }
 }
 

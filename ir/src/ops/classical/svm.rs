@@ -153,11 +153,12 @@ impl Machine {
         let held = self.vectors.unwrap_or(self.coefficients).count;
         let features = x.shape.last().and_then(Dim::number);
         let features = features.and_then(|features| usize::try_from(features).ok());
-        match features.is_none_or(|features| features.checked_mul(vectors) == Some(held)) {
-            true => Ok(rows),
-            false => Err(Problem::new(format!(
+        if features.is_none_or(|features| features.checked_mul(vectors) == Some(held)) {
+Ok(rows)
+        } else {
+Err(Problem::new(format!(
                 "{vectors} vectors of together {held} numbers do not fit the input {x}"
-            ))),
+            )))
         }
     }
 

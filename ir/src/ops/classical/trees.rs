@@ -162,9 +162,10 @@ impl Operator for Trees {
             } => {
                 let targets = Dim::from(i64::try_from(*targets).unwrap_or(i64::MAX));
                 let floats = [DType::F32, DType::F64, DType::F16];
-                let (dtype, rows) = match same_type {
-                    true => input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?,
-                    false => (DType::F32, input(cx, &NUMBERS)?.1),
+                let (dtype, rows) = if *same_type {
+input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
+                } else {
+(DType::F32, input(cx, &NUMBERS)?.1)
                 };
                 cx.output(0, dtype, vec![rows, targets]);
             }

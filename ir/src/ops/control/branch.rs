@@ -138,9 +138,10 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
 fn lifted(facts: &[Fact], others: &[Fact]) -> Vec<Fact> {
     let lift = |(fact, other): (&Fact, &Fact)| {
         let one = merge::is_one_of_another_rank(&fact.ty, &other.ty);
-        match one && rank(&fact.ty) < rank(&other.ty) {
-            true => Fact::of(other.ty.clone()),
-            false => fact.clone(),
+        if one && rank(&fact.ty) < rank(&other.ty) {
+Fact::of(other.ty.clone())
+        } else {
+fact.clone()
         }
     };
     facts.iter().zip(others).map(lift).collect()

@@ -12,9 +12,10 @@ use crate::types::{TensorType, Type};
 /// What holds of either of two values: sizes that differ get a name of their own.
 pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Result<Fact, Problem> {
     let mut merged = left.clone();
-    merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| match a == b {
-        true => a.clone(),
-        false => cx.fresh("branch"),
+    merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| if a == b {
+a.clone()
+    } else {
+cx.fresh("branch")
     })?;
     if left.known != right.known || left.ty != right.ty {
         merged.known = Elements::default();

@@ -266,9 +266,10 @@ pub fn stack(
 fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> TokenStream {
     let sizes = whole.shape.iter().enumerate();
     let sizes: Vec<TokenStream> = sizes
-        .map(|(at, dim)| match at == axis || cx.is_first_told_here(dim) {
-            true => quote!(0),
-            false => cx.size(dim),
+        .map(|(at, dim)| if at == axis || cx.is_first_told_here(dim) {
+quote!(0)
+        } else {
+cx.size(dim)
         })
         .collect();
     quote!([#(#sizes),*])

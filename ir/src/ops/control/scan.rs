@@ -42,12 +42,13 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     };
     let list = |name: &str| a.ints(name).map(Option::unwrap_or_default);
     let batched = a.version() < 9;
-    let (inputs, outputs) = match batched {
-        true => ([vec![], list("directions")?], [vec![], vec![]]),
-        false => (
+    let (inputs, outputs) = if batched {
+([vec![], list("directions")?], [vec![], vec![]])
+    } else {
+(
             [list("scan_input_axes")?, list("scan_input_directions")?],
             [list("scan_output_axes")?, list("scan_output_directions")?],
-        ),
+        )
     };
     let flow = Rounds {
         before: if batched { 1 } else { 0 },
@@ -345,9 +346,10 @@ fn take_batch(batch: &mut Option<Dim>, held: &mut TensorType) -> Result<(), Prob
 
 /// Takes the first axis away.
 fn without_batch(held: &mut TensorType) -> Result<Dim, Problem> {
-    match held.shape.is_empty() {
-        true => Err(Problem::new("a scalar has no axis for the batch")),
-        false => Ok(held.shape.remove(0)),
+    if held.shape.is_empty() {
+Err(Problem::new("a scalar has no axis for the batch"))
+    } else {
+Ok(held.shape.remove(0))
     }
 }
 

@@ -73,9 +73,10 @@ impl Operator for CausalConv {
 fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let held = cx.tensor(input)?;
     let fits = sizes::shaped("", &held, shape).is_ok();
-    match fits && held.dtype == x.dtype && x.dtype.is_float() {
-        true => Ok(()),
-        false => Err(Problem::new(format!("input {input} is {held}, but the input {x}"))),
+    if fits && held.dtype == x.dtype && x.dtype.is_float() {
+Ok(())
+    } else {
+Err(Problem::new(format!("input {input} is {held}, but the input {x}")))
     }
 }
 

@@ -82,24 +82,26 @@ impl Operator for Col2Im {
             let block = cx.host_ints(2)?;
             window = quote!(Window { kernel: ops::shape::sizes(#block), ..#window });
         }
-        let image = match cx.is_known(1) {
-            true => {
+        let image = if cx.is_known(1) {
+
                 let shape = cx.output_tensor(0)?.shape.clone();
                 cx.shape(shape.get(2..).unwrap_or_default())
-            }
-            false => {
+            
+        } else {
+
                 let image = cx.host_ints(1)?;
                 quote!(ops::shape::sizes(#image))
-            }
+            
         };
         if !known || cx.tensor_type(0)?.count().is_none() || !cx.is_known(1) {
             cx.may_fail();
         }
         let x = cx.tensor(0)?;
         // The sum of booleans is whether one holds.
-        Ok(match boolean {
-            true => quote!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0)),
-            false => quote!(ops::col2im::col2im(#x, #image, #window)),
+        Ok(if boolean {
+quote!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0))
+        } else {
+quote!(ops::col2im::col2im(#x, #image, #window))
         })
     }
 

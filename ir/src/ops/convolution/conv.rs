@@ -81,9 +81,10 @@ impl Operator for Conv {
 impl Operator for ChannelsLast {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (channels_second(cx.tensor(0)?), cx.tensor(1)?);
-        let weight = match self.0.keeps_channels_last(&x, &weight) {
-            true => channels_second(weight),
-            false => weight,
+        let weight = if self.0.keeps_channels_last(&x, &weight) {
+channels_second(weight)
+        } else {
+weight
         };
         let mut shape = self.0.shape(cx, &x, &weight)?;
         if let Some(inner) = shape.get_mut(1..) {
@@ -110,9 +111,10 @@ impl Operator for ChannelsLast {
         let function = quote::format_ident!("conv{}d", spatial.len());
         let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
-        let weight = match turned {
-            true => quote!(#weight.movedim(#last, 1)),
-            false => weight,
+        let weight = if turned {
+quote!(#weight.movedim(#last, 1))
+        } else {
+weight
         };
         let input = quote!(#input.movedim(#last, 1));
         let mut result = quote! {

@@ -171,9 +171,10 @@ impl ConvTranspose {
             let wanted = to.get(axis)?.number()?;
             let total = natural.checked_sub(wanted)?.max(0);
             let (less, rest) = (total / 2, total - total / 2);
-            pads.push(match window.is_upper() {
-                true => (less, rest),
-                false => (rest, less),
+            pads.push(if window.is_upper() {
+(less, rest)
+            } else {
+(rest, less)
             });
             longer.push(more.checked_add(wanted.checked_sub(natural)?.max(0))?);
         }
@@ -181,9 +182,10 @@ impl ConvTranspose {
     }
 
     fn odd(&self, window: &Resolved) -> TokenStream {
-        match window.is_upper() {
-            true => quote!(ops::conv_transpose::Odd::End),
-            false => quote!(ops::conv_transpose::Odd::Begin),
+        if window.is_upper() {
+quote!(ops::conv_transpose::Odd::End)
+        } else {
+quote!(ops::conv_transpose::Odd::Begin)
         }
     }
 

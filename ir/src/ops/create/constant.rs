@@ -38,9 +38,10 @@ fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = |len: usize| vec![Dim::from(i64::try_from(len).unwrap_or(i64::MAX))];
     let ints = |ints: Vec<i64>| Known::Ints(ints.into_iter().map(Dim::from).collect());
     let floats = |floats: Vec<f32>| Known::Floats(floats.into_iter().map(f64::from).collect());
-    let long = |name: &str, len: usize| match len > LARGEST_KNOWN {
-        true => attributes.stored(name),
-        false => Ok(None),
+    let long = |name: &str, len: usize| if len > LARGEST_KNOWN {
+attributes.stored(name)
+    } else {
+Ok(None)
     };
     let made = if let Some(strings) = attributes.string_tensor("value")? {
         let (sizes, strings) = strings;

@@ -108,12 +108,13 @@ impl Operator for ConstantOfShape {
             cx.may_fail();
         }
         if cx.on_host() {
-            let sizes = match known {
-                true => {
+            let sizes = if known {
+
                     let sizes = cx.shape_of(&shape);
                     quote!(&#sizes)
-                }
-                false => cx.host_ints(0)?,
+                
+            } else {
+cx.host_ints(0)?
             };
             let carried = match self.dtype {
                 DType::F32 => DType::F32,
@@ -126,13 +127,14 @@ impl Operator for ConstantOfShape {
                 _ => quote!(host::fill::<#element>(#sizes, #value)),
             });
         }
-        let shape = match known {
-            true => cx.shape(&shape),
-            false => {
+        let shape = if known {
+cx.shape(&shape)
+        } else {
+
                 let sizes = cx.host_ints(0)?;
                 let rank = Literal::usize_unsuffixed(shape.len());
                 quote!(host::sizes::<#rank>(#sizes))
-            }
+            
         };
         let (device, element, value) = (
             cx.device(),

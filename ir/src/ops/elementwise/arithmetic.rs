@@ -24,9 +24,10 @@ pub const ROWS: &[Row] = &[
     row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)).arity(2, 1),
     row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)).arity(2, 1),
     row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)).arity(2, 1),
-    row("Mod", &[10, 13, 28], |a| match a.flag("fmod", false)? {
-        true => pair(a, &FMOD),
-        false => pair(a, &MODULO),
+    row("Mod", &[10, 13, 28], |a| if a.flag("fmod", false)? {
+pair(a, &FMOD)
+    } else {
+pair(a, &MODULO)
     }).arity(2, 1),
     row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)).arity(MANY, 1),
     row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)).arity(MANY, 1),

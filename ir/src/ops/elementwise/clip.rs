@@ -68,9 +68,10 @@ impl Operator for Clip {
                 let upper = cx.host(2)?;
                 result = quote!(&host::min(#result, #upper));
             }
-            return match cx.has(1) || cx.has(2) {
-                true => Ok(result.into_iter().skip(1).collect()),
-                false => cx.value(0),
+            return if cx.has(1) || cx.has(2) {
+Ok(result.into_iter().skip(1).collect())
+            } else {
+cx.value(0)
             };
         }
         let dtype = cx.tensor_type(0)?.dtype;

@@ -246,9 +246,10 @@ impl Operator for Plain {
             }
             Activation(name) => {
                 let name = format_ident!("{name}");
-                match is_half(cx.tensor_type(0)?.dtype) {
-                    true => quote!(ops::activation::in_single(#x, activation::#name)),
-                    false => quote!(activation::#name(#x)),
+                if is_half(cx.tensor_type(0)?.dtype) {
+quote!(ops::activation::in_single(#x, activation::#name))
+                } else {
+quote!(activation::#name(#x))
                 }
             }
             Kernel(family, name) => {
@@ -276,17 +277,19 @@ impl Operator for Infinite {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
         // What is computed more precisely may be finite where its own type has no such number.
-        let x = match is_half(dtype) {
-            true => {
+        let x = if is_half(dtype) {
+
                 let dtype = format_ident!("{}", carrier(dtype));
                 quote!(ops::cast::float_to_float(#x, DType::#dtype))
-            }
-            false => x,
+            
+        } else {
+x
         };
         let (negative, positive) = (self.negative, self.positive);
-        Ok(match negative && positive {
-            true => quote!(#x.is_inf()),
-            false => quote!(ops::arith::is_inf(#x, #negative, #positive)),
+        Ok(if negative && positive {
+quote!(#x.is_inf())
+        } else {
+quote!(ops::arith::is_inf(#x, #negative, #positive))
         })
     }
 }

@@ -44,9 +44,10 @@ impl Operator for NonMaxSuppression {
             sizes::equal(("the tensor of boxes", count, "boxes"), ("that of scores", each, "scores in each class"))?;
         }
         let none = !cx.has(2) || cx.numbers(2).is_some_and(|most| most.iter().all(|&n| n <= 0));
-        let count = match none {
-            true => Dim::default(),
-            false => cx.fresh("kept"),
+        let count = if none {
+Dim::default()
+        } else {
+cx.fresh("kept")
         };
         cx.output(0, DType::I64, vec![count, Dim::from(3)]);
         Ok(())
@@ -55,20 +56,23 @@ impl Operator for NonMaxSuppression {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
         let form = format_ident!("{}", self.0);
-        let most = match cx.has(2) {
-            true => cx.host_int(2)?,
-            false => quote!(0),
+        let most = if cx.has(2) {
+cx.host_int(2)?
+        } else {
+quote!(0)
         };
-        let overlap = match cx.has(3) {
-            true => cx.host_float(3)?,
-            false => quote!(0.0),
+        let overlap = if cx.has(3) {
+cx.host_float(3)?
+        } else {
+quote!(0.0)
         };
-        let score = match cx.has(4) {
-            true => {
+        let score = if cx.has(4) {
+
                 let score = cx.host_float(4)?;
                 quote!(Some(#score))
-            }
-            false => quote!(None),
+            
+        } else {
+quote!(None)
         };
         Ok(quote! {
             ops::non_max_suppression::non_max_suppression(

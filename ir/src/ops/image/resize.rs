@@ -253,9 +253,10 @@ impl Operator for Resize {
                 ops::resize::#function(#result, &[#(#axes),*], #target, #roi, &#options)
             };
         }
-        Ok(match truth {
-            true => quote!(ops::cast::to_bool(#result)),
-            false => result,
+        Ok(if truth {
+quote!(ops::cast::to_bool(#result))
+        } else {
+result
         })
     }
 
@@ -330,9 +331,10 @@ impl Resize {
             let value = float_literal(f64::from(self.extrapolation), DType::F32);
             fields.push(quote!(extrapolation: #value));
         }
-        match fields.is_empty() {
-            true => plain,
-            false => quote!(ops::resize::Resize { #(#fields,)* ..#plain }),
+        if fields.is_empty() {
+plain
+        } else {
+quote!(ops::resize::Resize { #(#fields,)* ..#plain })
         }
     }
 }

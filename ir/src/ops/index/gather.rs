@@ -159,9 +159,10 @@ struct Run {
 
 impl Run {
     fn of(indices: &[i64], size: Option<usize>) -> Option<Run> {
-        let place = |&index: &i64| match index < 0 {
-            true => size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
-            false => usize::try_from(index).ok(),
+        let place = |&index: &i64| if index < 0 {
+size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
+        } else {
+usize::try_from(index).ok()
         };
         let start = indices.first().and_then(place)?;
         let follow = |(at, index)| place(index) == Some(start + at);

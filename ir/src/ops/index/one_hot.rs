@@ -61,13 +61,14 @@ impl Operator for OneHot {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let at = axis(self.axis, output.rank())?;
-        let depth = match cx.is_known(1) {
-            true => cx.size(output.shape.get(at).unwrap_or(&Dim::default())),
-            false => {
+        let depth = if cx.is_known(1) {
+cx.size(output.shape.get(at).unwrap_or(&Dim::default()))
+        } else {
+
                 cx.may_fail();
                 let depth = cx.host_int(1)?;
                 quote!(host::sizes::<1>(&[#depth])[0])
-            }
+            
         };
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let (mut indices, values) = (cx.tensor(0)?, cx.tensor(2)?);

@@ -210,9 +210,10 @@ impl Operator for NonZero {
         // A scalar has no axes and so no indices, but may be found.
         let scalar = cx.tensor_type(0)?.rank() == 0;
         let x = cx.tensor(0)?;
-        Ok(match scalar {
-            true => quote!(ops::select::nonzero_scalar(#x)),
-            false => quote!(ops::select::nonzero(#x)),
+        Ok(if scalar {
+quote!(ops::select::nonzero_scalar(#x))
+        } else {
+quote!(ops::select::nonzero(#x))
         })
     }
 
@@ -254,9 +255,10 @@ impl Operator for Trilu {
         let [.., rows, columns] = x.shape.as_slice() else {
             return Err(Problem::new(format!("the input is {x}, no matrix")));
         };
-        let k = match cx.has(1) {
-            true => cx.numbers(1).and_then(|numbers| numbers.first().copied()),
-            false => Some(0),
+        let k = if cx.has(1) {
+cx.numbers(1).and_then(|numbers| numbers.first().copied())
+        } else {
+Some(0)
         };
         let known = cx
             .folded(0)
@@ -267,9 +269,10 @@ impl Operator for Trilu {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let k = match cx.has(1) {
-            true => cx.host_int(1)?,
-            false => quote!(0),
+        let k = if cx.has(1) {
+cx.host_int(1)?
+        } else {
+quote!(0)
         };
         let (x, upper) = (cx.tensor(0)?, self.upper);
         Ok(quote!(ops::select::trilu(#x, #k, #upper)))

@@ -76,9 +76,10 @@ impl Operator for TensorScatter {
         let (along, circular) = (Literal::usize_unsuffixed(along), self.circular);
         if cx.on_host() {
             let (cache, update) = (cx.host(0)?, cx.host(1)?);
-            let starts = match cx.has(STARTS) {
-                true => cx.host_ints(STARTS)?,
-                false => quote!(&[]),
+            let starts = if cx.has(STARTS) {
+cx.host_ints(STARTS)?
+            } else {
+quote!(&[])
             };
             return Ok(quote!(host::write_cache(#cache, #along, #update, #starts, #circular)));
         }

@@ -80,9 +80,10 @@ impl Operator for Batch {
                     .help("export the model in evaluation mode (`model.eval()` in PyTorch)"),
             );
         }
-        let function = match self.elements {
-            true => quote!(batch_norm_elements),
-            false => quote!(batch_norm),
+        let function = if self.elements {
+quote!(batch_norm_elements)
+        } else {
+quote!(batch_norm)
         };
         let weights = (cx.weight(1), cx.weight(2), cx.weight(3), cx.weight(4));
         let normalized = match weights {

@@ -67,12 +67,13 @@ impl Operator for Embed {
         let (ids, words, positions) = (cx.tensor(0)?, cx.tensor(2)?, cx.tensor(3)?);
         cx.may_fail();
         let places = cx.optional(8)?;
-        let segments = match cx.has(4) {
-            true => {
+        let segments = if cx.has(4) {
+
                 let (ids, segments) = (cx.tensor(1)?, cx.tensor(4)?);
                 quote!(Some((#ids, #segments)))
-            }
-            false => quote!(None),
+            
+        } else {
+quote!(None)
         };
         let (scale, shift) = (cx.tensor(5)?, cx.tensor(6)?);
         let sum = quote!(ops::embed::embeddings(#ids, #words, #positions, #places, #segments));

@@ -103,9 +103,10 @@ impl Operator for Layer {
         }
         let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
         statistics.resize(x.rank(), Dim::from(1));
-        let result = match self.root_mean_square {
-            true => cx.tensor(1)?.dtype,
-            false => x.dtype,
+        let result = if self.root_mean_square {
+cx.tensor(1)?.dtype
+        } else {
+x.dtype
         };
         cx.output(0, result, x.shape);
         cx.output(1, DType::F32, statistics.clone());
@@ -117,9 +118,10 @@ impl Operator for Layer {
         let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let epsilon = number(self.epsilon);
         let rank = cx.tensor_type(1)?.burn_rank();
-        let bias_rank = match cx.has(2) {
-            true => cx.tensor_type(2)?.burn_rank(),
-            false => rank,
+        let bias_rank = if cx.has(2) {
+cx.tensor_type(2)?.burn_rank()
+        } else {
+rank
         };
         let statistics = cx.wants(1) || cx.wants(2);
         let bias = if cx.has(2) {
@@ -132,15 +134,16 @@ impl Operator for Layer {
             (Some(scale), Some(bias)) if rank == bias_rank && !statistics => {
                 let (hint, x, dimension) = (cx.layer_hint(1), cx.tensor(0)?, integer(rank));
                 let bias = optional(bias);
-                let (ty, load) = match self.root_mean_square {
-                    true => (
+                let (ty, load) = if self.root_mean_square {
+(
                         quote!(layers::RmsNorm<#dimension>),
                         quote!(layers::RmsNorm::load(weights, #scale, #at, #epsilon)),
-                    ),
-                    false => (
+                    )
+                } else {
+(
                         quote!(layers::LayerNorm<#dimension>),
                         quote!(layers::LayerNorm::load(weights, #scale, #bias, #at, #epsilon)),
-                    ),
+                    )
                 };
                 let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
                 quote!(#layer.forward(#x))
@@ -149,24 +152,27 @@ impl Operator for Layer {
                 let rank = rank.max(bias_rank);
                 let (x, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?);
                 if self.root_mean_square {
-                    let function = match statistics {
-                        true => quote!(rms_norm_with_statistics),
-                        false => quote!(rms_norm),
+                    let function = if statistics {
+quote!(rms_norm_with_statistics)
+                    } else {
+quote!(rms_norm)
                     };
                     return Ok(quote!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
                 }
-                let bias = match cx.has(2) {
-                    true => {
+                let bias = if cx.has(2) {
+
                         let bias = cx.tensor_of_rank(2, rank)?;
                         quote!(Some(#bias))
-                    }
-                    false => quote!(None),
+                    
+                } else {
+quote!(None)
                 };
-                match statistics {
-                    true => quote! {
+                if statistics {
+quote! {
                         ops::normalize::layer_norm_with_statistics(#x, #scale, #bias, #at, #epsilon)
-                    },
-                    false => quote!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon)),
+                    }
+                } else {
+quote!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon))
                 }
             }
         };

@@ -60,15 +60,16 @@ impl Operator for Skip {
         let rank = cx.tensor_type(0)?.rank();
         let epsilon = float_literal(f64::from(self.epsilon), DType::F32);
         let (x, skip, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?, cx.tensor(2)?);
-        let both = match self.root_mean_square {
-            true => {
+        let both = if self.root_mean_square {
+
                 let bias = cx.optional(3)?;
                 quote!(ops::normalize::skip_rms_norm(#x, #skip, #scale, #bias, #epsilon))
-            }
-            false => {
+            
+        } else {
+
                 let (shift, bias) = (cx.optional(3)?, cx.optional(4)?);
                 quote!(ops::normalize::skip_layer_norm(#x, #skip, #scale, #shift, #bias, #epsilon))
-            }
+            
         };
         Ok(match cx.outputs() {
             1 => quote!(#both.0),

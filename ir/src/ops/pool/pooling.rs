@@ -132,9 +132,10 @@ impl Operator for Pool {
         let (input, ceil) = (cx.tensor(0)?, self.window.ceil);
         Ok(match self.kind {
             Kind::Max(columns) if cx.wants(1) => {
-                let order = match columns {
-                    true => quote!(ops::pool::StorageOrder::ColumnMajor),
-                    false => quote!(ops::pool::StorageOrder::RowMajor),
+                let order = if columns {
+quote!(ops::pool::StorageOrder::ColumnMajor)
+                } else {
+quote!(ops::pool::StorageOrder::RowMajor)
                 };
                 quote!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
             }

@@ -62,11 +62,12 @@ fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
         }
         _ => false,
     };
-    match square && x.dtype.is_float() {
-        true => Ok(x),
-        false => Err(Problem::new(format!(
+    if square && x.dtype.is_float() {
+Ok(x)
+    } else {
+Err(Problem::new(format!(
             "the input is {x}, not square matrices of floats"
-        ))),
+        )))
     }
 }
 

@@ -156,17 +156,19 @@ impl Operator for Einsum {
         let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
         let operands = (0..cx.inputs()).map(|at| {
             let x = cx.tensor(at)?;
-            Ok(match wide {
-                true => quote!(ops::cast::int_to_int(#x, DType::I64).into()),
-                false => quote!(#x.into()),
+            Ok(if wide {
+quote!(ops::cast::int_to_int(#x, DType::I64).into())
+            } else {
+quote!(#x.into())
             })
         });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
         let product = quote!(#kind::einsum(#equation, [#(#operands),*]));
         let to = format_ident!("{}", carrier(dtype));
-        Ok(match wide {
-            true => quote!(ops::cast::int_to_int(#product, DType::#to)),
-            false => product,
+        Ok(if wide {
+quote!(ops::cast::int_to_int(#product, DType::#to))
+        } else {
+product
         })
     }
 }

@@ -175,9 +175,10 @@ impl MatMul {
             let a = left.written(cx.tensor(0)?, a.rank());
             let b = right.written(cx.tensor(1)?, b.rank());
             let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
-            return Ok(match integers {
-                true => quote!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b)),
-                false => quote!(ops::matmul::matmul::<_, _, #rank>(#a, #b)),
+            return Ok(if integers {
+quote!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b))
+            } else {
+quote!(ops::matmul::matmul::<_, _, #rank>(#a, #b))
             });
         }
         let rank = a.rank().max(b.rank());
@@ -295,12 +296,13 @@ impl Gemm {
             return Ok(layer);
         }
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
-        let c = match cx.has(2) {
-            true => {
+        let c = if cx.has(2) {
+
                 let c = cx.tensor_of_rank(2, 2)?;
                 quote!(Some(#c))
-            }
-            false => quote!(None),
+            
+        } else {
+quote!(None)
         };
         let [left, right] = self.transposed;
         let number = |value: f32| float_literal(f64::from(value), DType::F32);
@@ -350,9 +352,10 @@ fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<TokenStrea
         return Ok(None);
     }
     let hint = cx.layer_hint(1);
-    let bias = match cx.has(2) {
-        true => cx.weight(2).map(|name| quote!(Some(#name))),
-        false => Some(quote!(None)),
+    let bias = if cx.has(2) {
+cx.weight(2).map(|name| quote!(Some(#name)))
+    } else {
+Some(quote!(None))
     };
     let named = [("weight", 1), ("bias", 2)];
     let held: &[_] = match (cx.weight(1), &bias) {
@@ -366,12 +369,13 @@ fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<TokenStrea
         (Some(weight), Some(bias), false) => quote!(layers::Linear::load(weights, #weight, #bias)),
         (.., turned) => {
             let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
-            match turned {
-                true => {
+            if turned {
+
                     let weight = whole(weight);
                     quote!(layers::Linear::new(#weight.transpose(), #bias))
-                }
-                false => quote!(layers::Linear::new(#weight, #bias)),
+                
+            } else {
+quote!(layers::Linear::new(#weight, #bias))
             }
         }
     };

@@ -67,11 +67,12 @@ impl MatMulNBits {
             return Ok(());
         }
         let held = cx.tensor(input)?;
-        match held.dtype == dtype && held.count().is_none_or(|held| held == count) {
-            true => Ok(()),
-            false => Err(Problem::new(format!(
+        if held.dtype == dtype && held.count().is_none_or(|held| held == count) {
+Ok(())
+        } else {
+Err(Problem::new(format!(
                 "input {input} is {held}, not {count} elements of type {dtype}"
-            ))),
+            )))
         }
     }
 
@@ -101,9 +102,10 @@ impl MatMulNBits {
             return None;
         }
         let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
-        let mut optional = |input: usize| match cx.has(input) {
-            true => cx.weight(input).map(|name| quote!(Some(#name))),
-            false => Some(quote!(None)),
+        let mut optional = |input: usize| if cx.has(input) {
+cx.weight(input).map(|name| quote!(Some(#name)))
+        } else {
+Some(quote!(None))
         };
         let (zeros, groups, bias) = (optional(3)?, optional(4)?, optional(5)?);
         let (hint, blocks) = (cx.layer_hint(1), self.blocks());
@@ -136,9 +138,10 @@ impl Operator for MatMulNBits {
         let each = |count: usize| self.outputs.saturating_mul(count);
         self.check(cx, 1, DType::U8, each(bytes(blocks.saturating_mul(self.block))))?;
         self.check(cx, 2, x.dtype, each(blocks))?;
-        match cx.has(3) && cx.tensor(3)?.dtype == DType::U8 {
-            true => self.check(cx, 3, DType::U8, each(bytes(blocks)))?,
-            false => self.check(cx, 3, x.dtype, each(blocks))?,
+        if cx.has(3) && cx.tensor(3)?.dtype == DType::U8 {
+self.check(cx, 3, DType::U8, each(bytes(blocks)))?
+        } else {
+self.check(cx, 3, x.dtype, each(blocks))?
         }
         if cx.has(4) && cx.tensor_of_rank(4, 1)?.dtype != DType::I32 {
             return Err(Problem::new("the blocks of the inputs are not of type int32"));
@@ -166,9 +169,10 @@ impl Operator for MatMulNBits {
             (false, _) => quote!(ops::quantize::Zeros::Middle),
             (true, packed) => {
                 let zeros = flat(cx, 3)?;
-                match packed {
-                    true => quote!(ops::quantize::Zeros::Packed(#zeros)),
-                    false => quote!(ops::quantize::Zeros::Plain(#zeros)),
+                if packed {
+quote!(ops::quantize::Zeros::Packed(#zeros))
+                } else {
+quote!(ops::quantize::Zeros::Plain(#zeros))
                 }
             }
         };

@@ -13,12 +13,13 @@ use crate::types::{Known, TensorType};
 pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(input)?;
     let held = check(cx, input.saturating_add(1), input.saturating_add(2))?;
-    match held.is_some_and(|held| held != x.dtype) || !is_byte(x.dtype) {
-        true => Err(Problem::new(format!(
+    if held.is_some_and(|held| held != x.dtype) || !is_byte(x.dtype) {
+Err(Problem::new(format!(
             "input {input} is {x}, and its zero point of type {}",
             held.unwrap_or(x.dtype)
-        ))),
-        false => Ok(x),
+        )))
+    } else {
+Ok(x)
     }
 }
 
@@ -33,9 +34,10 @@ pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>,
         return Ok(None);
     }
     let zero = cx.tensor(zero)?;
-    match one(&zero) && is_byte(zero.dtype) {
-        true => Ok(Some(zero.dtype)),
-        false => Err(Problem::new(format!("a zero point is {zero}"))),
+    if one(&zero) && is_byte(zero.dtype) {
+Ok(Some(zero.dtype))
+    } else {
+Err(Problem::new(format!("a zero point is {zero}")))
     }
 }
 
@@ -57,9 +59,10 @@ pub fn emit(
             quote!(#value as f32)
         }
     };
-    let zero = match cx.has(zero) {
-        true => cx.host_int(zero)?,
-        false => quote!(0),
+    let zero = if cx.has(zero) {
+cx.host_int(zero)?
+    } else {
+quote!(0)
     };
     let of = format_ident!("{}", if dtype.is_signed() { "i8" } else { "u8" });
     Ok(quote!(ops::quantize::Affine::#of(#scale, #zero)))

@@ -147,20 +147,22 @@ impl Operator for Gather {
         let (data, found, scales) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let integers = x.dtype.kind() == Kind::Int;
         let function = format_ident!("{}", if integers { "gather_int" } else { "gather_float" });
-        let zeros = match integers {
-            true => {
+        let zeros = if integers {
+
                 let zeros = cx.optional(3)?;
                 quote!(#zeros,)
-            }
-            false => quote!(),
+            
+        } else {
+quote!()
         };
         let slices = quote! {
             ops::quantize::#function::<_, _, #rank>(#data, #found, #scales, #zeros &#how)
         };
         // The axis of one index vanishes.
-        Ok(match indices.rank() == 0 && x.rank() > 1 {
-            true => quote!(#slices.squeeze_dim(#gathered)),
-            false => slices,
+        Ok(if indices.rank() == 0 && x.rank() > 1 {
+quote!(#slices.squeeze_dim(#gathered))
+        } else {
+slices
         })
     }
 }

@@ -204,12 +204,13 @@ fn optional(
     rank: usize,
     side: Side,
 ) -> Result<TokenStream, Problem> {
-    match cx.has(input) {
-        true => {
+    if cx.has(input) {
+
             let held = spread(cx, input, rank, side)?;
             Ok(quote!(Some(#held)))
-        }
-        false => Ok(quote!(None)),
+        
+    } else {
+Ok(quote!(None))
     }
 }
 

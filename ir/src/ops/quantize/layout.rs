@@ -59,9 +59,10 @@ impl Layout {
                 factor.rank() == x.rank() && equal && sizes.is_none_or(whole)
             }
         };
-        match fits {
-            true => Ok(()),
-            false => Err(unfit(x, factor)),
+        if fits {
+Ok(())
+        } else {
+Err(unfit(x, factor))
         }
     }
 

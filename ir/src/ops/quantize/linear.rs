@@ -92,18 +92,20 @@ impl Operator for Linear {
         if let Some(zero) = &zero {
             layout.check(&x, zero)?;
         }
-        let to = match self.back {
-            true => self.to.unwrap_or(scale.dtype),
-            false => quantized(self.to, zero.as_ref())?,
+        let to = if self.back {
+self.to.unwrap_or(scale.dtype)
+        } else {
+quantized(self.to, zero.as_ref())?
         };
-        let held = match self.back {
-            true => {
+        let held = if self.back {
+
                 let held = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
                 held && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
-            }
-            false => {
+            
+        } else {
+
                 (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
-            }
+            
         };
         if !held {
             let problem = format!("quantization from {} to {to} is not supported", x.dtype);
@@ -143,9 +145,10 @@ impl Operator for Linear {
             let (scale, saturate) = (factor(cx)?, self.saturate);
             return Ok(quote!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
         }
-        let target = match self.back {
-            true => quote!(DType::#dtype),
-            false => quote!(DType::#dtype, #bits),
+        let target = if self.back {
+quote!(DType::#dtype)
+        } else {
+quote!(DType::#dtype, #bits)
         };
         let function = if self.back { "dequantize" } else { "quantize" };
         if let Some([scale, zero]) = literals(cx, 1, 2) {
@@ -153,12 +156,13 @@ impl Operator for Linear {
             return Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)));
         }
         let scale = factor(cx)?;
-        let zero = match cx.has(2) {
-            true => {
+        let zero = if cx.has(2) {
+
                 let zero = layout.emit(cx, 2, &held)?;
                 quote!(Some(#zero))
-            }
-            false => quote!(None),
+            
+        } else {
+quote!(None)
         };
         let function = format_ident!("{function}");
         Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)))

@@ -51,9 +51,10 @@ impl Operator for QAttention {
         additions(cx, 5, usize::MAX)?;
         let hidden = divided(columns, 3)?;
         let size = divided(&hidden, self.heads.heads)?;
-        let past = match cx.has(8) {
-            true => cx.tensor_of_rank(8, 5)?.shape.get(3).cloned(),
-            false => Some(Dim::from(0)),
+        let past = if cx.has(8) {
+cx.tensor_of_rank(8, 5)?.shape.get(3).cloned()
+        } else {
+Some(Dim::from(0))
         };
         if cx.has(8) {
             check_cache(cx, 8, batch, self.heads.heads, &size)?;

@@ -76,9 +76,10 @@ impl Activation {
         let alpha = self.alpha.map(number).map(|alpha| quote!(alpha: #alpha));
         let beta = self.beta.map(number).map(|beta| quote!(beta: #beta));
         let parameters: Vec<TokenStream> = alpha.into_iter().chain(beta).collect();
-        match parameters.is_empty() {
-            true => quote!(ops::recurrent::Activation::#name),
-            false => quote!(ops::recurrent::Activation::#name { #(#parameters),* }),
+        if parameters.is_empty() {
+quote!(ops::recurrent::Activation::#name)
+        } else {
+quote!(ops::recurrent::Activation::#name { #(#parameters),* })
         }
     }
 }

@@ -57,13 +57,15 @@ impl Recurrent {
         let (Some(rows), Some(biases), Some(peepholes)) = (many(gates), many(2 * gates), many(3)) else {
             return Ok(());
         };
-        let weight = |inputs: &Dim| match self.quantized {
-            true => [directions, inputs, &rows].map(Clone::clone),
-            false => [directions, &rows, inputs].map(Clone::clone),
+        let weight = |inputs: &Dim| if self.quantized {
+[directions, inputs, &rows].map(Clone::clone)
+        } else {
+[directions, &rows, inputs].map(Clone::clone)
         };
-        let state = match self.batch_first {
-            true => [batch, directions, hidden].map(Clone::clone),
-            false => [directions, batch, hidden].map(Clone::clone),
+        let state = if self.batch_first {
+[batch, directions, hidden].map(Clone::clone)
+        } else {
+[directions, batch, hidden].map(Clone::clone)
         };
         let vector = |size: &Dim| [directions, size].map(Clone::clone);
         sizes::shaped("the weight", &cx.tensor(1)?, &weight(features))?;

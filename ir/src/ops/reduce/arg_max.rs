@@ -66,9 +66,10 @@ fn top(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 /// Input 0, when its elements have an order.
 fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
-    match x.dtype.is_float() || x.dtype.is_int() {
-        true => Ok(x),
-        false => Err(Problem::new(format!("the input is of type {}", x.dtype))),
+    if x.dtype.is_float() || x.dtype.is_int() {
+Ok(x)
+    } else {
+Err(Problem::new(format!("the input is of type {}", x.dtype)))
     }
 }
 

@@ -90,9 +90,10 @@ impl Operator for Reduction {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let x = cx.tensor_type(0)?.clone();
-        let second = match cx.has(1) {
-            true => Some(cx.tensor_type(1)?.clone()),
-            false => None,
+        let second = if cx.has(1) {
+Some(cx.tensor_type(1)?.clone())
+        } else {
+None
         };
         let axes = match self.axes(cx.numbers(1), second.as_ref(), x.rank())? {
             Some(axes) => {
@@ -174,9 +175,10 @@ impl Reduction {
         count: Option<usize>,
     ) -> Result<Vec<Dim>, Problem> {
         if self.keep {
-            let size = |dim: &Dim| match dim.is(1) {
-                true => dim.clone(),
-                false => cx.fresh("reduced"),
+            let size = |dim: &Dim| if dim.is(1) {
+dim.clone()
+            } else {
+cx.fresh("reduced")
             };
             return Ok(x.shape.iter().map(size).collect());
         }

@@ -42,9 +42,10 @@ impl Operator for Join {
             (Type::Tensor(one), _) => one,
             (item, parts) => {
                 let ranks: Vec<String> = parts.iter().flatten().map(ToString::to_string).collect();
-                let items = match ranks.is_empty() {
-                    true => item.to_string(),
-                    false => ranks.join(" and "),
+                let items = if ranks.is_empty() {
+item.to_string()
+                } else {
+ranks.join(" and ")
                 };
                 return Err(Problem::new(format!(
                     "items of any rank cannot be joined, which {items} are"

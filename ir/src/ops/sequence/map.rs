@@ -75,9 +75,10 @@ impl Operator for Map {
         }
         let mut wanted = Vec::new();
         for (at, &id) in block.outputs.iter().enumerate() {
-            let ty = match cx.wants(at) {
-                true => cx.output_items(at)?.clone(),
-                false => cx.type_of(id)?.clone(),
+            let ty = if cx.wants(at) {
+cx.output_items(at)?.clone()
+            } else {
+cx.type_of(id)?.clone()
             };
             wanted.push((Place::Device, ty));
         }

@@ -94,12 +94,13 @@ impl Operator for GetElement {
 
 impl Operator for HasElement {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let known = match cx.has(0) {
-            false => Some(false),
-            true => match cx.ty(0)? {
+        let known = if cx.has(0) {
+match cx.ty(0)? {
                 Type::Optional(_) => cx.parts(0).map(|parts| !parts.is_empty()),
                 _ => Some(true),
-            },
+            }
+        } else {
+Some(false)
         };
         cx.output(0, DType::Bool, vec![]);
         cx.output_known(0, known.map(|known| Known::Bools(vec![known])));

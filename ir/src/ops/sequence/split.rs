@@ -50,9 +50,10 @@ impl Operator for Split {
                 .reduce(|a, b| a.either(&b).unwrap_or(a)),
             None => None,
         };
-        let whole = whole.unwrap_or_else(|| match cx.has(1) {
-            true => item(Dim::any()),
-            false => item(Dim::from(1)),
+        let whole = whole.unwrap_or_else(|| if cx.has(1) {
+item(Dim::any())
+        } else {
+item(Dim::from(1))
         });
         cx.output_type(0, Type::Sequence(Box::new(whole)));
         if let Some(sizes) = sizes {
@@ -78,9 +79,10 @@ impl Operator for Split {
             return self.parts(cx, &x, along, &from);
         }
         if !cx.has(1) {
-            return Ok(match self.keeps || x.rank() == 1 && x.dtype != DType::String {
-                true => quote!(#module::chunks(#from, #at, 1)),
-                false => quote!(#module::unbind(#from, #at)),
+            return Ok(if self.keeps || x.rank() == 1 && x.dtype != DType::String {
+quote!(#module::chunks(#from, #at, 1))
+            } else {
+quote!(#module::unbind(#from, #at))
             });
         }
         cx.may_fail();
@@ -128,9 +130,10 @@ impl Split {
         from: &TokenStream,
     ) -> Result<TokenStream, Problem> {
         let size = x.shape.get(along).cloned().unwrap_or_default();
-        let given = match cx.has(1) {
-            true => Some(cx.tensor_type(1)?.rank()),
-            false => None,
+        let given = if cx.has(1) {
+Some(cx.tensor_type(1)?.rank())
+        } else {
+None
         };
         let sizes = sizes(given, cx.known(1), &size)?.unwrap_or_default();
         let count = sizes.len();
@@ -150,9 +153,10 @@ impl Split {
         let module = if host { quote!(host) } else { quote!(ops::slice) };
         let parts = quote!(#module::split(#from, #at, #sizes));
         let part = squeezed(quote!(part));
-        Ok(match part.to_string() == "part" {
-            true => split::tuple(&parts, count),
-            false => split::tuple(&quote!(#parts.map(|part| #part)), count),
+        Ok(if part.to_string() == "part" {
+split::tuple(&parts, count)
+        } else {
+split::tuple(&quote!(#parts.map(|part| #part)), count)
         })
     }
 }
@@ -163,9 +167,10 @@ fn given(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
         return Ok(None);
     }
     let held = cx.tensor(1)?;
-    match held.dtype.kind() == Kind::Int && held.rank() <= 1 {
-        true => Ok(Some(held.rank())),
-        false => Err(Problem::new(format!("{x} is split into parts of sizes {held}"))),
+    if held.dtype.kind() == Kind::Int && held.rank() <= 1 {
+Ok(Some(held.rank()))
+    } else {
+Err(Problem::new(format!("{x} is split into parts of sizes {held}")))
     }
 }
 

@@ -47,9 +47,10 @@ fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Proble
         return Err(Problem::new(format!("`blocksize` is {size}")));
     }
     let since = if to_space { 11 } else { 28 };
-    let mode = match a.version() >= since {
-        true => a.string_or("mode", "DCR")?,
-        false => "DCR".to_owned(),
+    let mode = if a.version() >= since {
+a.string_or("mode", "DCR")?
+    } else {
+"DCR".to_owned()
     };
     let depth_first = match mode.as_str() {
         "DCR" => false,
@@ -80,17 +81,18 @@ impl Operator for Blocks {
                 _ => Ok(size.div(by)),
             }
         };
-        let sizes = match self.to_space {
-            true => [
+        let sizes = if self.to_space {
+[
                 divided(channels, &area)?,
                 height.mul(&side),
                 width.mul(&side),
-            ],
-            false => [
+            ]
+        } else {
+[
                 channels.mul(&area),
                 divided(height, &side)?,
                 divided(width, &side)?,
-            ],
+            ]
         };
         let mut shape = vec![batch.clone()];
         for size in sizes {
@@ -102,13 +104,15 @@ impl Operator for Blocks {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
         let (x, size) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.size));
-        let order = match self.depth_first {
-            true => quote!(ops::depth::DepthOrder::ColumnRowDepth),
-            false => quote!(ops::depth::DepthOrder::DepthColumnRow),
+        let order = if self.depth_first {
+quote!(ops::depth::DepthOrder::ColumnRowDepth)
+        } else {
+quote!(ops::depth::DepthOrder::DepthColumnRow)
         };
-        Ok(match self.to_space {
-            true => quote!(ops::depth::depth_to_space(#x, #size, #order)),
-            false => quote!(ops::depth::space_to_depth(#x, #size, #order)),
+        Ok(if self.to_space {
+quote!(ops::depth::depth_to_space(#x, #size, #order))
+        } else {
+quote!(ops::depth::space_to_depth(#x, #size, #order))
         })
     }
 

@@ -80,9 +80,10 @@ impl Operator for Concat {
         }
         let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
         let parts: Vec<TokenStream> = parts.collect::<Result<_, _>>()?;
-        Ok(match proven {
-            true => quote!(Tensor::cat(vec![#(#parts),*], #at)),
-            false => quote!(ops::stack::concat(vec![#(#parts),*], #at)),
+        Ok(if proven {
+quote!(Tensor::cat(vec![#(#parts),*], #at))
+        } else {
+quote!(ops::stack::concat(vec![#(#parts),*], #at))
         })
     }
 

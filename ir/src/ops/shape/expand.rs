@@ -69,12 +69,13 @@ impl Operator for Expand {
         }
         if cx.on_host() {
             let x = cx.host(0)?;
-            let sizes = match known {
-                true => {
+            let sizes = if known {
+
                     let sizes = cx.shape_of(&to.shape);
                     quote!(&#sizes)
-                }
-                false => cx.host_ints(1)?,
+                
+            } else {
+cx.host_ints(1)?
             };
             return Ok(quote!(host::expand(#x, #sizes)));
         }
@@ -122,9 +123,10 @@ fn unknown(cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
 impl Operator for Tile {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        let repeats = match self.one_axis {
-            true => Some(self.along_one(x.rank(), cx.known(1), cx.known(2))?),
-            false => cx.ints(1),
+        let repeats = if self.one_axis {
+Some(self.along_one(x.rank(), cx.known(1), cx.known(2))?)
+        } else {
+cx.ints(1)
         };
         if repeats
             .as_ref()

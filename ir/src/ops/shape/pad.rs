@@ -87,9 +87,10 @@ impl Operator for Pad {
         let (Some(pads), Some(axes)) = (pads, &axes) else {
             let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
             let sizes = x.shape.iter().enumerate();
-            let sizes = sizes.map(|(axis, size)| match padded(axis) {
-                true => cx.fresh("pad"),
-                false => size.clone(),
+            let sizes = sizes.map(|(axis, size)| if padded(axis) {
+cx.fresh("pad")
+            } else {
+size.clone()
             });
             let shape = sizes.collect();
             cx.output(0, x.dtype, shape);
@@ -259,12 +260,13 @@ impl Operator for CenterCropPad {
             pads.push(quote!(ops::pad::around(#more)));
         }
         let (x, zero) = (cx.tensor(0)?, zero(held.dtype.kind()));
-        let pads = match known {
-            true => quote!([#(#pads),*]),
-            false => {
+        let pads = if known {
+quote!([#(#pads),*])
+        } else {
+
                 let count = Literal::usize_unsuffixed(axes.len());
                 quote!({ let sizes = host::ints::<#count>(#wanted); [#(#pads),*] })
-            }
+            
         };
         Ok(quote!(ops::pad::pad_constant(#x, #pads, #zero)))
     }

@@ -127,9 +127,10 @@ impl Operator for Reshape {
             _ => cx.shape(&shape),
         };
         // Burn's own takes a size of 0 for the one that was there.
-        Ok(match !proven || shape.iter().any(|dim| dim.is(0)) {
-            true => quote!(ops::shape::reshape(#x, #sizes)),
-            false => quote!(#x.reshape(#sizes)),
+        Ok(if !proven || shape.iter().any(|dim| dim.is(0)) {
+quote!(ops::shape::reshape(#x, #sizes))
+        } else {
+quote!(#x.reshape(#sizes))
         })
     }
 

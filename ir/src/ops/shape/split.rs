@@ -133,9 +133,10 @@ impl Operator for Split {
             return cx.value(0);
         }
         let parts = Literal::usize_unsuffixed(count);
-        let (x, module) = match cx.on_host() {
-            true => (cx.host(0)?, quote!(host)),
-            false => (cx.tensor(0)?, quote!(ops::slice)),
+        let (x, module) = if cx.on_host() {
+(cx.host(0)?, quote!(host))
+        } else {
+(cx.tensor(0)?, quote!(ops::slice))
         };
         let split = match sizes {
             Sizes::Known(sizes) => {
@@ -226,9 +227,10 @@ fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Opti
     if from.iter().any(|&size| size > broadcast::LARGEST) || range.end > *from.get(axis)? {
         return None;
     }
-    let places = from.iter().enumerate().map(|(at, &size)| match at == axis {
-        true => range.clone().collect(),
-        false => (0..size).collect(),
+    let places = from.iter().enumerate().map(|(at, &size)| if at == axis {
+range.clone().collect()
+    } else {
+(0..size).collect()
     });
     let places: Vec<Vec<usize>> = places.collect();
     known.pick(&broadcast::grid(from, &places)?)

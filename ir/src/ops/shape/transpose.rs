@@ -81,11 +81,12 @@ impl Transpose {
         };
         let axes = axes.iter().map(|&at| axis(at, rank));
         let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
-        match axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) {
-            true => Ok(axes),
-            false => Err(Problem::new(format!(
+        if axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) {
+Ok(axes)
+        } else {
+Err(Problem::new(format!(
                 "`perm` is no permutation of {rank} axes"
-            ))),
+            )))
         }
     }
 }

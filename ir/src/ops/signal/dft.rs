@@ -61,9 +61,10 @@ impl Operator for Dft {
                     false if half => size.sub(&Dim::from(1)).and_then(|m| m.mul(&Dim::from(2))),
                     false => Some(size),
                 };
-                let outputs = match self.onesided && !self.inverse {
-                    true => length.and_then(|length| bins(&length)),
-                    false => length,
+                let outputs = if self.onesided && !self.inverse {
+length.and_then(|length| bins(&length))
+                } else {
+length
                 };
                 if outputs
                     .as_ref()
@@ -132,9 +133,10 @@ impl Operator for Dft {
             }
         };
         if !cx.has(1) && size.is_none() {
-            let options = self.options(&match half {
-                true => quote!(2 * (x.dims()[axis] - 1)),
-                false => quote!(x.dims()[axis]),
+            let options = self.options(&if half {
+quote!(2 * (x.dims()[axis] - 1))
+            } else {
+quote!(x.dims()[axis])
             });
             return Ok(quote!({
                 let (x, axis) = (#x, #at);
@@ -230,9 +232,10 @@ impl Operator for Stft {
         if held.rank() == 2 {
             x = quote!(#x.unsqueeze_dim::<3>(2));
         }
-        let step = match cx.numbers(1).is_some() {
-            true => step,
-            false => quote!((#step) as usize),
+        let step = if cx.numbers(1).is_some() {
+step
+        } else {
+quote!((#step) as usize)
         };
         if held.shape.get(1).and_then(Dim::number).is_none() {
             cx.may_fail();
@@ -260,9 +263,10 @@ impl Operator for Stft {
         let frame = match (cx.has(3), cx.has(2)) {
             (true, _) => {
                 let frame = cx.host_int(3)?;
-                match cx.numbers(3).is_some() {
-                    true => frame,
-                    false => quote!((#frame) as usize),
+                if cx.numbers(3).is_some() {
+frame
+                } else {
+quote!((#frame) as usize)
                 }
             }
             (false, true) => {
@@ -288,9 +292,10 @@ impl Operator for Stft {
 impl Stft {
     /// How long a frame is.
     fn frame(&self, cx: &Infer<'_>) -> Result<Option<Dim>, Problem> {
-        let window = match cx.has(2) {
-            true => cx.tensor_of_rank(2, 1)?.shape.first().cloned(),
-            false => None,
+        let window = if cx.has(2) {
+cx.tensor_of_rank(2, 1)?.shape.first().cloned()
+        } else {
+None
         };
         let given = cx.ints(3).and_then(|dims| dims.into_iter().next());
         if let (Some(window), Some(given)) = (&window, &given)

@@ -56,18 +56,20 @@ fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
 
 /// The type that elements are computed in before they are cut off to whole numbers.
 fn computed(dtype: DType) -> TokenStream {
-    match dtype.is_int() {
-        true => element_type(DType::F64),
-        false => element_type(dtype),
+    if dtype.is_int() {
+element_type(DType::F64)
+    } else {
+element_type(dtype)
     }
 }
 
 /// `values` in whole numbers where `dtype` has no others.
 fn whole(values: &TokenStream, dtype: DType) -> TokenStream {
     let target = format_ident!("{}", carrier(dtype));
-    match dtype.is_int() {
-        true => quote!(ops::cast::float_to_int(#values, DType::#target)),
-        false => values.clone(),
+    if dtype.is_int() {
+quote!(ops::cast::float_to_int(#values, DType::#target))
+    } else {
+values.clone()
     }
 }
 

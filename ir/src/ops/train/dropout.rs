@@ -149,9 +149,10 @@ impl Operator for Dropout {
             Some(small) => quote!(ops::small::to_small(#y, #small, true)),
             None => quote!(#y),
         };
-        let held_mask = match self.old_mask {
-            true => from_bool(&quote!(#mask), held.dtype),
-            false => quote!(#mask),
+        let held_mask = if self.old_mask {
+from_bool(&quote!(#mask), held.dtype)
+        } else {
+quote!(#mask)
         };
         Ok(match (cx.outputs(), cx.wants(1)) {
             (1, _) => quote!({ let #y = #dropped.0; #held_y }),

@@ -66,9 +66,10 @@ impl<'g> Match<'_, 'g> {
     /// A number as attributes hold it, in single precision, unless doubles would lose digits.
     pub fn single(&self, number: f64) -> Result<f32, Miss> {
         let single = number as f32;
-        match self.result()?.dtype == DType::F64 && f64::from(single) != number {
-            true => Err("an attribute does not hold all digits of a double"),
-            false => Ok(single),
+        if self.result()?.dtype == DType::F64 && f64::from(single) != number {
+            Err("an attribute does not hold all digits of a double")
+        } else {
+            Ok(single)
         }
     }
 
@@ -114,9 +115,10 @@ impl<'g> Match<'_, 'g> {
             .tensor_of(weight)?
             .count()
             .is_some_and(|count| count <= COPIED);
-        match small || self.uses(weight) <= 1 {
-            true => Ok(()),
-            false => Err("the weight is used elsewhere too"),
+        if small || self.uses(weight) <= 1 {
+            Ok(())
+        } else {
+            Err("the weight is used elsewhere too")
         }
     }
 

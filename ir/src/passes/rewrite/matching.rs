@@ -133,10 +133,13 @@ impl Matcher<'_, '_> {
     fn at(&self, pattern: &Pattern, id: ValueId, state: &State) -> Vec<State> {
         match pattern {
             Pattern::Any(name) => bind(state, name, id).into_iter().collect(),
-            Pattern::Constant(name) => match self.values[id].is_constant() {
-                true => bind(state, name, id).into_iter().collect(),
-                false => Vec::new(),
-            },
+            Pattern::Constant(name) => {
+                if self.values[id].is_constant() {
+                    bind(state, name, id).into_iter().collect()
+                } else {
+                    Vec::new()
+                }
+            }
             Pattern::Number(_) | Pattern::Scalar(_) => match self.number(id) {
                 Some(found) => self.numeric(pattern, found, id, &state.having_read(id)),
                 None => Vec::new(),

@@ -59,9 +59,10 @@ pub fn parse(text: &'static str) -> Result<Pattern, &'static str> {
     let mut parser = Parser { rest: text };
     let pattern = parser.sum()?;
     parser.spaces();
-    match parser.rest.is_empty() {
-        true => Ok(pattern),
-        false => Err(parser.rest),
+    if parser.rest.is_empty() {
+        Ok(pattern)
+    } else {
+        Err(parser.rest)
     }
 }
 
@@ -142,9 +143,10 @@ impl Parser {
     }
 
     fn call(&mut self, kinds: &'static str) -> Result<Pattern, &'static str> {
-        let label = match self.accept(':') {
-            true => Some(self.name()?),
-            false => None,
+        let label = if self.accept(':') {
+            Some(self.name()?)
+        } else {
+            None
         };
         let mut attributes = Vec::new();
         if self.accept('<') {
@@ -215,9 +217,10 @@ impl Parser {
     }
 
     fn expect(&mut self, sign: char) -> Result<(), &'static str> {
-        match self.accept(sign) {
-            true => Ok(()),
-            false => Err(self.rest),
+        if self.accept(sign) {
+            Ok(())
+        } else {
+            Err(self.rest)
         }
     }
 

@@ -94,9 +94,10 @@ pub const RULES: &[Rule] = &[
 ];
 
 fn finite(number: f64) -> Result<(), Miss> {
-    match number.is_finite() {
-        true => Ok(()),
-        false => Err("the factor is not finite"),
+    if number.is_finite() {
+        Ok(())
+    } else {
+        Err("the factor is not finite")
     }
 }
 

@@ -56,9 +56,10 @@ pub const RULES: &[Rule] = &[
             let given = [Some(x), inner.input(1), m.root().input(1)];
             let given: Vec<ValueId> = given.into_iter().flatten().collect();
             let shape = m.result()?.shape.clone();
-            let reshaped = match m.tensor_of(x)?.shape == shape {
-                true => x,
-                false => m.reshape(x, &given)?,
+            let reshaped = if m.tensor_of(x)?.shape == shape {
+                x
+            } else {
+                m.reshape(x, &given)?
             };
             let rest = node.inputs.iter().skip(1).copied();
             let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();
@@ -119,9 +120,10 @@ fn step<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
         .maker(id)
         .filter(|node| STEPS.contains(&&*node.kind))
         .ok_or("")?;
-    match m.uses(id) == 1 && (node.version >= 7 || node.inputs.len() == 1) {
-        true => Ok(node),
-        false => Err(""),
+    if m.uses(id) == 1 && (node.version >= 7 || node.inputs.len() == 1) {
+        Ok(node)
+    } else {
+        Err("")
     }
 }
 
@@ -142,9 +144,10 @@ fn moved(m: &mut Match<'_, '_>, inner: &Node, outer: &[usize]) -> Result<ValueId
     let both = both
         .collect::<Option<Vec<i64>>>()
         .ok_or("the operands are of several ranks")?;
-    match both.is_sorted() {
-        true => Ok(x),
-        false => m.call("Transpose", &[("perm", Setting::Ints(both))], &[Some(x)]),
+    if both.is_sorted() {
+        Ok(x)
+    } else {
+        m.call("Transpose", &[("perm", Setting::Ints(both))], &[Some(x)])
     }
 }
 

@@ -117,15 +117,17 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let operands: Vec<_> = operands.into_iter().map(Some).collect();
     let y = made(m, operator, &operands)?;
     if !order.is_sorted() {
-        let y = match m.tensor_of(y)?.shape == whole {
-            true => y,
-            false => return Err("the result is of another shape"),
+        let y = if m.tensor_of(y)?.shape == whole {
+            y
+        } else {
+            return Err("the result is of another shape");
         };
         return reordered(m, y, &order);
     }
-    match m.tensor_of(y)?.shape == result.shape {
-        true => Ok(y),
-        false => m.reshape(y, &given),
+    if m.tensor_of(y)?.shape == result.shape {
+        Ok(y)
+    } else {
+        m.reshape(y, &given)
     }
 }
 

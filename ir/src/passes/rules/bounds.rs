@@ -24,9 +24,10 @@ pub const RULES: &[Rule] = &[
     rule("positive already", "Relu|Abs(p)", "p")
         .when(|m| {
             let maker = m.maker(m.value("p")?);
-            match maker.is_some_and(|node| POSITIVE.contains(&&*node.kind)) {
-                true => Ok(()),
-                false => Err(""),
+            if maker.is_some_and(|node| POSITIVE.contains(&&*node.kind)) {
+Ok(())
+            } else {
+Err("")
             }
         })
         .law("|p| = max(p, 0) = p where p is never negative")

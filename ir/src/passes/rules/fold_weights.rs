@@ -151,9 +151,10 @@ impl<'g> Product<'g> {
     fn scaled(&self, m: &mut Match<'_, '_>, factor: ValueId) -> Result<ValueId, Miss> {
         m.copied(self.weight)?;
         let one = m.tensor_of(factor)?.count() == Some(1);
-        let factor = match one {
-            true => factor,
-            false => m.shaped(factor, &self.stretched)?,
+        let factor = if one {
+            factor
+        } else {
+            m.shaped(factor, &self.stretched)?
         };
         m.call("Mul", &[], &[Some(self.weight), Some(factor)])
     }
@@ -219,9 +220,10 @@ fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     let same = |name: &str| m.tensor(name).is_ok_and(|held| held.dtype == dtype);
     let others = ["scale", "shift", "mean", "variance", "factor"];
     let present = others.into_iter().filter(|name| m.value(name).is_ok());
-    match dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {
-        true => Ok(()),
-        false => Err("halves would be rounded once more"),
+    if dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {
+        Ok(())
+    } else {
+        Err("halves would be rounded once more")
     }
 }
 

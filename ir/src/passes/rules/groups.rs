@@ -116,9 +116,10 @@ fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
         .ok_or("only the run tells the channels")?;
     let mut sizes = held.iter().enumerate();
     let along = sizes.all(|(at, size)| size.is(if first + at == 1 { all } else { 1 }));
-    match along && first <= 1 {
-        true => m.shaped(m.value(name)?, &[all]),
-        false => Err("a factor is not of each channel"),
+    if along && first <= 1 {
+        m.shaped(m.value(name)?, &[all])
+    } else {
+        Err("a factor is not of each channel")
     }
 }
 

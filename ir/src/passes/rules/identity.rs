@@ -111,9 +111,10 @@ pub const RULES: &[Rule] = &[
         .when(|m| {
             let node = m.node("d")?;
             let known = |at| node.input(at).and_then(|id| m.held(id).known.read());
-            match m.operator::<Dropout>("d")?.is_off(node, known(1), known(2)) {
-                true => Ok(()),
-                false => Err("the model is, or may be, in training"),
+            if m.operator::<Dropout>("d")?.is_off(node, known(1), known(2)) {
+                Ok(())
+            } else {
+                Err("the model is, or may be, in training")
             }
         })
         .law("nothing is dropped outside of training")
@@ -137,9 +138,10 @@ pub const RULES: &[Rule] = &[
     rule("whole already", "Floor|Ceil|Round(r)", "r")
         .when(|m| {
             let maker = m.maker(m.value("r")?);
-            match maker.is_some_and(|node| ["Floor", "Ceil", "Round"].contains(&&*node.kind)) {
-                true => Ok(()),
-                false => Err(""),
+            if maker.is_some_and(|node| ["Floor", "Ceil", "Round"].contains(&&*node.kind)) {
+                Ok(())
+            } else {
+                Err("")
             }
         })
         .law("⌊r⌋ = ⌈r⌉ = r where r is whole")
@@ -148,10 +150,7 @@ pub const RULES: &[Rule] = &[
 
 fn axes_stay(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let axes = m.axes("t")?;
-    match axes.is_sorted() {
-        true => Ok(()),
-        false => Err(""),
-    }
+    if axes.is_sorted() { Ok(()) } else { Err("") }
 }
 
 fn steps_forward(m: &mut Match<'_, '_>) -> Result<(), Miss> {

@@ -144,10 +144,7 @@ fn ones_move(m: &Match<'_, '_>) -> Result<(), Miss> {
     let longer = axes
         .iter()
         .filter(|&&axis| !shape.get(axis).is_some_and(|size| size.is(1)));
-    match longer.is_sorted() {
-        true => Ok(()),
-        false => Err(""),
-    }
+    if longer.is_sorted() { Ok(()) } else { Err("") }
 }
 
 fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
@@ -157,9 +154,10 @@ fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     m.set("to", Setting::Int(to.number().into()));
     // How numbers become small ones is an attribute of its own.
     let plain = to.is_float() || to.bits() >= 8 && matches!(to.kind(), Kind::Int | Kind::Bool);
-    match holds(through, from) && plain {
-        true => Ok(()),
-        false => Err("the type between does not hold every value"),
+    if holds(through, from) && plain {
+        Ok(())
+    } else {
+        Err("the type between does not hold every value")
     }
 }
 

@@ -170,9 +170,10 @@ fn halves(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (from, to) = (m.tensor("x")?.dtype, m.result()?.dtype);
     let inside = m.node("n")?.output(0).ok_or("nothing is made")?;
     let inside = m.tensor_of(inside)?.dtype;
-    match from == to && to.kind() == Kind::Float && to.bits() == 16 && inside.bits() == 32 {
-        true => Ok(()),
-        false => Err("the casts are not from halves to single precision and back"),
+    if from == to && to.kind() == Kind::Float && to.bits() == 16 && inside.bits() == 32 {
+        Ok(())
+    } else {
+        Err("the casts are not from halves to single precision and back")
     }
 }
 

@@ -38,9 +38,10 @@ pub const RULES: &[Rule] = &[
                 None => inputs.push(Some(input)),
             }
         }
-        match inputs.len() > m.root().inputs.len() {
-            true => m.made(m.root().clone(), &inputs),
-            false => Err(""),
+        if inputs.len() > m.root().inputs.len() {
+m.made(m.root().clone(), &inputs)
+        } else {
+Err("")
         }
     })
     .law("[[a, b], c] = [a, b, c] along one axis")

@@ -191,9 +191,10 @@ fn channels(
         Some(axis)
     };
     let fits = axis.and_then(|axis| usize::try_from(axis).ok()) == Some(along) && scale.rank() == 1;
-    match scale.count() == Some(1) || fits {
-        true => inputs(m, held),
-        false => Err("the scales are along another axis than the channels"),
+    if scale.count() == Some(1) || fits {
+        inputs(m, held)
+    } else {
+        Err("the scales are along another axis than the channels")
     }
 }
 
@@ -223,9 +224,10 @@ fn bias(
         (at(&own, place) - product).abs() <= product.abs() * 1e-5
     };
     let zero = held.zero.is_none_or(|zero| m.uniform(zero) == Some(0.0));
-    match m.tensor_of(held.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
-        true => Ok(Some(held.x)),
-        false => Err("the bias is of another scale than the sums"),
+    if m.tensor_of(held.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
+        Ok(Some(held.x))
+    } else {
+        Err("the bias is of another scale than the sums")
     }
 }
 

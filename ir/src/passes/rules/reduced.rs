@@ -31,9 +31,10 @@ pub const RULES: &[Rule] = &[
         let (node, x) = (m.node("pool")?, m.value("x")?);
         let pool = m.operator::<Pool>("pool")?;
         let value = padded(m)?;
-        let neutral = match pool.is_maximum() {
-            true => value == f64::NEG_INFINITY,
-            false => value == 0.0,
+        let neutral = if pool.is_maximum() {
+value == f64::NEG_INFINITY
+        } else {
+value == 0.0
         };
         if !neutral {
             return Err("it pads with something that changes the results");

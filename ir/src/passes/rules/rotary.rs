@@ -121,9 +121,10 @@ fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<Va
     }
     let half = m.tensor_of(parts[0]).ok()?.shape.last()?.number()?;
     let found = [&first, &second].map(|part| (part.start, part.step, part.gone));
-    let wanted = match interleaved {
-        true => [(0, 2, false), (1, 2, false)],
-        false => [(0, 1, false), (size.checked_div(2)?, 1, false)],
+    let wanted = if interleaved {
+        [(0, 2, false), (1, 2, false)]
+    } else {
+        [(0, 1, false), (size.checked_div(2)?, 1, false)]
     };
     if found == wanted && half.checked_mul(2) == Some(size) {
         return Some(first.whole);

@@ -92,9 +92,10 @@ fn unstretched(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
             inputs = less;
         }
     }
-    match inputs == node.inputs {
-        true => Err(""),
-        false => m.made(node.clone(), &inputs),
+    if inputs == node.inputs {
+        Err("")
+    } else {
+        m.made(node.clone(), &inputs)
     }
 }
 

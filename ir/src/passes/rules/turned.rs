@@ -41,9 +41,10 @@ pub const RULES: &[Rule] = &[
                 (*slot, *turn) = (Some(x), !*turn);
             }
         }
-        match inputs == node.inputs {
-            true => Err(""),
-            false => m.made(Node { operator: Rc::new(gemm), ..node.clone() }, &inputs),
+        if inputs == node.inputs {
+Err("")
+        } else {
+m.made(Node { operator: Rc::new(gemm), ..node.clone() }, &inputs)
         }
     })
     .last()

@@ -130,9 +130,10 @@ impl Files {
 fn names(file: &File, path: &Path) -> std::io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let (open, named) = (file.metadata()?, path.symlink_metadata()?);
-    match (open.dev(), open.ino()) == (named.dev(), named.ino()) {
-        true => Ok(open.nlink()),
-        false => Err(std::io::Error::other("it changed while it was read")),
+    if (open.dev(), open.ino()) == (named.dev(), named.ino()) {
+        Ok(open.nlink())
+    } else {
+        Err(std::io::Error::other("it changed while it was read"))
     }
 }
 

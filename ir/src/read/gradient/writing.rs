@@ -150,9 +150,10 @@ impl Writing {
         let Some(slope) = slope else {
             return Ok(());
         };
-        let opset = match by_rule {
-            true => NEWEST_OPSET,
-            false => scope.opset("").unwrap_or(NEWEST_OPSET),
+        let opset = if *by_rule {
+            NEWEST_OPSET
+        } else {
+            scope.opset("").unwrap_or(NEWEST_OPSET)
         };
         let call = Call::new(node, scope.resolve(&node.attribute), opset);
         let rule = rules::find(&domain(&node.domain), &node.op_type);

@@ -72,9 +72,10 @@ fn float(value: f64) -> String {
 
 /// Without zeros at the end of a fraction.
 fn shortest(digits: &str) -> &str {
-    match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => digits,
+    if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
     }
 }
 

@@ -147,9 +147,10 @@ fn same_distribution(_: &Values, found: &Values, expected: &Values) -> Result<()
     let distance = distance(&found, &expected);
     let sizes = [found.len() as f64, expected.len() as f64];
     let limit = 2.74 * (1.0 / sizes[0] + 1.0 / sizes[1]).sqrt();
-    match distance > limit {
-        true => Err(format!("the distributions are {distance} apart")),
-        false => Ok(()),
+    if distance > limit {
+        Err(format!("the distributions are {distance} apart"))
+    } else {
+        Ok(())
     }
 }
 
@@ -157,9 +158,10 @@ fn same_distribution(_: &Values, found: &Values, expected: &Values) -> Result<()
 fn counted(what: &str, count: f64, probabilities: &[f64]) -> Result<(), String> {
     let expected: f64 = probabilities.iter().sum();
     let variance: f64 = probabilities.iter().map(|p| p * (1.0 - p)).sum();
-    match (count - expected).abs() <= ERRORS * variance.sqrt() {
-        true => Ok(()),
-        false => Err(format!("{count} {what} where {expected} are likely")),
+    if (count - expected).abs() <= ERRORS * variance.sqrt() {
+        Ok(())
+    } else {
+        Err(format!("{count} {what} where {expected} are likely"))
     }
 }
 
@@ -196,9 +198,10 @@ fn alike(found: &Value, expected: &Value) -> Result<Vec<f64>, String> {
         return Err("the output is no tensor".to_owned());
     };
     let of = |data: &TensorData| (data.dtype(), data.shape().to_vec());
-    match of(left) == of(right) {
-        true => floats(found),
-        false => Err(format!("{:?}, not {:?}", of(left), of(right))),
+    if of(left) == of(right) {
+        floats(found)
+    } else {
+        Err(format!("{:?}, not {:?}", of(left), of(right)))
     }
 }
 

@@ -35,10 +35,13 @@ impl Tolerance {
 pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<(), String> {
     match (found, expected) {
         (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
-        (Value::Strings(found), Value::Strings(expected)) => match found == expected {
-            true => Ok(()),
-            false => Err(format!("{found:?}, not {expected:?}")),
-        },
+        (Value::Strings(found), Value::Strings(expected)) => {
+            if found == expected {
+                Ok(())
+            } else {
+                Err(format!("{found:?}, not {expected:?}"))
+            }
+        }
         (Value::Sequence(found), Value::Sequence(expected)) => {
             if found.len() != expected.len() {
                 return Err(format!("{} items, not {}", found.len(), expected.len()));

@@ -109,9 +109,10 @@ impl Growing {
                 })
             };
             let there: Vec<&str> = self.put().filter(fits).collect();
-            match connect && !there.is_empty() && random.chance(75) {
-                true => drop(held.insert(name, (*random.pick(&there)).to_owned())),
-                false => joined.input.push(value),
+            if connect && !there.is_empty() && random.chance(75) {
+                drop(held.insert(name, (*random.pick(&there)).to_owned()))
+            } else {
+                joined.input.push(value)
             }
         }
         rename(&mut piece, &|name| {

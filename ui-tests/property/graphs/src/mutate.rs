@@ -95,9 +95,10 @@ fn number(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
 
 /// Another element type in the place of one.
 fn retype(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
-    let (from, to) = match random.chance(80) {
-        true => (DType::F32, *random.pick(&FLOATS)),
-        false => (DType::I64, *random.pick(&INTEGERS)),
+    let (from, to) = if random.chance(80) {
+        (DType::F32, *random.pick(&FLOATS))
+    } else {
+        (DType::I64, *random.pick(&INTEGERS))
     };
     for value in &mut graph.input {
         if let Some((dtype, _)) = tensor(value)
@@ -178,9 +179,10 @@ fn attribute(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
             random.below(numbers.len().max(1)),
             numbers.len().checked_sub(1)?,
         );
-        match random.chance(70) {
-            true => numbers.swap(from, to),
-            false => *numbers.get_mut(from)? = *random.pick(&[0, 1, 2, -1]),
+        if random.chance(70) {
+            numbers.swap(from, to)
+        } else {
+            *numbers.get_mut(from)? = *random.pick(&[0, 1, 2, -1])
         }
     }
     Some(())
@@ -211,16 +213,15 @@ fn elsewhere(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let at = random.below(graph.initializer.len().max(1));
     graph.initializer.get(at)?;
     let constant = graph.initializer.remove(at);
-    match random.chance(60) {
-        true => graph.node.insert(0, constant_node(constant)),
-        false => {
-            let sizes = constant
-                .dims
-                .iter()
-                .map(|&size| DimensionValue::Value(size));
-            let value = input(&constant.name, constant.data_type, sizes.collect());
-            graph.input.push(value);
-        }
+    if random.chance(60) {
+        graph.node.insert(0, constant_node(constant))
+    } else {
+        let sizes = constant
+            .dims
+            .iter()
+            .map(|&size| DimensionValue::Value(size));
+        let value = input(&constant.name, constant.data_type, sizes.collect());
+        graph.input.push(value);
     }
     Some(())
 }

@@ -15,9 +15,10 @@ pub fn show(graph: &GraphProto) -> String {
         values.join(", ")
     };
     let tensors: Vec<String> = graph.initializer.iter().map(tensor).collect();
-    let tensors = match tensors.is_empty() {
-        true => String::new(),
-        false => format!("<{}> ", tensors.join(", ")),
+    let tensors = if tensors.is_empty() {
+        String::new()
+    } else {
+        format!("<{}> ", tensors.join(", "))
     };
     let nodes: Vec<String> = graph.node.iter().map(node).collect();
     format!(
@@ -41,9 +42,10 @@ fn value(value: &ValueInfoProto) -> String {
         })
         .collect();
     let dtype = dtype(ty.elem_type);
-    match sizes.is_empty() {
-        true => format!("{dtype} {}", value.name),
-        false => format!("{dtype}[{}] {}", sizes.join(", "), value.name),
+    if sizes.is_empty() {
+        format!("{dtype} {}", value.name)
+    } else {
+        format!("{dtype}[{}] {}", sizes.join(", "), value.name)
     }
 }
 
@@ -54,9 +56,10 @@ fn tensor(held: &TensorProto) -> String {
         None => vec!["..".to_owned()],
     };
     let sizes: Vec<String> = held.dims.iter().map(i64::to_string).collect();
-    let sizes = match sizes.is_empty() {
-        true => String::new(),
-        false => format!("[{}]", sizes.join(", ")),
+    let sizes = if sizes.is_empty() {
+        String::new()
+    } else {
+        format!("[{}]", sizes.join(", "))
     };
     let (dtype, numbers) = (dtype(held.data_type), numbers.join(", "));
     format!("{dtype}{sizes} {} = {{{numbers}}}", held.name)
@@ -74,9 +77,10 @@ fn dtype(number: i32) -> String {
 
 fn node(node: &NodeProto) -> String {
     let attributes: Vec<String> = node.attribute.iter().map(attribute).collect();
-    let attributes = match attributes.is_empty() {
-        true => String::new(),
-        false => format!(" <{}>", attributes.join(", ")),
+    let attributes = if attributes.is_empty() {
+        String::new()
+    } else {
+        format!(" <{}>", attributes.join(", "))
     };
     let domain = match node.domain.as_str() {
         "" => String::new(),

@@ -77,9 +77,12 @@ fn nudge(data: &TensorData, random: &mut Random) -> TensorData {
         DType::BF16 => 2f64.powi(-7),
         _ => return data.clone(),
     };
-    let moved = data.iter::<f64>().map(|number| match number.is_finite() {
-        true => number * (1.0 + step * random.unit()),
-        false => number,
+    let moved = data.iter::<f64>().map(|number| {
+        if number.is_finite() {
+            number * (1.0 + step * random.unit())
+        } else {
+            number
+        }
     });
     let moved: Vec<f64> = moved.collect();
     TensorData::new(moved, data.shape()).convert_dtype(data.dtype())

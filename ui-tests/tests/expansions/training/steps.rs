@@ -32,9 +32,10 @@ impl ModuleMapper for Step<'_> {
     }
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let gradient = match param.is_require_grad() {
-            true => param.val().grad_remove(self.gradients),
-            false => None,
+        let gradient = if param.is_require_grad() {
+            param.val().grad_remove(self.gradients)
+        } else {
+            None
         };
         self.learned.insert(self.at.join("."), gradient.is_some());
         let Some(gradient) = gradient else {

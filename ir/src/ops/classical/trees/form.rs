@@ -89,9 +89,10 @@ impl Form {
             lists.find(|(name, _)| *name == of).map(|(_, list)| list.count)
         };
         for (name, list) in all().filter(|(name, _)| !["roots", "members"].contains(name)) {
-            let (kind, expected) = match name.starts_with("weight") {
-                true => ("weights", length("weights")),
-                false => ("nodes", length("modes")),
+            let (kind, expected) = if name.starts_with("weight") {
+("weights", length("weights"))
+            } else {
+("nodes", length("modes"))
             };
             if Some(list.count) != expected {
                 let message = format!("the lists of {kind} are of different lengths: `{name}`");

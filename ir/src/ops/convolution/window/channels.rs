@@ -42,20 +42,22 @@ fn order_back(rank: usize) -> Vec<usize> {
 }
 
 fn turned(shape: &Shape, last: bool, order: Vec<usize>) -> Shape {
-    match last {
-        true => order
+    if last {
+order
             .iter()
             .filter_map(|&at| shape.get(at).cloned())
-            .collect(),
-        false => shape.clone(),
+            .collect()
+    } else {
+shape.clone()
     }
 }
 
 fn permuted(x: TokenStream, last: bool, order: Vec<usize>) -> TokenStream {
     let order = order.into_iter().map(Literal::usize_unsuffixed);
-    match last {
-        true => quote!(#x.permute([#(#order),*])),
-        false => x,
+    if last {
+quote!(#x.permute([#(#order),*]))
+    } else {
+x
     }
 }
 

@@ -33,8 +33,8 @@ impl Filter<'_> {
         let channels = size(self.x, 1);
         let (first, second) = (size(self.weight, 0), size(self.weight, 1));
         let all = second.mul(&groups);
-        let result = match self.transposed {
-            true => {
+        let result = if self.transposed {
+
                 sizes::equal(
                     ("the weight", &first, "input channels"),
                     ("the input", &channels, "channels"),
@@ -44,8 +44,9 @@ impl Filter<'_> {
                     (self.groups, "groups"),
                 )?;
                 all
-            }
-            false => {
+            
+        } else {
+
                 if let Some(all) = &all {
                     let whose = match self.groups {
                         1 => "the weight".to_owned(),
@@ -61,7 +62,7 @@ impl Filter<'_> {
                     (self.groups, "groups"),
                 )?;
                 Some(first)
-            }
+            
         };
         if let (true, Some(result)) = (cx.has(bias), &result) {
             let length = size(&cx.tensor_of_rank(bias, 1)?, 0);

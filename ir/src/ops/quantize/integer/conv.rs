@@ -95,9 +95,10 @@ impl Operator for Conv {
         x.shape = channels::first(&x.shape, self.channels_last);
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         let window = self.resolve(&x, &weight)?.emit(cx, &spatial);
-        let zeros = self.places.zeros.map(|zero| match is_zero(cx, zero) {
-            true => Ok(quote!(None)),
-            false => cx.optional(zero),
+        let zeros = self.places.zeros.map(|zero| if is_zero(cx, zero) {
+Ok(quote!(None))
+        } else {
+cx.optional(zero)
         });
         let [x_zero, weight_zero] = zeros;
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);

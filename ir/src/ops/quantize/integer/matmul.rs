@@ -66,15 +66,16 @@ pub fn dynamic() -> Result<Rc<dyn Operator>, Problem> {
 
 /// The result is of floats where its scale is left out.
 pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let end = match a.inputs() > 8 {
-        true => End::Quantized {
+    let end = if a.inputs() > 8 {
+End::Quantized {
             scales: [1, 4, 7],
             zero: 8,
-        },
-        false => End::Float {
+        }
+    } else {
+End::Float {
             scales: [1, 4],
             bias: None,
-        },
+        }
     };
     Ok(Rc::new(MatMul {
         places: Places {
@@ -147,9 +148,10 @@ impl Operator for MatMul {
         ];
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
-        let operand = |x: TokenStream, transposed: bool| match transposed {
-            true => quote!(#x.transpose()),
-            false => x,
+        let operand = |x: TokenStream, transposed: bool| if transposed {
+quote!(#x.transpose())
+        } else {
+x
         };
         let a = operand(cx.tensor(left)?, self.transposed[0]);
         let b = operand(cx.tensor(right)?, self.transposed[1]);

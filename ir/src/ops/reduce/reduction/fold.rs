@@ -95,9 +95,10 @@ impl Fold {
                 let bools = groups.map(|group| {
                     let group = group.iter().map(|&at| values.get(at).copied());
                     let group: Vec<bool> = group.collect::<Option<_>>()?;
-                    Some(match any {
-                        true => group.contains(&true),
-                        false => !group.contains(&false),
+                    Some(if any {
+group.contains(&true)
+                    } else {
+!group.contains(&false)
                     })
                 });
                 bools.collect::<Option<_>>().map(Known::Bools)
@@ -158,9 +159,10 @@ fn extreme(ints: &[&Dim], pick: fn(&Dim, &Dim) -> Option<Dim>) -> Option<Dim> {
 }
 
 fn bound(floats: &[f64], pick: fn(f64, f64) -> f64) -> Option<f64> {
-    match floats.iter().any(|value| value.is_nan()) {
-        true => Some(f64::NAN),
-        false => floats.iter().copied().reduce(pick),
+    if floats.iter().any(|value| value.is_nan()) {
+Some(f64::NAN)
+    } else {
+floats.iter().copied().reduce(pick)
     }
 }
 

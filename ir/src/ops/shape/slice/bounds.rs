@@ -71,9 +71,10 @@ impl Bounds {
     /// How many elements are taken of an axis of this size.
     pub fn size(&self, size: &Dim) -> Option<Dim> {
         if let Some((start, end)) = self.limited(size) {
-            let distance = match self.step > 0 {
-                true => end.saturating_sub(start),
-                false => start.saturating_sub(end),
+            let distance = if self.step > 0 {
+end.saturating_sub(start)
+            } else {
+start.saturating_sub(end)
             };
             let distance = u64::try_from(distance).unwrap_or(0);
             let count = distance.div_ceil(self.step.unsigned_abs().max(1));
@@ -82,9 +83,10 @@ impl Bounds {
         let (step, zero) = (Dim::from(self.step), Dim::default());
         if self.step < 0 {
             let rounded = size.add(&Dim::from(self.step.checked_neg()?.checked_sub(1)?))?;
-            return match self.is_reverse() {
-                true => rounded.div(&zero.sub(&step)?),
-                false => None,
+            return if self.is_reverse() {
+rounded.div(&zero.sub(&step)?)
+            } else {
+None
             };
         }
         let length = match self.start.number() {
@@ -117,9 +119,10 @@ impl Bounds {
     fn limited(&self, size: &Dim) -> Option<(i64, i64)> {
         let size = size.number().filter(|&size| size >= 0)?;
         // Backwards, the end may lie before the first element, but not the start.
-        let (first, last) = match self.step > 0 {
-            true => (0, size),
-            false => (-1, size - 1),
+        let (first, last) = if self.step > 0 {
+(0, size)
+        } else {
+(-1, size - 1)
         };
         let limited = |at: &Dim, low: i64| {
             let at = at.number()?;
@@ -137,13 +140,15 @@ impl Bounds {
         }
         let whole = self.start.is(0) && self.end.compare(size).is_some_and(|order| order.is_ge());
         let open = self.is_open() || whole;
-        let start = match self.start.is(0) {
-            true => None,
-            false => Some(written(cx, &self.start)?),
+        let start = if self.start.is(0) {
+None
+        } else {
+Some(written(cx, &self.start)?)
         };
-        let end = match open {
-            true => None,
-            false => Some(written(cx, &self.end)?),
+        let end = if open {
+None
+        } else {
+Some(written(cx, &self.end)?)
         };
         let range = match (start, end) {
             (None, None) => quote!(..),

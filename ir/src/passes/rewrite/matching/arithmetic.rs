@@ -41,9 +41,10 @@ impl Matcher<'_, '_> {
             for (at, part) in parts.iter().enumerate() {
                 let rest: Vec<&Pattern> = without(parts, at);
                 for state in self.taken_away(part, b, &state, apart) {
-                    all.extend(match rest.is_empty() {
-                        true => self.unit(a, &state, apart),
-                        false => self.parts(&rest, a, &state, kinds),
+                    all.extend(if rest.is_empty() {
+                        self.unit(a, &state, apart)
+                    } else {
+                        self.parts(&rest, a, &state, kinds)
                     });
                 }
             }
@@ -83,9 +84,10 @@ impl Matcher<'_, '_> {
     /// What a difference or quotient begins with when all else is taken away from it.
     fn unit(&self, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         let unit = if kind == "Div" { 1.0 } else { 0.0 };
-        match self.number(id) == Some(unit) {
-            true => vec![state.having_read(id)],
-            false => Vec::new(),
+        if self.number(id) == Some(unit) {
+            vec![state.having_read(id)]
+        } else {
+            Vec::new()
         }
     }
 

@@ -156,9 +156,10 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     inputs.extend(masks);
     let y = made(m, operator, &inputs)?;
     let y = m.call("Transpose", &perm, &[Some(y)])?;
-    match m.tensor_of(y)?.shape == m.result()?.shape {
-        true => Ok(y),
-        false => m.reshape(y, &[x]),
+    if m.tensor_of(y)?.shape == m.result()?.shape {
+        Ok(y)
+    } else {
+        m.reshape(y, &[x])
     }
 }
 

@@ -23,9 +23,10 @@ pub const RULES: &[Rule] = &[
                 };
                 (*held, operator.scale, changed) = (Some(x), operator.scale * factor, true);
             }
-            match changed {
-                true => super::made(m, operator, &inputs),
-                false => Err(""),
+            if changed {
+                super::made(m, operator, &inputs)
+            } else {
+                Err("")
             }
         },
     )
@@ -79,9 +80,10 @@ pub const RULES: &[Rule] = &[
                 (*counted, *held, changed) = (Some(heads), Some(x), true);
             }
         }
-        match changed {
-            true => super::made(m, operator, &inputs),
-            false => Err(""),
+        if changed {
+            super::made(m, operator, &inputs)
+        } else {
+            Err("")
         }
     })
     .law("heads of operands lie side by side in the last axis")
@@ -162,9 +164,10 @@ pub const RULES: &[Rule] = &[
                 },
                 &inputs,
             )?;
-            match m.tensor_of(y)?.shape == m.result()?.shape {
-                true => Ok(y),
-                false => m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>()),
+            if m.tensor_of(y)?.shape == m.result()?.shape {
+                Ok(y)
+            } else {
+                m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
             }
         },
     )

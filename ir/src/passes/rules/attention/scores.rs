@@ -226,9 +226,10 @@ impl Scores {
         if self.direct {
             self.end = at.to_vec();
         }
-        match self.end == at {
-            true => Ok(self),
-            false => Err("a mask may stretch the scores, which are of another shape"),
+        if self.end == at {
+            Ok(self)
+        } else {
+            Err("a mask may stretch the scores, which are of another shape")
         }
     }
 

@@ -131,9 +131,10 @@ pub fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
         m.sizes(&ends, &piece.given)?,
     );
     let axes = m.integers(axes);
-    let steps = match steps.iter().all(|step| step.is(1)) {
-        true => None,
-        false => Some(m.integers(steps)),
+    let steps = if steps.iter().all(|step| step.is(1)) {
+        None
+    } else {
+        Some(m.integers(steps))
     };
     m.call(
         "Slice",

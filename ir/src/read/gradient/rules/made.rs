@@ -54,9 +54,10 @@ pub fn cast(call: &Call<'_>) -> Result<String, Problem> {
     let dtype = i32::try_from(to).ok().and_then(DType::from_onnx);
     let dtype =
         dtype.ok_or_else(|| Problem::new(format!("`to` is {to}, which is no element type")))?;
-    Ok(match dtype.is_float() {
-        true => "d0 = CastLike (dy, x0)".to_owned(),
-        false => String::new(),
+    Ok(if dtype.is_float() {
+        "d0 = CastLike (dy, x0)".to_owned()
+    } else {
+        String::new()
     })
 }
 
@@ -186,12 +187,13 @@ pub fn log_softmax(call: &Call<'_>) -> Result<String, Problem> {
 fn along(call: &Call<'_>, summed: &str, result: &str) -> String {
     let flat = call.opset < 13;
     let axis = call.int("axis", if flat { 1 } else { -1 });
-    let (before, axis) = match flat {
-        true => (
+    let (before, axis) = if flat {
+        (
             format!("g = Flatten <axis = {axis}> (dy) v = Flatten <axis = {axis}> (y)"),
             1,
-        ),
-        false => ("g = Identity (dy) v = Identity (y)".to_owned(), axis),
+        )
+    } else {
+        ("g = Identity (dy) v = Identity (y)".to_owned(), axis)
     };
     format!(
         "{before} {summed} axes = Constant <value_ints = [{axis}]> ()
@@ -211,8 +213,9 @@ pub fn transpose(call: &Call<'_>) -> Result<String, Problem> {
 
 /// A number as the syntax has it.
 fn number(value: f32) -> Result<String, Problem> {
-    match value.is_finite() {
-        true => Ok(format!("{value:?}")),
-        false => Err(Problem::new(format!("a factor is {value}"))),
+    if value.is_finite() {
+        Ok(format!("{value:?}"))
+    } else {
+        Err(Problem::new(format!("a factor is {value}")))
     }
 }

@@ -275,9 +275,12 @@ impl<'a> Markers<'a> {
         while let Some((&class, rest)) = data.split_first() {
             let wide = class >> 4 != 0;
             let (values, rest) = rest.split_at_checked(if wide { 128 } else { 64 })?;
-            let value = |at: usize| match wide {
-                true => u16::from_be_bytes([values[2 * at], values[2 * at + 1]]),
-                false => u16::from(values[at]),
+            let value = |at: usize| {
+                if wide {
+                    u16::from_be_bytes([values[2 * at], values[2 * at + 1]])
+                } else {
+                    u16::from(values[at])
+                }
             };
             let mut table = [0; 64];
             for (at, &place) in ORDER.iter().enumerate() {
