@@ -101,9 +101,10 @@ macro_rules! dispatched {
                     return unsafe { wide($($argument),*) };
                 }
             }
-            match cfg!(target_arch = "aarch64") {
-                true => $generic::<$crate::cpu::Fused>($($argument),*),
-                false => $generic::<$crate::cpu::Separate>($($argument),*),
+            if cfg!(target_arch = "aarch64") {
+                $generic::<$crate::cpu::Fused>($($argument),*)
+            } else {
+                $generic::<$crate::cpu::Separate>($($argument),*)
             }
         }
     )*};

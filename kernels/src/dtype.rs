@@ -13,9 +13,10 @@ use crate::widen::is_flex;
 /// What i64, u64 and f64 hold beyond 32 bits is lost. CPUs compute floats of 16 bits in f32, and wgpu those of 64.
 #[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
-    match Runtime::of(device).computes(dtype) {
-        true => stored(device, dtype),
-        false => DType::F32,
+    if Runtime::of(device).computes(dtype) {
+        stored(device, dtype)
+    } else {
+        DType::F32
     }
 }
 
@@ -30,9 +31,10 @@ pub fn stored(device: &Device, dtype: DType) -> DType {
         DType::Bool(_) => device.settings().bool_dtype.into(),
         _ => return dtype,
     };
-    match device.supports_dtype(dtype) && Runtime::of(device).stores(dtype) {
-        true => dtype,
-        false => stand_in,
+    if device.supports_dtype(dtype) && Runtime::of(device).stores(dtype) {
+        dtype
+    } else {
+        stand_in
     }
 }
 
@@ -59,9 +61,10 @@ impl Runtime {
                 _ => Self::Other,
             };
         }
-        match is_flex(device) {
-            true => Self::Flex,
-            false => Self::Other,
+        if is_flex(device) {
+            Self::Flex
+        } else {
+            Self::Other
         }
     }
 

@@ -64,11 +64,11 @@ pub fn fail(reason: impl fmt::Display) -> ! {
         node: CURRENT.get(),
         reason: reason.to_string(),
     };
-    match CHECKS.with_borrow(Option::is_some) {
+    if CHECKS.with_borrow(Option::is_some) {
         // Nothing of it is printed.
-        true => resume_unwind(Box::new(fault)),
-        false => panic!("{fault}"),
+        resume_unwind(Box::new(fault));
     }
+    panic!("{fault}");
 }
 
 /// [`fail`]s with the text unless the condition holds.

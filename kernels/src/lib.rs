@@ -1,66 +1,56 @@
-pub mod activation;
-pub mod affine_grid;
-pub mod arith;
-pub mod attention;
-pub mod bits;
-pub mod broadcast;
-pub mod cast;
-pub mod causal_conv;
-pub mod col2im;
-pub mod conv;
-pub mod conv_transpose;
+//! Operators of ONNX on Burn's tensors, where Burn has none that means the same.
+//!
+//! A family of operators has a folder, of the same name as in the compiler and among the layers.
+
+mod classical;
+mod convolution;
 mod cpu;
-pub mod cumulative;
-pub mod deform_conv;
-pub mod depth;
-pub mod determinant;
-pub mod dft;
 pub mod dtype;
-pub mod elementary;
-pub mod embed;
-pub mod extreme;
+mod elementwise;
 pub mod fault;
-pub mod features;
-pub mod float8;
-pub mod gather;
-pub mod grid_sample;
-pub mod group_query;
-pub mod inverse;
+mod image;
+mod index;
 mod kind;
-pub mod linear_attention;
-pub mod loss;
-pub mod matmul;
-pub mod max_unpool;
-pub mod movement;
-pub mod multi_head;
 #[cfg(test)]
 mod native;
-pub mod non_max_suppression;
+mod product;
+mod signal;
+#[cfg(test)]
+mod testing;
+mod train;
+mod widen;
+
+pub mod attention;
 pub mod normalize;
-pub mod optimize;
-pub mod pad;
 pub mod pool;
 pub mod quantize;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;
-pub mod resize;
-pub mod roi;
-pub mod rotary;
-mod sample;
-pub mod scatter;
-pub mod scores;
-pub mod select;
 pub mod sequence;
 pub mod shape;
-pub mod slice;
-pub mod small;
-pub mod softmax;
-pub mod stack;
-pub mod svm;
-#[cfg(test)]
-mod testing;
-pub mod trees;
-pub mod unique;
-mod widen;
-pub mod window;
+
+// What generated code names.
+pub use attention::{group_query, linear as linear_attention, multi_head, rotary};
+pub use classical::{features, scores, svm, trees};
+pub use convolution::{causal_conv, col2im, conv, conv_transpose, deform_conv, window};
+pub use elementwise::{activation, arithmetic as arith, bit_cast as bits, cast, elementary};
+pub use image::{affine_grid, grid_sample, non_max_suppression, resize, roi};
+pub use index::{gather, scatter, select, unique};
+pub use normalize::{embed, softmax};
+pub use pool::max_unpool;
+pub use product::{determinant, inverse, matmul};
+pub use quantize::{float8, small};
+pub use reduce::cumulative;
+pub use shape::{arrange as depth, expand as broadcast, pad, slice, stack};
+pub use signal::dft;
+pub use train::{loss, optimizer as optimize};
+
+pub mod extreme {
+    pub use crate::index::top_k::top_k;
+    pub use crate::reduce::arg_max::{arg_max, arg_min};
+}
+
+pub mod movement {
+    pub use crate::shape::{arrange::reverse_sequence, expand::tile};
+}

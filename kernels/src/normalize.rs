@@ -5,10 +5,12 @@
 use burn::tensor::{Tensor, module};
 
 mod batch;
+pub mod embed;
 mod group;
 mod layer;
 mod lrn;
 mod skip;
+pub mod softmax;
 mod vector;
 
 pub use batch::{

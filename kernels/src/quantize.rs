@@ -6,16 +6,18 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
 
 use crate::{
-    cast::float_to_int,
     dtype::{computed, lowered},
-    small::{Small, to_small},
+    elementwise::cast::float_to_int,
+    quantize::small::{Small, to_small},
     widen::widened,
 };
 
 mod affine;
 mod bits;
+pub mod float8;
 mod gather;
 mod integer;
+pub mod small;
 pub mod steps;
 
 pub use affine::{
@@ -151,12 +153,13 @@ pub fn quantize_dynamic<const D: usize>(
 ) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
     const LEVELS: f32 = 255.0;
     let zero = Tensor::zeros([1], (&x.device(), x.dtype()));
-    let (least, most) = match x.dims().contains(&0) {
-        true => (zero.clone(), zero),
-        false => (
+    let (least, most) = if x.dims().contains(&0) {
+        (zero.clone(), zero)
+    } else {
+        (
             x.clone().min().clamp_max(0.0),
             x.clone().max().clamp_min(0.0),
-        ),
+        )
     };
     let scale = most.sub(least.clone()).div_scalar(LEVELS);
     // Nothing but zeros has any scale.

@@ -64,13 +64,12 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, least: i64) -> T
             Check::add(checks, &indices, axis, least);
         }
     });
-    let indices = match least < 0 && !indices.dtype().is_uint() {
-        true => {
-            let negative = indices.clone().lower_scalar(0);
-            let counted = indices.clone().add_scalar(axis.size as i64);
-            indices.mask_where(negative, counted)
-        }
-        false => indices,
+    let indices = if least < 0 && !indices.dtype().is_uint() {
+        let negative = indices.clone().lower_scalar(0);
+        let counted = indices.clone().add_scalar(axis.size as i64);
+        indices.mask_where(negative, counted)
+    } else {
+        indices
     };
     indices.clamp(0, axis.size as i64 - 1)
 }

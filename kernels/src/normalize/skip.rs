@@ -3,7 +3,7 @@
 use burn::tensor::{FloatDType, Tensor};
 
 use super::{layer_norm, rms_norm};
-use crate::{broadcast::to_shape, widen::widened};
+use crate::{shape::expand::to_shape, widen::widened};
 
 /// [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Halves are rounded only in the results.
 #[inline(never)]

@@ -5,7 +5,10 @@
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, activation};
 
 use super::{dequantize_by, quantize_by, within};
-use crate::{dtype::lowered, elementary, pool, reduce, select::where_, window::Window};
+use crate::{
+    convolution::window::Window, dtype::lowered, elementwise::elementary, index::select::where_,
+    pool, reduce,
+};
 
 /// What 8-bit integers stand for: `(integer - zero) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,11 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 
 use super::{bits::unpacked, blocks};
-use crate::{broadcast::to_shape, gather::gather, kind::AnyKind, shape::empty};
+use crate::{
+    index::gather::gather,
+    kind::AnyKind,
+    shape::{empty, expand::to_shape},
+};
 
 /// Which axis is gathered along, and which one is in blocks that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,12 +130,11 @@ impl<'a, const I: usize> Slices<'a, I> {
         let beyond = self.indices.clone().not_equal(self.within.clone());
         let mut shape = [1; O];
         shape[self.how.axis..self.how.axis + I].copy_from_slice(&self.indices.dims());
-        let y = match y.dims().contains(&0) {
-            true => y,
-            false => {
-                let dims = y.dims();
-                y.mask_fill(to_shape(beyond.reshape(shape), dims), 0.0)
-            }
+        let y = if y.dims().contains(&0) {
+            y
+        } else {
+            let dims = y.dims();
+            y.mask_fill(to_shape(beyond.reshape(shape), dims), 0.0)
         };
         y.cast(FloatDType::from(dtype))
     }

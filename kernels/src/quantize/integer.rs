@@ -7,11 +7,13 @@ use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor};
 
 use super::quantize_dynamic;
 use crate::{
-    cast::float_to_int,
-    conv::{conv1d, conv2d, conv3d},
+    convolution::{
+        conv::{conv1d, conv2d, conv3d},
+        window::Window,
+    },
     dtype::lowered,
-    matmul::{matmul, matmul_int},
-    window::Window,
+    elementwise::cast::float_to_int,
+    product::matmul::{matmul, matmul_int},
 };
 
 /// MatMulInteger: the product as int32, each operand less its zero point, which comes shaped so that it broadcasts to it.

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Tensor, activation};
 
-use crate::elementary::{sigmoid, tanh};
+use crate::elementwise::elementary::{sigmoid, tanh};
 
 /// An activation function with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::{Direction, Matrices, Matrix, Weights};
-use crate::{broadcast::to_shape, ensure, widen::widened};
+use crate::{ensure, shape::expand::to_shape, widen::widened};
 
 /// What is walked over, and from which `M` states.
 pub struct Sequence<const M: usize> {

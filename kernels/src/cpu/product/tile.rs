@@ -23,9 +23,10 @@ pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool, out: 
         return chain_row(&row, b, block, started, out);
     }
     #[cfg(target_arch = "x86_64")]
-    match is_x86_feature_detected!("avx512f") {
-        true => by::<x86::Wide>(a, b, block, started, out),
-        false => by::<x86::Narrow>(a, b, block, started, out),
+    if is_x86_feature_detected!("avx512f") {
+        by::<x86::Wide>(a, b, block, started, out)
+    } else {
+        by::<x86::Narrow>(a, b, block, started, out)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -86,9 +87,10 @@ fn by<I: Instructions>(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool
                     .columns(column, width)
                     .lay_out(panel, I::COLUMNS);
             }
-            let (values, step) = match direct {
-                true => (&b.values[first * b.row_step + column..], b.row_step),
-                false => (&panel[..], I::COLUMNS),
+            let (values, step) = if direct {
+                (&b.values[first * b.row_step + column..], b.row_step)
+            } else {
+                (&panel[..], I::COLUMNS)
             };
             for (row, count) in parts::<I>(rows) {
                 let tile = Tile {
@@ -175,9 +177,10 @@ mod x86 {
                         for (held, sum) in held.chunks_exact_mut($width).zip(sums) {
                             // SAFETY: a part holds as many values as a register.
                             unsafe {
-                                let sum = match started {
-                                    true => $add($load(held.as_ptr()), sum),
-                                    false => sum,
+                                let sum = if started {
+                                    $add($load(held.as_ptr()), sum)
+                                } else {
+                                    sum
                                 };
                                 $store(held.as_mut_ptr(), sum);
                             }

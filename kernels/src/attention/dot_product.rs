@@ -1,0 +1,379 @@
+//! Attention, with masks, windows, caches and shared heads.
+
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, module, ops::AttentionModuleOptions};
+
+use crate::{
+    dtype::{lowered, stored},
+    elementwise::elementary::tanh,
+    normalize::softmax::{softmax, softmax_of_halves},
+    product::matmul,
+    shape::expand::to_shape,
+    widen::{is_flex, widened},
+};
+
+mod heads;
+mod joined;
+mod seen;
+
+pub use heads::{merge_heads, split_heads};
+pub use joined::{JoinedAttention, ScoreMask, joined_attention};
+use seen::Seen;
+
+/// What the scores are and which keys a query may see.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionOptions {
+    /// A query sees no key after its own position.
+    pub causal: bool,
+    /// How many keys precede the first query, as the length of a cache does.
+    pub past: usize,
+    /// How far a query sees back from its position.
+    pub left_window: Option<usize>,
+    /// How far a query sees ahead of its position.
+    pub right_window: Option<usize>,
+    /// The factor on the products, the inverse root of the head's size by default.
+    pub scale: Option<f64>,
+    /// The bound that `tanh` puts on scores, 0 for none.
+    pub softcap: f64,
+    /// The dtype of the softmax where it is not that of the operands.
+    pub softmax_dtype: Option<DType>,
+}
+
+/// `attn_mask`, with leading axes of size 1 to rank 4. Keys past its last are not seen.
+#[derive(Clone, Debug)]
+pub enum AttentionMask {
+    /// True where a query may see a key.
+    Allowed(Tensor<4, Bool>),
+    /// Added to the scores.
+    Bias(Tensor<4>),
+}
+
+/// What `qk_matmul_output` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionScores {
+    /// Mode 0: the scaled products.
+    Products,
+    /// Mode 1: the products within the soft cap.
+    Capped,
+    /// Mode 2: the same with masks added.
+    Masked,
+    /// Mode 3: the probabilities.
+    Probabilities,
+}
+
+/// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. Queries that see no key give 0.
+///
+/// `valid` counts the keys of each batch that are no padding; queries then are the last of them.
+#[inline(never)]
+pub fn attention(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    mask: Option<AttentionMask>,
+    valid: Option<Tensor<1, Int>>,
+    options: &AttentionOptions,
+) -> Tensor<4> {
+    let [batch, heads, queries, _] = query.dims();
+    let [_, _, keys, size] = value.dims();
+    let other = |dtype: DType| stored(&query.device(), dtype) != query.dtype();
+    if options.softmax_dtype.is_some_and(other) || other(value.dtype()) {
+        let shown = AttentionScores::Products;
+        return attention_with_scores(query, key, value, mask, valid, options, shown).0;
+    }
+    if batch * heads * queries * keys * size == 0 {
+        return nothing(&query, [batch, heads, queries, size]);
+    }
+    let seen = Seen::new(&query, keys, mask, valid, options);
+    let blind = seen.blind();
+    // Flex reads masks that lack batches and heads as they are.
+    let fit = |x: [usize; 4]| {
+        if is_flex(&query.device()) {
+            [x[0], x[1], queries, keys]
+        } else {
+            [batch, heads, queries, keys]
+        }
+    };
+    let mask = seen.allowed.map(|x| {
+        let shape = fit(x.dims());
+        to_shape(x, shape).bool_not()
+    });
+    let bias = seen.bias.map(|x| {
+        let shape = fit(x.dims());
+        to_shape(x, shape)
+    });
+    let key = shared(key, heads);
+    let value = shared(value, heads);
+    let result = module::attention(
+        query,
+        key,
+        value,
+        mask,
+        bias,
+        AttentionModuleOptions {
+            scale: options.scale,
+            softcap: (options.softcap > 0.0).then_some(options.softcap),
+            is_causal: false,
+        },
+    );
+    match blind {
+        Some(rows) => {
+            let size = result.dims()[3];
+            result.mask_fill(to_shape(rows, [batch, heads, queries, size]), 0.0)
+        }
+        None => result,
+    }
+}
+
+/// [`attention`] and the scores at the stage to be shown.
+#[inline(never)]
+pub fn attention_with_scores(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    mask: Option<AttentionMask>,
+    valid: Option<Tensor<1, Int>>,
+    options: &AttentionOptions,
+    shown: AttentionScores,
+) -> (Tensor<4>, Tensor<4>) {
+    let [batch, heads, queries, _] = query.dims();
+    let [_, _, keys, size] = value.dims();
+    if batch * heads * queries * keys * size == 0 {
+        let result = nothing(&query, [batch, heads, queries, size]);
+        return (result, nothing(&query, [batch, heads, queries, keys]));
+    }
+    let dtype: FloatDType = query.dtype().into();
+    if is_half(query.dtype()) {
+        let [query, key, value] = [query, key, value].map(widened);
+        let mask = mask.map(|mask| match mask {
+            AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
+            allowed => allowed,
+        });
+        let (y, scores) = attention_with_scores(query, key, value, mask, valid, options, shown);
+        return (y.cast(dtype), scores.cast(dtype));
+    }
+    let seen = Seen::new(&query, key.dims()[2], mask, valid, options);
+    let blind = seen.blind();
+    let products = scaled_products(query, key, options.scale);
+    let capped = if options.softcap > 0.0 {
+        let relative = products.clone().div_scalar(options.softcap);
+        tanh(relative).mul_scalar(options.softcap)
+    } else {
+        products.clone()
+    };
+    let masked = seen.applied_to(capped.clone());
+    let precision = options.softmax_dtype.unwrap_or(masked.dtype());
+    let precision: FloatDType = stored(&masked.device(), precision).into();
+    let relative = masked.clone().cast(precision);
+    let chances = if is_half(relative.dtype()) {
+        softmax_of_halves(relative, 3)
+    } else {
+        softmax(relative, 3)
+    };
+    let chances = match blind {
+        Some(rows) => {
+            let shape = chances.dims();
+            chances.mask_fill(to_shape(rows, shape), 0.0)
+        }
+        None => chances,
+    };
+    let chances = chances.cast(dtype);
+    let result = product(chances.clone(), shared(value, heads));
+    let scores = match shown {
+        AttentionScores::Products => products,
+        AttentionScores::Capped => capped,
+        AttentionScores::Masked => masked,
+        AttentionScores::Probabilities => chances,
+    };
+    (result, scores)
+}
+
+/// The products of queries and keys in `precision`, where keys are few as of [`attention`].
+#[inline(never)]
+pub fn attention_products(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    scale: Option<f64>,
+    precision: DType,
+) -> Tensor<4> {
+    let [batch, heads, queries, _] = query.dims();
+    let keys = key.dims()[2];
+    let precision: FloatDType = lowered(&query.device(), precision).into();
+    let products = match batch * heads * queries * keys {
+        0 => nothing(&query, [batch, heads, queries, keys]),
+        _ => scaled_products(query, key, scale),
+    };
+    products.cast(precision)
+}
+
+/// The sums of values, each times its chance, computed as precisely as the chances are.
+#[inline(never)]
+pub fn attention_values(chances: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
+    let [batch, heads, queries, _] = chances.dims();
+    let [_, _, keys, size] = value.dims();
+    if batch * heads * queries * keys * size == 0 {
+        return nothing(&value, [batch, heads, queries, size]);
+    }
+    let dtype: FloatDType = value.dtype().into();
+    product(chances, shared(value, heads)).cast(dtype)
+}
+
+/// Queries times keys, both scaled before they are multiplied.
+fn scaled_products(query: Tensor<4>, key: Tensor<4>, scale: Option<f64>) -> Tensor<4> {
+    let [_, heads, _, size] = query.dims();
+    let root = scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
+    let key = shared(key, heads).mul_scalar(root);
+    product(query.mul_scalar(root), key.swap_dims(2, 3))
+}
+
+/// The product in the dtype of `a`, of which halves are summed in single precision.
+fn product(a: Tensor<4>, b: Tensor<4>) -> Tensor<4> {
+    let dtype: FloatDType = a.dtype().into();
+    let a = widened(a);
+    let wide: FloatDType = a.dtype().into();
+    matmul::product(a, b.cast(wide)).cast(dtype)
+}
+
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// What there is where nothing can be seen.
+fn nothing(like: &Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
+    Tensor::zeros(shape, (&like.device(), like.dtype()))
+}
+
+/// Each head repeated for all queries that it serves.
+fn shared(x: Tensor<4>, heads: usize) -> Tensor<4> {
+    let [batch, own, length, size] = x.dims();
+    if own == heads {
+        return x;
+    }
+    let repeats = heads / own;
+    x.reshape([batch, own, 1, length, size])
+        .expand([batch, own, repeats, length, size])
+        .reshape([batch, heads, length, size])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{bool, float, int, near, noise};
+
+    /// Zero queries see all allowed keys alike, so the result is the mean of their values: here of 1, 10 and 100.
+    fn means(
+        queries: usize,
+        mask: Option<AttentionMask>,
+        valid: Option<Tensor<1, Int>>,
+        options: AttentionOptions,
+    ) -> Vec<f32> {
+        let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
+        let value = || float([[[[1f32], [10.0], [100.0]]]]);
+        let shown = AttentionScores::Probabilities;
+        let y = attention(
+            zeros(queries),
+            zeros(3),
+            value(),
+            mask.clone(),
+            valid.clone(),
+            &options,
+        );
+        let (slow, _) = attention_with_scores(
+            zeros(queries),
+            zeros(3),
+            value(),
+            mask,
+            valid,
+            &options,
+            shown,
+        );
+        near(slow, y.to_data(), 1e-6);
+        y.into_data()
+            .iter()
+            .map(|x: f32| (x * 100.0).round() / 100.0)
+            .collect()
+    }
+
+    #[test]
+    fn causal_queries_see_the_cache_and_what_precedes() {
+        let causal = |past| AttentionOptions {
+            causal: true,
+            past,
+            ..Default::default()
+        };
+        assert_eq!(means(3, None, None, causal(0)), [1.0, 5.5, 37.0]);
+        assert_eq!(means(2, None, None, causal(1)), [5.5, 37.0]);
+        assert_eq!(means(1, None, None, causal(2)), [37.0]);
+    }
+
+    #[test]
+    fn masks_intersect_and_blind_queries_give_zero() {
+        let allowed = bool([[[[true, false, true], [false, false, false]]]]);
+        let mask = || Some(AttentionMask::Allowed(allowed.clone()));
+        assert_eq!(means(2, mask(), None, Default::default()), [50.5, 0.0]);
+        let causal = AttentionOptions {
+            causal: true,
+            ..Default::default()
+        };
+        assert_eq!(means(2, mask(), None, causal), [1.0, 0.0]);
+        let inf = f32::NEG_INFINITY;
+        let bias = float([[[[0f32, inf, inf], [inf, inf, inf]]]]);
+        let mask = Some(AttentionMask::Bias(bias));
+        assert_eq!(means(2, mask, None, Default::default()), [1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_short_mask_hides_the_keys_past_its_end() {
+        let mask = Some(AttentionMask::Bias(float([[[[0f32, 0.0]]]])));
+        assert_eq!(means(1, mask, None, Default::default()), [5.5]);
+        let mask = Some(AttentionMask::Allowed(bool([[[[true]]]])));
+        assert_eq!(means(2, mask, None, Default::default()), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn padding_is_not_seen_and_queries_are_the_last_of_the_valid() {
+        let valid = |count: i64| Some(int([count]));
+        assert_eq!(means(1, None, valid(2), Default::default()), [5.5]);
+        let causal = || AttentionOptions {
+            causal: true,
+            ..Default::default()
+        };
+        assert_eq!(means(2, None, valid(2), causal()), [1.0, 5.5]);
+        assert_eq!(means(2, None, valid(1), causal()), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn windows_bound_both_sides() {
+        let window = |left, right| AttentionOptions {
+            left_window: left,
+            right_window: right,
+            ..Default::default()
+        };
+        assert_eq!(
+            means(3, None, None, window(Some(0), Some(0))),
+            [1.0, 10.0, 100.0]
+        );
+        assert_eq!(
+            means(3, None, None, window(Some(1), None)),
+            [37.0, 37.0, 55.0]
+        );
+        assert_eq!(means(2, None, None, window(None, Some(1))), [5.5, 37.0]);
+    }
+
+    #[test]
+    fn fast_and_shown_attention_agree_with_shared_heads_and_caps() {
+        let options = AttentionOptions {
+            scale: Some(0.7),
+            softcap: 1.5,
+            ..Default::default()
+        };
+        let (q, k, v) = (
+            noise([2, 6, 4, 8], 1),
+            noise([2, 3, 5, 8], 2),
+            noise([2, 3, 5, 7], 3),
+        );
+        let fast = attention(q.clone(), k.clone(), v.clone(), None, None, &options);
+        let shown = AttentionScores::Capped;
+        let (slow, scores) = attention_with_scores(q, k, v, None, None, &options, shown);
+        near(fast, slow.into_data(), 1e-5);
+        assert_eq!(scores.dims(), [2, 6, 4, 5]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Which keys each query of Attention sees.
+
+use burn::tensor::{Bool, DType, Int, Tensor, kind::Basic};
+
+use super::{AttentionMask, AttentionOptions};
+use crate::{
+    dtype::lowered,
+    shape::{
+        expand::{common, to_shape},
+        pad::pad_constant,
+    },
+};
+
+/// Which keys each query sees, and what is added to their scores.
+pub struct Seen {
+    /// True where a query sees a key.
+    pub allowed: Option<Tensor<4, Bool>>,
+    /// Added to the scores.
+    pub bias: Option<Tensor<4>>,
+    may_be_blind: bool,
+}
+
+impl Seen {
+    /// Joins masks, cache, padding and windows.
+    pub fn new(
+        query: &Tensor<4>,
+        keys: usize,
+        mask: Option<AttentionMask>,
+        valid: Option<Tensor<1, Int>>,
+        options: &AttentionOptions,
+    ) -> Self {
+        let queries = query.dims()[2];
+        let may_be_blind = mask.is_some() || valid.is_some() || options.left_window.is_some();
+        let mut allowed = None;
+        let mut bias = None;
+        match mask {
+            Some(AttentionMask::Allowed(mask)) => {
+                allowed = Some(pad_constant(mask.clone(), missing(&mask, keys), false));
+            }
+            Some(AttentionMask::Bias(mask)) => {
+                let pads = missing(&mask, keys);
+                bias = Some(pad_constant(mask, pads, f32::NEG_INFINITY));
+            }
+            None => {}
+        }
+        let device = query.device();
+        let dtype = match &valid {
+            Some(valid) => valid.dtype(),
+            None => lowered(&device, DType::I64),
+        };
+        let line = |length: usize| Tensor::<1, Int>::arange(0..length as i64, (&device, dtype));
+        let columns = line(keys).reshape([1, 1, 1, keys]);
+        let rows = line(queries).reshape([1, 1, queries, 1]);
+        let mut narrow = |other: Tensor<4, Bool>| {
+            allowed = Some(match allowed.take() {
+                Some(allowed) => allowed.bool_and(other),
+                None => other,
+            });
+        };
+        let valid = valid.map(|valid| {
+            let batch = valid.dims()[0];
+            valid.reshape([batch, 1, 1, 1])
+        });
+        let sees_all = valid.is_none() && options.past + 1 >= keys;
+        let bounded = options.left_window.is_some() || options.right_window.is_some();
+        if bounded || options.causal && !sees_all {
+            let place = match &valid {
+                Some(valid) => rows.add(valid.clone()).sub_scalar(queries as i64),
+                None => rows.add_scalar(options.past as i64),
+            };
+            // How far each key lies behind the query.
+            let behind = place.sub(columns.clone());
+            if options.causal {
+                narrow(behind.clone().greater_equal_scalar(0));
+            }
+            if let Some(left) = options.left_window {
+                narrow(behind.clone().lower_equal_scalar(left as i64));
+            }
+            if let Some(right) = options.right_window {
+                narrow(behind.greater_equal_scalar(-(right as i64)));
+            }
+        }
+        if let Some(valid) = valid {
+            narrow(columns.lower(valid));
+        }
+        Seen {
+            allowed,
+            bias,
+            may_be_blind,
+        }
+    }
+
+    /// The scores with the bias added and unseen keys at negative infinity.
+    pub fn applied_to(&self, scores: Tensor<4>) -> Tensor<4> {
+        let shape = scores.dims();
+        let scores = match &self.bias {
+            Some(bias) => scores.add(bias.clone()),
+            None => scores,
+        };
+        match &self.allowed {
+            Some(allowed) => {
+                let unseen = to_shape(allowed.clone().bool_not(), shape);
+                scores.mask_fill(unseen, f32::NEG_INFINITY)
+            }
+            None => scores,
+        }
+    }
+
+    /// The queries that see no key.
+    pub fn blind(&self) -> Option<Tensor<4, Bool>> {
+        if !self.may_be_blind {
+            return None;
+        }
+        let finite = self
+            .bias
+            .clone()
+            .map(|x| x.not_equal_scalar(f32::NEG_INFINITY));
+        let seen = match (self.allowed.clone(), finite) {
+            (Some(a), Some(b)) => {
+                let shape = common(a.dims(), b.dims());
+                to_shape(a, shape).bool_and(to_shape(b, shape))
+            }
+            (a, b) => a.or(b)?,
+        };
+        Some(seen.any_dim(3).bool_not())
+    }
+}
+
+/// Pads that lengthen the last axis of a mask to all keys.
+fn missing<K: Basic>(mask: &Tensor<4, K>, keys: usize) -> [(i64, i64); 4] {
+    let length = mask.dims()[3];
+    [(0, 0), (0, 0), (0, 0), (0, (keys - length) as i64)]
+}

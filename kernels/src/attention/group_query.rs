@@ -1,0 +1,352 @@
+//! GroupQueryAttention: a cache of keys and values that fills from its start.
+
+use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
+
+mod places;
+use places::Places;
+
+use crate::attention::{
+    AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
+};
+use crate::{
+    attention::rotary::rotate,
+    dtype::lowered,
+    fault::{Axis, nonnegative},
+    index::gather::gather_nonnegative,
+    normalize::rms_norm,
+    shape::{expand::to_shape, pad::pad_constant},
+    widen::widened,
+};
+
+/// How attention is computed.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupQuery {
+    /// A query sees no key after its own position.
+    pub causal: bool,
+    /// How many keys up to its position a query sees.
+    pub window: Option<usize>,
+    /// The factor on the products, the inverse root of the head's size by default.
+    pub scale: Option<f64>,
+    /// The bound that `tanh` puts on scores, 0 for none.
+    pub softcap: f64,
+    /// Whether neighbours are rotated together, and not halves.
+    pub interleaved: bool,
+    /// Whether a score of 0 without a value is added, where there are no sinks.
+    pub smooth: bool,
+    /// What norms add to the mean square.
+    pub norm_epsilon: f32,
+}
+
+/// What attention is computed of.
+#[derive(Clone, Debug)]
+pub struct GroupQueryInputs {
+    /// Queries and new keys and values, `[batch, heads, length, size]`.
+    pub heads: [Tensor<4>; 3],
+    pub past: Option<(Tensor<4>, Tensor<4>)>,
+    /// The place of the last key of each batch.
+    pub last: Tensor<1, Int>,
+    /// How many keys the longest of the batch has, those of the cache included.
+    pub total: i64,
+    /// Scales of the queries and the keys, whose root mean square becomes 1 first.
+    pub norms: Option<(Tensor<1>, Tensor<1>)>,
+    /// Cosines and sines of the angles at each position.
+    pub angles: Option<(Tensor<2>, Tensor<2>)>,
+    pub positions: Option<Tensor<2, Int>>,
+    pub bias: Option<Tensor<4>>,
+    /// What each head adds to the scores as one that has no value.
+    pub sinks: Option<Tensor<1>>,
+}
+
+/// Attention of queries to a cache to which keys and values are added, and that cache. Halves are computed in single precision.
+///
+/// As many queries as there are keys in all begin anew, at place 0.
+#[inline(never)]
+pub fn group_query_attention(
+    inputs: GroupQueryInputs,
+    options: &GroupQuery,
+) -> (Tensor<3>, Tensor<4>, Tensor<4>) {
+    let dtype: FloatDType = inputs.heads[0].dtype().into();
+    let all = Prepared::new(inputs, options);
+    let mask = Some(AttentionMask::Bias(all.added));
+    let y = attention(all.query, all.keys, all.values, mask, None, &all.options);
+    (merge_heads(y).cast(dtype), all.cache.0, all.cache.1)
+}
+
+/// [`group_query_attention`], and its scores, or probabilities, of as many keys as there are in all.
+#[inline(never)]
+pub fn group_query_attention_with_scores(
+    inputs: GroupQueryInputs,
+    options: &GroupQuery,
+    shown: AttentionScores,
+) -> (Tensor<3>, Tensor<4>, Tensor<4>, Tensor<4>) {
+    let dtype: FloatDType = inputs.heads[0].dtype().into();
+    let total = count(inputs.total);
+    let all = Prepared::new(inputs, options);
+    let mask = Some(AttentionMask::Bias(all.added));
+    let (query, keys, values) = (all.query, all.keys, all.values);
+    let (y, scores) = attention_with_scores(query, keys, values, mask, None, &all.options, shown);
+    let scores = scores.narrow(3, 0, total);
+    let unseen = to_shape(all.unseen.narrow(3, 0, total), scores.dims());
+    let scores = scores.mask_fill(unseen, 0.0).cast(dtype);
+    (merge_heads(y).cast(dtype), all.cache.0, all.cache.1, scores)
+}
+
+/// What the core of attention takes, and the cache.
+struct Prepared {
+    query: Tensor<4>,
+    keys: Tensor<4>,
+    values: Tensor<4>,
+    /// What is added to the scores.
+    added: Tensor<4>,
+    unseen: Tensor<4, Bool>,
+    cache: (Tensor<4>, Tensor<4>),
+    options: AttentionOptions,
+}
+
+impl Prepared {
+    fn new(inputs: GroupQueryInputs, options: &GroupQuery) -> Self {
+        let [query, key, value] = inputs.heads;
+        let (past, last) = (inputs.past, inputs.last);
+        let [batch, heads, queries, _] = query.dims();
+        let total = count(inputs.total);
+        let held = past.as_ref().map_or(0, |(key, _)| key.dims()[2]);
+        let wide: IntDType = lowered(&query.device(), DType::I64).into();
+        let last = last.reshape([batch, 1]).cast(wide);
+        let anew = queries == total;
+        let starts = if anew {
+            last.zeros_like()
+        } else {
+            last.clone().add_scalar(1 - queries as i64)
+        };
+        let places = Places {
+            starts,
+            batch,
+            queries,
+            keys: total.max(held),
+        };
+        let (query, key) = match inputs.norms {
+            Some((of_query, of_key)) => {
+                let normed = |x, scale| rms_norm(x, scale, 3, options.norm_epsilon);
+                (normed(query, of_query), normed(key, of_key))
+            }
+            None => (query, key),
+        };
+        let (query, key) = match inputs.angles {
+            Some((cosine, sine)) => {
+                let positions = match inputs.positions {
+                    Some(positions) if !anew => positions,
+                    Some(positions) => counted(positions.slice([0..1, 0..1]).reshape([1]), queries),
+                    None => places.rows(),
+                };
+                let turn =
+                    |x: Tensor<4>| turned(x, &positions, &cosine, &sine, options.interleaved);
+                (turn(query), turn(key))
+            }
+            None => (query, key),
+        };
+        let (past_key, past_value) = past.unzip();
+        let key = places.filled(past_key, key);
+        let value = places.filled(past_value, value);
+        let seen = places.seen(&last, options);
+        let unseen = to_shape(seen.bool_not(), [batch, 1, queries, places.keys]);
+        let zeros = Tensor::<4>::zeros(unseen.dims(), &query.device()).cast(widened_dtype(&query));
+        let mut added = zeros.mask_fill(unseen.clone(), f32::NEG_INFINITY);
+        if let Some(bias) = inputs.bias {
+            let missing = places.keys - bias.dims()[3];
+            let pads = [(0, 0), (0, 0), (0, 0), (0, missing as i64)];
+            added = added.add(pad_constant(widened(bias), pads, 0.0));
+        }
+        let [query, mut keys, mut values] = [query, key.clone(), value.clone()].map(widened);
+        let smooth = || Tensor::zeros([heads], (&query.device(), query.dtype()));
+        if let Some(sinks) = inputs.sinks.or_else(|| options.smooth.then(smooth)) {
+            let one_more = [(0, 0), (0, 0), (0, 1), (0, 0)];
+            keys = pad_constant(keys, one_more, 0.0);
+            values = pad_constant(values, one_more, 0.0);
+            let sinks = widened(sinks).reshape([1, heads, 1, 1]);
+            let sinks = to_shape(sinks, [batch, heads, queries, 1]);
+            let added_to = to_shape(added, [batch, heads, queries, places.keys]);
+            added = Tensor::cat(vec![added_to, sinks], 3);
+        }
+        let inner = AttentionOptions {
+            scale: options.scale,
+            softcap: options.softcap,
+            ..Default::default()
+        };
+        Prepared {
+            query,
+            keys,
+            values,
+            added,
+            unseen,
+            cache: (key, value),
+            options: inner,
+        }
+    }
+}
+
+fn count(total: i64) -> usize {
+    usize::try_from(total).unwrap_or_default()
+}
+
+/// Rotates `[batch, heads, length, size]` by the angles at the positions, `[batch, length]` or `[1, length]`.
+#[inline(never)]
+pub fn turned(
+    x: Tensor<4>,
+    positions: &Tensor<2, Int>,
+    cosine: &Tensor<2>,
+    sine: &Tensor<2>,
+    interleaved: bool,
+) -> Tensor<4> {
+    let dtype: FloatDType = x.dtype().into();
+    let at = |table: &Tensor<2>| -> Tensor<3> {
+        let axis = Axis {
+            number: 0,
+            size: table.dims()[0],
+        };
+        let positions = nonnegative(positions.clone(), axis);
+        gather_nonnegative(widened(table.clone()), 0, positions)
+    };
+    rotate(widened(x), at(cosine), at(sine), interleaved).cast(dtype)
+}
+
+/// The numbers from one on, as `[1, length]`.
+#[inline(never)]
+pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
+    let line = Tensor::<1, Int>::arange(0..length as i64, (&from.device(), from.dtype()));
+    line.add(to_shape(from, [length])).reshape([1, length])
+}
+
+fn widened_dtype(x: &Tensor<4>) -> FloatDType {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => FloatDType::F32,
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, int, near, noise, same};
+
+    const PLAIN: GroupQuery = GroupQuery {
+        causal: true,
+        window: None,
+        scale: None,
+        softcap: 0.0,
+        interleaved: false,
+        smooth: false,
+        norm_epsilon: 0.0,
+    };
+
+    /// Zero queries see all keys alike, so the result is the mean of their values.
+    fn inputs(values: &[f32], past: Option<&[f32]>, last: i64, total: i64) -> GroupQueryInputs {
+        let column = |values: &[f32]| {
+            Tensor::<1>::from_floats(values, &Default::default()).reshape([1, 1, values.len(), 1])
+        };
+        let (value, past) = (column(values), past.map(column));
+        let zeros = |x: &Tensor<4>| x.zeros_like();
+        GroupQueryInputs {
+            heads: [zeros(&value).repeat_dim(1, 2), zeros(&value), value],
+            past: past.map(|past| (zeros(&past), past)),
+            last: int([last]),
+            total,
+            norms: None,
+            angles: None,
+            positions: None,
+            bias: None,
+            sinks: None,
+        }
+    }
+
+    fn means(inputs: GroupQueryInputs, options: GroupQuery) -> Vec<f32> {
+        let shown = AttentionScores::Probabilities;
+        let (slow, ..) = group_query_attention_with_scores(inputs.clone(), &options, shown);
+        let (y, ..) = group_query_attention(inputs, &options);
+        near(slow, y.to_data(), 1e-6);
+        let rounded = |x: f32| (x * 100.0).round() / 100.0;
+        y.into_data().iter().step_by(2).map(rounded).collect()
+    }
+
+    #[test]
+    fn queries_see_what_precedes_within_their_window() {
+        let all = || inputs(&[1.0, 10.0, 100.0], None, 2, 3);
+        assert_eq!(means(all(), PLAIN), [1.0, 5.5, 37.0]);
+        let window = |size| GroupQuery {
+            window: Some(size),
+            ..PLAIN
+        };
+        assert_eq!(means(all(), window(2)), [1.0, 5.5, 55.0]);
+        assert_eq!(means(all(), window(0)), [0.0, 0.0, 0.0]);
+        assert_eq!(
+            means(
+                all(),
+                GroupQuery {
+                    causal: false,
+                    ..PLAIN
+                }
+            ),
+            [37.0; 3]
+        );
+        let sinks = GroupQueryInputs {
+            sinks: Some(float([0f32, 0.0])),
+            ..all()
+        };
+        assert_eq!(means(sinks, PLAIN), [0.5, 3.67, 27.75]);
+        let smooth = GroupQuery {
+            smooth: true,
+            ..PLAIN
+        };
+        assert_eq!(means(all(), smooth), [0.5, 3.67, 27.75]);
+    }
+
+    #[test]
+    fn new_values_fill_the_cache() {
+        let cache = |inputs| {
+            let (_, _, cache) = group_query_attention(inputs, &PLAIN);
+            cache.into_data().iter().collect::<Vec<f32>>()
+        };
+        assert_eq!(
+            cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 3, 4)),
+            [1.0, 2.0, 3.0, 9.0]
+        );
+        assert_eq!(
+            cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)),
+            [1.0, 9.0, 0.0]
+        );
+        assert_eq!(
+            cache(inputs(&[8.0, 9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)),
+            [8.0, 9.0, 0.0]
+        );
+        assert_eq!(
+            cache(inputs(&[8.0, 9.0], Some(&[1.0]), 2, 3)),
+            [1.0, 8.0, 9.0]
+        );
+    }
+
+    #[test]
+    fn each_of_a_batch_has_its_own_place() {
+        let (key, past) = (noise::<4>([2, 1, 1, 4], 1), noise::<4>([2, 1, 3, 4], 2));
+        let inputs = GroupQueryInputs {
+            heads: [noise([2, 2, 1, 4], 3), key.clone(), key.clone()],
+            past: Some((past.clone(), past.clone())),
+            last: int([3i32, 1]),
+            total: 4,
+            norms: None,
+            angles: None,
+            positions: None,
+            bias: None,
+            sinks: None,
+        };
+        let (_, cache, _) = group_query_attention(inputs, &PLAIN);
+        let row = |x: &Tensor<4>, b: usize, t: usize| x.clone().slice([b..b + 1, 0..1, t..t + 1]);
+        same(row(&cache, 0, 3), row(&key, 0, 0).into_data());
+        same(row(&cache, 1, 0), row(&past, 1, 0).into_data());
+        same(row(&cache, 1, 1), row(&key, 1, 0).into_data());
+        same(row(&cache, 1, 2), [[[[0f32; 4]]]]);
+    }
+
+    #[test]
+    fn positions_are_counted_from_the_first() {
+        same(counted(int([4i64]), 3), [[4i64, 5, 6]]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Where queries and keys of GroupQueryAttention stand.
+
+use burn::tensor::{Bool, Int, Tensor};
+
+use super::GroupQuery;
+use crate::shape::expand::to_shape;
+
+/// Where the queries and their keys stand.
+pub struct Places {
+    /// The first place of the new keys of each batch, `[batch, 1]`.
+    pub starts: Tensor<2, Int>,
+    pub batch: usize,
+    pub queries: usize,
+    /// How many places the cache has.
+    pub keys: usize,
+}
+
+impl Places {
+    fn line(&self, length: usize) -> Tensor<1, Int> {
+        let (device, dtype) = (self.starts.device(), self.starts.dtype());
+        Tensor::arange(0..length as i64, (&device, dtype))
+    }
+
+    /// The places of the queries.
+    pub fn rows(&self) -> Tensor<2, Int> {
+        let shape = [self.batch, self.queries];
+        let line = self.line(self.queries).reshape([1, self.queries]);
+        to_shape(self.starts.clone(), shape).add(to_shape(line, shape))
+    }
+
+    /// The cache with what is new in its place, and zeros behind.
+    pub fn filled(&self, past: Option<Tensor<4>>, new: Tensor<4>) -> Tensor<4> {
+        let [batch, heads, queries, size] = new.dims();
+        let held = past.as_ref().map_or(0, |past| past.dims()[2]);
+        let zero = Tensor::zeros([batch, heads, 1, size], (&new.device(), new.dtype()));
+        let past = past.filter(|_| held > 0);
+        let source: Vec<Tensor<4>> = past.into_iter().chain([new, zero]).collect();
+        let source = Tensor::cat(source, 2);
+        let line = self.line(self.keys);
+        let pick = |at: usize| {
+            let start = self.starts.clone().narrow(0, at, 1).reshape([1]);
+            let new = line.clone().sub(to_shape(start, [self.keys]));
+            let before = new.clone().lower_scalar(0);
+            let place = new.clamp_max(queries as i64).add_scalar(held as i64);
+            // A cache that is shorter than it says has zeros there.
+            let missing = line.clone().greater_equal_scalar(held as i64);
+            let kept = line.clone().mask_fill(missing, (held + queries) as i64);
+            let place = place.mask_where(before, kept);
+            source.clone().narrow(0, at, 1).select(2, place)
+        };
+        match self.batch {
+            1 => pick(0),
+            batch => Tensor::cat((0..batch).map(pick).collect(), 0),
+        }
+    }
+
+    /// True where a query sees a key.
+    pub fn seen(&self, last: &Tensor<2, Int>, options: &GroupQuery) -> Tensor<4, Bool> {
+        let (queries, keys) = (self.queries, self.keys);
+        let shape = [self.batch, 1, queries, keys];
+        let columns = to_shape(self.line(keys).reshape([1, 1, 1, keys]), shape);
+        if !options.causal {
+            let last = to_shape(last.clone().reshape([self.batch, 1, 1, 1]), shape);
+            return columns.lower_equal(last);
+        }
+        let rows = to_shape(self.rows().reshape([self.batch, 1, queries, 1]), shape);
+        let behind = rows.sub(columns);
+        let seen = behind.clone().greater_equal_scalar(0);
+        match options.window {
+            Some(window) => seen.bool_and(behind.lower_scalar(window as i64)),
+            None => seen,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! LinearAttention: a state of keys and values read by queries.
+
+use burn::tensor::{FloatDType, Tensor};
+
+use crate::{attention::split_heads, shape::empty, widen::widened};
+
+/// How heads are packed into the last axis, and the factor on the results.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearAttention {
+    pub query_heads: usize,
+    pub key_heads: usize,
+    /// The inverse root of a key's size by default.
+    pub scale: Option<f64>,
+}
+
+/// LinearAttention of `[batch, length, heads * size]` from a state `[batch, key heads, key size, value size]`, zero by default; the result and the state after the last token.
+///
+/// With a `decay`, `[batch, length, key heads]` or one for each feature of a key, the state shrinks by its exponential before each token. With a rate `beta`, `[batch, length, key heads or 1]`, a token replaces that part of what its key recalls. Computed in single precision at least.
+#[inline(never)]
+pub fn linear_attention(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    state: Option<Tensor<4>>,
+    decay: Option<Tensor<3>>,
+    beta: Option<Tensor<3>>,
+    options: LinearAttention,
+) -> (Tensor<3>, Tensor<4>) {
+    let LinearAttention {
+        query_heads,
+        key_heads,
+        scale,
+    } = options;
+    let ([batch, length, hidden], device) = (query.dims(), query.device());
+    let (key_size, value_size) = (hidden / query_heads, value.dims()[2] / key_heads);
+    let narrow: FloatDType = query.dtype().into();
+    let held: FloatDType = state.as_ref().map_or(narrow, |state| state.dtype().into());
+    let shape = [batch, key_heads, key_size, value_size];
+    let [query, key, value] = [query, key, value].map(widened);
+    let wide: FloatDType = query.dtype().into();
+    let mut state = match state {
+        Some(state) => state.cast(wide),
+        None => Tensor::zeros(shape, (&device, query.dtype())),
+    };
+    let result = [batch, length, query_heads * value_size];
+    if result.contains(&0) || key_size == 0 {
+        let result = if result.contains(&0) {
+            empty(&query, result)
+        } else {
+            Tensor::zeros(result, (&device, query.dtype()))
+        };
+        return (result.cast(narrow), state.cast(held));
+    }
+    let query = split_heads(query, query_heads)
+        .mul_scalar(scale.unwrap_or(1.0 / (key_size as f64).sqrt()))
+        // Queries that share a state lie beside each other.
+        .reshape([batch, key_heads, query_heads / key_heads, length, key_size]);
+    let (key, value) = (split_heads(key, key_heads), split_heads(value, key_heads));
+    let decay = decay.map(|decay| split_heads(widened(decay), key_heads).exp());
+    let beta = beta.map(|beta| {
+        let heads = beta.dims()[2];
+        split_heads(widened(beta), heads)
+    });
+    let row = |x: &Tensor<4>, at: usize| x.clone().narrow(2, at, 1);
+    let mut results = Vec::with_capacity(length);
+    for at in 0..length {
+        let (key, mut value) = (row(&key, at), row(&value, at));
+        if let Some(decay) = &decay {
+            state = state.mul(row(decay, at).swap_dims(2, 3));
+        }
+        if let Some(beta) = &beta {
+            let recalled = key.clone().matmul(state.clone());
+            value = value.sub(recalled).mul(row(beta, at));
+        }
+        state = state.add(key.swap_dims(2, 3).mul(value));
+        let query = query.clone().narrow(3, at, 1).squeeze_dim::<4>(3);
+        results.push(
+            query
+                .matmul(state.clone())
+                .reshape([batch, 1, query_heads * value_size]),
+        );
+    }
+    (Tensor::cat(results, 1).cast(narrow), state.cast(held))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, TensorData};
+
+    use super::*;
+    use crate::testing::{near, noise};
+
+    const KEY: usize = 3;
+    const VALUE: usize = 5;
+
+    struct Case {
+        batch: usize,
+        length: usize,
+        heads: [usize; 2],
+        past: bool,
+        /// Decays for each head.
+        decay: usize,
+        beta: usize,
+    }
+
+    /// The recurrence, number by number.
+    fn check(case: Case) {
+        let Case {
+            batch,
+            length,
+            heads: [queries, keys],
+            ..
+        } = case;
+        let part = |last: usize, seed| noise([batch, length, last], seed);
+        let (q, k, v) = (
+            part(queries * KEY, 1),
+            part(keys * KEY, 2),
+            part(keys * VALUE, 3),
+        );
+        let past = case.past.then(|| noise([batch, keys, KEY, VALUE], 4));
+        let decay = (case.decay > 0).then(|| part(keys * case.decay, 5));
+        let beta = (case.beta > 0).then(|| part(case.beta, 6));
+        let list = |x: &Tensor<3>| x.to_data().try_into_vec::<f32>().expect("floats");
+        let (ql, kl, vl) = (list(&q), list(&k), list(&v));
+        let (dl, bl) = (decay.as_ref().map(list), beta.as_ref().map(list));
+        let mut expected = vec![0f32; batch * length * queries * VALUE];
+        let mut states = match &past {
+            Some(past) => past.to_data().try_into_vec::<f32>().expect("floats"),
+            None => vec![0.0; batch * keys * KEY * VALUE],
+        };
+        for b in 0..batch {
+            for t in 0..length {
+                let token = b * length + t;
+                for h in 0..keys {
+                    let state = &mut states[(b * keys + h) * KEY * VALUE..][..KEY * VALUE];
+                    for (i, held) in state.iter_mut().enumerate() {
+                        let feature = if case.decay == 1 { 0 } else { i / VALUE };
+                        let place = (token * keys + h) * case.decay + feature;
+                        *held *= dl.as_ref().map_or(1.0, |decay| decay[place].exp());
+                    }
+                    let key = &kl[(token * keys + h) * KEY..][..KEY];
+                    let mut value = vl[(token * keys + h) * VALUE..][..VALUE].to_vec();
+                    if let Some(beta) = &bl {
+                        let beta = beta[token * case.beta + if case.beta == 1 { 0 } else { h }];
+                        for (m, value) in value.iter_mut().enumerate() {
+                            let recalled: f32 =
+                                (0..KEY).map(|i| key[i] * state[i * VALUE + m]).sum();
+                            *value = beta * (*value - recalled);
+                        }
+                    }
+                    for i in 0..KEY * VALUE {
+                        state[i] += key[i / VALUE] * value[i % VALUE];
+                    }
+                    for g in 0..queries / keys {
+                        let head = token * queries + h * (queries / keys) + g;
+                        for m in 0..VALUE {
+                            let read = (0..KEY).map(|i| ql[head * KEY + i] * state[i * VALUE + m]);
+                            expected[head * VALUE + m] = 0.5 * read.sum::<f32>();
+                        }
+                    }
+                }
+            }
+        }
+        let options = LinearAttention {
+            query_heads: queries,
+            key_heads: keys,
+            scale: Some(0.5),
+        };
+        let (y, state) = linear_attention(q, k, v, past, decay, beta, options);
+        near(
+            y,
+            TensorData::new(expected, [batch, length, queries * VALUE]),
+            1e-5,
+        );
+        near(
+            state,
+            TensorData::new(states, [batch, keys, KEY, VALUE]),
+            1e-5,
+        );
+    }
+
+    #[test]
+    fn every_rule_follows_its_recurrence() {
+        let case = |heads, past, decay, beta| {
+            check(Case {
+                batch: 2,
+                length: 4,
+                heads,
+                past,
+                decay,
+                beta,
+            })
+        };
+        case([2, 2], false, 0, 0);
+        case([2, 2], true, 1, 0);
+        case([4, 2], true, KEY, 0);
+        case([2, 2], true, 0, 2);
+        case([4, 2], false, KEY, 2);
+        case([3, 1], true, 1, 1);
+        case([2, 2], false, KEY, 1);
+    }
+
+    #[test]
+    fn no_tokens_keep_the_state() {
+        let none = |last| Tensor::<3>::zeros([2, 0, last], &Default::default());
+        let state = noise([2, 1, 3, 5], 1).cast(DType::F16);
+        let options = LinearAttention {
+            query_heads: 2,
+            key_heads: 1,
+            scale: None,
+        };
+        let (y, kept) = linear_attention(
+            none(6),
+            none(3),
+            none(5),
+            Some(state.clone()),
+            None,
+            None,
+            options,
+        );
+        assert_eq!(y.dims(), [2, 0, 10]);
+        near(kept, state.into_data(), 0.0);
+    }
+}

@@ -1,0 +1,354 @@
+//! Attention of com.microsoft: all heads at once, with its masks.
+
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, kind::Basic, module};
+
+use crate::attention::{
+    AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores,
+    merge_heads, split_heads,
+};
+use crate::{
+    dtype::lowered,
+    shape::expand::{common, to_shape},
+    widen::widened,
+};
+
+/// How attention is computed.
+#[derive(Clone, Copy, Debug)]
+pub struct MultiHead {
+    /// A query sees no key after its own position.
+    pub causal: bool,
+    /// The factor on the products, the inverse root of the head's size by default.
+    pub scale: Option<f64>,
+    /// What is added to the scores of keys that the mask hides.
+    pub hidden: f32,
+}
+
+/// Keys and values that precede the new ones.
+pub type Past = Option<(Tensor<4>, Tensor<4>)>;
+
+/// Which keys are seen, in one of the forms of `mask_index` and `key_padding_mask`.
+#[derive(Clone, Debug)]
+pub enum KeyMask {
+    /// The ends of each batch's keys, also with as many starts behind them, or with further numbers that say no more.
+    Ends(Tensor<1, Int>),
+    /// 0 for each key of a batch that is hidden; one number for all of them says nothing.
+    Keys(Tensor<2, Int>),
+    /// The same for each query.
+    Queries(Tensor<3, Int>),
+    /// The same for positions from the first on, beyond the last key.
+    Positions(Tensor<4, Int>),
+}
+
+/// Attention of `[batch, heads, length, size]`, its heads merged. Halves are computed in single precision.
+#[inline(never)]
+pub fn attend(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    past: Past,
+    mask: Option<KeyMask>,
+    bias: Option<Tensor<4>>,
+    options: &MultiHead,
+) -> Tensor<3> {
+    attend_with_cache(query, key, value, past, mask, bias, options).0
+}
+
+/// [`attend`], and all keys and values.
+#[inline(never)]
+pub fn attend_with_cache(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    past: Past,
+    mask: Option<KeyMask>,
+    bias: Option<Tensor<4>>,
+    options: &MultiHead,
+) -> (Tensor<3>, Tensor<4>, Tensor<4>) {
+    let dtype: FloatDType = query.dtype().into();
+    let (length, key, value) = behind(past, key, value);
+    let query = widened(query);
+    let (mask, inner) = seen(&query, &key, length, mask, bias, options);
+    let (keys, values) = (widened(key.clone()), widened(value.clone()));
+    let y = attention(query, keys, values, mask, None, &inner);
+    (merge_heads(y).cast(dtype), key, value)
+}
+
+/// [`attend_with_cache`], and the scores with all that is added to them.
+#[inline(never)]
+pub fn attend_with_scores(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    past: Past,
+    mask: Option<KeyMask>,
+    bias: Option<Tensor<4>>,
+    options: &MultiHead,
+) -> (Tensor<3>, Tensor<4>, Tensor<4>, Tensor<4>) {
+    let dtype: FloatDType = query.dtype().into();
+    let (length, key, value) = behind(past, key, value);
+    let query = widened(query);
+    let (mask, inner) = seen(&query, &key, length, mask, bias, options);
+    let (keys, values) = (widened(key.clone()), widened(value.clone()));
+    let shown = AttentionScores::Masked;
+    let (y, scores) = attention_with_scores(query, keys, values, mask, None, &inner, shown);
+    (merge_heads(y).cast(dtype), key, value, scores.cast(dtype))
+}
+
+/// `x * weight + bias`, in single precision where they are halves.
+#[inline(never)]
+pub fn project(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
+    module::linear(widened(x), widened(weight), bias.map(widened))
+}
+
+/// [`attend`] of queries, keys and values side by side, as [`split_projected`] has them, and of a cache `[2, batch, heads, length, size]`.
+#[inline(never)]
+pub fn attend_projected(
+    x: Tensor<3>,
+    sizes: [usize; 3],
+    heads: usize,
+    past: Option<Tensor<5>>,
+    mask: Option<KeyMask>,
+    bias: Option<Tensor<4>>,
+    options: &MultiHead,
+) -> Tensor<3> {
+    let [query, key, value] = split_projected(x, sizes, [heads; 3]);
+    attend(query, key, value, past.map(halves), mask, bias, options)
+}
+
+/// [`attend_projected`], and the cache with the new keys and values.
+#[inline(never)]
+pub fn attend_projected_with_cache(
+    x: Tensor<3>,
+    sizes: [usize; 3],
+    heads: usize,
+    past: Option<Tensor<5>>,
+    mask: Option<KeyMask>,
+    bias: Option<Tensor<4>>,
+    options: &MultiHead,
+) -> (Tensor<3>, Tensor<5>) {
+    let [query, key, value] = split_projected(x, sizes, [heads; 3]);
+    let past = past.map(halves);
+    let (y, key, value) = attend_with_cache(query, key, value, past, mask, bias, options);
+    (y, Tensor::stack(vec![key, value], 0))
+}
+
+/// Queries, keys and values side by side in `[batch, length, sizes]`, with the heads of each apart.
+#[inline(never)]
+pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [Tensor<4>; 3] {
+    let starts = [0, sizes[0], sizes[0] + sizes[1]];
+    std::array::from_fn(|at| {
+        let part = x.clone().narrow(2, starts[at], sizes[at]);
+        split_heads(part, heads[at])
+    })
+}
+
+/// Part `at` of what is packed as `[batch, length, heads, parts, size]`, as `[batch, heads, length, size]`.
+#[inline(never)]
+pub fn unpack(x: Tensor<5>, at: usize) -> Tensor<4> {
+    x.narrow(3, at, 1).squeeze_dim::<4>(3).swap_dims(1, 2)
+}
+
+/// `x` with the part of the bias from `start` on, which has a number for each feature of each head.
+#[inline(never)]
+pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
+    let [_, heads, _, size] = x.dims();
+    let dtype: FloatDType = x.dtype().into();
+    let part = bias.narrow(0, start, heads * size);
+    let sum = widened(x).add(widened(part).reshape([1, heads, 1, size]));
+    sum.cast(dtype)
+}
+
+/// The keys and the values of a cache of both.
+fn halves(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
+    let half = |at| past.clone().narrow(0, at, 1).squeeze_dim::<4>(0);
+    (half(0), half(1))
+}
+
+/// How many keys precede, and all keys and values.
+fn behind(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>, Tensor<4>) {
+    let Some((past_key, past_value)) = past.filter(|(key, _)| key.dims()[2] > 0) else {
+        return (0, key, value);
+    };
+    let dtype: FloatDType = key.dtype().into();
+    let join = |past: Tensor<4>, new| Tensor::cat(vec![past.cast(dtype), new], 2);
+    let length = past_key.dims()[2];
+    (length, join(past_key, key), join(past_value, value))
+}
+
+/// What is added to the scores: for hidden keys, for keys after the query, and the bias.
+fn seen(
+    query: &Tensor<4>,
+    key: &Tensor<4>,
+    past: usize,
+    mask: Option<KeyMask>,
+    bias: Option<Tensor<4>>,
+    options: &MultiHead,
+) -> (Option<AttentionMask>, AttentionOptions) {
+    let [batch, _, queries, _] = query.dims();
+    let keys = key.dims()[2];
+    let zeros = |shape: [usize; 4]| Tensor::<4>::zeros(shape, (&query.device(), query.dtype()));
+    let mut added = mask
+        .and_then(|mask| shown(mask, [batch, queries, keys], past))
+        .map(|shown| zeros(shown.dims()).mask_fill(shown.bool_not(), options.hidden));
+    if options.causal && queries > 1 {
+        let held = added.unwrap_or_else(|| zeros([1; 4]));
+        let shape = common(held.dims(), [1, 1, queries, keys]);
+        let after = to_shape(after(query, keys, past), shape);
+        added = Some(to_shape(held, shape).mask_fill(after, f32::MIN));
+    }
+    let bias = bias.map(widened);
+    let added = match (added, bias) {
+        (Some(a), Some(b)) => Some(a.add(b)),
+        (a, b) => a.or(b),
+    };
+    let inner = AttentionOptions {
+        scale: options.scale,
+        ..Default::default()
+    };
+    // What is added has a number for each query and key.
+    let whole = |x: Tensor<4>| {
+        let [batch, heads, _, _] = x.dims();
+        AttentionMask::Bias(to_shape(x, [batch, heads, queries, keys]))
+    };
+    (added.map(whole), inner)
+}
+
+/// The keys after each query; the last query sees them all.
+fn after(query: &Tensor<4>, keys: usize, past: usize) -> Tensor<4, Bool> {
+    let queries = query.dims()[2];
+    let places = line(query, queries).add_scalar(past as i64);
+    let last = line(query, queries).equal_scalar(queries as i64 - 1);
+    let places = places.mask_fill(last, keys as i64);
+    let shape = [1, 1, queries, keys];
+    let columns = to_shape(line(query, keys).reshape([1, 1, 1, keys]), shape);
+    columns.greater(to_shape(places.reshape([1, 1, queries, 1]), shape))
+}
+
+/// True where a key is seen, of sizes 1 where it is so for all.
+fn shown(
+    mask: KeyMask,
+    [batch, queries, keys]: [usize; 3],
+    past: usize,
+) -> Option<Tensor<4, Bool>> {
+    let positive = |x: Tensor<4, Int>| x.greater_scalar(0);
+    Some(match mask {
+        KeyMask::Ends(ends) => {
+            let numbers = ends.dims()[0];
+            let columns = Tensor::<1, Int>::arange(0..keys as i64, (&ends.device(), ends.dtype()));
+            let shape = [batch, 1, 1, keys];
+            let columns = to_shape(columns.reshape([1, 1, 1, keys]), shape);
+            let part = |at: usize| {
+                let part = ends.clone().narrow(0, at * batch, batch);
+                to_shape(part.reshape([batch, 1, 1, 1]), shape)
+            };
+            let before = columns.clone().lower(part(0));
+            if numbers == 2 * batch {
+                before.bool_and(columns.greater_equal(part(1)))
+            } else {
+                before
+            }
+        }
+        KeyMask::Keys(mask) if mask.dims()[1] == 1 => return None,
+        KeyMask::Keys(mask) => positive(mask.reshape([batch, 1, 1, keys])),
+        KeyMask::Queries(mask) => positive(mask.reshape([batch, 1, queries, keys])),
+        KeyMask::Positions(mask) => positive(mask.narrow(2, past, queries).narrow(3, 0, keys)),
+    })
+}
+
+/// The numbers from 0 on.
+fn line<K: Basic>(like: &Tensor<4, K>, length: usize) -> Tensor<1, Int> {
+    let device = like.device();
+    let dtype = lowered(&device, DType::I64);
+    Tensor::arange(0..length as i64, (&device, dtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, int, near, noise, same};
+
+    /// Zero queries see all keys alike, so the result is the mean of their values: here of 1, 10 and 100.
+    fn means(queries: usize, past: usize, mask: Option<KeyMask>, options: MultiHead) -> Vec<f32> {
+        let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
+        let value = float([[[[1f32], [10.0], [100.0]]]]);
+        let part = |from, to| value.clone().slice([0..1, 0..1, from..to]);
+        let held = (past > 0).then(|| (zeros(past), part(0, past)));
+        let (q, key, new) = (zeros(queries), zeros(3 - past), part(past, 3));
+        let y = attend(
+            q.clone(),
+            key.clone(),
+            new.clone(),
+            held.clone(),
+            mask.clone(),
+            None,
+            &options,
+        );
+        let (slow, ..) = attend_with_scores(q, key, new, held, mask, None, &options);
+        near(slow, y.to_data(), 1e-6);
+        y.into_data()
+            .iter()
+            .map(|x: f32| (x * 100.0).round() / 100.0)
+            .collect()
+    }
+
+    fn options() -> MultiHead {
+        MultiHead {
+            causal: false,
+            scale: None,
+            hidden: -1e4,
+        }
+    }
+
+    #[test]
+    fn masks_of_every_rank_hide_keys() {
+        let all = |mask| means(1, 0, Some(mask), options());
+        assert_eq!(all(KeyMask::Ends(int([2i32]))), [5.5]);
+        assert_eq!(all(KeyMask::Ends(int([3i32, 1]))), [55.0]);
+        assert_eq!(all(KeyMask::Ends(int([2i32, 0, 1, 0, 1]))), [5.5]);
+        assert_eq!(all(KeyMask::Keys(int([[1i32, 0, 2]]))), [50.5]);
+        assert_eq!(all(KeyMask::Keys(int([[0i32]]))), [37.0]);
+        let two = |mask| means(2, 0, Some(mask), options());
+        assert_eq!(
+            two(KeyMask::Queries(int([[[1i32, 0, 0], [0, 0, 0]]]))),
+            [1.0, 37.0]
+        );
+        let square = [[[[0i32; 4], [1, 0, 0, 0], [0, 1, 0, 9], [0; 4]]]];
+        let mask = Some(KeyMask::Positions(int(square)));
+        assert_eq!(means(2, 1, mask, options()), [1.0, 10.0]);
+    }
+
+    #[test]
+    fn the_last_query_sees_every_key() {
+        let causal = || MultiHead {
+            causal: true,
+            ..options()
+        };
+        assert_eq!(means(3, 0, None, causal()), [1.0, 5.5, 37.0]);
+        assert_eq!(means(2, 0, None, causal()), [1.0, 37.0]);
+        assert_eq!(means(2, 1, None, causal()), [5.5, 37.0]);
+        // A hidden key outweighs a later one.
+        let mask = KeyMask::Keys(int([[0i32, 1, 1]]));
+        assert_eq!(means(3, 0, Some(mask), causal()), [1.0, 10.0, 55.0]);
+    }
+
+    #[test]
+    fn projections_are_split_biased_and_packed() {
+        let x = noise::<3>([2, 3, 2 * 4 + 4 + 2], 1);
+        let [q, k, v] = split_projected(x.clone(), [8, 4, 2], [2, 1, 1]);
+        assert_eq!(
+            [q.dims(), k.dims(), v.dims()],
+            [[2, 2, 3, 4], [2, 1, 3, 4], [2, 1, 3, 2]]
+        );
+        let bias = noise::<1>([20], 2);
+        let sum = merge_heads(q.clone()) + bias.clone().narrow(0, 5, 8).unsqueeze();
+        near(
+            merge_heads(biased(q.clone(), bias, 5)),
+            sum.into_data(),
+            1e-6,
+        );
+        let packed = Tensor::stack::<5>(vec![q.clone(), q.clone() * 2.0], 4);
+        let packed = packed.permute([0, 2, 1, 4, 3]);
+        same(unpack(packed.clone(), 0), q.to_data());
+        same(unpack(packed, 1), (q * 2.0).into_data());
+    }
+}

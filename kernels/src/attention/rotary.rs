@@ -1,0 +1,207 @@
+//! RotaryEmbedding: pairs of features turned by an angle.
+
+use burn::tensor::Tensor;
+
+use crate::shape::reshape;
+
+/// Turns pairs of features of `[batch, heads, length, size]` by angles given by their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
+///
+/// `interleaved` pairs are neighbours; else the first half of the features is paired with the second.
+#[inline(never)]
+pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: bool) -> Tensor<4> {
+    let [batch, heads, length, size] = x.dims();
+    let pairs = cosine.dims()[2];
+    if batch * heads * length * pairs == 0 {
+        return x;
+    }
+    let rest = (size > 2 * pairs).then(|| x.clone().narrow(3, 2 * pairs, size - 2 * pairs));
+    let turned = x.narrow(3, 0, 2 * pairs);
+    let (first, second) = if interleaved {
+        let pairs = turned.reshape([batch, heads, length, pairs, 2]);
+        (
+            pairs.clone().narrow(4, 0, 1).squeeze_dim(4),
+            pairs.narrow(4, 1, 1).squeeze_dim(4),
+        )
+    } else {
+        (
+            turned.clone().narrow(3, 0, pairs),
+            turned.narrow(3, pairs, pairs),
+        )
+    };
+    let cosine = cosine.unsqueeze_dim::<4>(1);
+    let sine = sine.unsqueeze_dim::<4>(1);
+    let real = cosine
+        .clone()
+        .mul(first.clone())
+        .sub(sine.clone().mul(second.clone()));
+    let imaginary = sine.mul(first).add(cosine.mul(second));
+    let turned = if interleaved {
+        reshape(
+            Tensor::<4>::stack::<5>(vec![real, imaginary], 4),
+            [batch, heads, length, 2 * pairs],
+        )
+    } else {
+        Tensor::cat(vec![real, imaginary], 3)
+    };
+    match rest {
+        Some(rest) => Tensor::cat(vec![turned, rest], 3),
+        None => turned,
+    }
+}
+
+/// `x * cosine + turned(x) * sine` along the last axis, where turning puts each pair `(a, b)` as `(-b, a)`. Angles are those of features or of pairs.
+#[inline(never)]
+pub fn turn<const D: usize>(
+    x: Tensor<D>,
+    cosine: Tensor<D>,
+    sine: Tensor<D>,
+    interleaved: bool,
+) -> Tensor<D> {
+    let shape = x.dims();
+    let features = shape[D - 1];
+    if shape.contains(&0) {
+        return x;
+    }
+    let (first, second) = pairs(x, interleaved);
+    let angles = |x: Tensor<D>| {
+        if x.dims()[D - 1] == features {
+            pairs(x, interleaved)
+        } else {
+            (x.clone(), x)
+        }
+    };
+    let ((cosine, other_cosine), (sine, other_sine)) = (angles(cosine), angles(sine));
+    let real = first.clone().mul(cosine).sub(second.clone().mul(sine));
+    let imaginary = second.mul(other_cosine).add(first.mul(other_sine));
+    if !interleaved {
+        return Tensor::cat(vec![real, imaginary], D - 1);
+    }
+    let rows = shape.iter().product::<usize>() / features;
+    let column = |x: Tensor<D>| reshape(x, [rows, features / 2, 1]);
+    let both: Tensor<3> = Tensor::cat(vec![column(real), column(imaginary)], 2);
+    reshape(both, shape)
+}
+
+/// The first and the second of each pair of features.
+fn pairs<const D: usize>(x: Tensor<D>, interleaved: bool) -> (Tensor<D>, Tensor<D>) {
+    let mut shape = x.dims();
+    let half = shape[D - 1] / 2;
+    if !interleaved {
+        return (
+            x.clone().narrow(D - 1, 0, half),
+            x.narrow(D - 1, half, half),
+        );
+    }
+    let rows = shape[..D - 1].iter().product::<usize>();
+    shape[D - 1] = half;
+    let both: Tensor<3> = reshape(x, [rows, half, 2]);
+    let part = |at| reshape(both.clone().narrow(2, at, 1), shape);
+    (part(0), part(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, TensorData};
+
+    use super::*;
+    use crate::testing::{float, indices, near, noise, same};
+
+    fn check(shape: [usize; 4], batch: usize, pairs: usize, interleaved: bool) {
+        let x = noise(shape, 1);
+        let table = |seed| noise([batch, shape[2], pairs], seed);
+        let data = x.to_data().try_into_vec::<f32>().expect("floats");
+        let [cosine, sine] =
+            [2, 3].map(|seed| table(seed).to_data().try_into_vec::<f32>().expect("floats"));
+        let expected = indices(shape).map(|[b, h, t, i]| {
+            let at = |i: usize| data[((b * shape[1] + h) * shape[2] + t) * shape[3] + i];
+            let (pair, second) = if interleaved {
+                (i / 2, i % 2 == 1)
+            } else {
+                (i % pairs, i >= pairs)
+            };
+            if i >= 2 * pairs {
+                return at(i);
+            }
+            let angle = ((b % batch) * shape[2] + t) * pairs + pair;
+            let (c, s) = (cosine[angle], sine[angle]);
+            let other = match (interleaved, second) {
+                (true, false) => at(i + 1),
+                (true, true) => at(i - 1),
+                (false, false) => at(i + pairs),
+                (false, true) => at(i - pairs),
+            };
+            if second {
+                s * other + c * at(i)
+            } else {
+                c * at(i) - s * other
+            }
+        });
+        let expected = TensorData::new(expected.collect::<Vec<f32>>(), shape);
+        near(
+            rotate(x.clone(), table(2), table(3), interleaved),
+            expected.clone(),
+            1e-6,
+        );
+        // What is permuted counts as what it looks like.
+        let permuted = x.permute([3, 1, 2, 0]).permute([3, 1, 2, 0]);
+        near(
+            rotate(permuted, table(2), table(3), interleaved),
+            expected,
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn halves_and_neighbours_are_turned() {
+        for interleaved in [false, true] {
+            check([2, 3, 4, 8], 2, 4, interleaved);
+            check([2, 3, 4, 8], 1, 4, interleaved);
+            check([2, 1, 3, 7], 2, 2, interleaved);
+        }
+    }
+
+    #[test]
+    fn features_may_have_angles_of_their_own() {
+        let x = || float::<2>([[1f32, 2.0, 3.0, 4.0]]);
+        let (c, s) = ([[1f32, 10.0, 100.0, 1000.0]], [[0.5f32, 0.25, 2.0, 4.0]]);
+        let halves = [[1.0 - 1.5, 20.0 - 1.0, 300.0 + 2.0, 4000.0 + 8.0f32]];
+        same(turn(x(), float(c), float(s), false), halves);
+        let neighbours = [[1.0 - 1.0, 20.0 + 0.25, 300.0 - 8.0, 4000.0 + 12.0f32]];
+        same(turn(x(), float(c), float(s), true), neighbours);
+        let x = noise([2, 3, 4, 8], 1);
+        for interleaved in [false, true] {
+            let (c, s) = (noise([1, 4, 4], 2), noise([1, 4, 4], 3));
+            let expected = rotate(x.clone(), c.clone(), s.clone(), interleaved);
+            let found = turn(
+                x.clone(),
+                c.unsqueeze_dim(1),
+                s.unsqueeze_dim(1),
+                interleaved,
+            );
+            near(found, expected.into_data(), 1e-6);
+        }
+    }
+
+    #[test]
+    fn no_features_are_turned_by_no_angles() {
+        let x = noise([1, 2, 3, 4], 1);
+        let none = || float::<3>(TensorData::new(Vec::<f32>::new(), [1, 3, 0]));
+        same(rotate(x.clone(), none(), none(), false), x.into_data());
+        let empty = Tensor::<4>::zeros([1, 2, 0, 4], &Default::default());
+        let angles = || Tensor::<3>::zeros([1, 0, 2], &Default::default());
+        assert_eq!(rotate(empty, angles(), angles(), true).dims(), [1, 2, 0, 4]);
+    }
+
+    #[test]
+    fn halves_stay_halves() {
+        let cast = |x: Tensor<3>| x.cast(DType::BF16);
+        let x = noise([1, 1, 2, 4], 1).cast(DType::BF16);
+        let y = rotate(
+            x,
+            cast(noise([1, 2, 2], 2)),
+            cast(noise([1, 2, 2], 3)),
+            false,
+        );
+        assert_eq!(y.dtype(), DType::BF16);
+    }
+}

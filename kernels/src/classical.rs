@@ -1,0 +1,6 @@
+//! Models of `ai.onnx.ml`.
+
+pub mod features;
+pub mod scores;
+pub mod svm;
+pub mod trees;

@@ -1,0 +1,379 @@
+//! Support vector machines.
+//!
+//! They are computed on the host, row by row; a tensor of another device is read.
+
+use crate::classical::scores::Transform;
+
+/// How a row is compared with a vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    #[default]
+    Linear,
+    Poly,
+    Rbf,
+    Sigmoid,
+}
+
+/// The vectors that rows are compared with.
+#[derive(Clone, Debug)]
+pub struct Basis {
+    pub kernel: Kernel,
+    pub gamma: f64,
+    pub coef0: f64,
+    pub degree: f64,
+    /// As many numbers for each vector as a row has.
+    pub vectors: Vec<f64>,
+    pub count: usize,
+}
+
+/// A machine that predicts a number.
+#[derive(Clone, Debug)]
+pub struct Regress {
+    pub basis: Basis,
+    /// One a vector.
+    pub coefficients: Vec<f64>,
+    pub rho: f64,
+    /// Whether it tells but on which side of zero the number is.
+    pub one_class: bool,
+}
+
+/// A machine that tells classes.
+#[derive(Clone, Debug)]
+pub struct Classify {
+    pub basis: Basis,
+    pub classes: usize,
+    pub transform: Transform,
+    pub rho: Vec<f64>,
+    pub votes: Votes,
+}
+
+/// How a class is found.
+#[derive(Clone, Debug)]
+pub enum Votes {
+    /// Each class has a vector, and that of the highest product wins; `positive` when no number of
+    /// the vectors is negative, `probable` when the machine has unused probabilities.
+    Linear { positive: bool, probable: bool },
+    /// Each pair of classes has a machine with a vote.
+    Pairs {
+        /// How many vectors each class has.
+        sizes: Vec<usize>,
+        /// For each class but one a row with a number for each vector.
+        coefficients: Vec<f64>,
+        /// The slope and the offset of each pair's probability.
+        probabilities: Option<(Vec<f64>, Vec<f64>)>,
+    },
+}
+
+impl Basis {
+    /// How near a row is to each vector.
+    fn products(&self, row: &[f64]) -> Vec<f64> {
+        let features = row.len();
+        assert_eq!(
+            self.vectors.len(),
+            self.count * features,
+            "the machine has {} vectors of together {} numbers, the input has {features} features",
+            self.count,
+            self.vectors.len()
+        );
+        let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
+        (0..self.count)
+            .map(|at| self.product(row, vector(at)))
+            .collect()
+    }
+
+    fn product(&self, row: &[f64], vector: &[f64]) -> f64 {
+        let pairs = row.iter().zip(vector);
+        if self.kernel == Kernel::Rbf {
+            let distance: f64 = pairs.map(|(a, b)| (a - b) * (a - b)).sum();
+            return (-self.gamma * distance).exp();
+        }
+        let dot: f64 = pairs.map(|(a, b)| a * b).sum();
+        match self.kernel {
+            Kernel::Poly => (self.gamma * dot + self.coef0).powf(self.degree),
+            Kernel::Sigmoid => (self.gamma * dot + self.coef0).tanh(),
+            _ => dot,
+        }
+    }
+}
+
+impl Regress {
+    /// A number for each row of `width` features.
+    pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
+        let number = |at: usize| {
+            let products = self.basis.products(&rows[at * width..(at + 1) * width]);
+            let pairs = products.iter().zip(&self.coefficients);
+            let sum = pairs.map(|(a, b)| a * b).sum::<f64>() + self.rho;
+            if !self.one_class {
+                sum
+            } else if sum > 0.0 {
+                1.0
+            } else {
+                -1.0
+            }
+        };
+        (0..count).map(number).collect()
+    }
+}
+
+impl Classify {
+    /// How many scores a row has: one a class, or with pairs and no probabilities one a pair, two
+    /// where there is one.
+    pub fn width(&self) -> usize {
+        match &self.votes {
+            Votes::Pairs {
+                probabilities: None,
+                ..
+            } => self.pairs().max(2),
+            _ => self.classes,
+        }
+    }
+
+    /// The place of each row's class among the labels, and its scores.
+    pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
+        let row = |at: usize| {
+            let products = self.basis.products(&rows[at * width..(at + 1) * width]);
+            match &self.votes {
+                Votes::Linear { positive, probable } => self.linear(products, *positive, *probable),
+                Votes::Pairs {
+                    sizes,
+                    coefficients,
+                    probabilities,
+                } => self.paired(&products, sizes, coefficients, probabilities.as_ref()),
+            }
+        };
+        let (classes, scores): (Vec<usize>, Vec<Vec<f64>>) = (0..count).map(row).unzip();
+        (classes, scores.concat())
+    }
+
+    fn pairs(&self) -> usize {
+        self.classes * (self.classes - 1) / 2
+    }
+
+    fn linear(&self, products: Vec<f64>, positive: bool, probable: bool) -> (usize, Vec<f64>) {
+        let mut scores: Vec<f64> = products
+            .iter()
+            .map(|product| product + self.rho[0])
+            .collect();
+        let mut class = first_highest(&scores);
+        if self.classes == 2 && !probable {
+            let above = if positive {
+                scores[class] >= 0.5
+            } else {
+                scores[class] > 0.0
+            };
+            class = if above { 1 } else { class };
+        }
+        self.transform.apply(&mut scores);
+        (class, scores)
+    }
+
+    fn paired(
+        &self,
+        products: &[f64],
+        sizes: &[usize],
+        coefficients: &[f64],
+        probabilities: Option<&(Vec<f64>, Vec<f64>)>,
+    ) -> (usize, Vec<f64>) {
+        let starts: Vec<usize> = sizes
+            .iter()
+            .scan(0, |end, size| Some(std::mem::replace(end, *end + size)))
+            .collect();
+        // What the vectors of class `of` say in row `row`.
+        let side = |of: usize, row: usize| -> f64 {
+            let range = starts[of]..starts[of] + sizes[of];
+            let weights = &coefficients[row * products.len()..(row + 1) * products.len()];
+            let pairs = weights[range.clone()].iter().zip(&products[range]);
+            pairs.map(|(a, b)| a * b).sum()
+        };
+        let mut votes = vec![0.0; self.classes];
+        let mut scores = Vec::with_capacity(self.pairs());
+        for (first, second) in pairs(self.classes) {
+            let score = side(first, second - 1) + side(second, first) + self.rho[scores.len()];
+            votes[if score > 0.0 { first } else { second }] += 1.0;
+            scores.push(score);
+        }
+        let scores = match (probabilities, scores.as_slice()) {
+            (Some((slopes, offsets)), _) => {
+                let line = scores.iter().zip(slopes).zip(offsets);
+                let line = line.map(|((score, slope), offset)| score * slope + offset);
+                let mut scores = coupled(self.classes, line);
+                self.transform.apply(&mut scores);
+                scores
+            }
+            (None, &[score]) => {
+                let other = match self.transform {
+                    Transform::None => -score,
+                    _ => 1.0 - score,
+                };
+                self.transform.pair(score, other).to_vec()
+            }
+            _ => {
+                self.transform.apply(&mut scores);
+                scores
+            }
+        };
+        (first_highest(&votes), scores)
+    }
+}
+
+/// Every two classes, in the order of their machines.
+fn pairs(classes: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..classes).flat_map(move |first| (first + 1..classes).map(move |second| (first, second)))
+}
+
+fn first_highest(scores: &[f64]) -> usize {
+    let higher = |best: usize, at: usize| if scores[at] > scores[best] { at } else { best };
+    (0..scores.len()).fold(0, higher)
+}
+
+/// Probabilities of classes out of those that one of two is the right one, after Wu, Lin and Weng,
+/// "Probability estimates for multi-class classification by pairwise coupling", second approach.
+fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
+    const NEAREST: f64 = 1e-7;
+    let mut pairwise = vec![vec![0.0; classes]; classes];
+    for ((first, second), line) in pairs(classes).zip(line) {
+        let probability = 1.0 / (1.0 + line.exp());
+        let probability = probability.clamp(NEAREST, 1.0 - NEAREST);
+        pairwise[first][second] = probability;
+        pairwise[second][first] = 1.0 - probability;
+    }
+    let quadratic = |a: usize, b: usize| {
+        if a == b {
+            (0..classes)
+                .filter(|&j| j != a)
+                .map(|j| pairwise[j][a].powi(2))
+                .sum()
+        } else {
+            -pairwise[b][a] * pairwise[a][b]
+        }
+    };
+    let form: Vec<Vec<f64>> = (0..classes)
+        .map(|a| (0..classes).map(|b| quadratic(a, b)).collect())
+        .collect();
+    let mut p = vec![1.0 / classes as f64; classes];
+    for _ in 0..100 {
+        let dot = |row: &Vec<f64>| row.iter().zip(&p).map(|(a, b)| a * b).sum::<f64>();
+        let mut gradient: Vec<f64> = form.iter().map(dot).collect();
+        let mut value: f64 = gradient.iter().zip(&p).map(|(a, b)| a * b).sum();
+        let error = gradient.iter().map(|part| (part - value).abs());
+        if error.fold(0.0, f64::max) < 0.005 / classes as f64 {
+            break;
+        }
+        for at in 0..classes {
+            let step = (value - gradient[at]) / form[at][at];
+            p[at] += step;
+            let scale = 1.0 + step;
+            value = (value + step * (step * form[at][at] + 2.0 * gradient[at])) / scale / scale;
+            for other in 0..classes {
+                gradient[other] = (gradient[other] + step * form[at][other]) / scale;
+                p[other] /= scale;
+            }
+        }
+    }
+    p
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn basis(kernel: Kernel) -> Basis {
+        Basis {
+            kernel,
+            gamma: 0.5,
+            coef0: 0.2,
+            degree: 3.0,
+            vectors: vec![0.1, 0.2, 0.5, -0.3, 1.0, 0.4],
+            count: 3,
+        }
+    }
+
+    fn rounded(scores: Vec<f64>) -> Vec<f64> {
+        let digits = |score: f64| (score * 1e4).round() / 1e4;
+        scores.into_iter().map(digits).collect()
+    }
+
+    #[test]
+    fn every_kernel_compares_its_way() {
+        let rows = [-1.0, 0.5, 2.0, -0.2];
+        let table = [
+            (Kernel::Linear, [-0.17, 0.896]),
+            (Kernel::Poly, [0.0989, 0.8091]),
+            (Kernel::Rbf, [0.2769, 0.3344]),
+            (Kernel::Sigmoid, [0.0855, 0.4678]),
+        ];
+        for (kernel, expected) in table {
+            let mut machine = Regress {
+                basis: basis(kernel),
+                coefficients: vec![0.3, -0.2, 0.5],
+                rho: 0.1,
+                one_class: false,
+            };
+            let found = rounded(machine.run(&rows, 2, 2));
+            let near = found
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 2e-4);
+            assert!(near, "{kernel:?}: {found:?}");
+            machine.one_class = true;
+            let sides = expected.map(f64::signum);
+            assert_eq!(machine.run(&rows, 2, 2), sides, "{kernel:?}");
+        }
+    }
+
+    fn three(probabilities: Option<(Vec<f64>, Vec<f64>)>) -> Classify {
+        Classify {
+            basis: basis(Kernel::Linear),
+            classes: 3,
+            transform: Transform::None,
+            rho: vec![0.1, 0.2, -0.3],
+            votes: Votes::Pairs {
+                sizes: vec![1; 3],
+                coefficients: vec![0.3, -0.2, 0.5, 0.1, 0.4, -0.6],
+                probabilities,
+            },
+        }
+    }
+
+    #[test]
+    fn pairs_of_classes_vote() {
+        let (classes, scores) = three(None).run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
+        assert_eq!(classes, [2, 0]);
+        let expected = [0.23, -0.2, -0.08, 0.199, 0.573, -0.78];
+        assert_eq!(rounded(scores), expected);
+    }
+
+    #[test]
+    fn probabilities_of_pairs_are_coupled() {
+        let lines = (vec![0.5, -0.3, 0.2], vec![-0.1, 0.1, 0.3]);
+        let (classes, scores) = three(Some(lines)).run(&[-1.0, 0.5], 2, 1);
+        assert_eq!(classes, [2]);
+        assert!((scores.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let near = scores
+            .iter()
+            .zip([0.3125, 0.3033, 0.3841])
+            .all(|(a, b)| (a - b).abs() < 2e-4);
+        assert!(near, "{scores:?}");
+    }
+
+    #[test]
+    fn classes_may_have_a_vector_each() {
+        let machine = Classify {
+            basis: Basis {
+                count: 2,
+                vectors: vec![0.3, -0.2, 0.5, 0.1],
+                ..basis(Kernel::Linear)
+            },
+            classes: 2,
+            transform: Transform::None,
+            rho: vec![0.1],
+            votes: Votes::Linear {
+                positive: false,
+                probable: false,
+            },
+        };
+        let (classes, scores) = machine.run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
+        assert_eq!(classes, [0, 1]);
+        assert_eq!(rounded(scores), [-0.3, -0.35, -0.01, 0.35]);
+    }
+}

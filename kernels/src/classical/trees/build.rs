@@ -1,0 +1,304 @@
+//! From the lists of ONNX to a forest.
+
+use std::collections::HashMap;
+
+use super::{FEATURE, Forest, LEAF, MISSING, Node, Number};
+
+/// What a node compares; the numbers are those of the operator TreeEnsemble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    LessOrEqual = 0,
+    Less = 1,
+    GreaterOrEqual = 2,
+    Greater = 3,
+    Equal = 4,
+    NotEqual = 5,
+    /// Whether the feature is one of a list.
+    Member = 6,
+    Leaf = 7,
+}
+
+impl Mode {
+    /// The mode that versions 1 and 3 call so.
+    pub fn named(name: &str) -> Option<Mode> {
+        Some(match name {
+            "BRANCH_LEQ" => Mode::LessOrEqual,
+            "BRANCH_LT" => Mode::Less,
+            "BRANCH_GTE" => Mode::GreaterOrEqual,
+            "BRANCH_GT" => Mode::Greater,
+            "BRANCH_EQ" => Mode::Equal,
+            "BRANCH_NEQ" => Mode::NotEqual,
+            "LEAF" => Mode::Leaf,
+            _ => return None,
+        })
+    }
+
+    /// The mode that version 5 numbers so.
+    pub fn numbered(number: u8) -> Option<Mode> {
+        Some(match number {
+            0 => Mode::LessOrEqual,
+            1 => Mode::Less,
+            2 => Mode::GreaterOrEqual,
+            3 => Mode::Greater,
+            4 => Mode::Equal,
+            5 => Mode::NotEqual,
+            6 => Mode::Member,
+            _ => return None,
+        })
+    }
+}
+
+/// Trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have labels.
+#[derive(Debug, Default)]
+pub struct Labelled<T> {
+    /// The tree and the number in it of each node.
+    pub trees: Vec<i64>,
+    pub nodes: Vec<i64>,
+    pub modes: Vec<Mode>,
+    pub features: Vec<i64>,
+    pub values: Vec<T>,
+    pub yes: Vec<i64>,
+    pub no: Vec<i64>,
+    /// Whether NaN goes to `yes`; none may be given.
+    pub missing: Vec<i64>,
+    /// The leaf of each weight, and the target or class that it counts for.
+    pub weight_trees: Vec<i64>,
+    pub weight_nodes: Vec<i64>,
+    pub weight_targets: Vec<i64>,
+    pub weights: Vec<T>,
+}
+
+/// Trees of TreeEnsemble, where nodes and leaves are told by their places.
+#[derive(Debug, Default)]
+pub struct Indexed<T> {
+    pub roots: Vec<i64>,
+    pub modes: Vec<Mode>,
+    pub features: Vec<i64>,
+    pub values: Vec<T>,
+    pub yes: Vec<i64>,
+    pub no: Vec<i64>,
+    /// Whether `yes` and `no` are places of leaves.
+    pub yes_leaves: Vec<i64>,
+    pub no_leaves: Vec<i64>,
+    /// Whether NaN goes to `yes`; none may be given.
+    pub missing: Vec<i64>,
+    /// The members of each list in the order of its node, NaN behind each.
+    pub members: Vec<T>,
+    pub weight_targets: Vec<i64>,
+    pub weights: Vec<T>,
+}
+
+const LENGTHS: &str = "has lists of different lengths";
+const ABSENT: &str = "has a node whose child is not there";
+
+impl<T: Number> Labelled<T> {
+    /// The trees over `targets` targets or classes.
+    pub fn build(self, targets: usize) -> Result<Forest<T>, &'static str> {
+        let count = self.nodes.len();
+        let lengths = [&self.trees, &self.features, &self.yes, &self.no];
+        let whole = lengths.iter().all(|list| list.len() == count)
+            && [self.modes.len(), self.values.len()] == [count; 2]
+            && [0, count].contains(&self.missing.len());
+        let weights = self.weights.len();
+        let leaves = [&self.weight_trees, &self.weight_nodes, &self.weight_targets];
+        if !whole || leaves.iter().any(|list| list.len() != weights) {
+            return Err(LENGTHS);
+        }
+        // Branches and leaves are numbered apart.
+        let (mut places, mut branches, mut leaves) = (HashMap::with_capacity(count), 0u32, 0u32);
+        for (at, &mode) in self.modes.iter().enumerate() {
+            let next = if mode == Mode::Leaf {
+                &mut leaves
+            } else {
+                &mut branches
+            };
+            let place = if mode == Mode::Leaf {
+                *next | LEAF
+            } else {
+                *next
+            };
+            *next += 1;
+            if places
+                .insert((self.trees[at], self.nodes[at]), place)
+                .is_some()
+            {
+                return Err("has two nodes of one number");
+            }
+        }
+        let place = |tree, node| places.get(&(tree, node)).copied();
+        let mut nodes = Vec::with_capacity(branches as usize);
+        let mut has_parent = (vec![false; branches as usize], vec![false; leaves as usize]);
+        for at in (0..count).filter(|&at| self.modes[at] != Mode::Leaf) {
+            let child = |node| place(self.trees[at], node).ok_or(ABSENT);
+            let (yes, no) = (child(self.yes[at])?, child(self.no[at])?);
+            for child in [yes, no] {
+                match child & LEAF {
+                    0 => has_parent.0[child as usize] = true,
+                    _ => has_parent.1[(child & !LEAF) as usize] = true,
+                }
+            }
+            let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
+            let test = test(self.features[at], self.modes[at], missing)?;
+            let value = self.values[at];
+            nodes.push(Node {
+                value,
+                test,
+                yes,
+                no,
+            });
+        }
+        let is_root = |place: &u32| match place & LEAF {
+            0 => !has_parent.0[*place as usize],
+            _ => !has_parent.1[(place & !LEAF) as usize],
+        };
+        let all = self.trees.iter().zip(&self.nodes);
+        let roots = all.filter_map(|(&tree, &node)| place(tree, node));
+        let roots = roots.filter(is_root).collect();
+        let mut held = vec![Vec::new(); leaves as usize];
+        for at in 0..weights {
+            let leaf = place(self.weight_trees[at], self.weight_nodes[at]);
+            let leaf = leaf.ok_or("has a weight of a node that is not there")?;
+            // What is no leaf is never reached as one.
+            if leaf & LEAF != 0 {
+                let target = target(self.weight_targets[at], targets)?;
+                held[(leaf & !LEAF) as usize].push((target, self.weights[at]));
+            }
+        }
+        let mut starts = vec![0];
+        let mut weights = Vec::with_capacity(weights);
+        for leaf in held {
+            weights.extend(leaf);
+            starts.push(weights.len() as u32);
+        }
+        forest(nodes, roots, starts, weights)
+    }
+}
+
+impl<T: Number> Indexed<T> {
+    /// The trees over `targets` targets.
+    pub fn build(self, targets: usize) -> Result<Forest<T>, &'static str> {
+        let count = self.modes.len();
+        let lists = [&self.features, &self.yes, &self.no];
+        let leaves = [&self.yes_leaves, &self.no_leaves];
+        let whole = lists.iter().chain(&leaves).all(|list| list.len() == count)
+            && self.values.len() == count
+            && [0, count].contains(&self.missing.len())
+            && self.weight_targets.len() == self.weights.len();
+        if !whole {
+            return Err(LENGTHS);
+        }
+        let child = |place: i64, leaf: i64| {
+            let most = if leaf != 0 { self.weights.len() } else { count };
+            let place = u32::try_from(place)
+                .ok()
+                .filter(|&place| (place as usize) < most);
+            let place = place.ok_or(ABSENT)?;
+            Ok::<_, &str>(if leaf != 0 { place | LEAF } else { place })
+        };
+        let mut nodes: Vec<Node<T>> = Vec::with_capacity(count);
+        let mut chains = Vec::new();
+        let mut members = self.members.into_iter();
+        for at in 0..count {
+            let yes = child(self.yes[at], self.yes_leaves[at])?;
+            let no = child(self.no[at], self.no_leaves[at])?;
+            let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
+            let (mut value, mut mode) = (self.values[at], self.modes[at]);
+            if mode == Mode::Member {
+                mode = Mode::Equal;
+                let is_number = |value: &T| value.partial_cmp(value).is_some();
+                let held: Vec<T> = members.by_ref().take_while(is_number).collect();
+                // Nothing equals NaN, so that an empty list has no member.
+                value = held.first().copied().unwrap_or(T::from_f64(f64::NAN));
+                chains.extend(held.into_iter().skip(1).map(|value| (at, value)));
+            }
+            let test = test(self.features[at], mode, missing)?;
+            nodes.push(Node {
+                value,
+                test,
+                yes,
+                no,
+            });
+        }
+        // Further members are nodes of their own, each asked when those before say no.
+        for (at, value) in chains {
+            let place = nodes.len() as u32;
+            let first = nodes[at];
+            nodes[at].no = place;
+            nodes.push(Node { value, ..first });
+        }
+        let root = |&root: &i64| {
+            let root = child(root, 0)?;
+            let at = root as usize;
+            // A tree of one leaf is a branch whose two ways are the same leaf.
+            let leaf = [self.yes_leaves[at], self.no_leaves[at]]
+                .iter()
+                .all(|&leaf| leaf != 0);
+            if leaf && self.yes[at] == self.no[at] {
+                child(self.yes[at], 1)
+            } else {
+                Ok(root)
+            }
+        };
+        let roots = self.roots.iter().map(root).collect::<Result<_, _>>()?;
+        let starts = (0..=self.weights.len() as u32).collect();
+        let weights = self.weight_targets.into_iter().zip(self.weights);
+        let weights = weights.map(|(id, weight)| Ok::<_, &str>((target(id, targets)?, weight)));
+        forest(nodes, roots, starts, weights.collect::<Result<_, _>>()?)
+    }
+}
+
+fn test(feature: i64, mode: Mode, missing: bool) -> Result<u32, &'static str> {
+    let feature = u32::try_from(feature)
+        .ok()
+        .filter(|&feature| feature <= FEATURE);
+    let feature = feature.ok_or("has a node whose feature is not one")?;
+    Ok(feature | ((mode as u32) << 28) | if missing { MISSING } else { 0 })
+}
+
+/// A single target is meant whatever its number.
+fn target(id: i64, targets: usize) -> Result<u32, &'static str> {
+    match u32::try_from(id) {
+        _ if targets == 1 => Ok(0),
+        Ok(id) if (id as usize) < targets => Ok(id),
+        _ => Err("has a weight for a target that is not there"),
+    }
+}
+
+/// Refuses branches that lead back to themselves, which would be walked forever.
+fn forest<T: Number>(
+    nodes: Vec<Node<T>>,
+    roots: Vec<u32>,
+    starts: Vec<u32>,
+    weights: Vec<(u32, T)>,
+) -> Result<Forest<T>, &'static str> {
+    let mut parents = vec![0u32; nodes.len()];
+    let children = |node: &Node<T>| [node.yes, node.no].into_iter().filter(|at| at & LEAF == 0);
+    for child in nodes.iter().flat_map(children) {
+        parents[child as usize] += 1;
+    }
+    let mut free: Vec<usize> = (0..nodes.len()).filter(|&at| parents[at] == 0).collect();
+    let mut seen = 0;
+    while let Some(at) = free.pop() {
+        seen += 1;
+        for child in children(&nodes[at]) {
+            parents[child as usize] -= 1;
+            if parents[child as usize] == 0 {
+                free.push(child as usize);
+            }
+        }
+    }
+    if seen < nodes.len() {
+        return Err("has a node that leads back to itself");
+    }
+    let modes = [Mode::LessOrEqual, Mode::Less];
+    let only = |mode: &Mode| nodes.iter().all(|node| node.mode() == *mode as u32);
+    let features = nodes.iter().map(|node| (node.test & FEATURE) as usize + 1);
+    Ok(Forest {
+        mode: modes.into_iter().find(only),
+        features: features.max().unwrap_or(0),
+        nodes,
+        roots,
+        starts,
+        weights,
+    })
+}

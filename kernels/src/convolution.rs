@@ -1,0 +1,8 @@
+//! Convolutions, and the windows that they share with pooling.
+
+pub mod causal_conv;
+pub mod col2im;
+pub mod conv;
+pub mod conv_transpose;
+pub mod deform_conv;
+pub mod window;

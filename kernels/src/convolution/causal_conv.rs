@@ -1,0 +1,131 @@
+//! CausalConvWithState: channels convolved with what came before.
+
+use burn::tensor::{FloatDType, Tensor, activation::silu};
+
+use crate::{
+    convolution::{conv::conv1d, window::Window},
+    shape::empty,
+    widen::widened,
+};
+
+/// Convolves each channel of `[batch, channels, length]` with its own kernel, `[channels, 1, size]`, over the element itself and those before it; the result, and the last `size - 1` elements for the next call.
+///
+/// `state` holds the elements before the first, zeros by default; `gated` results are multiplied by their sigmoid.
+#[inline(never)]
+pub fn causal_conv(
+    x: Tensor<3>,
+    weight: Tensor<3>,
+    bias: Option<Tensor<1>>,
+    state: Option<Tensor<3>>,
+    gated: bool,
+) -> (Tensor<3>, Tensor<3>) {
+    let [batch, channels, length] = x.dims();
+    let before = weight.dims()[2].saturating_sub(1);
+    let dtype: FloatDType = x.dtype().into();
+    if batch * channels == 0 {
+        let state = empty(&x, [batch, channels, before]);
+        return (x, state);
+    }
+    let state = match state {
+        Some(state) => state,
+        None => Tensor::zeros([batch, channels, before], (&x.device(), x.dtype())),
+    };
+    let all = match (before, length) {
+        (0, _) => x.clone(),
+        (_, 0) => return (x, state),
+        _ => Tensor::cat(vec![state, x.clone()], 2),
+    };
+    let state = match before {
+        0 => empty(&x, [batch, channels, 0]),
+        _ => all.clone().narrow(2, length, before),
+    };
+    if length == 0 {
+        return (x, state);
+    }
+    let y = conv1d(all, weight, bias, Window::new([before + 1]), channels);
+    let y = if gated {
+        silu(widened(y)).cast(dtype)
+    } else {
+        y
+    };
+    (y, state)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, TensorData};
+
+    use super::*;
+    use crate::testing::{float, indices, near, noise, same};
+
+    fn check(shape: [usize; 3], size: usize, past: bool, gated: bool) {
+        let (x, weight) = (noise(shape, 1), noise([shape[1], 1, size], 2));
+        let bias = noise([shape[1]], 3);
+        let state = past.then(|| noise([shape[0], shape[1], size - 1], 4));
+        let list = |data: TensorData| data.try_into_vec::<f32>().expect("floats");
+        let (xl, wl, bl) = (
+            list(x.to_data()),
+            list(weight.to_data()),
+            list(bias.to_data()),
+        );
+        let before = state.as_ref().map(|state| list(state.to_data()));
+        let at = |b: usize, c: usize, t: usize| match t.checked_sub(size - 1) {
+            Some(t) => xl[(b * shape[1] + c) * shape[2] + t],
+            None => before
+                .as_ref()
+                .map_or(0.0, |s| s[(b * shape[1] + c) * (size - 1) + t]),
+        };
+        let expected = indices(shape).map(|[b, c, t]| {
+            let sum = (0..size)
+                .map(|j| wl[c * size + j] * at(b, c, t + j))
+                .sum::<f32>()
+                + bl[c];
+            if gated {
+                sum / (1.0 + (-sum).exp())
+            } else {
+                sum
+            }
+        });
+        let expected = TensorData::new(expected.collect::<Vec<f32>>(), shape);
+        let kept = [shape[0], shape[1], size - 1];
+        let last = indices(kept).map(|[b, c, t]| at(b, c, shape[2] + t));
+        let last = TensorData::new(last.collect::<Vec<f32>>(), kept);
+        let (y, state) = causal_conv(x, weight, Some(bias), state, gated);
+        near(y, expected, 1e-6);
+        near(state, last, 0.0);
+    }
+
+    #[test]
+    fn channels_see_what_came_before() {
+        for gated in [false, true] {
+            check([2, 3, 5], 4, false, gated);
+            check([2, 3, 5], 4, true, gated);
+            check([1, 1, 1], 4, true, gated);
+            check([2, 1, 3], 1, false, gated);
+        }
+    }
+
+    #[test]
+    fn without_elements_the_state_stays() {
+        let none = || float::<3>(TensorData::new(Vec::<f32>::new(), [1, 2, 0]));
+        let state = noise([1, 2, 2], 1);
+        let (y, kept) = causal_conv(none(), noise([2, 1, 3], 2), None, Some(state.clone()), true);
+        assert_eq!(y.dims(), [1, 2, 0]);
+        same(kept, state.into_data());
+        let (_, kept) = causal_conv(none(), noise([2, 1, 1], 2), None, None, false);
+        assert_eq!(kept.dims(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn halves_stay_halves() {
+        let cast = |x: Tensor<3>| x.cast(DType::F16);
+        let (y, state) = causal_conv(
+            cast(noise([1, 2, 3], 1)),
+            cast(noise([2, 1, 2], 2)),
+            None,
+            None,
+            true,
+        );
+        assert_eq!((y.dtype(), state.dtype()), (DType::F16, DType::F16));
+    }
+}

@@ -1,0 +1,310 @@
+//! ConvTranspose: each element spreads a kernel over the output.
+
+use burn::tensor::{Tensor, module, ops::ConvTransposeOptions};
+
+use crate::{convolution::window::Window, widen::in_wide_sums};
+
+/// Spreads `[batch, channels, length]` by `[channels, outputs / groups, kernel]`; `output_padding` lengthens the end.
+#[inline(never)]
+pub fn conv_transpose1d(
+    x: Tensor<3>,
+    weight: Tensor<3>,
+    bias: Option<Tensor<1>>,
+    window: Window<1>,
+    output_padding: [usize; 1],
+    groups: usize,
+) -> Tensor<3> {
+    let options = options(window, output_padding, groups);
+    let sizes = output_sizes(x.dims(), window, output_padding);
+    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
+        module::conv_transpose1d(x, weight, bias, options)
+    });
+    shortened(y, sizes)
+}
+
+/// Spreads `[batch, channels, height, width]` by `[channels, outputs / groups, kernel..]`.
+#[inline(never)]
+pub fn conv_transpose2d(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Option<Tensor<1>>,
+    window: Window<2>,
+    output_padding: [usize; 2],
+    groups: usize,
+) -> Tensor<4> {
+    let options = options(window, output_padding, groups);
+    let sizes = output_sizes(x.dims(), window, output_padding);
+    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
+        module::conv_transpose2d(x, weight, bias, options)
+    });
+    shortened(y, sizes)
+}
+
+/// Spreads `[batch, channels, depth, height, width]` by `[channels, outputs / groups, kernel..]`.
+#[inline(never)]
+pub fn conv_transpose3d(
+    x: Tensor<5>,
+    weight: Tensor<5>,
+    bias: Option<Tensor<1>>,
+    window: Window<3>,
+    output_padding: [usize; 3],
+    groups: usize,
+) -> Tensor<5> {
+    let options = options(window, output_padding, groups);
+    let sizes = output_sizes(x.dims(), window, output_padding);
+    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
+        module::conv_transpose3d(x, weight, bias, options)
+    });
+    shortened(y, sizes)
+}
+
+/// The end of an axis that gets the odd element of a padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Odd {
+    /// `SAME_LOWER`, and an output shape without automatic padding.
+    Begin,
+    /// `SAME_UPPER`.
+    End,
+}
+
+/// The padding, and the output padding, with which an input of these spatial sizes becomes an output of those.
+///
+/// Automatic padding without an output shape asks for `input * stride`. What the kernels cannot reach is zero, or the bias.
+pub fn fit_output<const S: usize>(
+    window: Window<S>,
+    output_padding: [usize; S],
+    input: [usize; S],
+    output: [usize; S],
+    odd: Odd,
+) -> (Window<S>, [usize; S]) {
+    let natural = |axis: usize| {
+        (input[axis] - 1) * window.strides[axis] + window.reach(axis) + output_padding[axis]
+    };
+    let pads = core::array::from_fn(|axis| {
+        let total = natural(axis).saturating_sub(output[axis]);
+        match odd {
+            Odd::Begin => (total.div_ceil(2), total / 2),
+            Odd::End => (total / 2, total.div_ceil(2)),
+        }
+    });
+    let output_padding = core::array::from_fn(|axis| {
+        output_padding[axis] + output[axis].saturating_sub(natural(axis))
+    });
+    (window.pads(pads), output_padding)
+}
+
+/// Burn pads both ends alike, so a lesser padding at the end becomes output padding and a greater one is cut off.
+fn options<const S: usize>(
+    window: Window<S>,
+    output_padding: [usize; S],
+    groups: usize,
+) -> ConvTransposeOptions<S> {
+    let longer = |axis: usize| {
+        let (begin, end) = window.pads[axis];
+        (output_padding[axis] + begin).saturating_sub(end)
+    };
+    ConvTransposeOptions::new(
+        window.strides,
+        window.pads.map(|(begin, _)| begin),
+        core::array::from_fn(longer),
+        window.dilations,
+        groups,
+    )
+}
+
+fn output_sizes<const D: usize, const S: usize>(
+    input: [usize; D],
+    window: Window<S>,
+    output_padding: [usize; S],
+) -> [usize; S] {
+    core::array::from_fn(|axis| {
+        let (begin, end) = window.pads[axis];
+        let spread = (input[2 + axis] - 1) * window.strides[axis] + window.reach(axis);
+        spread + output_padding[axis] - begin - end
+    })
+}
+
+fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) -> Tensor<D> {
+    sizes.into_iter().enumerate().fold(y, |y, (axis, size)| {
+        if y.dims()[2 + axis] == size {
+            y
+        } else {
+            y.narrow(2 + axis, 0, size)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, TensorData};
+
+    use super::*;
+    use crate::testing::{float, indices, near, noise, same};
+
+    #[test]
+    fn the_padding_follows_from_the_output() {
+        let window = Window::new([3, 3]).strides([3, 2]);
+        let fit = |output, odd| fit_output(window, [0, 0], [3, 3], output, odd);
+        assert_eq!(
+            fit([8, 6], Odd::Begin),
+            (window.pads([(1, 0), (1, 0)]), [0, 0])
+        );
+        assert_eq!(
+            fit([8, 6], Odd::End),
+            (window.pads([(0, 1), (0, 1)]), [0, 0])
+        );
+        assert_eq!(fit([10, 8], Odd::Begin), (window, [1, 1]));
+        let same = fit_output(window, [1, 0], [3, 3], [10, 7], Odd::End);
+        assert_eq!(same, (window, [1, 0]));
+    }
+
+    #[test]
+    fn what_no_kernel_reaches_is_the_bias() {
+        let x = float::<3>([[[1f32, 2.0]]]);
+        let weight = float::<3>([[[1f32, 1.0]]]);
+        let window = Window::new([2]).strides([3]);
+        let y = conv_transpose1d(x, weight, Some(float([5f32])), window, [2], 1);
+        same(y, [[[6f32, 6.0, 5.0, 7.0, 7.0, 5.0, 5.0]]]);
+    }
+
+    #[test]
+    fn one_dimension_agrees_with_the_definition() {
+        for (groups, window, output_padding) in [
+            (1, Window::new([3]), [0]),
+            (2, Window::new([3]).strides([2]).pads([(0, 2)]), [1]),
+            (
+                4,
+                Window::new([3]).strides([3]).dilations([2]).pads([(3, 0)]),
+                [2],
+            ),
+        ] {
+            let x = noise([2, 4, 5], 1);
+            let weight = noise([4, 3, 3], 2);
+            let bias = noise([3 * groups], 3);
+            let expected = naive(&x, &weight, &bias, window, output_padding, groups);
+            near(
+                conv_transpose1d(x, weight, Some(bias), window, output_padding, groups),
+                expected,
+                1e-5,
+            );
+        }
+    }
+
+    #[test]
+    fn two_dimensions_agree_with_the_definition() {
+        for (groups, window, output_padding) in [
+            (1, Window::new([3, 2]), [0, 0]),
+            (
+                1,
+                Window::new([3, 2]).strides([2, 3]).pads([(1, 1), (0, 0)]),
+                [1, 2],
+            ),
+            (
+                2,
+                Window::new([3, 2]).dilations([2, 3]).pads([(0, 3), (2, 0)]),
+                [0, 0],
+            ),
+            (
+                4,
+                Window::new([3, 2]).strides([3, 2]).pads([(2, 1), (0, 2)]),
+                [2, 1],
+            ),
+        ] {
+            let x = noise([2, 4, 4, 3], 1);
+            let weight = noise([4, 2, 3, 2], 2);
+            let bias = noise([2 * groups], 3);
+            let expected = naive(&x, &weight, &bias, window, output_padding, groups);
+            near(
+                conv_transpose2d(x, weight, Some(bias), window, output_padding, groups),
+                expected,
+                1e-5,
+            );
+        }
+    }
+
+    #[test]
+    fn three_dimensions_agree_with_the_definition() {
+        let window = Window::new([2, 1, 3])
+            .strides([2, 1, 2])
+            .pads([(1, 0), (0, 0), (0, 2)]);
+        let x = noise([1, 4, 3, 2, 4], 1);
+        let weight = noise([4, 2, 2, 1, 3], 2);
+        let bias = noise([4], 3);
+        let expected = naive(&x, &weight, &bias, window, [1, 0, 1], 2);
+        near(
+            conv_transpose3d(x, weight, Some(bias), window, [1, 0, 1], 2),
+            expected,
+            1e-5,
+        );
+    }
+
+    #[test]
+    fn permuted_operands_and_halves_are_read_in_their_order() {
+        let x = noise([3, 4, 4, 2], 1).permute([3, 1, 2, 0]);
+        let weight = noise([2, 3, 2, 4], 2).permute([3, 2, 1, 0]);
+        let bias = noise([2], 3);
+        let window = Window::new([3, 2]).strides([2, 1]).pads([(1, 0), (0, 1)]);
+        let expected = naive(&x, &weight, &bias, window, [0, 0], 1);
+        let y = conv_transpose2d(
+            x.clone(),
+            weight.clone(),
+            Some(bias.clone()),
+            window,
+            [0, 0],
+            1,
+        );
+        near(y, expected, 1e-5);
+        let [x, weight] = [x, weight].map(|t| t.cast(DType::F16));
+        let bias = bias.cast(DType::F16);
+        let expected = naive(&x, &weight, &bias, window, [0, 0], 1);
+        let y = conv_transpose2d(x, weight, Some(bias), window, [0, 0], 1);
+        near(y, expected.convert_dtype(DType::F16), 1e-3);
+    }
+
+    fn naive<const D: usize, const S: usize>(
+        x: &Tensor<D>,
+        weight: &Tensor<D>,
+        bias: &Tensor<1>,
+        window: Window<S>,
+        output_padding: [usize; S],
+        groups: usize,
+    ) -> TensorData {
+        let (dims, kernel) = (x.dims(), weight.dims());
+        let flat = |index: &[usize], dims: &[usize]| {
+            index.iter().zip(dims).fold(0, |at, (i, d)| at * d + i)
+        };
+        let read = |data: TensorData| data.iter::<f32>().collect::<Vec<_>>();
+        let (xs, ws, bs) = (
+            read(x.to_data()),
+            read(weight.to_data()),
+            read(bias.to_data()),
+        );
+        let outputs = kernel[1] * groups;
+        let mut shape = dims;
+        shape[1] = outputs;
+        shape[2..].copy_from_slice(&output_sizes(dims, window, output_padding));
+        let mut y: Vec<f32> = indices(shape).map(|index| bs[index[1]]).collect();
+        for from in indices(dims) {
+            for offset in indices(kernel) {
+                if offset[0] != from[1] {
+                    continue;
+                }
+                let group = from[1] / (dims[1] / groups);
+                let mut to = [from[0]; D];
+                to[1] = group * kernel[1] + offset[1];
+                let mut inside = true;
+                for axis in 0..S {
+                    let place = from[2 + axis] * window.strides[axis]
+                        + offset[2 + axis] * window.dilations[axis];
+                    let begin = window.pads[axis].0;
+                    inside &= (begin..begin + shape[2 + axis]).contains(&place);
+                    to[2 + axis] = place.wrapping_sub(begin);
+                }
+                if inside {
+                    y[flat(&to, &shape)] += xs[flat(&from, &dims)] * ws[flat(&offset, &kernel)];
+                }
+            }
+        }
+        TensorData::new(y, shape)
+    }
+}

@@ -1,0 +1,196 @@
+//! Convolution whose taps are moved by offsets.
+
+use burn::tensor::{Tensor, TensorData};
+
+use crate::{
+    convolution::window::Window,
+    image::sample::{linear, read, together},
+    shape::reshape,
+    widen::widened,
+};
+
+/// What [`deform_conv`] reads: each tap of the window at its place plus its offset, zero outside of the input.
+pub struct Taps<const D: usize> {
+    /// `[batch, offset_groups * taps * axes, output..]`.
+    pub offset: Tensor<D>,
+    /// What each tap counts, `[batch, offset_groups * taps, output..]`.
+    pub mask: Option<Tensor<D>>,
+    /// How many parts of the channels have offsets of their own.
+    pub groups: usize,
+}
+
+/// DeformConv of `[batch, channels, spatial..]` with a weight of `[outputs, channels / groups, kernel..]`.
+pub fn deform_conv<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    weight: Tensor<D>,
+    bias: Option<Tensor<1>>,
+    taps: Taps<D>,
+    window: Window<S>,
+    groups: usize,
+) -> Tensor<D> {
+    assert_eq!(D, S + 2, "rank of DeformConv's input");
+    let (dtype, dims, outputs) = (x.dtype(), x.dims(), weight.dims()[0]);
+    let mut shape = taps.offset.dims();
+    shape[1] = outputs;
+    if shape.contains(&0) || dims.contains(&0) {
+        let y = Tensor::<D>::zeros(shape, (&x.device(), dtype));
+        return with_bias(y, bias);
+    }
+    let [batch, channels] = [dims[0], dims[1]];
+    let [places, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
+    let parts = batch * taps.groups;
+    let x = widened(x).reshape([parts, channels / taps.groups, dims[2..].iter().product()]);
+    let offset = widened(taps.offset).reshape([parts, reads, S, places]);
+    let axes = (0..S).map(|axis| {
+        let offset = offset.clone().narrow(2, axis, 1);
+        let positions = positions(&window, axis, &shape[2..]);
+        let positions = TensorData::new(positions, [1, reads * places]);
+        let positions = Tensor::<2>::from_data(positions, (&x.device(), x.dtype()));
+        let points = offset.reshape([parts, reads * places]) + positions;
+        (linear(points, dims[2 + axis]), dims[2 + axis])
+    });
+    let mut columns = read(x.clone(), together(axes));
+    if let Some(mask) = taps.mask {
+        columns = columns * widened(mask).reshape([parts, 1, reads * places]);
+    }
+    let summed = channels / groups * reads;
+    let columns = columns.reshape([batch, groups, summed, places]);
+    let weight = widened(weight).reshape([1, groups, outputs / groups, summed]);
+    let y = weight.matmul(columns).reshape(shape);
+    with_bias(y, bias.map(widened)).cast(dtype)
+}
+
+fn with_bias<const D: usize>(y: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
+    let mut along = [1; D];
+    along[1] = y.dims()[1];
+    match bias {
+        Some(bias) if !y.dims().contains(&0) => y + reshape(bias, along),
+        _ => y,
+    }
+}
+
+/// Where each tap of the window, and then each position, lies along `axis` before it is moved.
+fn positions<const S: usize>(window: &Window<S>, axis: usize, sizes: &[usize]) -> Vec<f32> {
+    let along = |sizes: &[usize], step: usize| -> Vec<usize> {
+        let inner: usize = sizes[axis + 1..].iter().product();
+        let count = sizes.iter().product::<usize>();
+        (0..count)
+            .map(|at| at / inner % sizes[axis] * step)
+            .collect()
+    };
+    let taps = along(&window.kernel, window.dilations[axis]);
+    let places = along(sizes, window.strides[axis]);
+    let begin = window.pads[axis].0 as f32;
+    taps.iter()
+        .flat_map(|tap| places.iter().map(move |place| (tap + place) as f32 - begin))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::{
+        convolution::conv::conv2d,
+        testing::{float, indices, near, noise},
+    };
+
+    fn taps<const D: usize>(offset: Tensor<D>, mask: Option<Tensor<D>>, groups: usize) -> Taps<D> {
+        Taps {
+            offset,
+            mask,
+            groups,
+        }
+    }
+
+    #[test]
+    fn without_offsets_it_is_a_convolution() {
+        let window = Window::new([3, 2])
+            .strides([2, 1])
+            .dilations([1, 2])
+            .pads([(1, 2), (0, 1)]);
+        let (x, weight) = (noise([2, 4, 7, 6], 1), noise([6, 2, 3, 2], 2));
+        let bias = Some(noise([6], 3));
+        let expected = conv2d(x.clone(), weight.clone(), bias.clone(), window, 2);
+        let [batch, _, h, w] = expected.dims();
+        for groups in [1, 2] {
+            let offset = Tensor::zeros([batch, groups * 12, h, w], (&x.device(), x.dtype()));
+            let mask = Tensor::ones([batch, groups * 6, h, w], (&x.device(), x.dtype()));
+            for mask in [None, Some(mask)] {
+                let taps = taps(offset.clone(), mask, groups);
+                let y = deform_conv(x.clone(), weight.clone(), bias.clone(), taps, window, 2);
+                near(y, expected.to_data(), 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_move_each_tap_of_each_group() {
+        let [batch, channels, size, out, kernel, groups] = [2, 4, 5, 3, 3, 2];
+        let x = noise([batch, channels, size], 1);
+        let weight = noise([1, channels, kernel], 2);
+        let offset = noise([batch, groups * kernel, out], 3).mul_scalar(4.0);
+        let mask = noise([batch, groups * kernel, out], 4);
+        let data = |x: &Tensor<3>| -> Vec<f32> { x.to_data().try_to_vec().unwrap() };
+        let (xs, ws, offsets, masks) = (data(&x), data(&weight), data(&offset), data(&mask));
+        let at = |n: usize, c: usize, i: f32| match i {
+            i if i < 0.0 || i >= size as f32 => 0.0,
+            i => xs[(n * channels + c) * size + i as usize],
+        };
+        let sums = indices([batch, 1, out]).map(|[n, _, o]| {
+            let parts = indices([channels, kernel]).map(|[c, k]| {
+                let group = c / (channels / groups);
+                let moved = ((n * groups + group) * kernel + k) * out + o;
+                let point = (o * 2 + k) as f32 - 1.0 + offsets[moved];
+                let (low, ratio) = (point.floor(), point - point.floor());
+                let read = at(n, c, low) * (1.0 - ratio) + at(n, c, low + 1.0) * ratio;
+                read * masks[moved] * ws[c * kernel + k]
+            });
+            parts.sum::<f32>()
+        });
+        let expected = TensorData::new(sums.collect::<Vec<f32>>(), [batch, 1, out]);
+        let window = Window::new([3]).strides([2]).pads([(1, 1)]);
+        let run = |x, weight, offset, mask| {
+            deform_conv(x, weight, None, taps(offset, Some(mask), groups), window, 1)
+        };
+        near(
+            run(x.clone(), weight.clone(), offset.clone(), mask.clone()),
+            expected.clone(),
+            1e-5,
+        );
+        let wide = run(
+            x.cast(DType::F64),
+            weight.cast(DType::F64),
+            offset.cast(DType::F64),
+            mask.cast(DType::F64),
+        );
+        near(wide.cast(DType::F32), expected, 1e-5);
+    }
+
+    #[test]
+    fn volumes_are_read_between_all_neighbours() {
+        let x = float::<5>([[[[[0f32, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]]]);
+        let weight = float::<5>([[[[[2f32]]]]]);
+        let offset = Tensor::full([1, 3, 1, 1, 1], 0.5, &x.device());
+        let y = deform_conv(
+            x,
+            weight,
+            None,
+            taps(offset, None, 1),
+            Window::new([1; 3]),
+            1,
+        );
+        near(y, [[[[[7f32]]]]], 1e-6);
+    }
+
+    #[test]
+    fn no_batch_gives_no_output() {
+        let x = float::<4>(TensorData::new(Vec::<f32>::new(), [0, 1, 3, 3]));
+        let offset = float::<4>(TensorData::new(Vec::<f32>::new(), [0, 8, 2, 2]));
+        let weight = noise([5, 1, 2, 2], 1);
+        let taps = taps(offset, None, 1);
+        let y = deform_conv(x, weight, None, taps, Window::new([2, 2]), 1);
+        assert_eq!(y.dims(), [0, 5, 2, 2]);
+    }
+}

@@ -1,0 +1,7 @@
+//! Functions of single elements.
+
+pub mod activation;
+pub mod arithmetic;
+pub mod bit_cast;
+pub mod cast;
+pub mod elementary;

@@ -1,0 +1,216 @@
+//! Activations that Burn lacks or defines otherwise.
+
+use burn::tensor::{FloatDType, Int, Tensor, activation::relu};
+
+use crate::{
+    elementwise::elementary::{gelu, sigmoid, tanh},
+    shape::expand::{to_shape, together},
+    widen::widened,
+};
+
+/// Elu: `x` above 0, else `alpha * (exp(x) - 1)`.
+pub fn elu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    in_single(x, |x| burn::tensor::activation::elu(x, alpha))
+}
+
+/// Gelu with `approximate="tanh"`.
+pub fn gelu_tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    const SQRT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
+    in_single(x, |x| {
+        let cube = x.clone().square().mul(x.clone());
+        let inner = x.clone().add(cube.mul_scalar(0.044715));
+        let weight = tanh(inner.mul_scalar(SQRT_2_OVER_PI)).add_scalar(1.0);
+        x.mul_scalar(0.5).mul(weight)
+    })
+}
+
+/// Selu: `gamma * x` above 0, else `gamma * alpha * (exp(x) - 1)`.
+pub fn selu<const D: usize>(x: Tensor<D>, alpha: f64, gamma: f64) -> Tensor<D> {
+    in_single(x, |x| {
+        let negative = x.clone().exp().sub_scalar(1.0).mul_scalar(alpha);
+        let above = x.clone().greater_scalar(0.0);
+        negative.mask_where(above, x).mul_scalar(gamma)
+    })
+}
+
+/// PRelu: `x` from 0 on, else `slope * x`, with a slope that broadcasts to `x`.
+///
+/// Burn's own `prelu`, one pass, takes the slopes of one element or of axis 1.
+pub fn prelu<const D: usize>(x: Tensor<D>, slope: Tensor<D>) -> Tensor<D> {
+    let [dims, slopes] = [x.dims(), slope.dims()];
+    let count: usize = slopes.iter().product();
+    let per_channel = D > 1 && slopes[1] == dims[1] && slopes[1] == count;
+    if count == 1 || per_channel {
+        return burn::tensor::activation::prelu(x, slope.reshape([count]));
+    }
+    let negative = x.clone().lower_scalar(0.0);
+    let scaled = x.clone().mul(to_shape(slope, dims));
+    x.mask_where(negative, scaled)
+}
+
+/// PRelu of integers.
+pub fn prelu_int<const D: usize>(x: Tensor<D, Int>, slope: Tensor<D, Int>) -> Tensor<D, Int> {
+    let (x, slope) = together(x, slope);
+    let negative = x.clone().lower_scalar(0);
+    x.clone().mask_where(negative, x.mul(slope))
+}
+
+/// Softplus, `ln(1 + exp(x))`, without overflow on one side or lost digits on the other.
+pub fn softplus<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    in_single(x, |x| relu(x.clone()).add(x.abs().neg().exp().log1p()))
+}
+
+/// Mish, `x * tanh(softplus(x))`.
+pub fn mish<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    in_single(x, |x| x.clone().mul(tanh(softplus(x))))
+}
+
+/// ThresholdedRelu: `x` above `alpha`, else 0, also for NaN.
+pub fn thresholded_relu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    let above = x.clone().greater_scalar(alpha);
+    x.mask_fill(above.bool_not(), 0.0)
+}
+
+/// Shrink: `x + bias` below `-lambda`, `x - bias` above `lambda`, else 0, also for NaN.
+pub fn shrink<const D: usize>(x: Tensor<D>, lambda: f64, bias: f64) -> Tensor<D> {
+    let below = x.clone().lower_scalar(-lambda);
+    let above = x.clone().greater_scalar(lambda);
+    x.zeros_like()
+        .mask_where(above, x.clone().sub_scalar(bias))
+        .mask_where(below, x.add_scalar(bias))
+}
+
+/// Swish, `x * sigmoid(alpha * x)`.
+pub fn swish<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    in_single(x, |x| x.clone().mul(sigmoid(x.mul_scalar(alpha))))
+}
+
+/// Silu, which is [`swish`] of `alpha` 1.
+pub fn silu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    swish(x, 1.0)
+}
+
+/// BiasGelu: Gelu of `x + bias`.
+pub fn bias_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    in_single(x, |x| gelu(x.add(widened(bias).unsqueeze())))
+}
+
+/// FastGelu: [`gelu_tanh`] of `x + bias`.
+pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    in_single(x, |x| gelu_tanh(x.add(widened(bias).unsqueeze())))
+}
+
+/// SwiGLU, the product of `swish(a)` and `b`.
+pub fn swiglu<const D: usize>(a: Tensor<D>, b: Tensor<D>, alpha: f64) -> Tensor<D> {
+    let dtype: FloatDType = a.dtype().into();
+    swish(widened(a), alpha).mul(widened(b)).cast(dtype)
+}
+
+/// Computes halves in single precision, so that they are rounded once.
+pub fn in_single<const D: usize>(
+    x: Tensor<D>,
+    run: impl FnOnce(Tensor<D>) -> Tensor<D>,
+) -> Tensor<D> {
+    let dtype: FloatDType = x.dtype().into();
+    run(widened(x)).cast(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f32::consts::LN_2;
+
+    use super::*;
+    use crate::testing::{float, int, near, same};
+
+    const NAN: f32 = f32::NAN;
+    const INF: f32 = f32::INFINITY;
+
+    #[test]
+    fn gelu_by_tanh() {
+        let x = float::<1>([NAN, -2.0, 0.0, INF, -INF, 1.0]);
+        let expected = [NAN, -0.04540235, 0.0, INF, NAN, 0.841192];
+        near(gelu_tanh(x), expected, 1e-6);
+    }
+
+    #[test]
+    fn selu_scales_both_sides() {
+        let x = float::<1>([NAN, -2.0, 0.0, INF, -INF, 1.0]);
+        let expected = [NAN, -1.5201665, 0.0, INF, -1.7580993, 1.050701];
+        let (alpha, gamma) = (1.673_263_192_176_819, 1.050_701_022_148_132_3);
+        near(selu(x, alpha, gamma), expected, 1e-6);
+        near(
+            selu(float::<1>([-1f32, 2.0]), 2.0, 3.0),
+            [-3.7927234f32, 6.0],
+            1e-6,
+        );
+    }
+
+    #[test]
+    fn prelu_slopes_broadcast_along_any_axis() {
+        let x = float::<3>([[[-1f32, 2.0], [-3.0, -4.0]]]);
+        let per_channel = float::<3>([[[10f32], [100.0]]]);
+        let expected = [[[-10f32, 2.0], [-300.0, -400.0]]];
+        same(prelu(x.clone(), per_channel), expected);
+        let last = float::<3>([[[10f32, 100.0]]]);
+        let expected = [[[-10f32, 2.0], [-30.0, -400.0]]];
+        same(prelu(x.clone(), last), expected);
+        let one = float::<3>([[[2f32]]]);
+        same(prelu(x, one), [[[-2f32, 2.0], [-6.0, -8.0]]]);
+        same(prelu_int(int::<1>([-3i32, 3]), int([2i32])), [-6i32, 3]);
+    }
+
+    #[test]
+    fn softplus_keeps_both_tails() {
+        let x = float::<1>([NAN, -100.0, 100.0, 1000.0, 0.0, INF, -INF]);
+        let expected = [NAN, 3.8e-44, 100.0, 1000.0, LN_2, INF, 0.0];
+        near(softplus(x), expected, 1e-6);
+        let tail = softplus(float::<1>([-20f32])).mul_scalar(1e9);
+        near(tail, [2.0611537f32], 1e-6);
+        let x = float::<1>([20f64]);
+        near(softplus(x), [20.000000002061153f64], 1e-16);
+    }
+
+    #[test]
+    fn mish_of_large_values_is_the_value() {
+        let x = float::<1>([NAN, 100.0, INF, 1.0, -1.0]);
+        let expected = [NAN, 100.0, INF, 0.8650984, -0.3034015];
+        near(mish(x), expected, 1e-6);
+    }
+
+    #[test]
+    fn thresholds_turn_nan_into_zero() {
+        let x = float::<1>([NAN, -2.0, 1.0, 1.5]);
+        same(thresholded_relu(x.clone(), 1.0), [0f32, 0.0, 0.0, 1.5]);
+        same(shrink(x.clone(), 1.0, 0.5), [0f32, -1.5, 0.0, 1.0]);
+        same(shrink(x, 1.5, 0.0), [0f32, -2.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn halves_are_rounded_once() {
+        let x = || float::<1>([half::bf16::from_f32(-0.5859375)]);
+        let once = |value: f32| [half::bf16::from_f32(value)];
+        let celu = |x| burn::tensor::activation::celu(x, 1.0);
+        same(in_single(x(), celu), once((-0.5859375f32).exp() - 1.0));
+        same(elu(x(), 2.0), once(2.0 * ((-0.5859375f32).exp() - 1.0)));
+        same(softplus(x()), once((-0.5859375f32).exp().ln_1p()));
+    }
+
+    #[test]
+    fn gates_multiply_in_single_precision() {
+        let x = || float::<1>([-5.0f32, 0.0, 1.0]);
+        let y = float::<1>([2f32, 3.0, -1.0]);
+        let expected = [-4.539787e-4f32, 0.0, -0.880797];
+        near(swiglu(x(), y.clone(), 2.0), expected, 1e-6);
+        let half = |x: Tensor<1>| x.cast(burn::tensor::DType::F16);
+        let once = swiglu(x(), y.clone(), 2.0).into_data();
+        let once = once.convert_dtype(burn::tensor::DType::F16);
+        same(swiglu(half(x()), half(y), 2.0), once);
+    }
+
+    #[test]
+    fn swish_scales_inside_the_sigmoid() {
+        let x = float::<1>([NAN, -5.0, 0.0, 1.0]);
+        let expected = [NAN, -2.2698934e-4, 0.0, 0.880797];
+        near(swish(x, 2.0), expected, 1e-6);
+    }
+}

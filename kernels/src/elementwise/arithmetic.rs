@@ -1,0 +1,376 @@
+//! Division, remainders, powers, shifts, bounds and signs.
+
+use burn::tensor::{
+    Bool, DType, FloatDType, Int, Tensor,
+    kind::{Numeric, Ordered},
+};
+
+use crate::{
+    dtype::lowered,
+    elementwise::cast::float_to_int,
+    kind::AnyKind,
+    shape::expand::{to_shape, together},
+};
+
+/// Integer Div: truncates toward zero; a division by zero gives 0.
+///
+/// Burn's `div` does the same for divisors other than 0 and, in 64 bits, -1.
+pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+    let factor = b.clone().sign();
+    if b.dtype().is_uint() {
+        return a.div(nonzero(b)).mul(factor);
+    }
+    let unit = b
+        .clone()
+        .equal_scalar(-1)
+        .bool_or(b.clone().equal_scalar(0));
+    let ones = b.ones_like();
+    let quotient = a.div(b.mask_fill(unit.clone(), 1));
+    quotient.mul(ones.mask_where(unit, factor))
+}
+
+/// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
+pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+    a.remainder(nonzero(b))
+}
+
+/// Float Mod: the result has the divisor's sign, a zero also. What an infinite divisor divides is left, or becomes the divisor where it has the other sign.
+pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    let (a, b) = together(a, b);
+    let rest = fmod(a, b.clone());
+    let below = b.clone().lower_scalar(0.0);
+    let differs = rest.clone().lower_scalar(0.0).not_equal(below.clone());
+    let zero = rest.clone().equal_scalar(0.0);
+    let adjusted = rest
+        .clone()
+        .add(b)
+        .mask_where(zero.clone(), rest.zeros_like().mask_fill(below, -0.0));
+    rest.mask_where(differs.bool_or(zero), adjusted)
+}
+
+/// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 where the divisor is 0.
+pub fn fmod_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+    let mut unit = b.clone().equal_scalar(0);
+    if !b.dtype().is_uint() {
+        unit = unit.bool_or(b.clone().equal_scalar(-1));
+    }
+    let b = b.mask_fill(unit, 1);
+    let multiple = a.clone().div(b.clone()).mul(b);
+    a.sub(multiple)
+}
+
+/// Float Mod with `fmod=1`, as C's `fmod`: the result has the dividend's sign.
+pub fn fmod<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    let (a, b) = together(a, b);
+    let rest = a.clone().abs().remainder(b.abs());
+    let negative = a.lower_scalar(0.0);
+    rest.clone().mask_where(negative, rest.neg())
+}
+
+/// Pow of floats; an exponent of another float dtype is cast to the base's.
+pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
+    let dtype: FloatDType = base.dtype().into();
+    base.powf(exponent.cast(dtype))
+}
+
+/// Pow of a float by an integer.
+pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) -> Tensor<D> {
+    let dtype: FloatDType = base.dtype().into();
+    base.powf(exponent.cast(dtype))
+}
+
+/// Pow of an integer by a float: computed in f64 and truncated toward zero to the base's dtype.
+pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) -> Tensor<D, Int> {
+    let dtype = base.dtype();
+    let wide: FloatDType = lowered(&base.device(), DType::F64).into();
+    float_to_int(base.cast(wide).powf(exponent.cast(wide)), dtype)
+}
+
+/// Pow of integers by squaring; an exponent of another integer dtype is cast to the base's.
+///
+/// A negative exponent gives 0 unless the base is 1 or -1. Exact while the result fits the dtype.
+pub fn pow_int_int<const D: usize>(
+    base: Tensor<D, Int>,
+    exponent: Tensor<D, Int>,
+) -> Tensor<D, Int> {
+    let (base, exponent) = together(base, exponent);
+    let exponent = exponent.cast(base.dtype());
+    let signed = !base.dtype().is_uint();
+    let unit = base.clone().equal_scalar(1);
+    let unit = if signed {
+        unit.bool_or(base.clone().equal_scalar(-1))
+    } else {
+        unit
+    };
+    let vanishes = exponent.clone().lower_scalar(0).bool_and(unit.bool_not());
+    let mut left = exponent.abs();
+    // What has an exponent above 62 overflows every dtype unless its base is -1, 0 or 1, and there only parity counts.
+    let even_cap = left.clone().bitwise_and_scalar(1).add_scalar(62);
+    left = left.clone().mask_where(left.greater_scalar(62), even_cap);
+
+    let mut square = base;
+    let mut power = square.ones_like();
+    for _ in 0..BITS_OF_EXPONENT {
+        let even = left.clone().bitwise_and_scalar(1).equal_scalar(0);
+        power = power.mul(square.clone().mask_fill(even, 1));
+        left = left.bitwise_right_shift_scalar(1);
+        // A square that nothing needs could overflow, which Burn rejects in debug builds.
+        let done = left.clone().equal_scalar(0);
+        let factor = square.mask_fill(done, 1);
+        square = factor.clone().mul(factor);
+    }
+    power.mask_fill(vanishes, 0)
+}
+
+/// BitShift to the left; a negative shift, or one by the width or more, gives 0.
+pub fn shift_left<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Tensor<D, Int> {
+    let (a, by) = together(a, by);
+    let out = shifted_out(&by);
+    a.bitwise_left_shift(by).mask_fill(out, 0)
+}
+
+/// BitShift to the right; a negative shift, or one by the width or more, leaves nothing but the sign.
+pub fn shift_right<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Tensor<D, Int> {
+    let (a, by) = together(a, by);
+    let out = shifted_out(&by);
+    if a.dtype().is_uint() {
+        return a.bitwise_right_shift(by).mask_fill(out, 0);
+    }
+    let most = width(&by) - 1;
+    a.bitwise_right_shift(by.mask_fill(out, most))
+}
+
+/// The greater of two, NaN where either is.
+pub fn max<const D: usize, K: Ordered + AnyKind>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tensor<D, K> {
+    let (a, b) = together(a, b);
+    let takes_b = or_nan(a.clone().lower(b.clone()), &b);
+    a.mask_where(takes_b, b)
+}
+
+/// The lesser of two, NaN where either is.
+pub fn min<const D: usize, K: Ordered + AnyKind>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tensor<D, K> {
+    let (a, b) = together(a, b);
+    let takes_b = or_nan(a.clone().greater(b.clone()), &b);
+    a.mask_where(takes_b, b)
+}
+
+/// Clip to bounds of one element each; the upper bound wins where they cross, and NaN stays.
+///
+/// For bounds known on the host, Burn's `clamp_min` followed by `clamp_max` does the same.
+pub fn clip<const D: usize, K: Ordered>(
+    x: Tensor<D, K>,
+    lower: Option<Tensor<1, K>>,
+    upper: Option<Tensor<1, K>>,
+) -> Tensor<D, K> {
+    let shape = x.dims();
+    let whole = |bound: Tensor<1, K>| to_shape(bound.reshape([1; D]), shape);
+    let x = match lower.map(whole) {
+        Some(lower) => x.clone().mask_where(x.lower(lower.clone()), lower),
+        None => x,
+    };
+    match upper.map(whole) {
+        Some(upper) => x.clone().mask_where(x.greater(upper.clone()), upper),
+        None => x,
+    }
+}
+
+/// Sign of floats: -1, 0 or 1, and NaN of NaN. For integers Burn's `sign` is right.
+pub fn sign<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    let nan = x.clone().is_nan();
+    x.clone().sign().mask_where(nan, x)
+}
+
+/// IsInf with a choice of signs.
+pub fn is_inf<const D: usize>(x: Tensor<D>, negative: bool, positive: bool) -> Tensor<D, Bool> {
+    match (negative, positive) {
+        (true, true) => x.is_inf(),
+        (true, false) => x.equal_scalar(f32::NEG_INFINITY),
+        (false, true) => x.equal_scalar(f32::INFINITY),
+        (false, false) => Tensor::zeros(x.dims(), &x.device()),
+    }
+}
+
+/// Enough for exponents up to 63.
+const BITS_OF_EXPONENT: usize = 6;
+
+fn nonzero<const D: usize, K: Numeric>(divisor: Tensor<D, K>) -> Tensor<D, K> {
+    let zero = divisor.clone().equal_scalar(0);
+    divisor.mask_fill(zero, 1)
+}
+
+fn width<const D: usize>(x: &Tensor<D, Int>) -> i64 {
+    8 * x.dtype().size() as i64
+}
+
+fn shifted_out<const D: usize>(by: &Tensor<D, Int>) -> Tensor<D, Bool> {
+    let out = by.clone().greater_equal_scalar(width(by));
+    if by.dtype().is_uint() {
+        out
+    } else {
+        out.bool_or(by.clone().lower_scalar(0))
+    }
+}
+
+fn or_nan<const D: usize, K: AnyKind>(mask: Tensor<D, Bool>, x: &Tensor<D, K>) -> Tensor<D, Bool> {
+    match K::nan(x) {
+        Some(nan) => mask.bool_or(nan),
+        None => mask,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, int, near, same};
+
+    const NAN: f32 = f32::NAN;
+    const INF: f32 = f32::INFINITY;
+
+    #[test]
+    fn division_truncates_and_a_zero_divisor_gives_zero() {
+        let a = int::<1>([7i32, -7, 7, -7, 7, i32::MIN]);
+        let b = int::<1>([2i32, 2, -2, -2, 0, -1]);
+        same(div_int(a, b), [3i32, -3, -3, 3, 0, i32::MIN]);
+        let a = int::<1>([u64::MAX, 9, 9]);
+        same(div_int(a, int([2u64, 0, 4])), [u64::MAX / 2, 0, 2]);
+        same(div_int(int::<1>([200u8, 5]), int([3u8, 0])), [66u8, 0]);
+    }
+
+    #[test]
+    fn division_broadcasts() {
+        let a = int::<2>([[7i64, 8]]);
+        let b = int::<2>([[2i64], [0], [-1]]);
+        same(div_int(a, b), [[3i64, 4], [0, 0], [-7, -8]]);
+    }
+
+    #[test]
+    fn modulo_has_the_sign_of_the_divisor() {
+        let a = int::<1>([5i32, -5, 5, -5, -4, 3]);
+        let b = int::<1>([3i32, 3, -3, -3, 2, 0]);
+        same(modulo(a, b), [2i32, 1, -1, -2, 0, 0]);
+        let a = int::<1>([u64::MAX, 7]);
+        same(modulo(a, int([10u64, 0])), [5u64, 0]);
+    }
+
+    #[test]
+    fn float_mod_has_the_sign_of_the_divisor() {
+        let a = float::<1>([-4.3f32, 7.2, 5.0, 4.3, 6.0, -6.0, 0.0, -0.0]);
+        let b = float::<1>([2.1f32, -3.4, 8.0, INF, -3.0, 3.0, -1.0, INF]);
+        let y = modulo_float(a, b).into_data();
+        let expected = [2.0, -3.0, 5.0, 4.3, -0.0, 0.0, -0.0, 0.0f32];
+        for (y, expected) in y.iter::<f32>().zip(expected) {
+            assert!((y - expected).abs() < 1e-5, "{y} {expected}");
+            assert_eq!(y.is_sign_negative(), expected.is_sign_negative());
+        }
+        let a = float::<1>([-4.3f32, 1.0, INF, NAN]);
+        let b = float::<1>([INF, 0.0, 2.0, 2.0]);
+        same(modulo_float(a, b), [INF, NAN, NAN, NAN]);
+    }
+
+    #[test]
+    fn fmod_has_the_sign_of_the_dividend() {
+        let a = int::<1>([5i64, -5, 5, -5, 5, i64::MIN]);
+        let b = int::<1>([3i64, 3, -3, -3, 0, -1]);
+        same(fmod_int(a, b), [2i64, -2, 2, -2, 0, 0]);
+        let a = float::<1>([5.3f32, -5.3, 5.3, -5.3, 1e30, 5.0, INF, 1.0]);
+        let b = float::<1>([2f32, 2.0, -2.0, -2.0, 7.0, INF, 3.0, 0.0]);
+        let r = 1.3000002f32;
+        same(fmod(a, b), [r, -r, r, -r, 1.0, 5.0, NAN, NAN]);
+    }
+
+    #[test]
+    fn float_powers_follow_ieee() {
+        let a = float::<1>([2f32, -2.0, -2.0, 0.0, -8.0]);
+        let b = float::<1>([0.5f32, 3.0, 0.5, -1.0, 1.0 / 3.0]);
+        near(
+            pow_float_float(a, b),
+            [std::f32::consts::SQRT_2, -8.0, NAN, INF, NAN],
+            1e-6,
+        );
+        let b = float::<1>([3f64]);
+        same(pow_float_float(float([2f32]), b), [8f32]);
+        let a = float::<1>([2.0, -2.0, 1.5, 0.0].map(f16::from_f32));
+        let expected = [0.5, -8.0, 2.25, 1.0].map(f16::from_f32);
+        same(pow_float_int(a, int([-1i64, 3, 2, 0])), expected);
+    }
+
+    #[test]
+    fn integer_powers_are_exact_to_the_last_bit() {
+        let a = int::<1>([3i64, 7, 2, -1, 0, 0, -2]);
+        let b = int::<1>([39i64, 22, 62, -3, 0, 5, 63]);
+        let expected = [3i64.pow(39), 7i64.pow(22), 1 << 62, -1, 1, 0, i64::MIN];
+        same(pow_int_int(a, b), expected);
+    }
+
+    #[test]
+    fn integer_powers_keep_the_dtype_of_the_base() {
+        let a = int::<1>([2i32, -2, 3, 1, -1]);
+        let b = int::<1>([10i64, 3, -1, -5, 1000]);
+        same(pow_int_int(a, b), [1024i32, -8, 0, 1, 1]);
+        same(pow_int_int(int::<1>([3u8, 16]), int([2u8, 2])), [9u8, 0]);
+        let a = int::<1>([2i32, 4, 9, -8, 2]);
+        let b = float::<1>([0.5f32, 0.5, 1.5, 3.0, -1.0]);
+        same(pow_int_float(a, b), [1i32, 2, 27, -512, 0]);
+    }
+
+    #[test]
+    fn a_shift_by_the_width_empties() {
+        let a = int::<1>([1u8, 255, 16]);
+        let by = int::<1>([1u8, 9, 8]);
+        same(shift_left(a.clone(), by.clone()), [2u8, 0, 0]);
+        same(shift_right(a, by), [0u8, 0, 0]);
+        let a = int::<1>([1u64, u64::MAX]);
+        same(
+            shift_left(a.clone(), int([63u64, 1])),
+            [1 << 63, u64::MAX - 1],
+        );
+        same(shift_right(a, int([64u64, 60])), [0u64, 15]);
+        let (a, by) = (int::<1>([-9i8, 9, -9, -9]), int::<1>([1i8, 8, -1, 8]));
+        same(shift_right(a.clone(), by.clone()), [-5i8, 0, -1, -1]);
+        same(shift_left(a, by), [-18i8, 0, 0, 0]);
+    }
+
+    #[test]
+    fn nan_wins_over_every_bound() {
+        let a = float::<1>([NAN, 1.0, 2.0]);
+        let b = float::<1>([1.0, NAN, 3.0]);
+        same(max(a.clone(), b.clone()), [NAN, NAN, 3.0]);
+        same(min(a, b), [NAN, NAN, 2.0]);
+    }
+
+    #[test]
+    fn max_and_min_broadcast_every_dtype() {
+        let a = int::<2>([[1u8, 200]]);
+        let b = int::<2>([[100u8], [250]]);
+        same(max(a.clone(), b.clone()), [[100u8, 200], [250, 250]]);
+        same(min(a, b), [[1u8, 100], [1, 200]]);
+    }
+
+    #[test]
+    fn the_upper_bound_of_clip_wins() {
+        let x = float::<1>([-1.0f32, 2.0, 5.0, NAN]);
+        let low = Some(float::<1>([3.0f32]));
+        let high = Some(float::<1>([1.0f32]));
+        same(clip(x.clone(), low, high.clone()), [1.0f32, 1.0, 1.0, NAN]);
+        same(clip(x, None, high), [-1.0f32, 1.0, 1.0, NAN]);
+        let x = int::<2>([[1u64, 9]]);
+        same(clip(x, Some(int([4u64])), None), [[4u64, 9]]);
+    }
+
+    #[test]
+    fn sign_of_nan_is_nan() {
+        let x = float::<1>([NAN, -0.0, -2.0, INF]);
+        same(sign(x), [NAN, 0.0, -1.0, 1.0]);
+    }
+
+    #[test]
+    fn infinities_are_told_apart_by_sign() {
+        let x = float::<1>([NAN, -INF, 0.0, INF]);
+        same(is_inf(x.clone(), true, true), [false, true, false, true]);
+        same(is_inf(x.clone(), true, false), [false, true, false, false]);
+        same(is_inf(x.clone(), false, true), [false, false, false, true]);
+        same(is_inf(x, false, false), [false; 4]);
+    }
+}

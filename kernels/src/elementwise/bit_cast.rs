@@ -1,0 +1,132 @@
+//! BitCast between floats and integers.
+//!
+//! Burn has no such operation: the bits are read by the host.
+
+use burn::tensor::{DType, Int, Tensor, TensorData};
+
+use crate::{
+    dtype::lowered,
+    quantize::{float8, small::Small},
+};
+
+/// The bits of floats of dtype `from` as integers of the equally wide dtype `to`.
+#[inline(never)]
+pub fn float_to_int<const D: usize>(x: Tensor<D>, from: DType, to: DType) -> Tensor<D, Int> {
+    let device = x.device();
+    let data = recast(x.into_data(), from, to);
+    Tensor::from_data(data, (&device, lowered(&device, to)))
+}
+
+/// The floats of dtype `to` whose bits are integers of the equally wide dtype `from`.
+#[inline(never)]
+pub fn int_to_float<const D: usize>(x: Tensor<D, Int>, from: DType, to: DType) -> Tensor<D> {
+    let device = x.device();
+    let data = recast(x.into_data(), from, to);
+    Tensor::from_data(data, (&device, lowered(&device, to)))
+}
+
+/// The bits of floats that travel in f32, as bytes. All NaNs of a type become one of them.
+#[inline(never)]
+pub fn small_to_int<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int> {
+    let (device, dims) = (x.device(), x.dims());
+    let decode = decoder(small);
+    let values: Vec<f32> = (0..=255).map(decode).collect();
+    let code = |value: f32| {
+        let same =
+            |held: &f32| held.to_bits() == value.to_bits() || held.is_nan() && value.is_nan();
+        values.iter().position(same).unwrap_or_default() as u8
+    };
+    let codes: Vec<u8> = x.into_data().iter::<f32>().map(code).collect();
+    let data = TensorData::new(codes, dims);
+    Tensor::from_data(data, (&device, lowered(&device, DType::U8)))
+}
+
+/// The floats, to travel in f32, whose bits are these bytes.
+#[inline(never)]
+pub fn int_to_small<const D: usize>(x: Tensor<D, Int>, small: Small) -> Tensor<D> {
+    let (device, dims) = (x.device(), x.dims());
+    let decode = decoder(small);
+    let codes = x
+        .into_data()
+        .iter::<i64>()
+        .map(|code| decode(code as u8))
+        .collect::<Vec<f32>>();
+    Tensor::from_data(TensorData::new(codes, dims), (&device, DType::F32))
+}
+
+/// The same bytes under another dtype.
+fn recast(data: TensorData, from: DType, to: DType) -> TensorData {
+    let data = data.convert_dtype(from);
+    let shape = data.shape().clone();
+    TensorData::from_bytes(data.into_bytes(), shape, to)
+}
+
+fn decoder(small: Small) -> fn(u8) -> f32 {
+    match small {
+        Small::E4M3Fn => float8::e4m3fn,
+        Small::E4M3Fnuz => float8::e4m3fnuz,
+        Small::E5M2 => float8::e5m2,
+        Small::E5M2Fnuz => float8::e5m2fnuz,
+        Small::E2M1 => float8::e2m1,
+        Small::E8M0(_) => float8::e8m0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use super::*;
+    use crate::quantize::small::Toward;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn bits_of_every_width_survive() {
+        let x = [1.5f32, -0.0, f32::NAN, f32::INFINITY, 1e-45];
+        let bits = x.map(|x| x.to_bits() as i32);
+        same(float_to_int(float::<1>(x), DType::F32, DType::I32), bits);
+        same(
+            float_to_int(float::<1>(x), DType::F32, DType::U32),
+            x.map(f32::to_bits),
+        );
+        let back = int_to_float(int::<1>(bits), DType::I32, DType::F32);
+        same(back.is_nan(), [false, false, true, false, false]);
+        let x = [1e300f64, -2.0];
+        let bits = x.map(|x| x.to_bits() as i64);
+        same(float_to_int(float::<1>(x), DType::F64, DType::I64), bits);
+        same(int_to_float(int::<1>(bits), DType::I64, DType::F64), x);
+        let x = [f16::from_f32(0.1), f16::MAX];
+        same(
+            float_to_int(float::<1>(x), DType::F16, DType::U16),
+            x.map(f16::to_bits),
+        );
+        let x = [bf16::from_f32(0.1), bf16::NEG_INFINITY];
+        let bits = x.map(|x| x.to_bits() as i16);
+        same(float_to_int(float::<1>(x), DType::BF16, DType::I16), bits);
+        let back = int_to_float(int::<1>(bits), DType::I16, DType::BF16);
+        same(back, x.map(f32::from));
+    }
+
+    #[test]
+    fn small_floats_have_the_bits_of_their_type() {
+        use Small::*;
+        let smalls = [E4M3Fn, E4M3Fnuz, E5M2, E5M2Fnuz, E8M0(Toward::Up)];
+        for small in smalls {
+            let all: Vec<u8> = (0..=255).collect();
+            let codes = int::<1>(TensorData::new(all.clone(), [256]));
+            let values = int_to_small(codes, small);
+            let nan = values.clone().is_nan().into_data();
+            let back = small_to_int(values, small).into_data().try_into_vec::<u8>();
+            let back = back.expect("bytes");
+            for (code, nan) in all.into_iter().zip(nan.iter::<bool>()) {
+                assert!(nan || back[usize::from(code)] == code, "{small:?} {code}");
+            }
+        }
+        let x = float::<1>([-0.5f32, 6.0, 0.0]);
+        same(small_to_int(x, E2M1), [9u8, 7, 0]);
+        same(
+            int_to_small(int::<1>([9u8, 7, 8]), E2M1),
+            [-0.5f32, 6.0, -0.0],
+        );
+    }
+}

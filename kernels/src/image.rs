@@ -1,0 +1,8 @@
+//! Images, their regions, and boxes in them.
+
+pub mod affine_grid;
+pub mod grid_sample;
+pub mod non_max_suppression;
+pub mod resize;
+pub mod roi;
+pub mod sample;

@@ -1,0 +1,204 @@
+//! NonMaxSuppression.
+
+use burn::tensor::{DType, Int, Tensor, TensorData};
+
+use crate::{dtype::lowered, shape::empty};
+
+/// How the four numbers of a box tell where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoxForm {
+    /// y and x of any two opposite corners.
+    Corners,
+    /// x and y of the center, width and height.
+    Center,
+}
+
+/// Which boxes [`non_max_suppression`] keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many boxes of one class in one batch.
+    pub most: i64,
+    /// How much two boxes of a class may overlap: their intersection over their union.
+    pub overlap: f64,
+    /// The score that a box must exceed.
+    pub score: Option<f64>,
+}
+
+/// The boxes of `[batch, boxes, 4]` that no box of greater score among `[batch, classes, boxes]` overlaps: batch, class and box of each,
+/// by descending scores within a class, as int64.
+///
+/// Reads both back to the host, which alone can tell how many there are.
+pub fn non_max_suppression(
+    boxes: Tensor<3>,
+    scores: Tensor<3>,
+    form: BoxForm,
+    limits: Limits,
+) -> Tensor<2, Int> {
+    let device = boxes.device();
+    let dtype = lowered(&device, DType::I64);
+    let [batch, classes, count] = scores.dims();
+    let most = usize::try_from(limits.most).unwrap_or(0);
+    let mut kept = Vec::new();
+    if most > 0 && batch * classes * count > 0 {
+        let corners: Vec<f32> = boxes.into_data().iter::<f32>().collect();
+        let corners: Vec<Rectangle> = corners
+            .chunks_exact(4)
+            .map(|numbers| Rectangle::new(numbers, form))
+            .collect();
+        let scores: Vec<f32> = scores.into_data().iter::<f32>().collect();
+        for (at, scores) in scores.chunks_exact(count).enumerate() {
+            let (batch, class) = (at / classes, at % classes);
+            let corners = &corners[batch * count..][..count];
+            for place in suppressed(corners, scores, most, &limits) {
+                kept.extend([batch as i64, class as i64, place as i64]);
+            }
+        }
+    }
+    let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
+    match kept.len() / 3 {
+        0 => empty::<2, 2, Int>(&indices, [0, 3]),
+        found => Tensor::from_data(TensorData::new(kept, [found, 3]), (&device, dtype)),
+    }
+}
+
+/// The places of the boxes of one class that are kept; equal scores are taken in order.
+fn suppressed(corners: &[Rectangle], scores: &[f32], most: usize, limits: &Limits) -> Vec<usize> {
+    let overlap = limits.overlap as f32;
+    let passes = |&place: &usize| match limits.score {
+        Some(score) => scores[place] > score as f32,
+        None => true,
+    };
+    let mut places: Vec<usize> = (0..scores.len()).filter(passes).collect();
+    places.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+    let mut kept: Vec<usize> = Vec::new();
+    for place in places {
+        if kept.len() == most {
+            break;
+        }
+        let hides = |&other: &usize| corners[place].overlap(&corners[other]) > overlap;
+        if !kept.iter().any(hides) {
+            kept.push(place);
+        }
+    }
+    kept
+}
+
+/// A box by its least and its greatest coordinates.
+struct Rectangle {
+    x: (f32, f32),
+    y: (f32, f32),
+}
+
+impl Rectangle {
+    fn new(numbers: &[f32], form: BoxForm) -> Self {
+        let ordered = |a: f32, b: f32| if a >= b { (b, a) } else { (a, b) };
+        let around = |center: f32, size: f32| (center - size / 2.0, center + size / 2.0);
+        let [a, b, c, d] = [numbers[0], numbers[1], numbers[2], numbers[3]];
+        match form {
+            BoxForm::Corners => Self {
+                x: ordered(b, d),
+                y: ordered(a, c),
+            },
+            BoxForm::Center => Self {
+                x: around(a, c),
+                y: around(b, d),
+            },
+        }
+    }
+
+    fn area(&self) -> f32 {
+        (self.x.1 - self.x.0) * (self.y.1 - self.y.0)
+    }
+
+    /// The intersection over the union, or less than any threshold where the boxes are apart or empty.
+    fn overlap(&self, other: &Self) -> f32 {
+        let common = |a: (f32, f32), b: (f32, f32)| a.1.min(b.1) - a.0.max(b.0);
+        let (width, height) = (common(self.x, other.x), common(self.y, other.y));
+        if !(width > 0.0 && height > 0.0) {
+            return f32::NEG_INFINITY;
+        }
+        let (shared, areas) = (width * height, [self.area(), other.area()]);
+        let union = areas[0] + areas[1] - shared;
+        let positive = |area: f32| area > 0.0;
+        let parts = [shared, areas[0], areas[1], union];
+        if parts.into_iter().all(positive) {
+            shared / union
+        } else {
+            f32::NEG_INFINITY
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, same};
+
+    const LIMITS: Limits = Limits {
+        most: 3,
+        overlap: 0.5,
+        score: None,
+    };
+
+    fn corners() -> Tensor<3> {
+        float([[
+            [0f32, 0.0, 1.0, 1.0],
+            [1.1, 1.0, 0.1, 0.0],
+            [0.0, 10.0, 1.0, 11.0],
+        ]])
+    }
+
+    fn none() -> TensorData {
+        TensorData::new(Vec::<i64>::new(), [0, 3])
+    }
+
+    #[test]
+    fn what_a_better_box_overlaps_is_left_out_whichever_corners_are_given() {
+        let scores = float([[[0.5f32, 0.9, 0.7], [0.9, 0.2, 0.95]]]);
+        let kept = non_max_suppression(corners(), scores, BoxForm::Corners, LIMITS);
+        same(kept, [[0i64, 0, 1], [0, 0, 2], [0, 1, 2], [0, 1, 0]]);
+    }
+
+    #[test]
+    fn boxes_may_be_given_by_their_centers() {
+        let boxes = float([[[0.5f32, 0.5, 1.0, 1.0], [0.5, 0.6, 1.0, 1.0]]]);
+        let scores = || float([[[0.5f32, 0.9]]]);
+        let kept = non_max_suppression(boxes.clone(), scores(), BoxForm::Center, LIMITS);
+        same(kept, [[0i64, 0, 1]]);
+        let limits = Limits {
+            overlap: 0.9,
+            ..LIMITS
+        };
+        let kept = non_max_suppression(boxes, scores(), BoxForm::Center, limits);
+        same(kept, [[0i64, 0, 1], [0, 0, 0]]);
+    }
+
+    #[test]
+    fn scores_and_counts_are_limited() {
+        let scores = || float([[[0.5f32, 0.9, 0.5]]]);
+        let run = |limits| non_max_suppression(corners(), scores(), BoxForm::Corners, limits);
+        let limits = Limits {
+            score: Some(0.5),
+            ..LIMITS
+        };
+        same(run(limits), [[0i64, 0, 1]]);
+        same(run(Limits { most: 0, ..LIMITS }), none());
+        same(run(Limits { most: -4, ..LIMITS }), none());
+        let all = Limits {
+            most: i64::MAX,
+            overlap: 1.0,
+            score: None,
+        };
+        same(run(all), [[0i64, 0, 1], [0, 0, 0], [0, 0, 2]]);
+    }
+
+    #[test]
+    fn no_boxes_leave_none() {
+        let boxes = float::<3>(TensorData::new(Vec::<f32>::new(), [1, 0, 4]));
+        let scores = float::<3>(TensorData::new(Vec::<f32>::new(), [1, 2, 0]));
+        same(
+            non_max_suppression(boxes, scores, BoxForm::Corners, LIMITS),
+            none(),
+        );
+    }
+}

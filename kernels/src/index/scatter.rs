@@ -1,0 +1,226 @@
+//! ScatterElements, ScatterND and TensorScatter.
+
+use burn::tensor::{
+    DType, IndexingUpdateOp, Int, Slice, Tensor,
+    kind::{Kind, TensorKind},
+};
+
+use crate::{
+    dtype::lowered,
+    ensure,
+    index::gather::{along, corner, flat_places},
+    kind::AnyKind,
+    shape::expand::to_shape,
+};
+
+/// ScatterElements: `x` with `updates` written, or combined with what stands there, at the indices along `axis`.
+///
+/// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
+pub fn scatter_elements<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    axis: usize,
+    indices: Tensor<D, Int>,
+    updates: Tensor<D, K>,
+    reduction: IndexingUpdateOp,
+) -> Tensor<D, K> {
+    let (dims, shape) = (x.dims(), indices.dims());
+    if shape.contains(&0) {
+        return x;
+    }
+    let reduction = of_kind::<K>(reduction);
+    let fits = |at: usize| at == axis || shape[at] <= dims[at];
+    ensure!(
+        (0..D).all(fits) && updates.dims() == shape,
+        "indices of shape {shape:?} do not place updates of {:?} in {dims:?}",
+        updates.dims()
+    );
+    let indices = along(&x, axis, indices);
+    let [x, updates] = [x, updates].map(K::into_number);
+    let mut reached = shape;
+    reached[axis] = dims[axis];
+    if reached == dims {
+        return K::from_number(x.scatter(axis, indices, updates, reduction));
+    }
+    let part = corner(x.clone(), axis, shape).scatter(axis, indices, updates, reduction);
+    let slices: [Slice; D] = std::array::from_fn(|at| (0..reached[at]).into());
+    K::from_number(x.slice_assign(slices, part))
+}
+
+/// ScatterND: `x` with slices of `updates` written, or combined with what stands there, at index tuples along the last axis of `indices`.
+///
+/// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
+pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    indices: Tensor<I, Int>,
+    updates: Tensor<U, K>,
+    reduction: IndexingUpdateOp,
+) -> Tensor<D, K> {
+    let dims = x.dims();
+    if updates.dims().contains(&0) || dims.contains(&0) {
+        return x;
+    }
+    let reduction = of_kind::<K>(reduction);
+    let rest: usize = dims[indices.dims()[I - 1]..].iter().product();
+    let count = dims.iter().product::<usize>() / rest;
+    let places = flat_places(indices, &dims, 0);
+    let written = places.dims()[0];
+    ensure!(
+        updates.shape().num_elements() == written * rest,
+        "{written} indices do not place updates of {:?} in {dims:?}",
+        updates.dims()
+    );
+    let x = K::into_number(x).reshape([count, rest]);
+    let updates = K::into_number(updates).reshape([written, rest]);
+    let x = match reduction {
+        IndexingUpdateOp::Assign => {
+            let places: Tensor<2, Int> = places.reshape([written, 1]);
+            x.scatter_nd(places, updates, reduction)
+        }
+        // GPUs run `scatter_nd` in parallel and lose all but one of the updates to a place.
+        _ => x.select_assign(0, places, updates, reduction),
+    };
+    K::from_number(x.reshape(dims))
+}
+
+/// TensorScatter: a cache with `update` written along `axis`. Each element of the batch, the first axis, has a place of its own where the writing begins, 0 by default; if `circular`, it goes on at the begin of the axis when it comes to the end.
+pub fn write_cache<const D: usize, K: AnyKind>(
+    cache: Tensor<D, K>,
+    axis: usize,
+    update: Tensor<D, K>,
+    starts: Option<Tensor<1, Int>>,
+    circular: bool,
+) -> Tensor<D, K> {
+    let shape = update.dims();
+    if shape.contains(&0) {
+        return cache;
+    }
+    let device = cache.device();
+    let dtype = starts.as_ref().map(Tensor::dtype);
+    let dtype = dtype.unwrap_or_else(|| lowered(&device, DType::I64));
+    let along =
+        |at: usize, size: usize| std::array::from_fn(|axis| if axis == at { size } else { 1 });
+    let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
+    let mut places: Tensor<D, Int> = steps.reshape(along(axis, shape[axis]));
+    if let Some(starts) = starts {
+        places = places.add(starts.reshape(along(0, shape[0])));
+    }
+    if circular {
+        places = places.remainder_scalar(cache.dims()[axis] as i64);
+    }
+    let places = to_shape(places, shape);
+    scatter_elements(cache, axis, places, update, IndexingUpdateOp::Assign)
+}
+
+/// The reduction that does for the carrier of `K` what the given one means for `K`.
+fn of_kind<K: TensorKind>(reduction: IndexingUpdateOp) -> IndexingUpdateOp {
+    match (K::KIND, reduction) {
+        (Kind::Bool, IndexingUpdateOp::Add) => IndexingUpdateOp::Max,
+        (Kind::Bool, IndexingUpdateOp::Mul) => IndexingUpdateOp::Min,
+        _ => reduction,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::testing::{bool, float, int, same};
+    use IndexingUpdateOp::{Add, Assign, Max, Min, Mul};
+
+    #[test]
+    fn elements_are_written_within_the_shape_of_the_indices() {
+        let x = || float::<2>([[1f32, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]]);
+        let indices = int::<2>([[1i64, -2]]);
+        let y = scatter_elements(x(), 1, indices, float([[1.1f32, 2.1]]), Assign);
+        let expected = [[1f32, 1.1, 3.0, 2.1, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]];
+        same(y, expected);
+        let indices = int::<2>([[1i64, 0], [-1, 0]]);
+        let updates = float([[100f32, 200.0], [300.0, 400.0]]);
+        let y = scatter_elements(x(), 0, indices, updates, Add);
+        let expected = [[1f32, 602.0, 3.0, 4.0, 5.0], [406.0, 7.0, 8.0, 9.0, 10.0]];
+        same(y, expected);
+    }
+
+    #[test]
+    fn updates_combine_in_every_way() {
+        let x = || int::<1>([5i32, 6, 7]);
+        let run = |reduction| {
+            let updates = int([3i32, 9, 2]);
+            scatter_elements(x(), 0, int([0i64, 0, -1]), updates, reduction)
+        };
+        same(run(Add), [17i32, 6, 9]);
+        same(run(Mul), [135i32, 6, 14]);
+        same(run(Max), [9i32, 6, 7]);
+        same(run(Min), [3i32, 6, 2]);
+    }
+
+    #[test]
+    fn booleans_are_written_and_combined() {
+        let x = || bool::<1>([true, false, true]);
+        let run = |reduction| {
+            let updates = bool([false, true]);
+            scatter_elements(x(), 0, int([0i64, 1]), updates, reduction)
+        };
+        same(run(Assign), [false, true, true]);
+        same(run(Add), [true, true, true]);
+        same(run(Mul), [false, false, true]);
+        let y = scatter_nd(x(), int::<2>([[-1i64]]), bool::<1>([false]), Assign);
+        same(y, [true, false, false]);
+    }
+
+    #[test]
+    fn tuples_write_elements_and_slices() {
+        let x = int::<1>([1i64, 2, 3, 4, 5, 6, 7, 8]);
+        let indices = int::<2>([[4i64], [3], [1], [-1]]);
+        let y = scatter_nd(x, indices, int::<1>([9i64, 10, 11, 12]), Assign);
+        same(y, [1i64, 11, 3, 10, 9, 6, 7, 12]);
+        let x = int::<3>([[[1u8, 2], [3, 4]], [[5, 6], [7, 8]]]);
+        let updates = int::<3>([[[9u8, 9], [9, 9]], [[1, 1], [1, 1]]]);
+        let y = scatter_nd(x, int::<2>([[0i64], [0]]), updates, Add);
+        same(y, [[[11u8, 12], [13, 14]], [[5, 6], [7, 8]]]);
+        let x = float::<2>([[1f32, 2.0], [3.0, 4.0]]);
+        let y = scatter_nd(x, int::<1>([1i64, -1]), float::<1>([7f32]), Mul);
+        same(y, [[1f32, 2.0], [3.0, 28.0]]);
+    }
+
+    #[test]
+    fn no_updates_change_nothing() {
+        let x = int::<2>([[1i32, 2]]);
+        let none = || TensorData::new(Vec::<i64>::new(), [0, 2]);
+        let updates = int::<1>(TensorData::new(Vec::<i32>::new(), [0]));
+        let y = scatter_nd(x.clone(), int::<2>(none()), updates, Add);
+        same(y, [[1i32, 2]]);
+        let updates = int::<2>(TensorData::new(Vec::<i32>::new(), [0, 2]));
+        same(
+            scatter_elements(x, 0, int(none()), updates, Assign),
+            [[1i32, 2]],
+        );
+    }
+
+    #[test]
+    fn caches_are_written_from_places_of_their_own() {
+        let cache = || int::<3>([[[0i32, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]);
+        let update = || int::<3>([[[10i32, 11], [12, 13]], [[14, 15], [16, 17]]]);
+        let starts = Some(int::<1>([1i64, 0]));
+        let expected = [
+            [[0i32, 0], [10, 11], [12, 13]],
+            [[14, 15], [16, 17], [5, 5]],
+        ];
+        same(write_cache(cache(), 1, update(), starts, false), expected);
+        let expected = [
+            [[10i32, 11], [12, 13], [2, 2]],
+            [[14, 15], [16, 17], [5, 5]],
+        ];
+        same(write_cache(cache(), 1, update(), None, false), expected);
+        let starts = Some(int::<1>([2i64, 4]));
+        let expected = [
+            [[12i32, 13], [1, 1], [10, 11]],
+            [[3, 3], [14, 15], [16, 17]],
+        ];
+        same(write_cache(cache(), 1, update(), starts, true), expected);
+        let bools = bool::<2>([[false, false, true]]);
+        let y = write_cache(bools, 1, bool([[true]]), Some(int([1i64])), false);
+        same(y, [[false, true, true]]);
+    }
+}

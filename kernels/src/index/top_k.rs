@@ -1,0 +1,152 @@
+//! TopK.
+
+use std::cmp::Ordering;
+
+use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
+use half::{bf16, f16};
+
+use crate::{dtype::lowered, ensure, shape::empty, widen::is_flex};
+
+/// TopK: the `k` greatest, or least, along an axis in order, and their indices as int64. Of equal values the first comes first; NaN is the greatest.
+///
+/// Elsewhere than on the CPU, `k` above 32 and the least values are found on the host.
+pub fn top_k<const D: usize, K: Ordered>(
+    x: Tensor<D, K>,
+    k: usize,
+    axis: usize,
+    largest: bool,
+) -> (Tensor<D, K>, Tensor<D, Int>) {
+    let mut shape = x.dims();
+    ensure!(
+        k <= shape[axis],
+        "the first {k} elements are asked for of {}",
+        shape[axis]
+    );
+    shape[axis] = k;
+    let device = x.device();
+    let dtype = lowered(&device, DType::I64);
+    if shape.contains(&0) {
+        return (empty(&x, shape), Tensor::empty(shape, (&device, dtype)));
+    }
+    let indices = if largest && k <= MOST_ON_DEVICE && !is_flex(&device) {
+        let dtype: IntDType = dtype.into();
+        x.clone().topk_with_indices(k, axis).1.cast(dtype)
+    } else {
+        let indices = ranking(x.to_data(), k, axis, largest);
+        Tensor::from_data(TensorData::new(indices, shape), (&device, dtype))
+    };
+    (x.gather(axis, indices.clone()), indices)
+}
+
+/// GPUs hold this many candidates in registers.
+const MOST_ON_DEVICE: usize = 32;
+
+/// The indices along `axis` of its `k` greatest or least values, in order.
+fn ranking(data: TensorData, k: usize, axis: usize, largest: bool) -> Vec<i64> {
+    match data.dtype() {
+        DType::F64 => rank(&data, k, axis, largest, float_order::<f64>),
+        DType::F32 | DType::Flex32 => rank(&data, k, axis, largest, float_order::<f32>),
+        DType::F16 => rank(&data, k, axis, largest, float_order::<f16>),
+        DType::BF16 => rank(&data, k, axis, largest, float_order::<bf16>),
+        DType::I64 => rank(&data, k, axis, largest, i64::cmp),
+        DType::I32 => rank(&data, k, axis, largest, i32::cmp),
+        DType::I16 => rank(&data, k, axis, largest, i16::cmp),
+        DType::I8 => rank(&data, k, axis, largest, i8::cmp),
+        DType::U64 => rank(&data, k, axis, largest, u64::cmp),
+        DType::U32 => rank(&data, k, axis, largest, u32::cmp),
+        DType::U16 => rank(&data, k, axis, largest, u16::cmp),
+        DType::U8 => rank(&data, k, axis, largest, u8::cmp),
+        dtype => panic!("TopK of {dtype:?}"),
+    }
+}
+
+fn rank<E: Element>(
+    data: &TensorData,
+    k: usize,
+    axis: usize,
+    largest: bool,
+    order: impl Fn(&E, &E) -> Ordering,
+) -> Vec<i64> {
+    let shape = data.shape();
+    let values = data
+        .as_slice::<E>()
+        .expect("elements of the data's own dtype");
+    let size = shape[axis];
+    let after: usize = shape[axis + 1..].iter().product();
+    let before: usize = shape[..axis].iter().product();
+    let mut indices = vec![0; before * k * after];
+    let mut row: Vec<(E, i64)> = Vec::with_capacity(size);
+    let compare = |a: &(E, i64), b: &(E, i64)| {
+        let by_value = if largest {
+            order(&b.0, &a.0)
+        } else {
+            order(&a.0, &b.0)
+        };
+        by_value.then(a.1.cmp(&b.1))
+    };
+    for outer in 0..before {
+        for inner in 0..after {
+            let at = |index: usize| values[(outer * size + index) * after + inner];
+            row.clear();
+            row.extend((0..size).map(|index| (at(index), index as i64)));
+            if k < size {
+                row.select_nth_unstable_by(k, compare);
+            }
+            row[..k].sort_unstable_by(compare);
+            for (place, &(_, index)) in row[..k].iter().enumerate() {
+                indices[(outer * k + place) * after + inner] = index;
+            }
+        }
+    }
+    indices
+}
+
+/// The order of floats in which both zeros are equal and NaN is the greatest.
+fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
+    let is_nan = |x: &E| x.partial_cmp(x).is_none();
+    a.partial_cmp(b)
+        .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn equal_values_keep_their_order() {
+        let x = float::<2>([[3f32, 1.0, 3.0, 2.0], [0.0, -0.0, 0.0, -1.0]]);
+        let (values, indices) = top_k(x.clone(), 3, 1, true);
+        same(values, [[3f32, 3.0, 2.0], [0.0, -0.0, 0.0]]);
+        same(indices, [[0i64, 2, 3], [0, 1, 2]]);
+        let (values, indices) = top_k(x, 2, 1, false);
+        same(values, [[1f32, 2.0], [-1.0, 0.0]]);
+        same(indices, [[1i64, 3], [3, 0]]);
+    }
+
+    #[test]
+    fn any_axis_and_dtype() {
+        let x = int::<3>([[[u64::MAX, 1]], [[5, 9]], [[7, 9]]]);
+        let (values, indices) = top_k(x, 2, 0, true);
+        same(values, [[[u64::MAX, 9]], [[7, 9]]]);
+        same(indices, [[[0i64, 1]], [[2, 2]]]);
+        let x = float::<1>([1.0, 3.0, 2.0].map(bf16::from_f32));
+        let (values, indices) = top_k(x, 3, 0, false);
+        same(values, [1.0, 2.0, 3.0].map(bf16::from_f32));
+        same(indices, [0i64, 2, 1]);
+    }
+
+    #[test]
+    fn none_may_be_wanted() {
+        let (values, indices) = top_k(int::<1>([1i32, 2]), 0, 0, true);
+        same(values, TensorData::new(Vec::<i32>::new(), [0]));
+        same(indices, TensorData::new(Vec::<i64>::new(), [0]));
+    }
+
+    #[test]
+    fn nan_is_the_greatest() {
+        let x = || float::<1>([1.0, f32::NAN, f32::INFINITY]);
+        same(top_k(x(), 2, 0, true).1, [1i64, 2]);
+        same(top_k(x(), 3, 0, false).1, [0i64, 2, 1]);
+    }
+}

@@ -1,0 +1,98 @@
+//! EmbedLayerNormalization's sum of embeddings, and its mask.
+
+use burn::tensor::{DType, Int, IntDType, Tensor};
+
+use crate::{
+    dtype::lowered,
+    ensure,
+    fault::{Axis, nonnegative},
+    index::gather::gather_nonnegative,
+};
+
+/// The embeddings of words and positions, and of segments if there are any, added together.
+///
+/// Without `places`, `[batch, length]` or `[1, length]`, positions count from 0.
+#[inline(never)]
+pub fn embeddings(
+    ids: Tensor<2, Int>,
+    words: Tensor<2>,
+    positions: Tensor<2>,
+    places: Option<Tensor<2, Int>>,
+    segments: Option<(Tensor<2, Int>, Tensor<2>)>,
+) -> Tensor<3> {
+    let [batch, length] = ids.dims();
+    let mut sum: Tensor<3> = rows(words, ids);
+    let hidden = sum.dims()[2];
+    let positions: Tensor<3> = match places {
+        Some(places) => rows(positions, places),
+        None => {
+            let count = positions.dims()[0];
+            ensure!(
+                length <= count,
+                "there are {count} positions for {length} words"
+            );
+            positions.slice(0..length).unsqueeze()
+        }
+    };
+    sum = sum.add(positions.expand([batch, length, hidden]));
+    match segments {
+        Some((ids, segments)) => sum.add(rows(segments, ids)),
+        None => sum,
+    }
+}
+
+/// The rows of a table at indices of which none may be negative.
+fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
+    let axis = Axis {
+        number: 0,
+        size: table.dims()[0],
+    };
+    gather_nonnegative(table, 0, nonnegative(indices, axis))
+}
+
+/// How many words of each of a batch the mask keeps.
+#[inline(never)]
+pub fn kept_words(mask: Tensor<2, Int>) -> Tensor<1, Int> {
+    let dtype: IntDType = mask.dtype().into();
+    let batch = mask.dims()[0];
+    let wide: IntDType = lowered(&mask.device(), DType::I32).into();
+    let kept = mask.equal_scalar(1).int().cast(wide);
+    kept.sum_dim(1).reshape([batch]).cast(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn words_places_and_segments_are_added() {
+        let ids = || int::<2>([[1i32, 0], [1, 1]]);
+        let words = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
+        let positions = || float::<2>([[10f32, 20.0], [30.0, 40.0], [50.0, 60.0]]);
+        let plain = embeddings(ids(), words(), positions(), None, None);
+        same(
+            plain,
+            [[[13f32, 24.0], [31.0, 42.0]], [[13.0, 24.0], [33.0, 44.0]]],
+        );
+        let places = Some(int::<2>([[2i32, 0]]));
+        let segments = Some((
+            int::<2>([[0i32, 0], [0, 1]]),
+            float::<2>([[0f32, 0.0], [100.0, 200.0]]),
+        ));
+        let all = embeddings(ids(), words(), positions(), places, segments);
+        same(
+            all,
+            [
+                [[53f32, 64.0], [11.0, 22.0]],
+                [[53.0, 64.0], [113.0, 224.0]],
+            ],
+        );
+    }
+
+    #[test]
+    fn only_ones_are_kept() {
+        let mask = int::<2>([[1i32, 1, 0], [2, 0, 0]]);
+        same(kept_words(mask), [2i32, 0]);
+    }
+}

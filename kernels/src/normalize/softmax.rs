@@ -1,0 +1,194 @@
+//! Softmax, LogSoftmax and Hardmax along one axis or several.
+
+use burn::tensor::{
+    DType, FloatDType, Int, Tensor,
+    activation::{self, log_softmax},
+};
+
+use crate::{
+    cpu::{Sum, by_rows, dispatched, in_place, is_plain},
+    elementwise::elementary::exp_below,
+    shape::expand::together,
+    widen::{is_flex, widened},
+};
+
+/// Elements that are summed side by side.
+const LANES: usize = 16;
+
+/// Softmax along one axis.
+///
+/// On the CPU single precision has the bits that ONNX Runtime computes with AVX-512.
+#[inline(never)]
+pub fn softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    let length = x.dims()[axis];
+    if length == 0 || x.dtype() == DType::F64 || !is_plain(&x.device()) {
+        return activation::softmax(x, axis);
+    }
+    let run = |elements: &mut [f32]| {
+        by_rows(elements, length, |rows| softmax_rows(rows, length));
+    };
+    let last = x.swap_dims(axis, D - 1);
+    in_place(last, run, |x| activation::softmax(x, D - 1)).swap_dims(axis, D - 1)
+}
+
+dispatched! {
+    fn softmax_rows(rows: &mut [f32], length: usize) = softmax_rows_of;
+}
+
+#[inline(always)]
+fn softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
+    for row in rows.chunks_exact_mut(length) {
+        let greatest = row.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
+        let mut sums = [0.0; LANES];
+        for part in row.chunks_mut(LANES) {
+            for (x, sum) in part.iter_mut().zip(&mut sums) {
+                *x = exp_below::<S>(*x - greatest);
+                *sum += *x;
+            }
+        }
+        let scale = 1.0 / total(sums);
+        for x in row {
+            *x *= scale;
+        }
+    }
+}
+
+/// The sum of halves, then of neighbours.
+fn total(sums: [f32; LANES]) -> f32 {
+    let eight: [f32; LANES / 2] = std::array::from_fn(|at| sums[at] + sums[at + LANES / 2]);
+    let four: [f32; LANES / 4] = std::array::from_fn(|at| eight[2 * at] + eight[2 * at + 1]);
+    (four[0] + four[1]) + (four[2] + four[3])
+}
+
+/// Hardmax: 1 at the first greatest element along the axis, else 0.
+pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    let size = x.dims()[axis];
+    let dtype: FloatDType = x.dtype().into();
+    let greatest = x.argmax(axis);
+    let mut along = [1; D];
+    along[axis] = size;
+    let places = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
+    let places: Tensor<D, Int> = places.reshape(along);
+    let (greatest, places) = together(greatest, places);
+    greatest.equal(places).cast(dtype)
+}
+
+/// Softmax in 16 bits where that is asked for, as ONNX composes it: every step is rounded, the sum once.
+///
+/// Burn computes all of it in single precision on the CPU, which is off by more than a rounding.
+pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    if !is_flex(&x.device()) || x.dims().contains(&0) {
+        return softmax(x, axis);
+    }
+    let dtype: FloatDType = x.dtype().into();
+    let (x, greatest) = together(x.clone(), x.max_dim(axis));
+    let powers = x.sub(greatest).exp();
+    let sum = widened(powers.clone()).sum_dim(axis).cast(dtype);
+    let (powers, sum) = together(powers, sum);
+    powers.div(sum)
+}
+
+/// Softmax of opsets before 13: over `axis` and all after it at once.
+pub fn softmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    flat(x, axis, softmax)
+}
+
+/// LogSoftmax of opsets before 13: over `axis` and all after it at once.
+pub fn log_softmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    flat(x, axis, log_softmax)
+}
+
+/// Hardmax of opsets before 13: over `axis` and all after it at once.
+pub fn hardmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    flat(x, axis, hardmax)
+}
+
+fn flat<const D: usize>(
+    x: Tensor<D>,
+    axis: usize,
+    run: fn(Tensor<2>, usize) -> Tensor<2>,
+) -> Tensor<D> {
+    let dims = x.dims();
+    let rows = dims[..axis].iter().product::<usize>();
+    let columns = dims[axis..].iter().product::<usize>();
+    if rows * columns == 0 {
+        return x;
+    }
+    run(x.reshape([rows, columns]), 1).reshape(dims)
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::testing::{float, near, noise, same};
+
+    const INF: f32 = f32::INFINITY;
+
+    #[test]
+    fn every_length_and_axis_agrees_with_primitives() {
+        for length in [1, 2, 5, 15, 16, 17, 33, 200] {
+            let x = noise::<3>([3, length, 2], length as u64).mul_scalar(5.0);
+            let expected = activation::softmax(x.clone(), 1);
+            near(softmax(x.clone(), 1), expected.clone().into_data(), 1e-6);
+            let turned = softmax(x.permute([0, 2, 1]), 2).permute([0, 2, 1]);
+            near(turned, expected.into_data(), 1e-6);
+        }
+        let long = noise::<2>([5, 40_000], 1);
+        let expected = activation::softmax(long.clone(), 1);
+        near(softmax(long, 1), expected.into_data(), 1e-6);
+        for dims in [[0, 3], [3, 0]] {
+            let none = Tensor::<2>::empty(dims, &Default::default());
+            assert_eq!(softmax(none, 1).dims(), dims);
+        }
+        let exact = float::<1>([0.5f64, 0.25]);
+        assert_eq!(softmax(exact, 0).dtype(), DType::F64);
+    }
+
+    #[test]
+    fn nan_spreads_over_its_row() {
+        let x = float::<2>([[1f32, f32::NAN], [INF, 0.0], [0.0, 0.0]]);
+        let nan = f32::NAN;
+        same(softmax(x, 1), [[nan, nan], [nan, nan], [0.5, 0.5]]);
+    }
+
+    #[test]
+    fn the_first_greatest_is_one() {
+        let x = float::<2>([[1f32, 3.0, 3.0], [0.0, -1.0, -2.0]]);
+        same(hardmax(x.clone(), 1), [[0f32, 1.0, 0.0], [1.0, 0.0, 0.0]]);
+        same(hardmax(x, 0), [[1f32, 1.0, 1.0], [0.0, 0.0, 0.0]]);
+        let x = float::<1>([1.0, 2.0].map(f16::from_f32));
+        same(hardmax(x, 0), [f16::ZERO, f16::ONE]);
+    }
+
+    #[test]
+    fn the_old_form_spans_all_axes_from_the_given_one() {
+        let x = || float::<3>([[[0f32, 0.0], [0.0, 0.0]]]);
+        same(softmax_flat(x(), 1), [[[0.25f32; 2]; 2]]);
+        same(softmax_flat(x(), 2), [[[0.5f32; 2]; 2]]);
+        near(log_softmax_flat(x(), 0), [[[0.25f32.ln(); 2]; 2]], 1e-6);
+        same(hardmax_flat(x(), 1), [[[1f32, 0.0], [0.0, 0.0]]]);
+    }
+
+    #[test]
+    fn large_values_neither_overflow_nor_vanish() {
+        let x = || float::<2>([[1000f32, 0.0], [-INF, 1.0]]);
+        same(softmax(x(), 1), [[1f32, 0.0], [0.0, 1.0]]);
+        same(log_softmax(x(), 1), [[0f32, -1000.0], [-INF, 0.0]]);
+        let x = float::<1>([-INF, -INF]);
+        same(softmax(x, 0), [f32::NAN, f32::NAN]);
+    }
+
+    #[test]
+    fn halves_are_rounded_at_every_step() {
+        let half = half::f16::from_f32;
+        let row = [0.3f32, 1.7, -0.9, 1.1];
+        let x = float::<2>([row.map(half)]);
+        let powers = row.map(|x| half((half(x) - half(1.7)).to_f32().exp()));
+        let sum = half(powers.iter().map(|x| x.to_f32()).sum());
+        let expected = powers.map(|x| half(x.to_f32() / sum.to_f32()));
+        same(softmax_of_halves(x.clone(), 1), [expected]);
+        same(softmax_of_halves(x.transpose(), 0).transpose(), [expected]);
+    }
+}

@@ -1,0 +1,116 @@
+//! MaxUnpool.
+
+use burn::tensor::{IndexingUpdateOp, Int, Tensor, ops::PadMode};
+
+use crate::{
+    ensure,
+    fault::{Axis, nonnegative},
+    shape::{empty, reshape},
+};
+
+/// The elements of `x` at their `indices` in a flat tensor of `shape`, else zero.
+pub fn max_unpool<const D: usize>(
+    x: Tensor<D>,
+    indices: Tensor<D, Int>,
+    shape: [usize; D],
+) -> Tensor<D> {
+    let [count, total] = [x.shape().num_elements(), shape.iter().product()];
+    if total == 0 {
+        return empty(&x, shape);
+    }
+    let zeros = Tensor::<1>::zeros([total], (&x.device(), x.dtype()));
+    if count == 0 {
+        return zeros.reshape(shape);
+    }
+    let places = Axis {
+        number: 0,
+        size: total,
+    };
+    let indices = nonnegative(indices.reshape([count]), places);
+    let x = x.reshape([count]);
+    reshape(
+        zeros.scatter(0, indices, x, IndexingUpdateOp::Assign),
+        shape,
+    )
+}
+
+/// [`max_unpool`] into a corner of a tensor of these sizes.
+///
+/// # Panics
+/// If there are not `D` sizes, or one is less than that of `shape`.
+pub fn max_unpool_to<const D: usize>(
+    x: Tensor<D>,
+    indices: Tensor<D, Int>,
+    shape: [usize; D],
+    sizes: &[i64],
+) -> Tensor<D> {
+    ensure!(
+        sizes.len() == D,
+        "{} sizes are given for rank {D}",
+        sizes.len()
+    );
+    let pads: [(usize, usize); D] = core::array::from_fn(|axis| {
+        let size = usize::try_from(sizes[axis]).unwrap_or(0);
+        ensure!(
+            size >= shape[axis],
+            "sizes {sizes:?} are less than those of {shape:?}"
+        );
+        (0, size - shape[axis])
+    });
+    let y = max_unpool(x, indices, shape);
+    if pads == [(0, 0); D] {
+        y
+    } else {
+        y.pad(pads, PadMode::Constant(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, TensorData};
+    use half::bf16;
+
+    use super::*;
+    use crate::{
+        convolution::window::Window,
+        pool::{StorageOrder, max_pool_with_indices},
+        testing::{float, int, noise, same},
+    };
+
+    #[test]
+    fn the_greatest_elements_return_to_their_places() {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+            let x = noise([6, 3, 4, 2], 1).permute([3, 1, 2, 0]).cast(dtype);
+            let window = Window::new([2, 2]).strides([2, 2]);
+            let (y, places) =
+                max_pool_with_indices(x.clone(), window, false, StorageOrder::RowMajor);
+            let back = max_unpool(y.clone(), places, x.dims());
+            let held = back.clone().not_equal_scalar(0);
+            same(back.clone(), x.zeros_like().mask_where(held, x).into_data());
+            let (again, _) = max_pool_with_indices(
+                back.clone().mask_fill(back.equal_scalar(0), -9),
+                window,
+                false,
+                StorageOrder::RowMajor,
+            );
+            same(again, y.into_data());
+        }
+    }
+
+    #[test]
+    fn a_larger_output_is_filled_with_zeros() {
+        let x = || float::<3>([[[1f32, 2.0]]]).cast(DType::BF16);
+        let places = || int::<3>([[[2i64, 0]]]);
+        let [one, two, zero] = [1.0, 2.0, 0.0].map(bf16::from_f32);
+        same(max_unpool(x(), places(), [1, 1, 3]), [[[two, zero, one]]]);
+        let y = max_unpool_to(x(), places(), [1, 1, 3], &[1, 2, 4]);
+        same(y, [[[two, zero, one, zero], [zero; 4]]]);
+    }
+
+    #[test]
+    fn nothing_is_put_nowhere() {
+        let x = float::<3>(TensorData::new(Vec::<f32>::new(), [0, 2, 3]));
+        let places = int::<3>(TensorData::new(Vec::<i64>::new(), [0, 2, 3]));
+        assert_eq!(max_unpool(x, places, [0, 2, 6]).dims(), [0, 2, 6]);
+    }
+}

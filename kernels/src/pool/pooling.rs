@@ -1,0 +1,265 @@
+//! Pooling: the maximum, mean or norm of each window.
+
+use burn::tensor::{
+    Float, Int, Slice, Tensor,
+    kind::{Numeric, Ordered},
+    module,
+    ops::{MaxPoolOptions, PadMode},
+};
+
+use crate::convolution::window::Window;
+
+mod global;
+mod indices;
+mod sum;
+
+pub use global::{global_average_pool, global_lp_pool, global_max_pool};
+pub use indices::{StorageOrder, max_pool_with_indices};
+pub use sum::{average_pool, lp_pool};
+
+/// The largest element of each window of `[batch, channels, spatial..]`; `ceil` is [`Window::positions`]'s.
+pub fn max_pool<const D: usize, const S: usize, K: MaxPool>(
+    x: Tensor<D, K>,
+    window: Window<S>,
+    ceil: bool,
+) -> Tensor<D, K> {
+    K::max_pool(x, window, ceil)
+}
+
+/// The kinds of tensors that have a [`max_pool`].
+pub trait MaxPool: Ordered {
+    #[doc(hidden)]
+    fn max_pool<const D: usize, const S: usize>(
+        x: Tensor<D, Self>,
+        window: Window<S>,
+        ceil: bool,
+    ) -> Tensor<D, Self>;
+}
+
+impl MaxPool for Float {
+    fn max_pool<const D: usize, const S: usize>(
+        x: Tensor<D>,
+        window: Window<S>,
+        ceil: bool,
+    ) -> Tensor<D> {
+        let dims = x.dims();
+        let shape = pooled_shape(dims, &window, ceil);
+        match D {
+            3 => {
+                let flat = x.reshape([dims[0], dims[1], dims[2]]);
+                module::max_pool1d(flat, options(window, ceil)).reshape(shape)
+            }
+            4 => {
+                let flat = x.reshape([dims[0], dims[1], dims[2], dims[3]]);
+                module::max_pool2d(flat, options(window, ceil)).reshape(shape)
+            }
+            _ => largest(x, window, ceil),
+        }
+    }
+}
+
+impl MaxPool for Int {
+    fn max_pool<const D: usize, const S: usize>(
+        x: Tensor<D, Int>,
+        window: Window<S>,
+        ceil: bool,
+    ) -> Tensor<D, Int> {
+        largest(x, window, ceil)
+    }
+}
+
+fn options<const S: usize, const N: usize>(window: Window<S>, ceil: bool) -> MaxPoolOptions<N> {
+    MaxPoolOptions::new(core::array::from_fn(|axis| window.kernel[axis]))
+        .with_stride(core::array::from_fn(|axis| window.strides[axis]))
+        .with_dilation(core::array::from_fn(|axis| window.dilations[axis]))
+        .with_padding_pairs(core::array::from_fn(|axis| window.pads[axis]))
+        .with_ceil_mode(ceil)
+}
+
+fn largest<const D: usize, const S: usize, K: Ordered>(
+    x: Tensor<D, K>,
+    window: Window<S>,
+    ceil: bool,
+) -> Tensor<D, K> {
+    let lowest = lowest(&x);
+    let shape = pooled_shape(x.dims(), &window, ceil);
+    let mut y = pad(x, &window, &shape, lowest);
+    for axis in 0..S {
+        y = taps(&y, &window, axis, shape[2 + axis])
+            .reduce(Tensor::max_pair)
+            .expect("a kernel has elements");
+    }
+    y
+}
+
+/// The shape of the output.
+fn pooled_shape<const D: usize, const S: usize>(
+    dims: [usize; D],
+    window: &Window<S>,
+    ceil: bool,
+) -> [usize; D] {
+    assert_eq!(
+        D,
+        S + 2,
+        "a window over {S} axes needs a tensor of rank {}",
+        S + 2
+    );
+    let positions = window.positions(core::array::from_fn(|axis| dims[2 + axis]), ceil);
+    core::array::from_fn(|dim| {
+        if dim < 2 {
+            dims[dim]
+        } else {
+            positions[dim - 2]
+        }
+    })
+}
+
+/// Fills the padding, and what windows of an output of `shape` need beyond it, with `value`.
+fn pad<const D: usize, const S: usize, K: Numeric>(
+    x: Tensor<D, K>,
+    window: &Window<S>,
+    shape: &[usize; D],
+    value: f32,
+) -> Tensor<D, K> {
+    let dims = x.dims();
+    let pads: [(usize, usize); S] = core::array::from_fn(|axis| {
+        let needed = (shape[2 + axis].max(1) - 1) * window.strides[axis] + window.reach(axis);
+        let begin = window.pads[axis].0;
+        (begin, needed.saturating_sub(begin + dims[2 + axis]))
+    });
+    if pads == [(0, 0); S] {
+        x
+    } else {
+        x.pad(pads, PadMode::Constant(value))
+    }
+}
+
+/// For each kernel offset along a spatial axis of a padded input: the elements that the windows have there.
+fn taps<const D: usize, const S: usize, K: Numeric>(
+    padded: &Tensor<D, K>,
+    window: &Window<S>,
+    axis: usize,
+    positions: usize,
+) -> impl Iterator<Item = Tensor<D, K>> {
+    let (stride, dilation) = (window.strides[axis], window.dilations[axis]);
+    (0..window.kernel[axis]).map(move |offset| {
+        let begin = (offset * dilation) as isize;
+        let end = begin + ((positions.max(1) - 1) * stride) as isize + 1;
+        let slice = Slice::new(begin, Some(end), stride as isize);
+        padded.clone().slice_dim(2 + axis, slice)
+    })
+}
+
+/// The value that no element of `x` lies below; all of these are exact in f32.
+fn lowest<const D: usize, K: Numeric>(x: &Tensor<D, K>) -> f32 {
+    let dtype = x.dtype();
+    if dtype.is_float() {
+        f32::NEG_INFINITY
+    } else if dtype.is_uint() {
+        0.0
+    } else {
+        -((1u128 << (8 * dtype.size() - 1)) as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, TensorData};
+
+    use super::*;
+    use crate::testing::{float, indices, int, near, noise, same};
+
+    #[test]
+    fn the_last_window_is_dropped_where_it_starts_in_padding() {
+        let x = float::<4>([[[[1f32, 2.0], [3.0, 4.0]]]]);
+        let window = Window::new([1, 1]).strides([2, 2]);
+        same(max_pool(x, window, true), [[[[1f32]]]]);
+    }
+
+    #[test]
+    fn ceil_reaches_over_the_end() {
+        let x = float::<4>([[[
+            [1f32, 2.0, 3.0, 4.0],
+            [5.0, 6.0, 7.0, 8.0],
+            [9.0, 10.0, 11.0, 12.0],
+            [13.0, 14.0, 15.0, 16.0],
+        ]]]);
+        let window = Window::new([3, 3]).strides([2, 2]);
+        same(max_pool(x, window, true), [[[[11f32, 12.0], [15.0, 16.0]]]]);
+    }
+
+    #[test]
+    fn bytes_keep_their_type_and_sign() {
+        let x = int::<3>([[[-7i8, -9, -128], [-3, 5, 127]]]);
+        let window = Window::new([2]).pads([(1, 0)]);
+        same(max_pool(x, window, false), [[[-7i8, -7, -9], [-3, 5, 127]]]);
+        let x = int::<3>([[[1u8, 255, 0]]]);
+        same(max_pool(x, window, false), [[[1u8, 255, 255]]]);
+    }
+
+    #[test]
+    fn one_dimension_agrees_with_the_definition() {
+        for window in [
+            Window::new([3]),
+            Window::new([3]).strides([2]).pads([(0, 2)]),
+            Window::new([2]).dilations([3]).strides([3]).pads([(1, 1)]),
+        ] {
+            agree(noise([2, 3, 10], 1), window);
+        }
+    }
+
+    #[test]
+    fn two_dimensions_agree_with_the_definition() {
+        for window in [
+            Window::new([2, 3]),
+            Window::new([3, 3]).strides([2, 2]).pads([(1, 1), (1, 1)]),
+            Window::new([3, 3]).strides([2, 3]).pads([(0, 1), (2, 0)]),
+            Window::new([2, 3]).dilations([2, 1]).pads([(1, 0), (1, 1)]),
+        ] {
+            agree(noise([2, 3, 8, 7], 2), window);
+            agree(noise([7, 3, 8, 2], 3).permute([3, 1, 2, 0]), window);
+        }
+    }
+
+    #[test]
+    fn three_dimensions_agree_with_the_definition() {
+        for window in [
+            Window::new([2, 3, 1]),
+            Window::new([2, 3, 2])
+                .strides([2, 1, 3])
+                .dilations([2, 1, 1])
+                .pads([(1, 0), (0, 1), (1, 1)]),
+        ] {
+            agree(noise([1, 2, 5, 6, 4], 4), window);
+        }
+    }
+
+    fn agree<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) {
+        let dims = x.dims();
+        let sizes: [usize; S] = dims[2..].try_into().unwrap();
+        let flat = x
+            .clone()
+            .reshape([dims[0] * dims[1], sizes.iter().product()]);
+        let planes: Vec<f32> = flat.to_data().try_to_vec().unwrap();
+        for ceil in [false, true] {
+            let shape = pooled_shape(dims, &window, ceil);
+            let positions: [usize; S] = shape[2..].try_into().unwrap();
+            let mut expected = Vec::new();
+            for plane in planes.chunks(sizes.iter().product()) {
+                for position in indices(positions) {
+                    let inside = window.taps(sizes, position).into_iter().flatten().flatten();
+                    expected.push(
+                        inside
+                            .map(|at| plane[at.iter().zip(sizes).fold(0, |f, (i, d)| f * d + i)])
+                            .fold(f32::NEG_INFINITY, f32::max),
+                    );
+                }
+            }
+            let expected = TensorData::new(expected, shape);
+            near(max_pool(x.clone(), window, ceil), expected.clone(), 0.0);
+            near(largest(x.clone(), window, ceil), expected.clone(), 0.0);
+            let half = max_pool(x.clone().cast(DType::F16), window, ceil);
+            near(half.cast(DType::F32), expected, 1e-3);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! MatMul of any ranks, and Gemm.
+
+mod ordered;
+
+use burn::tensor::{
+    DType, FloatDType, Int, IntDType, Tensor,
+    kind::{Basic, Numeric},
+    module,
+};
+
+use ordered::{ordered, ordered_linear};
+
+use crate::{
+    cpu::is_plain,
+    dtype::lowered,
+    elementwise::cast::float_to_int,
+    ensure,
+    fault::fail,
+    shape::{empty, lift, reshape},
+};
+
+/// MatMul of floats: operands of rank 1 lose their axis, further axes broadcast. `O` is the rank of the result, at least 1.
+pub fn matmul<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A>,
+    b: Tensor<B>,
+) -> Tensor<O> {
+    ensure_factors(&a.dims(), &b.dims());
+    match ordered(&a, &b) {
+        Some(y) => y,
+        None => broadcast_product(a, b),
+    }
+}
+
+/// MatMul of floats with as many axes each.
+#[inline(never)]
+pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    ensure_factors(&a.dims(), &b.dims());
+    match ordered(&a, &b) {
+        Some(y) => y,
+        // Flex reads and writes beyond a batch that is empty.
+        None if is_empty(&a) || is_empty(&b) => broadcast_product(a, b),
+        None => a.matmul(b),
+    }
+}
+
+/// `x * weight + bias` over the last axis of `x`, with a weight `[inputs, outputs]`.
+#[inline(never)]
+pub fn linear<const D: usize>(
+    x: Tensor<D>,
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+) -> Tensor<D> {
+    ensure_factors(&x.dims(), &weight.dims());
+    match ordered_linear(&x, &weight, bias.as_ref()) {
+        Some(y) => y,
+        None if is_empty(&x) => {
+            let y = broadcast_product::<D, 2, D, _>(x, weight);
+            match bias {
+                Some(bias) => y.add(bias.unsqueeze()),
+                None => y,
+            }
+        }
+        None => module::linear(x, weight, bias),
+    }
+}
+
+/// Fails where tensors of these shapes have no product.
+fn ensure_factors(left: &[usize], right: &[usize]) {
+    let below = right[right.len().saturating_sub(2)];
+    ensure!(
+        left.last() == Some(&below),
+        "shapes {left:?} and {right:?} cannot be multiplied"
+    );
+    let batches = |dims: &[usize]| dims.len().saturating_sub(2);
+    let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
+    let mut pairs = a.iter().rev().zip(b.iter().rev());
+    ensure!(
+        pairs.all(|(a, b)| a == b || *a == 1 || *b == 1),
+        "shapes {left:?} and {right:?} cannot be multiplied"
+    );
+}
+
+fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {
+    x.dims().contains(&0)
+}
+
+/// MatMul of integers, which wraps around.
+pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A, Int>,
+    b: Tensor<B, Int>,
+) -> Tensor<O, Int> {
+    let dtype = a.dtype();
+    // Flex multiplies matrices of these alone.
+    if matches!(dtype, DType::I32 | DType::I64) {
+        return broadcast_product(a, b);
+    }
+    let wide: IntDType = lowered(&a.device(), DType::I64).into();
+    let dtype: IntDType = dtype.into();
+    broadcast_product::<A, B, O, _>(a.cast(wide), b.cast(wide)).cast(dtype)
+}
+
+/// `weight` as [`linear`] reads it fastest: row after row in memory.
+pub fn laid_out(weight: Tensor<2>) -> Tensor<2> {
+    if is_plain(&weight.device()) {
+        let (device, dtype) = (weight.device(), weight.dtype());
+        Tensor::from_data(weight.into_data(), (&device, dtype))
+    } else {
+        weight
+    }
+}
+
+/// Gemm of floats: `alpha * a * b + beta * c`, with `c` broadcast to the product.
+#[inline(never)]
+pub fn gemm(
+    a: Tensor<2>,
+    b: Tensor<2>,
+    c: Option<Tensor<2>>,
+    alpha: f64,
+    beta: f64,
+    trans_a: bool,
+    trans_b: bool,
+) -> Tensor<2> {
+    let product = matmul(turned(a, trans_a), turned(b, trans_b));
+    let product = scaled(product, alpha);
+    match c {
+        Some(c) if beta != 0.0 => product.add(scaled(c, beta)),
+        _ => product,
+    }
+}
+
+/// Gemm of integers; factors other than 1 are applied in f64 and the result is truncated toward zero.
+#[inline(never)]
+pub fn gemm_int(
+    a: Tensor<2, Int>,
+    b: Tensor<2, Int>,
+    c: Option<Tensor<2, Int>>,
+    alpha: f64,
+    beta: f64,
+    trans_a: bool,
+    trans_b: bool,
+) -> Tensor<2, Int> {
+    let dtype = a.dtype();
+    let product: Tensor<2, Int> = matmul_int(turned(a, trans_a), turned(b, trans_b));
+    if (alpha, beta) == (1.0, 1.0) {
+        return match c {
+            Some(c) => product.add(c),
+            None => product,
+        };
+    }
+    let wide: FloatDType = lowered(&product.device(), DType::F64).into();
+    let product = product.cast(wide).mul_scalar(alpha);
+    let sum = match c {
+        Some(c) => product.add(c.cast(wide).mul_scalar(beta)),
+        None => product,
+    };
+    float_to_int(sum, dtype)
+}
+
+fn turned<K: Basic>(x: Tensor<2, K>, transpose: bool) -> Tensor<2, K> {
+    if transpose { x.transpose() } else { x }
+}
+
+fn scaled(x: Tensor<2>, factor: f64) -> Tensor<2> {
+    if factor == 1.0 {
+        x
+    } else {
+        x.mul_scalar(factor)
+    }
+}
+
+fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>(
+    a: Tensor<A, K>,
+    b: Tensor<B, K>,
+) -> Tensor<O, K> {
+    let (left, right) = (a.dims(), b.dims());
+    ensure_factors(&left, &right);
+    let rows = if A == 1 { 1 } else { left[A - 2] };
+    let inner = left[A - 1];
+    let columns = if B == 1 { 1 } else { right[B - 1] };
+    let batches = |dims: &[usize]| dims[..dims.len().saturating_sub(2)].to_vec();
+    let (left, right) = (batches(&left), batches(&right));
+    let shape: [usize; O] = result_shape(
+        &left,
+        &right,
+        (A > 1).then_some(rows),
+        (B > 1).then_some(columns),
+    );
+    if shape.contains(&0) {
+        return empty(&a, shape);
+    }
+    if inner == 0 {
+        return Tensor::zeros(shape, (&a.device(), a.dtype()));
+    }
+    let left_count: usize = left.iter().product();
+    let right_count: usize = right.iter().product();
+    // One large product is faster than many of the same right side.
+    if right_count == 1 {
+        let a: Tensor<2, K> = flat_matrix(a, [left_count * rows, inner]);
+        let b = flat_matrix(b, [inner, columns]);
+        return a.matmul(b).reshape(shape);
+    }
+    if A == 1 {
+        let b = reshape(b, [right_count, inner, columns]);
+        return reshape(a, [1, 1, inner]).matmul(b).reshape(shape);
+    }
+    lift::<A, O, K>(a).matmul(lift(b))
+}
+
+/// `x` as one matrix, without a copy if it is one, even permuted.
+fn flat_matrix<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; 2]) -> Tensor<2, K> {
+    if D == 2 { lift(x) } else { x.reshape(shape) }
+}
+
+/// The broadcast batch axes, then those of the matrix that both operands leave.
+fn result_shape<const O: usize>(
+    left: &[usize],
+    right: &[usize],
+    rows: Option<usize>,
+    columns: Option<usize>,
+) -> [usize; O] {
+    let rank = left.len().max(right.len());
+    let size = |batch: &[usize], at: usize| match (at + batch.len()).checked_sub(rank) {
+        Some(at) => batch[at],
+        None => 1,
+    };
+    let batch = (0..rank).map(|at| match (size(left, at), size(right, at)) {
+        (1, size) | (size, 1) => size,
+        (size, other) if size == other => size,
+        _ => fail(format_args!(
+            "batches of {left:?} and {right:?} do not broadcast"
+        )),
+    });
+    let mut sizes: Vec<usize> = batch.chain(rows).chain(columns).collect();
+    if sizes.is_empty() {
+        sizes.push(1);
+    }
+    let rank = sizes.len();
+    let shape = sizes.try_into();
+    shape.unwrap_or_else(|_| panic!("MatMul gives rank {rank}, not {O}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+    use half::{bf16, f16};
+
+    use super::*;
+    use crate::testing::{float, int, near, noise, same};
+
+    #[test]
+    fn vectors_lose_their_axis() {
+        let (v, w) = (|| float::<1>([1f32, 2.0]), || float::<1>([3f32, 4.0]));
+        let m = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
+        let dot: Tensor<1> = matmul(v(), w());
+        same(dot, [11f32]);
+        let row: Tensor<1> = matmul(v(), m());
+        same(row, [7f32, 10.0]);
+        let column: Tensor<1> = matmul(m(), v());
+        same(column, [5f32, 11.0]);
+        let x = || {
+            float::<3>([
+                [[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]],
+                [[6.0, 7.0, 8.0], [9.0, 10.0, 11.0]],
+            ])
+        };
+        let rows: Tensor<2> = matmul(v(), x());
+        same(rows, [[6f32, 9.0, 12.0], [24.0, 27.0, 30.0]]);
+        let columns: Tensor<2> = matmul(x(), float::<1>([1f32, 0.0, 1.0]));
+        same(columns, [[2f32, 8.0], [14.0, 20.0]]);
+    }
+
+    #[test]
+    fn batches_broadcast_on_both_sides() {
+        let check = |y: Tensor<4>, a: [usize; 4], b: [usize; 4], x: &Tensor<4>, w: &Tensor<4>| {
+            let pick = |t: &Tensor<4>, [p, q]: [usize; 2], dims: [usize; 4]| {
+                let (p, q) = (p % dims[0], q % dims[1]);
+                t.clone().slice([p..p + 1, q..q + 1])
+            };
+            for (p, q) in [(0, 0), (1, 0), (0, 2), (1, 2)] {
+                let expected = pick(x, [p, q], a).matmul(pick(w, [p, q], b));
+                same(pick(&y, [p, q], [2, 3, 0, 0]), expected.into_data());
+            }
+        };
+        for (a, b) in [
+            ([2, 3, 4, 5], [1, 1, 5, 6]),
+            ([1, 1, 4, 5], [2, 3, 5, 6]),
+            ([2, 1, 4, 5], [1, 3, 5, 6]),
+            ([2, 3, 4, 5], [2, 3, 5, 6]),
+            ([2, 3, 4, 5], [1, 3, 5, 6]),
+        ] {
+            let (x, w) = (noise(a, 1), noise(b, 2));
+            check(matmul(x.clone(), w.clone()), a, b, &x, &w);
+        }
+    }
+
+    #[test]
+    fn ranks_may_differ() {
+        let (x, w) = (noise([2, 3, 4], 1), noise([4, 5], 2));
+        let y: Tensor<3> = matmul(x.clone(), w.clone());
+        assert_eq!(y.dims(), [2, 3, 5]);
+        let turned: Tensor<3> = matmul(w.transpose(), x.permute([0, 2, 1]));
+        near(turned.permute([0, 2, 1]), y.into_data(), 1e-6);
+        let y: Tensor<4> = matmul(noise([3, 1, 2, 4], 3), noise([5, 4, 6], 4));
+        assert_eq!(y.dims(), [3, 5, 2, 6]);
+    }
+
+    #[test]
+    fn integers_of_every_dtype_wrap() {
+        let y: Tensor<2, Int> =
+            matmul_int(int::<2>([[1 << 63]] as [[u64; 1]; 1]), int::<2>([[3u64]]));
+        same(y, [[1u64 << 63]]);
+        let y: Tensor<1, Int> = matmul_int(int::<2>([[1i32, 2], [3, 4]]), int::<1>([1i32, 1]));
+        same(y, [3i32, 7]);
+        let y: Tensor<2, Int> = matmul_int(int::<2>([[200u8]]), int::<2>([[2u8]]));
+        same(y, [[144u8]]);
+    }
+
+    #[test]
+    fn halves_keep_their_dtype() {
+        let one = float::<2>([[f16::ONE, f16::ONE]]);
+        let y: Tensor<2> = matmul(one.clone(), one.transpose());
+        same(y, [[f16::from_f32(2.0)]]);
+        let y: Tensor<1> = matmul(float::<1>([bf16::ONE]), float::<1>([bf16::ONE]));
+        same(y, [bf16::ONE]);
+    }
+
+    #[test]
+    fn a_sum_of_nothing_is_zero() {
+        let none = |shape: [usize; 2]| float::<2>(TensorData::new(Vec::<f32>::new(), shape));
+        let y: Tensor<2> = matmul(none([2, 0]), none([0, 3]));
+        same(y, [[0f32; 3]; 2]);
+        let y: Tensor<2> = matmul(none([0, 1]), float::<2>([[1f32, 2.0]]));
+        same(y, TensorData::new(Vec::<f32>::new(), [0, 2]));
+    }
+
+    #[test]
+    fn an_empty_batch_gives_nothing() {
+        let none = float::<3>(TensorData::new(Vec::<f32>::new(), [0, 4, 2]));
+        let y = product(none, float::<3>([[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]]));
+        same(y, TensorData::new(Vec::<f32>::new(), [0, 4, 3]));
+    }
+
+    #[test]
+    fn gemm_turns_scales_and_broadcasts() {
+        let m = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
+        let y = gemm(m(), m(), None, 1.0, 1.0, false, false);
+        same(y, [[7f32, 10.0], [15.0, 22.0]]);
+        let c = Some(float::<2>([[10f32, 20.0]]));
+        let y = gemm(m(), m(), c, 0.5, 2.0, true, false);
+        same(y, [[25f32, 47.0], [27.0, 50.0]]);
+        let c = Some(float::<2>([[1f32], [2.0]]));
+        let y = gemm(m(), m(), c, 1.0, 1.0, false, true);
+        same(y, [[6f32, 12.0], [13.0, 27.0]]);
+        let n = || int::<2>([[1i32, 2], [3, 4]]);
+        let y = gemm_int(n(), n(), None, 0.5, 1.0, false, false);
+        same(y, [[3i32, 5], [7, 11]]);
+        let y = gemm_int(n(), n(), Some(n()), 1.0, 1.0, false, true);
+        same(y, [[6i32, 13], [14, 29]]);
+    }
+}

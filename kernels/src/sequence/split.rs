@@ -1,0 +1,90 @@
+//! SplitToSequence: any number of parts.
+
+use burn::tensor::{Tensor, kind::Basic};
+
+use crate::{ensure, shape::slice::split_to_vec};
+
+/// Parts of these sizes along `axis`.
+///
+/// # Panics
+/// If their sum is not the size of the axis, or one is negative.
+#[track_caller]
+pub fn parts<const D: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axis: usize,
+    sizes: &[i64],
+) -> Vec<Tensor<D, K>> {
+    let (total, size) = (sizes.iter().sum::<i64>(), x.dims()[axis]);
+    let fits = total == size as i64 && sizes.iter().all(|&size| size >= 0);
+    ensure!(
+        fits,
+        "parts of sizes {sizes:?} are not an axis of size {size}"
+    );
+    let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
+    split_to_vec(x, axis, &sizes)
+}
+
+/// Parts of a size along `axis`, of which the last may be smaller.
+///
+/// # Panics
+/// If the size is not positive.
+#[track_caller]
+pub fn chunks<const D: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axis: usize,
+    size: i64,
+) -> Vec<Tensor<D, K>> {
+    ensure!(size > 0, "parts cannot be of size {size}");
+    let (total, size) = (x.dims()[axis], size as usize);
+    let starts = (0..total).step_by(size);
+    let sizes: Vec<usize> = starts.map(|start| size.min(total - start)).collect();
+    split_to_vec(x, axis, &sizes)
+}
+
+/// The slices along `axis`, without it; `E` is one less than `D`.
+pub fn unbind<const D: usize, const E: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axis: usize,
+) -> Vec<Tensor<E, K>> {
+    let slices = chunks(x, axis, 1).into_iter();
+    slices.map(|slice| slice.squeeze_dim(axis)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn parts_follow_one_another() {
+        let x = || float::<2>([[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+        let [left, right] = parts(x(), 1, &[2, 1]).try_into().unwrap();
+        same(left, [[1f32, 2.0], [4.0, 5.0]]);
+        same(right, [[3f32], [6.0]]);
+        let [left, right] = chunks(x(), 1, 2).try_into().unwrap();
+        same(left, [[1f32, 2.0], [4.0, 5.0]]);
+        same(right, [[3f32], [6.0]]);
+        let [upper, lower] = unbind::<2, 1, _>(x(), 0).try_into().unwrap();
+        same(upper, [1f32, 2.0, 3.0]);
+        same(lower, [4f32, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn permuted_tensors_and_integers_have_parts_too() {
+        let x = int::<2>([[1i64, 2, 3], [4, 5, 6]]).transpose();
+        let [first, _, last] = unbind::<2, 1, _>(x, 0).try_into().unwrap();
+        same(first, [1i64, 4]);
+        same(last, [3i64, 6]);
+    }
+
+    #[test]
+    fn parts_may_be_empty_and_none_there() {
+        let x = || float::<2>([[1f32, 2.0]]);
+        let empty = parts(x(), 1, &[0, 2]);
+        assert_eq!((empty.len(), empty[0].dims()), (2, [1, 0]));
+        let none = empty[0].clone();
+        assert!(chunks(none.clone(), 1, 3).is_empty());
+        let rows = unbind::<2, 1, _>(none, 0);
+        assert_eq!((rows.len(), rows[0].dims()), (1, [0]));
+    }
+}

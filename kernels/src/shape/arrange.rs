@@ -1,0 +1,113 @@
+//! DepthToSpace, SpaceToDepth and ReverseSequence.
+
+use burn::tensor::{Int, Tensor, kind::Basic};
+
+use crate::{index::gather::gather_elements, kind::AnyKind, shape::expand::to_shape};
+
+/// How the channels of a block are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepthOrder {
+    /// `DCR`: the place in the block varies slower than the depth.
+    DepthColumnRow,
+    /// `CRD`: the depth varies slower than the place in the block.
+    ColumnRowDepth,
+}
+
+/// Moves channels of `[batch, depth * block * block, height, width]` into blocks of `[batch, depth, height * block, width * block]`.
+#[inline(never)]
+pub fn depth_to_space<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder) -> Tensor<4, K> {
+    let [batch, channels, height, width] = x.dims();
+    let depth = channels / (block * block);
+    let blocks = match order {
+        DepthOrder::DepthColumnRow => x
+            .reshape([batch, block, block, depth, height, width])
+            .permute([0, 3, 4, 1, 5, 2]),
+        DepthOrder::ColumnRowDepth => x
+            .reshape([batch, depth, block, block, height, width])
+            .permute([0, 1, 4, 2, 5, 3]),
+    };
+    blocks.reshape([batch, depth, height * block, width * block])
+}
+
+/// Moves blocks of `[batch, depth, height, width]` into channels of `[batch, depth * block * block, height / block, width / block]`.
+#[inline(never)]
+pub fn space_to_depth<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder) -> Tensor<4, K> {
+    let [batch, depth, height, width] = x.dims();
+    let (height, width) = (height / block, width / block);
+    let blocks = x.reshape([batch, depth, height, block, width, block]);
+    let channels = match order {
+        DepthOrder::DepthColumnRow => blocks.permute([0, 3, 5, 1, 2, 4]),
+        DepthOrder::ColumnRowDepth => blocks.permute([0, 1, 3, 5, 2, 4]),
+    };
+    channels.reshape([batch, depth * block * block, height, width])
+}
+
+/// ReverseSequence: in each slice along `batch_axis` the first `lengths` elements along `time_axis` in reverse.
+pub fn reverse_sequence<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    lengths: Tensor<1, Int>,
+    batch_axis: usize,
+    time_axis: usize,
+) -> Tensor<D, K> {
+    let dims = x.dims();
+    if dims.contains(&0) {
+        return x;
+    }
+    let (mut per_batch, mut per_time) = ([1; D], [1; D]);
+    per_batch[batch_axis] = dims[batch_axis];
+    per_time[time_axis] = dims[time_axis];
+    let mut plane = per_time;
+    plane[batch_axis] = dims[batch_axis];
+
+    let times = Tensor::arange(0..dims[time_axis] as i64, (&x.device(), lengths.dtype()));
+    let times = to_shape(times.reshape(per_time), plane);
+    let lengths: Tensor<D, Int> = to_shape(lengths.reshape(per_batch), plane);
+    let reversed = lengths.clone().sub(times.clone()).sub_scalar(1);
+    let sources = times.clone().mask_where(times.lower(lengths), reversed);
+    gather_elements(x, time_axis, to_shape(sources, dims))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{bool, int, noise, same};
+
+    #[test]
+    fn channels_become_blocks_in_either_order() {
+        let x = int::<4>([[[[0i64]], [[1]], [[2]], [[3]], [[4]], [[5]], [[6]], [[7]]]]);
+        same(
+            depth_to_space(x.clone(), 2, DepthOrder::DepthColumnRow),
+            [[[[0i64, 2], [4, 6]], [[1, 3], [5, 7]]]],
+        );
+        same(
+            depth_to_space(x, 2, DepthOrder::ColumnRowDepth),
+            [[[[0i64, 1], [2, 3]], [[4, 5], [6, 7]]]],
+        );
+    }
+
+    #[test]
+    fn blocks_become_the_channels_they_came_from() {
+        let x = noise([2, 18, 2, 5], 1);
+        for order in [DepthOrder::DepthColumnRow, DepthOrder::ColumnRowDepth] {
+            let space = depth_to_space(x.clone(), 3, order);
+            assert_eq!(space.dims(), [2, 2, 6, 15]);
+            same(space_to_depth(space, 3, order), x.clone().into_data());
+        }
+    }
+
+    #[test]
+    fn each_sequence_turns_by_its_own_length() {
+        let x = int::<2>([[0i32, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
+        let y = reverse_sequence(x.clone(), int([1i64, 2, 4]), 0, 1);
+        same(y, [[0i32, 1, 2, 3], [5, 4, 6, 7], [11, 10, 9, 8]]);
+        let y = reverse_sequence(x, int([3i64, 2, 2, 1]), 1, 0);
+        same(y, [[8i32, 5, 6, 3], [4, 1, 2, 7], [0, 9, 10, 11]]);
+    }
+
+    #[test]
+    fn further_axes_move_along() {
+        let x = bool::<3>([[[true, false]], [[false, false]]]);
+        let y = reverse_sequence(x, int([2i64]), 1, 0);
+        same(y, [[[false, false]], [[true, false]]]);
+    }
+}

@@ -1,0 +1,178 @@
+//! Expand, Tile, and two operands brought to one shape.
+
+use burn::tensor::{Tensor, kind::Basic};
+
+use crate::{
+    fault::fail,
+    shape::{empty, lift},
+};
+
+/// ONNX Expand: each size of `shape` is the result's, but a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
+///
+/// # Panics
+/// If `x` has more axes than `shape`, or a size of `x` is neither 1 nor the wanted one.
+pub fn expand<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    shape: [usize; D2],
+) -> Tensor<D2, K> {
+    let x: Tensor<D2, K> = lift(x);
+    let shape = common(x.dims(), shape);
+    to_shape(x, shape)
+}
+
+/// [`expand`] to sizes that only the run can tell, of which there may be fewer than axes.
+///
+/// # Panics
+/// If `D2` is not the greater of the two ranks, or a size of `x` is neither 1 nor the wanted one.
+pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    sizes: &[i64],
+) -> Tensor<D2, K> {
+    assert!(sizes.len() <= D2, "rank of Expand's output");
+    let mut shape = [1; D2];
+    let last = &mut shape[D2 - sizes.len()..];
+    last.iter_mut()
+        .zip(sizes)
+        .for_each(|(to, &from)| *to = from.max(0) as usize);
+    expand(x, shape)
+}
+
+/// Tile: each axis repeated as a whole; 0 times leaves nothing.
+pub fn tile<const D: usize, K: Basic>(x: Tensor<D, K>, repeats: [usize; D]) -> Tensor<D, K> {
+    let dims = x.dims();
+    let shape: [usize; D] = std::array::from_fn(|axis| dims[axis] * repeats[axis]);
+    if shape.contains(&0) {
+        empty(&x, shape)
+    } else {
+        x.repeat(&repeats)
+    }
+}
+
+/// Both operands in the shape that they broadcast to.
+pub fn together<const D: usize, K: Basic, L: Basic>(
+    a: Tensor<D, K>,
+    b: Tensor<D, L>,
+) -> (Tensor<D, K>, Tensor<D, L>) {
+    let shape = common(a.dims(), b.dims());
+    (to_shape(a, shape), to_shape(b, shape))
+}
+
+/// Both operands as they are, once their sizes are seen to go together.
+///
+/// # Panics
+/// If two sizes differ and neither is 1.
+pub fn agreed<const D: usize, K: Basic, L: Basic>(
+    a: Tensor<D, K>,
+    b: Tensor<D, L>,
+) -> (Tensor<D, K>, Tensor<D, L>) {
+    common(a.dims(), b.dims());
+    (a, b)
+}
+
+/// The shape that two shapes broadcast to.
+///
+/// # Panics
+/// If two sizes differ and neither is 1.
+pub fn common<const D: usize>(a: [usize; D], b: [usize; D]) -> [usize; D] {
+    std::array::from_fn(|axis| match (a[axis], b[axis]) {
+        (1, size) | (size, 1) => size,
+        (size, other) if size == other => size,
+        _ => fail(format_args!("shapes {a:?} and {b:?} do not broadcast")),
+    })
+}
+
+/// Undoes [`expand`] for a gradient: `x` summed over the axes that `shape` lacks, and over those that
+/// are 1 there.
+///
+/// # Panics
+/// If `x` has fewer axes than `shape`, or a size of `shape` is neither 1 nor that of `x`.
+pub fn sum_to<const D: usize, const D2: usize>(mut x: Tensor<D>, shape: [usize; D2]) -> Tensor<D2> {
+    let sizes = x.dims();
+    for (axis, size) in sizes.into_iter().enumerate() {
+        let wanted = (axis + D2).checked_sub(D).map_or(1, |own| shape[own]);
+        if wanted == 1 && size != 1 {
+            x = x.sum_dim(axis);
+        }
+    }
+    x.reshape(shape)
+}
+
+/// `x` repeated along its axes of size 1 to `shape`, which it must broadcast to.
+pub fn to_shape<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
+    if x.dims() == shape {
+        x
+    } else if shape.contains(&0) {
+        empty(&x, shape)
+    } else {
+        x.expand(shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Int, TensorData};
+
+    use super::*;
+    use crate::testing::{bool, float, int, same};
+
+    #[test]
+    fn a_one_in_the_shape_keeps_the_size() {
+        let x = int::<2>([[1i64], [2], [3]]);
+        same(expand(x.clone(), [3, 1]), [[1i64], [2], [3]]);
+        same(expand(x, [1, 2]), [[1i64, 1], [2, 2], [3, 3]]);
+    }
+
+    #[test]
+    fn sums_undo_what_was_repeated() {
+        let x = float::<3>([[[1f32, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
+        same(sum_to(x.clone(), [2, 1]), [[14f32], [22.0]]);
+        same(sum_to(x.clone(), [1]), [36f32]);
+        same(sum_to(x, [2, 1, 2]), [[[4f32, 6.0]], [[12.0, 14.0]]]);
+        let x = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
+        same(sum_to(x, [2]), [0f32, 0.0]);
+    }
+
+    #[test]
+    fn axes_are_added_in_front() {
+        let x = bool::<1>([true, false]);
+        same(expand(x, [2, 2]), [[true, false], [true, false]]);
+        let x = int::<2>([[1i32], [2]]);
+        same(
+            expand(x, [2, 1, 2]),
+            [[[1i32, 1], [2, 2]], [[1, 1], [2, 2]]],
+        );
+    }
+
+    #[test]
+    fn there_may_be_fewer_sizes_than_axes() {
+        let x = int::<2>([[1i64], [2]]);
+        same(expand_to::<_, 2, _>(x, &[2]), [[1i64, 1], [2, 2]]);
+    }
+
+    #[test]
+    fn a_size_may_be_zero() {
+        let x = int::<1>([7i64]);
+        let empty = TensorData::new(Vec::<i64>::new(), [0, 1]);
+        same(expand(x, [0, 1]), empty);
+    }
+
+    #[test]
+    fn both_operands_grow() {
+        let (a, b) = together(int::<2>([[1i32, 2]]), bool::<2>([[true], [false]]));
+        same::<2, Int>(a, [[1i32, 2], [1, 2]]);
+        same(b, [[true, true], [false, false]]);
+    }
+
+    #[test]
+    fn axes_repeat_as_a_whole() {
+        let x = int::<2>([[1u8, 2], [3, 4]]);
+        let y = tile(x.clone(), [1, 2]);
+        same(y, [[1u8, 2, 1, 2], [3, 4, 3, 4]]);
+        same(tile(x.clone(), [2, 1]), [[1u8, 2], [3, 4], [1, 2], [3, 4]]);
+        same(tile(x, [0, 2]), TensorData::new(Vec::<u8>::new(), [0, 4]));
+        same(
+            tile(bool::<1>([true, false]), [2]),
+            [true, false, true, false],
+        );
+    }
+}

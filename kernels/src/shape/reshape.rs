@@ -1,0 +1,243 @@
+//! Reshape, sizes of zero included.
+
+use burn::tensor::{Tensor, kind::Basic};
+
+use crate::{ensure, fault::fail};
+
+/// The same elements in row-major order under another shape. To Burn's own `reshape` a size of 0 means "as it was".
+///
+/// # Panics
+/// If the shapes differ in their number of elements.
+pub fn reshape<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    shape: [usize; D2],
+) -> Tensor<D2, K> {
+    let dims = x.dims();
+    let counts = [
+        dims.iter().product::<usize>(),
+        shape.iter().product::<usize>(),
+    ];
+    ensure!(
+        counts[0] == counts[1],
+        "shape {dims:?} cannot become {shape:?}"
+    );
+    if shape.contains(&0) {
+        empty(&x, shape)
+    } else {
+        x.reshape(shape)
+    }
+}
+
+/// [`reshape`] by ONNX's rules: a size of -1 is what is left, and one of 0 the input's own unless `allow_zero`.
+///
+/// # Panics
+/// If there are not `D2` sizes, or the shapes differ in their number of elements.
+pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    sizes: &[i64],
+    allow_zero: bool,
+) -> Tensor<D2, K> {
+    ensure!(
+        sizes.len() == D2,
+        "{} sizes are given for rank {D2}",
+        sizes.len()
+    );
+    let dims = x.dims();
+    let own = |axis: usize| sizes[axis] == 0 && !allow_zero;
+    let mut shape: [usize; D2] = std::array::from_fn(|axis| {
+        if own(axis) {
+            dims[axis]
+        } else {
+            sizes[axis].max(0) as usize
+        }
+    });
+    if let Some(open) = sizes.iter().position(|&size| size == -1) {
+        shape[open] = 1;
+        let others = shape.iter().product::<usize>();
+        shape[open] = dims
+            .iter()
+            .product::<usize>()
+            .checked_div(others)
+            .unwrap_or(0);
+    }
+    reshape(x, shape)
+}
+
+/// Squeeze with axes that the run tells, `D - D2` different ones.
+///
+/// # Panics
+/// If an axis is outside, its size is not 1, or there are more or fewer.
+pub fn squeeze_axes<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axes: &[i64],
+) -> Tensor<D2, K> {
+    let sizes = squeezed(&x.dims(), axes);
+    reshape(x, of_rank(sizes))
+}
+
+/// Unsqueeze with axes that the run tells; a scalar has no axes and is carried with one.
+///
+/// # Panics
+/// If an axis is outside or given twice, or there are more or fewer than `D2` needs.
+pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axes: &[i64],
+) -> Tensor<D2, K> {
+    let dims = x.dims();
+    let sizes = unsqueezed(&dims[D.saturating_sub(D2 - axes.len().min(D2))..], axes);
+    reshape(x, of_rank(sizes))
+}
+
+/// The sizes without those at `axes`, which are 1.
+///
+/// # Panics
+/// If an axis is outside, or its size is not 1.
+pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
+    let dropped: Vec<usize> = axes.iter().map(|&at| axis(at, sizes.len())).collect();
+    for &at in &dropped {
+        ensure!(
+            sizes[at] == 1,
+            "axis {at} of shape {sizes:?} is not of size 1"
+        );
+    }
+    let kept = sizes.iter().enumerate();
+    let kept = kept.filter(|(at, _)| !dropped.contains(at));
+    kept.map(|(_, &size)| size).collect()
+}
+
+/// The sizes with ones that are at `axes` of the result.
+///
+/// # Panics
+/// If an axis is outside or given twice.
+pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
+    let rank = sizes.len() + axes.len();
+    let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();
+    new.sort_unstable();
+    new.dedup();
+    ensure!(new.len() == axes.len(), "an axis is given twice: {axes:?}");
+    let mut sizes = sizes.iter().copied();
+    (0..rank)
+        .map(|at| {
+            if new.contains(&at) {
+                1
+            } else {
+                sizes
+                    .next()
+                    .expect("as many are left as there are other axes")
+            }
+        })
+        .collect()
+}
+
+fn axis(axis: i64, rank: usize) -> usize {
+    let at = if axis < 0 { axis + rank as i64 } else { axis };
+    ensure!(
+        (0..rank as i64).contains(&at),
+        "axis {axis} is outside of rank {rank}"
+    );
+    at as usize
+}
+
+/// The sizes of a Burn tensor, which for a scalar are those of one element.
+fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
+    if sizes.is_empty() {
+        sizes.push(1);
+    }
+    let found = sizes.len();
+    sizes
+        .try_into()
+        .unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
+}
+
+/// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
+///
+/// # Panics
+/// If `D2` is less than `D`.
+pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D2, K> {
+    let dims = x.dims();
+    let mut shape = [1; D2];
+    shape[D2 - D..].copy_from_slice(&dims);
+    if shape.contains(&0) {
+        empty(&x, shape)
+    } else {
+        x.expand(shape)
+    }
+}
+
+/// Sizes that only the run can tell; there are none below 0.
+///
+/// # Panics
+/// If there are not `S` sizes.
+pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
+    ensure!(
+        sizes.len() == S,
+        "{} sizes are given for rank {S}",
+        sizes.len()
+    );
+    std::array::from_fn(|axis| sizes[axis].max(0) as usize)
+}
+
+/// A tensor without elements, of the dtype and on the device of `like`.
+pub fn empty<const D: usize, const D2: usize, K: Basic>(
+    like: &Tensor<D, K>,
+    shape: [usize; D2],
+) -> Tensor<D2, K> {
+    Tensor::empty(shape, (&like.device(), like.dtype()))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::testing::{int, same};
+
+    #[test]
+    fn a_size_of_zero_is_zero() {
+        let x = int::<2>(TensorData::new(Vec::<i64>::new(), [4, 0]));
+        let expected = TensorData::new(Vec::<i64>::new(), [2, 0, 3]);
+        same(reshape(x, [2, 0, 3]), expected);
+    }
+
+    #[test]
+    fn sizes_may_copy_or_take_what_is_left() {
+        let x = || int::<2>([[1i8, 2, 3], [4, 5, 6]]);
+        same(
+            reshape_to::<_, 3, _>(x(), &[0, -1, 1], false),
+            [[[1i8], [2], [3]], [[4], [5], [6]]],
+        );
+        let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
+        let expected = TensorData::new(Vec::<i64>::new(), [3, 0]);
+        same(reshape_to::<_, 2, _>(none, &[3, 0], true), expected);
+    }
+
+    #[test]
+    fn axes_may_be_told_by_the_run() {
+        let x = || int::<3>([[[1i8], [2]]]);
+        same(squeeze_axes::<_, 1, _>(x(), &[0, -1]), [1i8, 2]);
+        same(unsqueeze_axes::<_, 4, _>(x(), &[-1]), [[[[1i8]], [[2]]]]);
+        let scalar = || int::<1>([3i8]);
+        same(squeeze_axes::<_, 1, _>(scalar(), &[0]), [3i8]);
+        same(unsqueeze_axes::<_, 1, _>(scalar(), &[0]), [3i8]);
+        same(unsqueeze_axes::<_, 2, _>(scalar(), &[1]), [[3i8]]);
+        assert_eq!(unsqueezed(&[4, 0], &[2, 0]), [1, 4, 1, 0]);
+        assert_eq!(unsqueezed(&[], &[1, 0]), [1, 1]);
+        assert_eq!(squeezed(&[1, 0, 1], &[-3, 2]), [0]);
+    }
+
+    #[test]
+    fn axes_are_added_in_front_of_permuted_and_empty_tensors() {
+        let x = int::<2>([[1i8, 2], [3, 4]]).transpose();
+        let y: Tensor<3, _> = lift(x);
+        same(y, [[[1i8, 3], [2, 4]]]);
+        let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
+        let y: Tensor<3, _> = lift(none);
+        same(y, TensorData::new(Vec::<i64>::new(), [1, 0, 3]));
+    }
+
+    #[test]
+    fn elements_keep_their_order() {
+        let x = int::<2>([[1i8, 2, 3], [4, 5, 6]]);
+        same(reshape(x, [3, 2]), [[1i8, 2], [3, 4], [5, 6]]);
+    }
+}

@@ -1,0 +1,3 @@
+//! Spectra.
+
+pub mod dft;

@@ -1,0 +1,4 @@
+//! Losses and steps of training.
+
+pub mod loss;
+pub mod optimizer;
