@@ -1,4 +1,4 @@
-//! Removes nodes that nobody needs.
+//! Removes nodes whose results nobody uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 

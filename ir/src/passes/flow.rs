@@ -1,4 +1,4 @@
-//! Takes detours out of the graph: copies, known branches, constant state.
+//! Removes copies, branches with a known condition, and loop state that is constant.
 
 use std::collections::{BTreeMap, BTreeSet};
 

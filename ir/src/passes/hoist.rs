@@ -1,4 +1,4 @@
-//! Has what weights alone determine be computed when the model is loaded.
+//! Moves what weights alone determine to the time the model is loaded.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

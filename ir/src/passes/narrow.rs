@@ -1,4 +1,4 @@
-//! Has no node add, or compare, very many operands at once.
+//! Splits sums and comparisons of very many operands.
 
 use std::rc::Rc;
 

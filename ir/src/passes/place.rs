@@ -1,4 +1,4 @@
-//! Decides what lives on the host.
+//! Decides which values are on the host.
 
 use std::collections::{BTreeMap, BTreeSet};
 

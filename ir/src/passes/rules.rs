@@ -1,25 +1,24 @@
 //! Every rewrite rule, one family a file.
 
 mod activation;
-mod around;
 mod attention;
-mod before;
 mod bounds;
-mod fold_weights;
-mod fused;
-mod groups;
+mod broadcast;
+mod concat_elementwise;
+mod group_normalization;
 mod identity;
 mod movement;
 mod normalization;
-mod parts;
-mod pieces;
-mod quantized;
-mod reduced;
+mod product_epilogue;
+mod product_operands;
+mod product_prologue;
+mod product_weights;
+mod quantized_product;
+mod quantized_steps;
+mod reduction;
 mod rotary;
-mod scales;
-mod stretched;
-mod taken;
-mod turned;
+mod slices;
+mod transpose_sink;
 
 use super::rewrite::Rule;
 
@@ -27,25 +26,25 @@ use super::rewrite::Rule;
 pub const FAMILIES: &[&[Rule]] = &[
     identity::RULES,
     movement::RULES,
-    pieces::RULES,
-    parts::RULES,
-    stretched::RULES,
-    around::RULES,
-    reduced::RULES,
+    slices::RULES,
+    concat_elementwise::RULES,
+    broadcast::RULES,
+    transpose_sink::RULES,
+    reduction::RULES,
     bounds::RULES,
     normalization::RULES,
-    groups::RULES,
+    group_normalization::RULES,
     rotary::RULES,
     attention::RULES,
     attention::heads::RULES,
     attention::batches::RULES,
     activation::RULES,
-    fold_weights::RULES,
-    before::RULES,
-    scales::RULES,
-    quantized::RULES,
-    fused::RULES,
-    turned::RULES,
+    product_weights::RULES,
+    product_prologue::RULES,
+    quantized_steps::RULES,
+    quantized_product::RULES,
+    product_epilogue::RULES,
+    product_operands::RULES,
 ];
 
 /// Every rule.

@@ -1,4 +1,4 @@
-//! Computes once what is computed twice.
+//! Computes equal expressions once.
 
 use std::collections::HashMap;
 use std::rc::Rc;

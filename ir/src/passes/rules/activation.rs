@@ -1,4 +1,4 @@
-//! Activations that exporters take apart.
+//! Activations that exporters write as several steps.
 
 use crate::dtype::DType;
 use crate::ops::elementwise::unary::Shaped;

@@ -1,4 +1,4 @@
-//! Attention put together from its steps.
+//! Attention that exporters write as several steps.
 
 pub mod batches;
 mod equations;

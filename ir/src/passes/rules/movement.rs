@@ -1,4 +1,4 @@
-//! Elements moved and converted in fewer steps.
+//! Transposes, reshapes and casts in fewer steps.
 
 use std::collections::BTreeSet;
 

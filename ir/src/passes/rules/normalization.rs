@@ -1,4 +1,4 @@
-//! Normalizations that exporters take apart.
+//! Normalizations that exporters write as several steps.
 
 use crate::dtype::{DType, Kind};
 use crate::ops::normalize::layer::Layer;

@@ -1,11 +1,11 @@
-//! Rotary embeddings put together from their steps.
+//! Rotary embeddings that exporters write as several steps.
 
 use std::rc::Rc;
 
 use crate::graph::{Node, ValueId};
 use crate::ops::attention::rotary::{TURN, Turn};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
-use crate::passes::rules::taken::Part;
+use crate::passes::rules::slices::part::Part;
 
 pub const RULES: &[Rule] = &[
     building(

@@ -1,4 +1,4 @@
-//! Heads that exporters take together with batches.
+//! Heads that exporters merge with batches.
 
 use super::made;
 use super::operands::turn;

@@ -1,4 +1,4 @@
-//! What surrounds attention: factors, and heads taken apart and together.
+//! What surrounds attention: scale factors, the split into heads and their concatenation.
 
 use std::rc::Rc;
 

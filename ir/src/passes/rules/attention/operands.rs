@@ -1,9 +1,9 @@
-//! Operands of attention before their heads are taken apart.
+//! Operands of attention before their split into heads.
 
 use crate::graph::{Node, ValueId};
 use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::Match;
-use crate::passes::rules::taken::Part;
+use crate::passes::rules::slices::part::Part;
 
 /// An operand whose heads are taken apart by nobody else, with them side by side, and how many they are.
 pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {

@@ -1,4 +1,4 @@
-//! The steps between products of queries with keys and their softmax.
+//! The steps between the products of queries with keys and their softmax.
 
 use super::equations::of_scores;
 use crate::dim::Dim;

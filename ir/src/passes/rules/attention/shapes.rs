@@ -1,4 +1,4 @@
-//! What stretches to sizes whose axes are taken together or apart.
+//! Expands to sizes whose axes are merged or split.
 
 use crate::dim::Dim;
 

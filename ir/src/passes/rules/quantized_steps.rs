@@ -1,4 +1,4 @@
-//! Steps between integers of a scale, on the integers themselves.
+//! Dequantize, compute, quantize: computed on the integers themselves.
 
 use super::bounds::bounds;
 use crate::dtype::DType;

@@ -1,4 +1,4 @@
-//! Moves before and behind a step on each element, made one.
+//! Transposes and reshapes on both sides of an elementwise step, joined on one side of it.
 
 use crate::graph::{Node, ValueId};
 use crate::ops::shape::transpose::Transpose;

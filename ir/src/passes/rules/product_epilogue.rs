@@ -1,4 +1,4 @@
-//! What follows a product in the same step.
+//! Activations, bounds and sums after a product, computed by the product itself.
 
 use std::rc::Rc;
 

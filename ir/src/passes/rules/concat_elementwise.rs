@@ -1,7 +1,7 @@
-//! Steps on each part of a value, made steps on the value.
+//! Elementwise steps on each operand of a concatenation, applied to the concatenation.
 
-use super::around::STEPS;
-use super::pieces::cut::{Piece, along, cut, pieces, together};
+use super::slices::cut::{Piece, along, cut, pieces, together};
+use super::transpose_sink::STEPS;
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::passes::rewrite::{Match, Miss, Rule, building};

@@ -1,6 +1,6 @@
-//! Products of integers that stand for floats.
+//! Products of dequantized integers, computed as products of integers.
 
-use super::scales::{alone, inputs, operand, result, scaled};
+use super::quantized_steps::{alone, inputs, operand, result, scaled};
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
 use crate::ops::convolution::conv::Conv;

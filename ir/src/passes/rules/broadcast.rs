@@ -1,4 +1,4 @@
-//! Shapes and choices that broadcasting makes by itself.
+//! Expands and selections that the broadcasting of the next operator makes by itself.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};

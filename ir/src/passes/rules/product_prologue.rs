@@ -1,4 +1,4 @@
-//! What precedes a product with weights, taken into it.
+//! What precedes a product with weights (scales, offsets, padding), made part of it.
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
-//! What part along one axis a value is of another.
+//! Which range along one axis a value is of another.
 
-use super::pieces::cut::piece;
+use super::cut::piece;
 use crate::dim::Dim;
 use crate::graph::ValueId;
 use crate::ops::index::gather::Gather;

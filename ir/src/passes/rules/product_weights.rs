@@ -1,4 +1,4 @@
-//! What follows a product with weights, taken into the weights.
+//! What follows a product with weights, folded into the weights.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};

@@ -1,4 +1,4 @@
-//! Matrix products that turn and scale their operands themselves.
+//! Transposes and factors of the operands of a matrix product, made attributes of it.
 
 use std::rc::Rc;
 

@@ -1,6 +1,7 @@
-//! Slices, splits and joins in fewer steps.
+//! Slices, splits and concatenations in fewer steps.
 
 pub mod cut;
+pub mod part;
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};

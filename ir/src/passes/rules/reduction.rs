@@ -1,4 +1,4 @@
-//! Reductions, pooling, and the axes and edges around them.
+//! Reductions and pooling, with the axes and paddings around them.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What of a value another one is.
+//! Which slice of a value another one is.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
