@@ -6,5 +6,6 @@ super::families![
     scatter,
     select,
     tensor_scatter,
+    top_k,
     unique,
 ];

@@ -1,4 +1,4 @@
-//! The greatest and least elements along an axis, and where they are.
+//! ArgMax and ArgMin: where the extremes along an axis are.
 
 use std::rc::Rc;
 
@@ -13,12 +13,11 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::types::{Known, TensorType};
+use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
     row("ArgMax", &[1, 11, 12, 13], |a| place(a, "arg_max")),
     row("ArgMin", &[1, 11, 12, 13], |a| place(a, "arg_min")),
-    row("TopK", &[1, 10, 11, 24], top).arity(2, 2).before(&[(10, 1, 2)]),
 ];
 
 /// The position of an extreme along an axis.
@@ -31,15 +30,6 @@ struct Place {
     last: bool,
 }
 
-/// Some of the extremes along an axis, in order. Before version 10 their number was an attribute,
-/// later it is input 1.
-#[derive(Debug)]
-struct Top {
-    count: Option<i64>,
-    axis: i64,
-    largest: bool,
-}
-
 fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Place {
         function,
@@ -49,22 +39,8 @@ fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>,
     }))
 }
 
-fn top(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // Without order any order will do.
-    a.ignore(&["sorted"]);
-    let count = match a.version() {
-        ..10 => a.int("k")?,
-        _ => None,
-    };
-    Ok(Rc::new(Top {
-        count,
-        axis: a.int_or("axis", -1)?,
-        largest: a.version() < 11 || a.flag("largest", true)?,
-    }))
-}
-
 /// Input 0, when its elements have an order.
-fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
+pub fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
     if x.dtype.is_float() || x.dtype.is_int() {
 Ok(x)
@@ -95,71 +71,6 @@ impl Operator for Place {
     }
 }
 
-impl Operator for Top {
-    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let mut x = ordered(cx)?;
-        let along = axis(self.axis, x.rank())?;
-        let count = match (self.count, cx.ints(1).as_deref()) {
-            (Some(count), _) => Some(Dim::from(count)),
-            (None, Some([count])) => Some(count.clone()),
-            (None, Some(counts)) => {
-                return Err(Problem::new(format!(
-                    "the count is {counts:?}, not one number"
-                )));
-            }
-            (None, None) => {
-                cx.tensor(1)?;
-                None
-            }
-        };
-        let count = cx.dim_or_fresh(count, "top");
-        if let Some(size) = x.shape.get_mut(along) {
-            let more = matches!((count.number(), size.number()), (Some(k), Some(n)) if k > n);
-            if more || count.number().is_some_and(|count| count < 0) {
-                let problem = format!("the first {count} elements are asked for of {size}");
-                return Err(Problem::new(problem));
-            }
-            *size = count;
-        }
-        cx.output(0, x.dtype, x.shape.clone());
-        cx.output(1, DType::I64, x.shape);
-        Ok(())
-    }
-
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
-        let held = cx.tensor_type(0)?.clone();
-        let at = axis(self.axis, held.rank())?;
-        let output = cx.output_tensor(0).or_else(|_| cx.output_tensor(1))?;
-        let taken = output.shape.get(at).cloned();
-        let all = held.shape.get(at) == taken.as_ref();
-        let numbers = held.shape.get(at).and_then(Dim::number).zip(taken.and_then(|k| k.number()));
-        if !all && numbers.is_none() {
-            cx.may_fail();
-        }
-        let count = match (self.count, cx.known(1)) {
-            (None, None) => {
-                let count = cx.host_int(1)?;
-                quote!(#count as usize)
-            }
-            (None, Some(Known::Ints(dims))) => {
-                let count = dims.first().cloned().unwrap_or_default();
-                cx.size(&count)
-            }
-            (count, _) => cx.size(&Dim::from(count.unwrap_or_default())),
-        };
-        let (x, at, largest) = (cx.tensor(0)?, Literal::usize_unsuffixed(at), self.largest);
-        let found = quote!(ops::extreme::top_k(#x, #count, #at, #largest));
-        Ok(match cx.outputs() {
-            1 => quote!(#found.0),
-            _ => found,
-        })
-    }
-
-    fn wants_host(&self, input: usize) -> bool {
-        input == 1
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -167,39 +78,30 @@ mod tests {
     use crate::testing::check;
 
     #[test]
-    fn counts_may_be_sizes() {
+    fn the_axis_is_removed_or_of_size_1() {
         check(
-            r#"
-            main (float[N, 5] x, int64[1] k) => (float[N, N] a, int64[N, N] i, float[top, 5] b) {
-                s = Shape <end = 1> (x)
-                a, i = TopK (x, s)
-                b, j = TopK <axis = 0> (x, k)
-            }
-            "#,
+            "main (float[N, 5] x) => (int64[1, 5] a, int64[N] b) {
+                a = ArgMax (x)
+                b = ArgMin <axis = -1, keepdims = 0, select_last_index = 1> (x)
+            }",
             expect![[r#"
-                main (float32[N, 5] x, host int64[1] k) => (float32[N, N] a, int64[N, N] i, float32[top, 5] b)
-                <
-                    int64[1] s = {N}
-                >
+                main (float32[N, 5] x) => (int64[1, 5] a, int64[N] b)
                 {
-                    float32[N, N] a, int64[N, N] i = TopK <axis: -1, largest: true> (x, s)
-                    float32[top, 5] b, _ = TopK <axis: 0, largest: true> (x, k)
+                    int64[1, 5] a = ArgMax <function: "arg_max", axis: 0, keep: true> (x)
+                    int64[N] b = ArgMin <function: "arg_min", axis: -1, last: true> (x)
                 }
             "#]],
         );
     }
 
     #[test]
-    fn more_than_there_are_is_a_problem() {
-        check(
-            "main (float[4] x) => (float[5] y) <int64[1] k = {5}> { y, i = TopK (x, k) }",
-            expect![[r#"
-                cannot compile `model`
+    fn strings_have_no_order() {
+        check("main (string[4] x) => (int64[1] y) { y = ArgMax (x) }", expect![[r#"
+            cannot compile `model`
 
-                  the first 5 elements are asked for of 4
-                    at node `y` (TopK version 11)
+              the input is of type string
+                at node `y` (ArgMax version 13)
 
-                  model: IR version 10, ai.onnx 21"#]],
-        );
+              model: IR version 10, ai.onnx 21"#]]);
     }
 }
