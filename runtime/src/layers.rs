@@ -1,25 +1,22 @@
-//! Layers that hold their weights.
+//! Layers that own their weights, in the rooms that operators and kernels have.
 
-mod classes;
-mod conv;
-mod conv_transpose;
-mod linear;
-mod linear_model;
-mod matmul_nbits;
-mod norm;
+mod classical;
+mod convolution;
+mod normalize;
+mod product;
 mod recurrent;
-mod spectrum;
-mod svm;
-mod trees;
+mod signal;
 
-pub use classes::Labels;
-pub use conv::{Conv1d, Conv2d, Conv3d};
-pub use conv_transpose::{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
-pub use linear::Linear;
-pub use linear_model::{LinearClassifier, LinearRegressor};
-pub use matmul_nbits::MatMulNBits;
-pub use norm::{BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RmsNorm};
+pub use classical::classes::Labels;
+pub use classical::linear::{LinearClassifier, LinearRegressor};
+pub use classical::svm::{Machine, SvmClassifier, SvmRegressor};
+pub use classical::trees::{TreeClassifier, TreeRegressor, Trees};
+pub use convolution::conv::{Conv1d, Conv2d, Conv3d};
+pub use convolution::conv_transpose::{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
+pub use normalize::batch::BatchNorm;
+pub use normalize::group::{GroupNorm, InstanceNorm};
+pub use normalize::layer::{LayerNorm, RmsNorm};
+pub use product::linear::Linear;
+pub use product::matmul_nbits::MatMulNBits;
 pub use recurrent::{Gru, Lstm, Rnn};
-pub use spectrum::{Dft, Stft};
-pub use svm::{Machine, SvmClassifier, SvmRegressor};
-pub use trees::{TreeClassifier, TreeRegressor, Trees};
+pub use signal::dft::{Dft, Stft};

@@ -52,7 +52,7 @@ pub fn not(a: &Array<bool>) -> Array<bool> {
 pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) -> Array<T> {
     let shape = broadcast(condition.shape(), &broadcast(yes.shape(), no.shape()));
     Array::from_fn(shape, |index| {
-        if stretched(condition, index) {
+        if *stretched(condition, index) {
             stretched(yes, index).clone()
         } else {
             stretched(no, index).clone()

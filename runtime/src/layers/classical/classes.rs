@@ -1,4 +1,4 @@
-//! What classical models take and tell.
+//! Rows that classical models read, labels and scores that they return.
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
@@ -45,15 +45,15 @@ impl Labels {
     }
 
     /// The labels of classes and their scores, on the device of these.
-    pub(super) fn told(
+    pub(super) fn integers_and_scores(
         &self,
         (classes, scores): (Vec<usize>, Tensor<2>),
     ) -> (Tensor<1, Int>, Tensor<2>) {
         (self.tensor(&classes, &scores.device()), scores)
     }
 
-    /// As [`Labels::told`], where labels are strings.
-    pub(super) fn told_texts(
+    /// As [`Labels::integers_and_scores`], where labels are strings.
+    pub(super) fn strings_and_scores(
         &self,
         (classes, scores): (Vec<usize>, Tensor<2>),
     ) -> (Array<String>, Tensor<2>) {

@@ -103,12 +103,12 @@ impl LinearClassifier {
 
     /// The labels, which are found on the host, and the scores of all classes.
     pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.labels.told(self.classes(x))
+        self.labels.integers_and_scores(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
-        self.labels.told_texts(self.classes(x))
+        self.labels.strings_and_scores(self.classes(x))
     }
 
     fn classes(&self, x: Tensor<2>) -> (Vec<usize>, Tensor<2>) {

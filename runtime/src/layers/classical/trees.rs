@@ -143,12 +143,12 @@ impl TreeClassifier {
 
     /// The labels, and the scores of all classes; the input is read if it is not on the host.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.labels.told(self.classes(x))
+        self.labels.integers_and_scores(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        self.labels.told_texts(self.classes(x))
+        self.labels.strings_and_scores(self.classes(x))
     }
 
     fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {

@@ -1,0 +1,4 @@
+//! Convolutions with their weights.
+
+pub mod conv;
+pub mod conv_transpose;

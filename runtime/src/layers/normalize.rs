@@ -1,0 +1,5 @@
+//! Normalizations with their weights.
+
+pub mod batch;
+pub mod group;
+pub mod layer;

@@ -1,0 +1,4 @@
+//! Matrix products with their weights.
+
+pub mod linear;
+pub mod matmul_nbits;

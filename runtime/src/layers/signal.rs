@@ -1,0 +1,3 @@
+//! Fourier transforms with their matrices.
+
+pub mod dft;
