@@ -27,13 +27,14 @@ mod weights;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, TensorType, Type};
 use name::Unique;
 use structs::Structs;
@@ -43,7 +44,7 @@ pub use container::{converted, of_rank};
 pub use input::lifted;
 pub use layer::Layer;
 pub use model::{Item, module};
-pub use name::{camel, mentions, snake};
+pub use name::{camel, snake};
 pub use size::Sizes;
 pub use stored::whole;
 
@@ -86,7 +87,7 @@ pub struct Context<'g> {
     statistics: BTreeSet<ValueId>,
     training: bool,
     /// What variables may be called.
-    hints: BTreeMap<String, Hint>,
+    hints: BTreeMap<Variable, Hint>,
     structs: Structs,
     /// Problems of nodes in nested blocks.
     problems: Diagnostics,
@@ -164,25 +165,25 @@ impl Emit<'_, '_> {
     }
 
     /// A size as an expression of type `usize`.
-    pub fn size(&mut self, dim: &Dim) -> TokenStream {
+    pub fn size(&mut self, dim: &Dim) -> Code {
         self.source.cx.sizes.expression(dim)
     }
 
     /// A number as an expression of type `i64`.
-    pub fn int(&mut self, dim: &Dim) -> TokenStream {
+    pub fn int(&mut self, dim: &Dim) -> Code {
         self.source.cx.sizes.signed(dim)
     }
 
     /// Sizes as an array expression `[a, b]`; rank 0 is `[1]`, as Burn has it.
-    pub fn shape(&mut self, dims: &[Dim]) -> TokenStream {
+    pub fn shape(&mut self, dims: &[Dim]) -> Code {
         self.source.cx.shape(dims)
     }
 
     /// Sizes as an array of `i64`, which is empty for rank 0.
-    pub fn shape_of(&mut self, dims: &[Dim]) -> TokenStream {
+    pub fn shape_of(&mut self, dims: &[Dim]) -> Code {
         let sizes = dims.iter().map(|dim| self.source.cx.sizes.signed(dim));
-        let sizes: Vec<TokenStream> = sizes.collect();
-        quote!([#(#sizes),*])
+        let sizes: Vec<Code> = sizes.collect();
+        code!([#(#sizes),*])
     }
 
     /// Whether everything about an input's elements is known.
@@ -243,11 +244,11 @@ impl<'g> Context<'g> {
         cx
     }
 
-    fn shape(&mut self, dims: &[Dim]) -> TokenStream {
-        let sizes: Vec<TokenStream> = dims.iter().map(|dim| self.sizes.expression(dim)).collect();
+    fn shape(&mut self, dims: &[Dim]) -> Code {
+        let sizes: Vec<Code> = dims.iter().map(|dim| self.sizes.expression(dim)).collect();
         match sizes.is_empty() {
-            true => quote!([1]),
-            false => quote!([#(#sizes),*]),
+            true => code!([1]),
+            false => code!([#(#sizes),*]),
         }
     }
 
@@ -302,46 +303,46 @@ impl<'g> Context<'g> {
 }
 
 /// The variable of a value until names are chosen.
-fn variable(id: ValueId) -> proc_macro2::Ident {
-    format_ident!("{}{}", own::VARIABLE, id.number())
+fn variable(id: ValueId) -> Variable {
+    Variable(id.number())
 }
 
 /// The Rust type of a value.
-pub fn rust_type(ty: &Type, place: Place) -> TokenStream {
+pub fn rust_type(ty: &Type, place: Place) -> Code {
     match ty {
         Type::Tensor(tensor) if place == Place::Host || tensor.dtype == DType::String => {
             let element = host_element(tensor.dtype);
-            quote!(Array<#element>)
+            code!(Array<#element>)
         }
         Type::Tensor(tensor) => {
             let rank = Literal::usize_unsuffixed(tensor.burn_rank());
             match tensor.dtype.kind() {
-                Kind::Int => quote!(Tensor<#rank, Int>),
-                Kind::Bool => quote!(Tensor<#rank, Bool>),
-                _ => quote!(Tensor<#rank>),
+                Kind::Int => code!(Tensor<#rank, Int>),
+                Kind::Bool => code!(Tensor<#rank, Bool>),
+                _ => code!(Tensor<#rank>),
             }
         }
         Type::Unranked(dtype) | Type::Nothing(dtype) => {
             let element = host_element(*dtype);
-            quote!(Array<#element>)
+            code!(Array<#element>)
         }
         Type::Sequence(item) => {
             let item = rust_type(item, Place::Device);
-            quote!(Vec<#item>)
+            code!(Vec<#item>)
         }
         Type::Optional(item) => {
             let item = rust_type(item, Place::Device);
-            quote!(Option<#item>)
+            code!(Option<#item>)
         }
         Type::Map(key, item) => {
             let (key, item) = (host_element(*key), map_item(item));
-            quote!(BTreeMap<#key, #item>)
+            code!(BTreeMap<#key, #item>)
         }
     }
 }
 
 /// The values of a map are plain.
-fn map_item(item: &Type) -> TokenStream {
+fn map_item(item: &Type) -> Code {
     match item {
         Type::Tensor(tensor) if tensor.rank() == 0 => host_element(tensor.dtype),
         other => rust_type(other, Place::Host),
@@ -349,50 +350,50 @@ fn map_item(item: &Type) -> TokenStream {
 }
 
 /// The Rust type of one element on the host.
-pub fn host_element(dtype: DType) -> TokenStream {
+pub fn host_element(dtype: DType) -> Code {
     use DType::*;
     match dtype {
-        F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => quote!(f32),
-        F64 => quote!(f64),
-        F16 => quote!(f16),
-        Bf16 => quote!(bf16),
-        U8 | U4 | U2 => quote!(u8),
-        I8 | I4 | I2 => quote!(i8),
-        U16 => quote!(u16),
-        I16 => quote!(i16),
-        U32 => quote!(u32),
-        I32 => quote!(i32),
-        U64 => quote!(u64),
-        I64 => quote!(i64),
-        Bool => quote!(bool),
-        String => quote!(String),
-        C64 | C128 => quote!([f32; 2]),
+        F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => code!(f32),
+        F64 => code!(f64),
+        F16 => code!(f16),
+        Bf16 => code!(bf16),
+        U8 | U4 | U2 => code!(u8),
+        I8 | I4 | I2 => code!(i8),
+        U16 => code!(u16),
+        I16 => code!(i16),
+        U32 => code!(u32),
+        I32 => code!(i32),
+        U64 => code!(u64),
+        I64 => code!(i64),
+        Bool => code!(bool),
+        String => code!(String),
+        C64 | C128 => code!([f32; 2]),
     }
 }
 
 /// `ElementType::Float32` and so on.
-pub fn element_type(dtype: DType) -> TokenStream {
+pub fn element_type(dtype: DType) -> Code {
     let variant = format_ident!("{}", dtype.variant());
-    quote!(ElementType::#variant)
+    code!(ElementType::#variant)
 }
 
 /// A float as a literal that the compiler reads back to the same number.
-pub fn float_literal(value: f64, dtype: DType) -> TokenStream {
+pub fn float_literal(value: f64, dtype: DType) -> Code {
     let ty = match dtype {
-        DType::F64 => quote!(f64),
-        _ => quote!(f32),
+        DType::F64 => code!(f64),
+        _ => code!(f32),
     };
     let value = match dtype {
         DType::F64 => value,
         _ => f64::from(value as f32),
     };
     if value.is_nan() {
-        return quote!(#ty::NAN);
+        return code!(#ty::NAN);
     }
     if value.is_infinite() {
         return match value > 0.0 {
-            true => quote!(#ty::INFINITY),
-            false => quote!(#ty::NEG_INFINITY),
+            true => code!(#ty::INFINITY),
+            false => code!(#ty::NEG_INFINITY),
         };
     }
     let magnitude = match dtype {
@@ -400,7 +401,7 @@ pub fn float_literal(value: f64, dtype: DType) -> TokenStream {
         _ => Literal::f32_unsuffixed((value as f32).abs()),
     };
     match value.is_sign_negative() {
-        true => quote!(-#magnitude),
-        false => quote!(#magnitude),
+        true => code!(-#magnitude),
+        false => code!(#magnitude),
     }
 }

@@ -1,6 +1,7 @@
 //! The compiler of onnx-embed: ONNX bytes in, Rust tokens out.
 
 #![deny(unsafe_code)]
+#![recursion_limit = "512"]
 
 pub mod attributes;
 pub mod diagnostics;
@@ -18,6 +19,7 @@ pub mod passes;
 pub mod print;
 pub mod proto;
 pub mod read;
+pub mod rust;
 mod separate;
 #[cfg(test)]
 mod testing;

@@ -7,13 +7,12 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use proc_macro2::TokenStream;
-
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::graph::Flow;
 use crate::infer::Infer;
+use crate::rust::Code;
 
 /// An operator with its attributes read: versions differ in how it was written, not in here.
 pub trait Operator: fmt::Debug + Any {
@@ -22,7 +21,7 @@ pub trait Operator: fmt::Debug + Any {
 
     /// An expression for the outputs: one value, or a tuple of as many as the node names; control
     /// flow leaves out those that nobody reads.
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem>;
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem>;
 
     /// Whether the input at this position must be a host value.
     fn wants_host(&self, _input: usize) -> bool {

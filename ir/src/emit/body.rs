@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
-use super::own::Owner;
+use super::own::owned;
 use super::variables::{Hint, Namer};
 use super::{Context, Emit, Layer, Source, detour, name, variable};
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
+use crate::rust::{Code, Size, Variable, code};
 use crate::types::Type;
 
 /// One `let` of a function.
@@ -19,7 +17,7 @@ pub struct Statement {
     pub outputs: Vec<Option<ValueId>>,
     /// Sizes that a call returns beside its values.
     pub sizes: Vec<Symbol>,
-    pub tokens: TokenStream,
+    pub code: Code,
     /// What a variable may be called that has no better name.
     pub hint: String,
 }
@@ -27,7 +25,7 @@ pub struct Statement {
 /// A function's body, its variables named.
 #[derive(Debug)]
 pub struct Body {
-    pub tokens: TokenStream,
+    pub code: Code,
     /// The names of the parameters, those of sizes last.
     pub parameters: Vec<String>,
     /// Whether it uses `device`.
@@ -55,7 +53,7 @@ pub fn statements(
             fails: false,
         };
         match emit.expression() {
-            Ok(tokens) => statements.push(Statement {
+            Ok(code) => statements.push(Statement {
                 outputs: match node.operator.flow() {
                     // Control flow gives what somebody reads and nothing else.
                     Some(_) => node
@@ -67,7 +65,7 @@ pub fn statements(
                     None => node.outputs.clone(),
                 },
                 sizes: Vec::new(),
-                tokens,
+                code,
                 hint: name::snake(node.kind.rsplit('.').next().unwrap_or_default()),
             }),
             Err(problem) => diagnostics.push(problem.at(node.site(cx.values))),
@@ -93,7 +91,7 @@ pub fn names<'c>(id: ValueId, cx: &'c Context<'_>) -> impl Iterator<Item = &'c S
 /// The function's body: sizes bound, values moved or cloned, variables named.
 pub fn finish(
     statements: &[Statement],
-    result: &TokenStream,
+    result: &Code,
     parameters: &[(ValueId, String)],
     sizes: &[Symbol],
     cx: &mut Context<'_>,
@@ -102,26 +100,22 @@ pub fn finish(
     let given: BTreeSet<Symbol> = sizes.iter().cloned().collect();
     let all = |symbol: &Symbol| !given.contains(symbol);
     let (lines, unbound) = bind(statements, result, &ids, all, cx);
-    let tokens = detour::shorten(&quote!(#lines #result));
-    let tokens = Owner::new(&tokens).rewrite(tokens);
+    let code = owned(&detour::shorten(&code!(#lines #result)));
     let named = parameters.iter();
-    let named: Vec<(String, String)> = named
-        .map(|(id, wanted)| (variable(*id).to_string(), wanted.clone()))
+    let named: Vec<(Variable, String)> = named
+        .map(|(id, wanted)| (variable(*id), wanted.clone()))
         .collect();
-    let all = cx.sizes.mentioned(&tokens, sizes).into_iter();
-    let all: Vec<(String, String)> = all
-        .map(|(variable, symbol)| (variable, name::snake(&symbol)))
+    let all = cx.sizes.mentioned(&code, sizes).into_iter();
+    let all: Vec<(Size, String)> = all
+        .map(|(size, symbol)| (size, name::snake(&symbol)))
         .collect();
-    let given: Vec<String> = sizes
-        .iter()
-        .map(|symbol| cx.sizes.variable(symbol).to_string())
-        .collect();
-    let mut namer = Namer::new(&tokens, &named, &all, &cx.hints);
-    let names = named.iter().map(|(variable, _)| variable).chain(&given);
-    let parameters = names.map(|variable| namer.name(variable)).collect();
+    let given = sizes.iter().filter_map(|symbol| cx.sizes.size(symbol));
+    let mut namer = Namer::new(&code, &named, &all, &cx.hints);
+    let names = named.iter().map(|(variable, _)| namer.name(*variable));
+    let parameters = names.chain(given.map(|size| namer.size(size))).collect();
     Body {
-        device: name::mentions(&tokens, "device"),
-        tokens: namer.rename(&tokens),
+        device: code.uses_device(),
+        code: namer.rename(&code),
         parameters,
         unbound,
     }
@@ -129,17 +123,17 @@ pub fn finish(
 
 impl Statement {
     /// `let pattern = expression;`
-    fn declaration(&self, cx: &mut Context<'_>) -> TokenStream {
+    fn declaration(&self, cx: &mut Context<'_>) -> Code {
         let values = self.outputs.iter().map(|id| match id {
             Some(id) => {
                 let name = variable(*id);
-                quote!(#name)
+                code!(#name)
             }
-            None => quote!(_),
+            None => code!(_),
         });
         let sizes = self.sizes.iter().map(|symbol| cx.sizes.variable(symbol));
-        let pattern: Vec<TokenStream> = values.chain(sizes).collect();
-        let expression = &self.tokens;
+        let pattern: Vec<Code> = values.chain(sizes).collect();
+        let expression = &self.code;
         for id in self.outputs.iter().flatten() {
             let hint = match cx.outputs.get(id) {
                 Some(name) => Hint {
@@ -151,11 +145,11 @@ impl Statement {
                     chains: is_device_tensor(*id, cx),
                 },
             };
-            cx.hints.insert(variable(*id).to_string(), hint);
+            cx.hints.insert(variable(*id), hint);
         }
         match pattern.as_slice() {
-            [one] => quote!(let #one = #expression;),
-            _ => quote!(let (#(#pattern),*) = #expression;),
+            [one] => code!(let #one = #expression;),
+            _ => code!(let (#(#pattern),*) = #expression;),
         }
     }
 }
@@ -164,63 +158,63 @@ impl Statement {
 /// that nothing tells before they are needed.
 pub fn bind(
     statements: &[Statement],
-    result: &TokenStream,
+    result: &Code,
     parameters: &[ValueId],
     wanted: impl Fn(&Symbol) -> bool,
     cx: &mut Context<'_>,
-) -> (TokenStream, BTreeSet<Symbol>) {
-    let all: TokenStream = statements.iter().map(|made| made.tokens.clone()).collect();
-    let mut unbound = cx.sizes.used(&quote!(#all #result));
+) -> (Code, BTreeSet<Symbol>) {
+    let all: Code = statements.iter().map(|made| made.code.clone()).collect();
+    let mut unbound = cx.sizes.used(&code!(#all #result));
     unbound.retain(wanted);
-    let mut tokens = TokenStream::new();
+    let mut code = Code::default();
     let tell = |id: ValueId, unbound: &mut BTreeSet<Symbol>, cx: &mut Context<'_>| {
         let names = names(id, cx);
         let told: BTreeSet<Symbol> = names.filter_map(|name| unbound.take(name)).collect();
         binding(id, &told, cx)
     };
     for &id in parameters {
-        tokens.extend(tell(id, &mut unbound, cx));
+        code.extend(tell(id, &mut unbound, cx));
     }
     // A size that a statement needs before anything tells it is told too late.
     let mut late = BTreeSet::new();
     for statement in statements {
-        let needed = cx.sizes.used(&statement.tokens).into_iter();
+        let needed = cx.sizes.used(&statement.code).into_iter();
         late.extend(needed.filter(|symbol| unbound.contains(symbol)));
-        tokens.extend(statement.declaration(cx));
+        code.extend(statement.declaration(cx));
         for symbol in &statement.sizes {
             unbound.remove(symbol);
         }
         for &id in statement.outputs.iter().flatten() {
-            tokens.extend(tell(id, &mut unbound, cx));
+            code.extend(tell(id, &mut unbound, cx));
         }
     }
     unbound.extend(late);
-    (tokens, unbound)
+    (code, unbound)
 }
 
 /// `let [batch, _, width] = x.dims();`
-fn binding(id: ValueId, symbols: &BTreeSet<Symbol>, cx: &mut Context<'_>) -> TokenStream {
+fn binding(id: ValueId, symbols: &BTreeSet<Symbol>, cx: &mut Context<'_>) -> Code {
     if symbols.is_empty() {
-        return TokenStream::new();
+        return Code::default();
     }
     let Some(Type::Tensor(tensor)) = cx.values[id].ty.clone() else {
-        return TokenStream::new();
+        return Code::default();
     };
     let name = variable(id);
     let mut seen = BTreeSet::new();
-    let axes: Vec<TokenStream> = tensor
+    let axes: Vec<Code> = tensor
         .shape
         .iter()
         .map(|dim| match dim.name() {
             Some(symbol) if symbols.contains(symbol) && seen.insert(symbol.clone()) => {
                 cx.sizes.variable(symbol)
             }
-            _ => quote!(_),
+            _ => code!(_),
         })
         .collect();
     match is_device_tensor(id, cx) {
-        true => quote!(let [#(#axes),*] = #name.dims();),
-        false => quote!(let [#(#axes),*] = #name.sizes();),
+        true => code!(let [#(#axes),*] = #name.dims();),
+        false => code!(let [#(#axes),*] = #name.sizes();),
     }
 }
 

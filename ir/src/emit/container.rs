@@ -1,29 +1,24 @@
 //! Values as those of another type: items of another kind, something in an optional.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::{Emit, Source, host_element, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::graph::ValueId;
+use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
     /// An input as a value of a type, which stands at a place if it is a tensor.
-    pub fn input_as(
-        &mut self,
-        input: usize,
-        place: Place,
-        ty: &Type,
-    ) -> Result<TokenStream, Problem> {
+    pub fn input_as(&mut self, input: usize, place: Place, ty: &Type) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         self.source.value_as(id, place, ty)
     }
 
     /// An input as an item of this type.
-    pub fn item(&mut self, input: usize, item: &Type) -> Result<TokenStream, Problem> {
+    pub fn item(&mut self, input: usize, item: &Type) -> Result<Code, Problem> {
         self.input_as(input, Place::Device, item)
     }
 
@@ -44,18 +39,18 @@ impl Emit<'_, '_> {
 
 impl Source<'_, '_> {
     /// A value that is no tensor of the device.
-    pub(super) fn whole(&self, id: ValueId) -> TokenStream {
+    pub(super) fn whole(&self, id: ValueId) -> Code {
         let value = &self.cx.values[id];
         let item = value.ty.as_ref().and_then(Type::item);
         let item = item.map(|item| rust_type(item, Place::Device));
         match (&value.ty, item) {
             (Some(Type::Sequence(_)), Some(item)) if value.is_nothing() => {
-                quote!(Vec::<#item>::new())
+                code!(Vec::<#item>::new())
             }
-            (Some(Type::Optional(_)), Some(item)) if value.is_nothing() => quote!(None::<#item>),
+            (Some(Type::Optional(_)), Some(item)) if value.is_nothing() => code!(None::<#item>),
             _ => {
                 let name = variable(id);
-                quote!(#name)
+                code!(#name)
             }
         }
     }
@@ -66,7 +61,7 @@ impl Source<'_, '_> {
         id: ValueId,
         place: Place,
         ty: &Type,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
             (Some(Type::Tensor(held)), Type::Tensor(wanted)) => {
@@ -80,7 +75,7 @@ impl Source<'_, '_> {
             (Some(Type::Tensor(_)), Type::Unranked(_)) => self.host_value(id),
             (Some(Type::Tensor(_)), Type::Optional(item)) => {
                 let value = self.value_as(id, Place::Device, item)?;
-                Ok(quote!(Some(#value)))
+                Ok(code!(Some(#value)))
             }
             (Some(held), ty) => Ok(converted(self.whole(id), held, ty)),
             (None, _) => Err(Problem::new(format!(
@@ -92,12 +87,7 @@ impl Source<'_, '_> {
 }
 
 /// A tensor, which is put on other axes where it is of one element and another rank is wanted.
-pub fn of_rank(
-    value: TokenStream,
-    place: Place,
-    held: &TensorType,
-    wanted: &TensorType,
-) -> TokenStream {
+pub fn of_rank(value: Code, place: Place, held: &TensorType, wanted: &TensorType) -> Code {
     let same = match place {
         Place::Host => held.rank() == wanted.rank(),
         Place::Device => held.burn_rank() == wanted.burn_rank(),
@@ -109,51 +99,51 @@ pub fn of_rank(
         Place::Host => wanted.rank(),
         Place::Device => wanted.burn_rank(),
     };
-    let ones = (0..rank).map(|_| quote!(1));
+    let ones = (0..rank).map(|_| code!(1));
     match place {
-        Place::Host => quote!(host::reshape(&#value, &[#(#ones),*], false)),
-        Place::Device => quote!(#value.reshape([#(#ones),*])),
+        Place::Host => code!(host::reshape(&#value, &[#(#ones),*], false)),
+        Place::Device => code!(#value.reshape([#(#ones),*])),
     }
 }
 
 /// A value of one type, the items of which are those of the device, as one of another.
-pub fn converted(value: TokenStream, held: &Type, wanted: &Type) -> TokenStream {
+pub fn converted(value: Code, held: &Type, wanted: &Type) -> Code {
     let rust = |ty: &Type| rust_type(ty, Place::Device);
-    if rust(held).to_string() == rust(wanted).to_string() {
+    if rust(held) == rust(wanted) {
         return value;
     }
-    let inner = |held: &Type, wanted: &Type| converted(quote!(item), held, wanted);
+    let inner = |held: &Type, wanted: &Type| converted(code!(item), held, wanted);
     match (held, wanted) {
         (Type::Sequence(held), Type::Sequence(item)) if matches!(**held, Type::Nothing(_)) => {
             let item = rust(item);
-            quote!(Vec::<#item>::new())
+            code!(Vec::<#item>::new())
         }
         (Type::Optional(held), Type::Optional(item)) if matches!(**held, Type::Nothing(_)) => {
             let item = rust(item);
-            quote!(None::<#item>)
+            code!(None::<#item>)
         }
-        (Type::Nothing(_), _) => quote!(unreachable!("what is empty has no items")),
+        (Type::Nothing(_), _) => code!(unreachable!("what is empty has no items")),
         (Type::Tensor(tensor), Type::Unranked(_)) => {
             let (element, rank) = (
                 host_element(tensor.dtype),
                 Literal::usize_unsuffixed(tensor.rank()),
             );
-            quote!(host::to_host::<#element, _, _>(#value, #rank))
+            code!(host::to_host::<#element, _, _>(#value, #rank))
         }
         (Type::Sequence(held), Type::Sequence(wanted)) => {
             let item = inner(held, wanted);
-            quote!(#value.into_iter().map(|item| #item).collect::<Vec<_>>())
+            code!(#value.into_iter().map(|item| #item).collect::<Vec<_>>())
         }
         (Type::Optional(held), Type::Optional(wanted)) => {
             let item = inner(held, wanted);
-            quote!(#value.map(|item| #item))
+            code!(#value.map(|item| #item))
         }
         (held, Type::Optional(wanted)) => {
             let value = converted(value, held, wanted);
-            quote!(Some(#value))
+            code!(Some(#value))
         }
         (Type::Optional(held), wanted) => {
-            let value = quote!(#value.expect("no round of the loop gave a value"));
+            let value = code!(#value.expect("no round of the loop gave a value"));
             converted(value, held, wanted)
         }
         _ => value,

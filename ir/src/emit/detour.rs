@@ -2,160 +2,102 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::quote;
-
-use super::variables::{occurrences, position};
-use super::{name, own};
+use crate::rust::{Code, Part, Variable, code};
 
 /// Without `let x = y;`, and with `let x = f(y); z = x;` as `z = f(y);`, and `let x = f(y); rows.push(x);` as `rows.push(f(y));`,
 /// where nothing else uses `x`.
-pub fn shorten(tokens: &TokenStream) -> TokenStream {
-    let tokens = &without_copies(tokens);
+pub fn shorten(code: &Code) -> Code {
+    let code = without_copies(code);
     let mut count = BTreeMap::new();
-    occurrences(tokens, &mut |variable| {
-        *count.entry(variable).or_insert(0usize) += 1
-    });
-    inside(tokens, &count)
+    code.each_event(&mut |variable, _| *count.entry(variable).or_insert(0usize) += 1);
+    inside(&code, &count)
 }
 
 /// What is bound to a variable alone is that variable, unless a loop assigns either.
-fn without_copies(tokens: &TokenStream) -> TokenStream {
+fn without_copies(code: &Code) -> Code {
     let mut copies = BTreeMap::new();
-    collect_copies(tokens, &mut copies);
-    let assigned = own::all_assigned(tokens);
+    code.each_part(&mut |part| copies.extend(copy(part)));
+    if copies.is_empty() {
+        return code.clone();
+    }
+    let assigned = code.assigned();
     copies.retain(|copy, from| !assigned.contains(copy) && !assigned.contains(from));
-    let mut names = BTreeMap::new();
+    let mut names: BTreeMap<Variable, Variable> = BTreeMap::new();
     for copy in copies.keys() {
         let mut from = copy;
         while let Some(next) = copies.get(from) {
             from = next;
         }
-        names.insert(copy.clone(), from.clone());
+        names.insert(*copy, *from);
     }
-    match names.is_empty() {
-        true => tokens.clone(),
-        false => without(name::rename(tokens.clone(), &names)),
+    if names.is_empty() {
+        return code.clone();
     }
+    code.changed(&mut |part| match part {
+        Part::Value(variable, access) => {
+            let from = names.get(&variable).copied();
+            Some(Part::Value(from.unwrap_or(variable), access))
+        }
+        part => match copy(&part) {
+            Some((copy, from)) if copy == from => None,
+            _ => Some(part),
+        },
+    })
 }
 
-fn collect_copies(tokens: &TokenStream, copies: &mut BTreeMap<String, String>) {
-    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-    for at in 0..tokens.len() {
-        if let Some((copy, from)) = tokens.get(at..).and_then(copy) {
-            copies.insert(copy, from);
-        }
-        if let Some(TokenTree::Group(group)) = tokens.get(at) {
-            collect_copies(&group.stream(), copies);
-        }
-    }
-}
-
-/// The variables of `let x = y;` at the start of tokens.
-fn copy(tokens: &[TokenTree]) -> Option<(String, String)> {
-    match tokens {
-        [
-            TokenTree::Ident(word),
-            TokenTree::Ident(copy),
-            TokenTree::Punct(equals),
-            TokenTree::Ident(from),
-            TokenTree::Punct(end),
-            ..,
-        ] if word == "let" && equals.as_char() == '=' && end.as_char() == ';' => {
-            let (copy, from) = (copy.to_string(), from.to_string());
-            let variables = copy.starts_with(own::VARIABLE) && from.starts_with(own::VARIABLE);
-            variables.then_some((copy, from))
-        }
+/// The variables of `let x = y;`.
+fn copy(part: &Part) -> Option<(Variable, Variable)> {
+    match part {
+        Part::Let(pattern, value) => Some((pattern.as_value()?, value.as_value()?)),
         _ => None,
     }
 }
 
-/// Without `let x = x;`.
-fn without(tokens: TokenStream) -> TokenStream {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut out = TokenStream::new();
-    let mut rest = tokens.as_slice();
+fn inside(code: &Code, count: &BTreeMap<Variable, usize>) -> Code {
+    let parts = code.parts().iter();
+    let parts: Vec<Part> = parts
+        .map(|part| part.with_inside(&mut |code| inside(code, count)))
+        .collect();
+    let mut out = Vec::new();
+    let mut rest = parts.as_slice();
     while let Some((first, after)) = rest.split_first() {
-        let copy = copy(rest);
         rest = after;
-        match (copy, first) {
-            (Some((copy, from)), _) if copy == from => rest = after.get(4..).unwrap_or_default(),
-            (_, TokenTree::Group(group)) => {
-                let mut inner = Group::new(group.delimiter(), without(group.stream()));
-                inner.set_span(group.span());
-                out.extend([TokenTree::Group(inner)]);
-            }
-            _ => out.extend([first.clone()]),
-        }
-    }
-    out
-}
-
-fn inside(tokens: &TokenStream, count: &BTreeMap<String, usize>) -> TokenStream {
-    let walk = |token: TokenTree| match token {
-        TokenTree::Group(group) => {
-            let mut inner = Group::new(group.delimiter(), inside(&group.stream(), count));
-            inner.set_span(group.span());
-            TokenTree::Group(inner)
-        }
-        other => other,
-    };
-    let tokens: Vec<TokenTree> = tokens.clone().into_iter().map(walk).collect();
-    let mut out = TokenStream::new();
-    let mut rest = tokens.as_slice();
-    while let Some((first, after)) = rest.split_first() {
-        match detour(rest, count) {
-            Some((statement, after)) => {
-                out.extend(statement);
+        match detour(first, after, count) {
+            Some((made, after)) => {
+                out.extend_from_slice(made.parts());
                 rest = after;
             }
-            None => {
-                out.extend([first.clone()]);
-                rest = after;
-            }
+            None => out.push(first.clone()),
         }
     }
-    out
+    out.into()
 }
 
-/// The statement that a binding and the statement behind it become, and what follows them.
-fn detour<'t>(
-    tokens: &'t [TokenTree],
-    count: &BTreeMap<String, usize>,
-) -> Option<(TokenStream, &'t [TokenTree])> {
-    let [
-        TokenTree::Ident(word),
-        TokenTree::Ident(name),
-        TokenTree::Punct(equals),
-        rest @ ..,
-    ] = tokens
-    else {
+/// What a binding and the statement behind it become, and what follows them.
+fn detour<'p>(
+    first: &Part,
+    after: &'p [Part],
+    count: &BTreeMap<Variable, usize>,
+) -> Option<(Code, &'p [Part])> {
+    let Part::Let(pattern, value) = first else {
         return None;
     };
-    let once = count.get(&name.to_string()) == Some(&1);
-    if word != "let" || equals.as_char() != '=' || !once {
+    let bound = pattern.as_value()?;
+    if count.get(&bound) != Some(&1) {
         return None;
     }
-    let (value, rest) = rest.split_at(position(rest, ';')?);
-    let value: TokenStream = value.iter().cloned().collect();
-    match rest.get(1..)? {
-        [
-            TokenTree::Ident(target),
-            TokenTree::Punct(equals),
-            TokenTree::Ident(used),
-            TokenTree::Punct(end),
-            rest @ ..,
-        ] if used == name && equals.as_char() == '=' && end.as_char() == ';' && target != "let" => {
-            Some((quote!(#target = #value;), rest))
+    match after {
+        [Part::Assign(target, used), rest @ ..] => {
+            target.as_value()?;
+            (used.as_value()? == bound).then(|| (code!(#target = #value;), rest))
         }
         [
-            TokenTree::Ident(rows),
-            TokenTree::Punct(_),
-            TokenTree::Ident(push),
-            TokenTree::Group(item),
+            rows @ Part::Value(..),
+            Part::Method("push", item),
             rest @ ..,
-        ] if push == "push" && *name == item.stream().to_string() => {
-            Some((quote!(#rows.push(#value)), rest))
+        ] => {
+            let rows = Code::from(rows.clone());
+            (item.as_value()? == bound).then(|| (code!(#rows.push(#value)), rest))
         }
         _ => None,
     }
@@ -165,47 +107,48 @@ fn detour<'t>(
 mod tests {
     use super::*;
 
+    const X: Variable = Variable(0);
+    const Y: Variable = Variable(1);
+    const Z: Variable = Variable(2);
+    const ROWS: Variable = Variable(3);
+    const LAST: Variable = Variable(4);
+
+    fn check(code: Code, expected: Code) {
+        assert_eq!(shorten(&code), expected);
+    }
+
     #[test]
     fn a_copy_is_what_it_was_made_from() {
-        let tokens = quote! {
-            let __v1 = __v0;
-            let __v2 = __v1;
-            f(__v2, { let [n] = __v1.dims(); n })
-        };
-        let shorter = quote!(f(__v0, {
-            let [n] = __v0.dims();
-            n
-        }));
-        assert_eq!(shorten(&tokens).to_string(), shorter.to_string());
+        check(
+            code!(let #Y = #X; let #Z = #Y; f(#Z, { let [n] = #Y.dims(); n })),
+            code!(f(#X, { let [n] = #X.dims(); n })),
+        );
     }
 
     #[test]
     fn the_state_of_a_loop_is_no_copy() {
-        let tokens = quote! {
-            let mut __v1 = __v0;
-            for _ in 0..n { let __v2 = __v1; __v1 = f(__v1); g(__v2, __v2); }
+        let code = code! {
+            let mut #Y = #X;
+            for _ in 0..n { let #Z = #Y; #Y = f(#Y); g(#Z, #Z); }
         };
-        assert_eq!(shorten(&tokens).to_string(), tokens.to_string());
+        check(code.clone(), code);
     }
 
     #[test]
     fn a_value_goes_where_it_is_needed_without_a_name() {
-        let tokens = quote! {
-            let __v1 = f(__v0);
-            __v2 = __v1;
-            let __v3 = g(__v2);
-            rows.push(__v3);
-            let __v4 = h(__v2);
-            __v2 = __v4;
-            k(__v4)
-        };
-        let shorter = quote! {
-            __v2 = f(__v0);
-            rows.push(g(__v2));
-            let __v4 = h(__v2);
-            __v2 = __v4;
-            k(__v4)
-        };
-        assert_eq!(shorten(&tokens).to_string(), shorter.to_string());
+        check(
+            code! {
+                let #Y = f(#X);
+                #Z = #Y;
+                let #LAST = g(#Z);
+                #ROWS.push(#LAST);
+            },
+            code! {
+                #Z = f(#X);
+                #ROWS.push(g(#Z));
+            },
+        );
+        let code = code!(let #Y = h(#Z); #Z = #Y; k(#Y));
+        check(code.clone(), code);
     }
 }

@@ -1,9 +1,7 @@
 //! Names of nodes that may fail on data.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-
 use super::{Emit, name};
+use crate::rust::{Code, code};
 
 impl Emit<'_, '_> {
     /// Says that the node may fail on the data of a run, so that its code knows the node's name.
@@ -14,28 +12,27 @@ impl Emit<'_, '_> {
     }
 
     /// Code under the node's name.
-    pub(super) fn named(&mut self, code: TokenStream) -> TokenStream {
+    pub(super) fn named(&mut self, code: Code) -> Code {
         // A constructor has no node of its own.
         match self.fails && !self.source.loading {
             true => {
                 let node = self.named_node();
-                quote!(#node.run(|| #code))
+                code!(#node.run(|| #code))
             }
             false => code,
         }
     }
 
     /// The field that holds the node's name. It is loaded, so that parts that differ in names alone are one struct.
-    pub fn named_node(&mut self) -> TokenStream {
+    pub fn named_node(&mut self) -> Code {
         let kind = self.node.kind.rsplit('.').next().unwrap_or_default();
         let (hint, operator) = (name::snake(kind), &*self.node.kind);
         let node = self.site();
-        let load = quote!(Node::new(#node, #operator));
+        let load = code!(Node::new(#node, #operator));
         let field = self
             .source
             .layer
-            .field(&hint, quote!(Node), load, Vec::new());
-        let field = format_ident!("{field}");
-        quote!(self.#field)
+            .field(&hint, code!(Node), load, Vec::new());
+        Code::field(&field)
     }
 }

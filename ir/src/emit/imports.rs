@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
-
-use super::name;
+use crate::rust::{Code, Part, code};
 
 /// Names that expansions import, by where from; only those in use are.
-const IMPORTS: &[(&str, &[&str])] = &[
+const IMPORTS: &[(&[&str], &[&str])] = &[
     (
-        "",
+        &[],
         &[
             "Array",
             "Bool",
@@ -30,21 +27,21 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "__private",
+        &["__private"],
         &[
             "Anchor", "BTreeMap", "Node", "attempt", "bf16", "constant", "device", "entry", "exit",
             "f16", "host", "layers", "ops", "put", "take",
         ],
     ),
-    ("__private::ops::window", &["Window"]),
+    (&["__private", "ops", "window"], &["Window"]),
     (
-        "__private::weights",
+        &["__private", "weights"],
         &[
             "Encoding", "Entry", "File", "Fixed", "Part", "Table", "Weights",
         ],
     ),
-    ("burn::module", &["Module", "Param"]),
-    ("burn::tensor", &["activation"]),
+    (&["burn", "module"], &["Module", "Param"]),
+    (&["burn", "tensor"], &["activation"]),
 ];
 
 /// What expansions and derive macros name without importing it.
@@ -60,18 +57,23 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
 }
 
 /// `use` of what the items mention; `burn` is what its derive macros call their crate.
-pub fn of(items: &TokenStream, runtime: &TokenStream) -> TokenStream {
+pub fn of(items: &Code, runtime: &Code) -> Code {
     let mut mentioned = BTreeSet::new();
-    name::identifiers(items, &mut mentioned);
-    let used = |(module, names): &(&str, &[&str])| {
+    items.each_part(&mut |part| {
+        if let Part::Word(word) = part {
+            mentioned.insert(*word);
+        }
+    });
+    let used = |(module, names): &(&[&'static str], &[&'static str])| {
         let names = names.iter().filter(|used| mentioned.contains(**used));
-        let names: Vec<Ident> = names.map(|used| format_ident!("{used}")).collect();
-        let module = module.parse::<TokenStream>().unwrap_or_default();
+        let names: Vec<Code> = names.map(|used| Part::Word(used).into()).collect();
+        let module = module.iter().map(|part| Code::from(Part::Member(part)));
+        let module: Code = module.map(|part| code!(#part::)).collect();
         match (names.as_slice(), module.is_empty()) {
-            ([], _) => TokenStream::new(),
-            ([one], false) => quote!(use #runtime::#module::#one;),
-            (_, false) => quote!(use #runtime::#module::{#(#names),*};),
-            (_, true) => quote!(use #runtime::{burn, #(#names),*};),
+            ([], _) => Code::default(),
+            ([one], false) => code!(use #runtime::#module #one;),
+            (_, false) => code!(use #runtime::#module{#(#names),*};),
+            (_, true) => code!(use #runtime::{burn, #(#names),*};),
         }
     };
     IMPORTS.iter().map(used).collect()

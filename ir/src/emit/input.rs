@@ -1,7 +1,6 @@
 //! Inputs of a node as expressions.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::pattern::{Pattern, pattern};
 use super::stored::whole;
@@ -10,6 +9,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::graph::ValueId;
+use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType, Type};
 
 /// Known values of at most this many elements are written into the code.
@@ -17,7 +17,7 @@ const INLINE: usize = 64;
 
 impl Emit<'_, '_> {
     /// A device tensor of the rank that its type says.
-    pub fn tensor(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn tensor(&mut self, input: usize) -> Result<Code, Problem> {
         if self.is_string(input) && self.node.operator.moves() {
             return self.numbered(input);
         }
@@ -27,25 +27,25 @@ impl Emit<'_, '_> {
     }
 
     /// A device tensor with leading axes of size 1 up to `rank`.
-    pub fn tensor_of_rank(&mut self, input: usize, rank: usize) -> Result<TokenStream, Problem> {
+    pub fn tensor_of_rank(&mut self, input: usize, rank: usize) -> Result<Code, Problem> {
         let held = self.tensor_type(input)?.clone();
         let tensor = self.tensor(input)?;
         Ok(lifted(tensor, &held, rank))
     }
 
     /// `Some(tensor)`, or `None` for an input left out.
-    pub fn optional(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn optional(&mut self, input: usize) -> Result<Code, Problem> {
         match self.has(input) {
             true => {
                 let tensor = self.tensor(input)?;
-                Ok(quote!(Some(#tensor)))
+                Ok(code!(Some(#tensor)))
             }
-            false => Ok(quote!(None)),
+            false => Ok(code!(None)),
         }
     }
 
     /// The value wherever it lives: a tensor, a host array by value, a sequence.
-    pub fn value(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn value(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         match self.source.cx.values[id].ty {
@@ -58,33 +58,33 @@ impl Emit<'_, '_> {
     }
 
     /// A host array by reference: `&Array<T>`.
-    pub fn host(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn host(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         let value = self.source.host_value(id)?;
-        Ok(quote!(&#value))
+        Ok(code!(&#value))
     }
 
     /// Integers that stand on the host, as `&[i64]`.
-    pub fn host_ints(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn host_ints(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         if let Some(Known::Ints(dims)) = self.known(input).cloned() {
-            let numbers: Vec<TokenStream> = dims
+            let numbers: Vec<Code> = dims
                 .iter()
                 .map(|dim| self.source.cx.sizes.signed(dim))
                 .collect();
-            return Ok(quote!(&[#(#numbers),*]));
+            return Ok(code!(&[#(#numbers),*]));
         }
         let value = self.source.host_value(id)?;
         match self.tensor_type(input)?.dtype {
-            DType::I64 => Ok(quote!(#value.data())),
-            _ => Ok(quote!(host::cast::<_, i64>(&#value).data())),
+            DType::I64 => Ok(code!(#value.data())),
+            _ => Ok(code!(host::cast::<_, i64>(&#value).data())),
         }
     }
 
     /// One integer that stands on the host, as `i64`.
-    pub fn host_int(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn host_int(&mut self, input: usize) -> Result<Code, Problem> {
         if let Some(Known::Ints(dims)) = self.known(input).cloned()
             && let [dim] = dims.as_slice()
         {
@@ -94,15 +94,15 @@ impl Emit<'_, '_> {
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         let value = self.source.host_value(id)?;
         Ok(match self.tensor_type(input)?.dtype {
-            DType::I64 => quote!(*#value.item()),
-            DType::U64 => quote!(*#value.item() as i64),
-            dtype if dtype.kind() == Kind::Float => quote!(f64::from(*#value.item()) as i64),
-            _ => quote!(i64::from(*#value.item())),
+            DType::I64 => code!(*#value.item()),
+            DType::U64 => code!(*#value.item() as i64),
+            dtype if dtype.kind() == Kind::Float => code!(f64::from(*#value.item()) as i64),
+            _ => code!(i64::from(*#value.item())),
         })
     }
 
     /// One float that stands on the host, as `f64`.
-    pub fn host_float(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn host_float(&mut self, input: usize) -> Result<Code, Problem> {
         if let Some(Known::Floats(values)) = self.known(input)
             && let [value] = values.as_slice()
         {
@@ -112,13 +112,13 @@ impl Emit<'_, '_> {
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         let value = self.source.host_value(id)?;
         Ok(match self.tensor_type(input)?.dtype {
-            DType::F64 => quote!(*#value.item()),
-            _ => quote!(f64::from(*#value.item())),
+            DType::F64 => code!(*#value.item()),
+            _ => code!(f64::from(*#value.item())),
         })
     }
 
     /// A known single element as a literal of the tensor's type.
-    pub fn scalar(&self, input: usize) -> Option<TokenStream> {
+    pub fn scalar(&self, input: usize) -> Option<Code> {
         let dtype = self.tensor_type(input).ok()?.dtype;
         if self.known_count(input) != Some(1) {
             return None;
@@ -129,10 +129,10 @@ impl Emit<'_, '_> {
                     let literal = float_literal(*value, dtype);
                     let negative = value.is_sign_negative() && value.is_finite();
                     Some(match (dtype, negative) {
-                        (DType::F64, true) => quote!((#literal as f64)),
+                        (DType::F64, true) => code!((#literal as f64)),
                         (DType::F64, false) if value.is_finite() => {
                             let literal = Literal::f64_suffixed(*value);
-                            quote!(#literal)
+                            code!(#literal)
                         }
                         _ => literal,
                     })
@@ -142,12 +142,12 @@ impl Emit<'_, '_> {
             Known::Ints(values) => match values.as_slice() {
                 [value] => {
                     let literal = Literal::i64_suffixed(value.number()?);
-                    Some(quote!(#literal))
+                    Some(code!(#literal))
                 }
                 _ => None,
             },
             Known::Bools(values) => match values.as_slice() {
-                [value] => Some(quote!(#value)),
+                [value] => Some(code!(#value)),
                 _ => None,
             },
             Known::Strings(_) => None,
@@ -155,7 +155,7 @@ impl Emit<'_, '_> {
     }
 
     /// The device of the model, by reference.
-    pub fn device(&mut self) -> TokenStream {
+    pub fn device(&mut self) -> Code {
         self.source.device()
     }
 
@@ -172,7 +172,7 @@ impl Emit<'_, '_> {
 }
 
 impl Source<'_, '_> {
-    pub(super) fn device_value(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
+    pub(super) fn device_value(&mut self, id: ValueId) -> Result<Code, Problem> {
         let values = self.cx.values;
         let value = &values[id];
         let Some(Type::Tensor(tensor)) = &value.ty else {
@@ -188,7 +188,7 @@ impl Source<'_, '_> {
         }
         if self.cx.tied.contains(&id) && !self.layer.owned.contains(&id) {
             let name = variable(id);
-            return Ok(quote!(#name));
+            return Ok(code!(#name));
         }
         if value.weight.is_some() {
             return Ok(self.stored(id, tensor));
@@ -202,7 +202,7 @@ impl Source<'_, '_> {
             _ => {
                 let name = variable(id);
                 match value.place {
-                    Place::Device => Ok(quote!(#name)),
+                    Place::Device => Ok(code!(#name)),
                     Place::Host => self.moved(id, tensor),
                 }
             }
@@ -210,13 +210,13 @@ impl Source<'_, '_> {
     }
 
     /// A host value becomes a tensor on the device of the model.
-    fn moved(&mut self, id: ValueId, tensor: &TensorType) -> Result<TokenStream, Problem> {
+    fn moved(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let name = variable(id);
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let to = match tensor.dtype.kind() {
-            Kind::Int => quote!(to_device_int),
-            Kind::Bool => quote!(to_device_bool),
-            Kind::Float => quote!(to_device),
+            Kind::Int => code!(to_device_int),
+            Kind::Bool => code!(to_device_bool),
+            Kind::Float => code!(to_device),
             Kind::String | Kind::Complex => {
                 return Err(Problem::new(format!(
                     "a tensor of type {} cannot be on a device",
@@ -227,13 +227,13 @@ impl Source<'_, '_> {
         let element = super::host_element(tensor.dtype);
         let device = self.device();
         Ok(match tensor.dtype.kind() {
-            Kind::Bool => quote!(host::#to::<#rank>(&#name, #device)),
-            _ => quote!(host::#to::<#element, #rank>(&#name, #device)),
+            Kind::Bool => code!(host::#to::<#rank>(&#name, #device)),
+            _ => code!(host::#to::<#element, #rank>(&#name, #device)),
         })
     }
 
     /// A constant that the compiler computed, as a field.
-    fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> TokenStream {
+    fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> Code {
         let load = self.constant(tensor, known);
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         let name = &self.cx.values[id].name;
@@ -242,11 +242,11 @@ impl Source<'_, '_> {
             false => "constant".to_owned(),
         };
         let field = self.layer.constant(id, false, || (hint, ty, load));
-        quote!(#field.clone())
+        code!(#field.clone())
     }
 
     /// A constant that the compiler computed, over `weights: &Weights`.
-    pub(super) fn constant(&mut self, tensor: &TensorType, known: &Known) -> TokenStream {
+    pub(super) fn constant(&mut self, tensor: &TensorType, known: &Known) -> Code {
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let element = element_type(tensor.dtype);
         let shape = self.cx.shape(&tensor.shape);
@@ -255,74 +255,74 @@ impl Source<'_, '_> {
                 let numbers = dims
                     .iter()
                     .map(|dim| Literal::i64_unsuffixed(dim.number().unwrap_or_default()));
-                (quote!(int), quote!(#(#numbers),*))
+                (code!(int), code!(#(#numbers),*))
             }
-            Known::Bools(values) => (quote!(boolean), quote!(#(#values),*)),
+            Known::Bools(values) => (code!(boolean), code!(#(#values),*)),
             Known::Floats(values) => {
                 let numbers = values.iter().map(|value| float_literal(*value, DType::F64));
-                (quote!(float), quote!(#(#numbers),*))
+                (code!(float), code!(#(#numbers),*))
             }
-            Known::Strings(_) => return quote!(compile_error!("strings are host values")),
+            Known::Strings(_) => return code!(compile_error!("strings are host values")),
         };
-        let device = quote!(weights.device());
+        let device = code!(weights.device());
         match (tensor.dtype.kind(), pattern(known)) {
             (Kind::Bool, Some(Pattern::Equal(value))) => {
-                quote!(constant::full_boolean(#device, #shape, #value))
+                code!(constant::full_boolean(#device, #shape, #value))
             }
             (Kind::Int, Some(Pattern::Equal(value))) => {
-                quote!(constant::full_int(#device, #element, #shape, #value))
+                code!(constant::full_int(#device, #element, #shape, #value))
             }
             (_, Some(Pattern::Equal(value))) => {
-                quote!(constant::full(#device, #element, #shape, #value))
+                code!(constant::full(#device, #element, #shape, #value))
             }
             (_, Some(Pattern::Steps(start, step))) => {
-                quote!(constant::steps(#device, #element, #shape, #start, #step))
+                code!(constant::steps(#device, #element, #shape, #start, #step))
             }
             (Kind::Bool, None) => {
-                quote!(constant::boolean::<#rank>(#device, #shape, &[#elements]))
+                code!(constant::boolean::<#rank>(#device, #shape, &[#elements]))
             }
-            _ => quote!(constant::#call::<#rank>(#device, #element, #shape, &[#elements])),
+            _ => code!(constant::#call::<#rank>(#device, #element, #shape, &[#elements])),
         }
     }
 
     /// Sizes as a tensor, made at each call.
-    fn symbolic(&mut self, tensor: &TensorType, dims: &[Dim]) -> TokenStream {
+    fn symbolic(&mut self, tensor: &TensorType, dims: &[Dim]) -> Code {
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let element = element_type(tensor.dtype);
         let shape = self.cx.shape(&tensor.shape);
         let device = self.device();
-        let numbers: Vec<TokenStream> = dims.iter().map(|dim| self.cx.sizes.signed(dim)).collect();
-        quote!(constant::int::<#rank>(#device, #element, #shape, &[#(#numbers),*]))
+        let numbers: Vec<Code> = dims.iter().map(|dim| self.cx.sizes.signed(dim)).collect();
+        code!(constant::int::<#rank>(#device, #element, #shape, &[#(#numbers),*]))
     }
 
     /// An expression of type `Array<T>`.
-    pub(super) fn host_value(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
+    pub(super) fn host_value(&mut self, id: ValueId) -> Result<Code, Problem> {
         let values = self.cx.values;
         let value = &values[id];
         let name = variable(id);
         let tensor = match &value.ty {
             Some(Type::Tensor(tensor)) => tensor,
-            Some(Type::Unranked(_)) => return Ok(quote!(#name)),
+            Some(Type::Unranked(_)) => return Ok(code!(#name)),
             _ => return Err(Problem::new("a sequence stands where a host tensor should")),
         };
         let Some(known) = value.known.read().cloned() else {
             if self.cx.lives_on_host(id) {
-                return Ok(quote!(#name));
+                return Ok(code!(#name));
             }
             return self.read(id, tensor);
         };
         let element = super::host_element(tensor.dtype);
-        let shape: Vec<TokenStream> = tensor
+        let shape: Vec<Code> = tensor
             .shape
             .iter()
             .map(|dim| self.cx.sizes.expression(dim))
             .collect();
-        let elements: Vec<TokenStream> = match &known {
+        let elements: Vec<Code> = match &known {
             Known::Ints(dims) => dims.iter().map(|dim| self.cx.sizes.signed(dim)).collect(),
-            Known::Bools(values) => values.iter().map(|value| quote!(#value)).collect(),
+            Known::Bools(values) => values.iter().map(|value| code!(#value)).collect(),
             Known::Strings(values) => values
                 .iter()
-                .map(|value| quote!(#value.to_owned()))
+                .map(|value| code!(#value.to_owned()))
                 .collect(),
             Known::Floats(values) => values
                 .iter()
@@ -330,44 +330,45 @@ impl Source<'_, '_> {
                     DType::F32 | DType::F64 => float_literal(*value, tensor.dtype),
                     _ => {
                         let literal = float_literal(*value, DType::F64);
-                        quote!(#element::from_f64(#literal))
+                        code!(#element::from_f64(#literal))
                     }
                 })
                 .collect(),
         };
         let symbolic = !known.is_concrete() && tensor.dtype != DType::I64;
-        let elements = match symbolic {
-            true => quote!(#((#elements) as #element),*),
-            false => quote!(#(#elements),*),
+        let typed = |value: &Code| match symbolic {
+            true => code!((#value) as #element),
+            false => value.clone(),
         };
-        Ok(quote!(Array::<#element>::new([#(#shape),*], vec![#elements])))
+        let elements = elements.iter().map(typed);
+        Ok(code!(Array::<#element>::new([#(#shape),*], vec![#(#elements),*])))
     }
 
     /// A tensor of the device is read: the program waits for the device here.
-    fn read(&mut self, id: ValueId, tensor: &TensorType) -> Result<TokenStream, Problem> {
+    fn read(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(tensor.rank());
         let element = super::host_element(tensor.dtype);
         let value = self.device_value(id)?;
-        Ok(quote!(host::to_host::<#element, _, _>(#value, #rank)))
+        Ok(code!(host::to_host::<#element, _, _>(#value, #rank)))
     }
 
     /// The device of the model, by reference.
-    pub fn device(&mut self) -> TokenStream {
+    pub fn device(&mut self) -> Code {
         match self.loading {
-            true => quote!(weights.device()),
-            false => quote!(device),
+            true => code!(weights.device()),
+            false => code!(device),
         }
     }
 }
 
 /// The tensor with leading axes of size 1 up to `rank`. Burn's own way there takes a size of 0 for one
 /// that is to be copied.
-pub fn lifted(tensor: TokenStream, held: &TensorType, rank: usize) -> TokenStream {
+pub fn lifted(tensor: Code, held: &TensorType, rank: usize) -> Code {
     let to = Literal::usize_unsuffixed(rank);
     let filled = |dim: &Dim| dim.number().is_some_and(|size| size > 0);
     match held.burn_rank() == rank {
         true => tensor,
-        false if held.shape.iter().all(filled) => quote!(#tensor.unsqueeze::<#to>()),
-        false => quote!(ops::shape::lift::<_, #to, _>(#tensor)),
+        false if held.shape.iter().all(filled) => code!(#tensor.unsqueeze::<#to>()),
+        false => code!(ops::shape::lift::<_, #to, _>(#tensor)),
     }
 }

@@ -1,14 +1,15 @@
 //! The fields of one struct while its code is made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
-use proc_macro2::{TokenStream, TokenTree};
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::load::Bindings;
 use super::name::{self, Unique};
 use super::tree::is_number;
 use crate::graph::ValueId;
+use crate::rust::{Code, Part, code};
 
 /// A struct of the expansion: what its `load` makes and its `forward` uses.
 #[derive(Debug)]
@@ -25,16 +26,16 @@ pub struct Layer {
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
     /// The fields by what they are.
-    loaded: BTreeMap<String, String>,
+    loaded: HashMap<(Code, Code), String>,
 }
 
 /// One field.
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: String,
-    pub ty: TokenStream,
+    pub ty: Code,
     /// An expression over `weights: &Weights`.
-    pub load: TokenStream,
+    pub load: Code,
     /// The weights of the file in it, by their paths.
     pub parameters: Vec<(String, ValueId)>,
 }
@@ -54,7 +55,7 @@ impl Default for Layer {
             bindings: Bindings::default(),
             taken,
             constants: BTreeMap::new(),
-            loaded: BTreeMap::new(),
+            loaded: HashMap::new(),
         }
     }
 }
@@ -121,18 +122,23 @@ impl Layer {
     }
 
     /// Puts the fields in the order in which code uses them.
-    pub fn order(&mut self, code: &TokenStream) {
-        let mut places = BTreeMap::new();
-        note_fields(code, &mut places);
-        let place = |field: &Field| places.get(&field.name).copied().unwrap_or(usize::MAX);
+    pub fn order(&mut self, code: &Code) {
+        let mut places: BTreeMap<Rc<str>, usize> = BTreeMap::new();
+        code.each_part(&mut |part| {
+            if let Part::Field(name) = part {
+                let next = places.len();
+                places.entry(name.clone()).or_insert(next);
+            }
+        });
+        let place = |field: &Field| places.get(&*field.name).copied().unwrap_or(usize::MAX);
         self.fields.sort_by_key(place);
     }
 
     /// The fields as they stand in the struct.
-    pub fn declarations(&self) -> TokenStream {
+    pub fn declarations(&self) -> Code {
         let fields = self.fields.iter().map(|field| {
             let (name, ty) = (format_ident!("{}", field.name), &field.ty);
-            quote!(#name: #ty,)
+            code!(#name: #ty,)
         });
         fields.collect()
     }
@@ -142,16 +148,17 @@ impl Layer {
     pub fn field(
         &mut self,
         hint: &str,
-        ty: TokenStream,
-        load: TokenStream,
+        ty: Code,
+        load: Code,
         parameters: Vec<(String, ValueId)>,
     ) -> String {
-        let key = format!("{ty} = {load}");
+        let key = (ty, load);
         if let Some(name) = self.loaded.get(&key) {
             return name.clone();
         }
+        let (ty, load) = key.clone();
         let wanted = match self.plain {
-            true => name::snake(&kind(&ty)),
+            true => name::snake(kind(&ty)),
             false => name::snake(&self.relative(name::plain(hint))),
         };
         let name = self.taken.name(&wanted);
@@ -182,8 +189,8 @@ impl Layer {
         &mut self,
         id: ValueId,
         parameter: bool,
-        make: impl FnOnce() -> (String, TokenStream, TokenStream),
-    ) -> TokenStream {
+        make: impl FnOnce() -> (String, Code, Code),
+    ) -> Code {
         let name = match self.constants.get(&id) {
             Some(name) => name.clone(),
             None => {
@@ -194,48 +201,23 @@ impl Layer {
                 name
             }
         };
-        let name = format_ident!("{name}");
-        quote!(self.#name)
+        Code::field(&name)
     }
 }
 
 /// What a field of this type may be called: `linear` for `layers::Linear`.
-fn kind(ty: &TokenStream) -> String {
-    let words = ty.clone().into_iter().filter_map(|token| match token {
-        TokenTree::Ident(ident) => Some(ident.to_string()),
+fn kind(ty: &Code) -> &str {
+    let words = ty.parts().iter().filter_map(|part| match part {
+        Part::Word(word) | Part::Member(word) => Some(*word),
+        Part::Name(name) => Some(&**name),
         _ => None,
     });
-    let words: Vec<String> = words.collect();
-    match words
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
-        ["Param", ..] => "weight".to_owned(),
-        ["Tensor" | "Array", ..] => "constant".to_owned(),
-        ["layers", layer, ..] => (*layer).to_owned(),
-        [first, ..] => (*first).to_owned(),
-        [] => "part".to_owned(),
-    }
-}
-
-/// The places at which `self.field` first occurs.
-fn note_fields(code: &TokenStream, places: &mut BTreeMap<String, usize>) {
-    let mut before = [String::new(), String::new()];
-    for token in code.clone() {
-        if let TokenTree::Group(group) = &token {
-            note_fields(&group.stream(), places);
-        }
-        let text = match &token {
-            TokenTree::Group(_) => String::new(),
-            other => other.to_string(),
-        };
-        if before == ["self", "."] {
-            let next = places.len();
-            places.entry(text.clone()).or_insert(next);
-        }
-        let [_, last] = before;
-        before = [last, text];
+    let words: Vec<&str> = words.take(2).collect();
+    match words.as_slice() {
+        ["Param", ..] => "weight",
+        ["Tensor" | "Array", ..] => "constant",
+        ["layers", layer] => layer,
+        [first, ..] => first,
+        [] => "part",
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
-use super::own::{self, Owner};
+use super::own::owned;
 use super::variables::{Hint, Namer};
 use super::{Layer, Source, name, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 
 /// An expression of more operators than this is bound to a variable: rustc follows expressions by
@@ -32,8 +32,8 @@ pub struct Bindings {
 #[derive(Debug)]
 struct Binding {
     id: ValueId,
-    ty: TokenStream,
-    expression: TokenStream,
+    ty: Code,
+    expression: Code,
 }
 
 /// What constructors bind to variables: what is read more than once, and parts of expressions that
@@ -133,12 +133,7 @@ impl Source<'_, '_> {
     }
 
     /// The expression of a computed constant, or the variable to which it is bound.
-    pub(super) fn bound(
-        &mut self,
-        id: ValueId,
-        tensor: &TensorType,
-        expression: TokenStream,
-    ) -> TokenStream {
+    pub(super) fn bound(&mut self, id: ValueId, tensor: &TensorType, expression: Code) -> Code {
         if !self.cx.bound.contains(&id) {
             return expression;
         }
@@ -149,8 +144,8 @@ impl Source<'_, '_> {
             chains: false,
         };
         let name = variable(id);
-        self.cx.hints.insert(name.to_string(), hint);
-        quote!(#name)
+        self.cx.hints.insert(name, hint);
+        code!(#name)
     }
 }
 
@@ -160,14 +155,14 @@ impl Bindings {
         self.ids.contains(&id)
     }
 
-    fn add(&mut self, id: ValueId, ty: TokenStream, expression: TokenStream) {
+    fn add(&mut self, id: ValueId, ty: Code, expression: Code) {
         if self.ids.insert(id) {
             self.list.push(Binding { id, ty, expression });
         }
     }
 
     /// The statements in front of `fields`, long lists in functions of their own.
-    fn statements(&self, fields: &TokenStream, hints: &BTreeMap<String, Hint>) -> TokenStream {
+    fn statements(&self, fields: &Code, hints: &BTreeMap<Variable, Hint>) -> Code {
         if self.list.len() <= LONGEST {
             return self.list.iter().map(Binding::statement).collect();
         }
@@ -175,20 +170,16 @@ impl Bindings {
             .list
             .iter()
             .map(|binding| (binding.variable(), &binding.ty));
-        let types: BTreeMap<String, &TokenStream> = types.collect();
-        let mut later: BTreeSet<String> = own::variables(fields).into_iter().collect();
+        let types: BTreeMap<Variable, &Code> = types.collect();
+        let mut later: BTreeSet<Variable> = fields.variables().into_iter().collect();
         let mut parts = Vec::new();
         for part in self.list.rchunks(PART) {
-            let statements: TokenStream = part.iter().map(Binding::statement).collect();
-            let made: BTreeSet<String> = part.iter().map(Binding::variable).collect();
-            let given = made.iter().filter(|name| later.contains(*name)).cloned();
-            let given: Vec<String> = given.collect();
-            let used = own::variables(&statements);
-            let taken: Vec<String> = used
-                .into_iter()
-                .filter(|name| !made.contains(name))
-                .collect();
-            later.extend(taken.iter().cloned());
+            let statements: Code = part.iter().map(Binding::statement).collect();
+            let made: BTreeSet<Variable> = part.iter().map(Binding::variable).collect();
+            let given: Vec<Variable> = made.intersection(&later).copied().collect();
+            let used = statements.variables().into_iter();
+            let taken: Vec<Variable> = used.filter(|name| !made.contains(name)).collect();
+            later.extend(&taken);
             parts.push(function(statements, &taken, &given, &types, hints));
         }
         parts.into_iter().rev().collect()
@@ -196,13 +187,13 @@ impl Bindings {
 }
 
 impl Binding {
-    fn variable(&self) -> String {
-        variable(self.id).to_string()
+    fn variable(&self) -> Variable {
+        variable(self.id)
     }
 
-    fn statement(&self) -> TokenStream {
+    fn statement(&self) -> Code {
         let (name, expression) = (variable(self.id), &self.expression);
-        quote!(let #name = #expression;)
+        code!(let #name = #expression;)
     }
 }
 
@@ -211,45 +202,41 @@ const CALL: &str = "__part";
 
 /// `let given = { fn part(weights, taken) -> .. { statements given } part(weights, taken) };`
 fn function(
-    statements: TokenStream,
-    taken: &[String],
-    given: &[String],
-    types: &BTreeMap<String, &TokenStream>,
-    hints: &BTreeMap<String, Hint>,
-) -> TokenStream {
-    let all = |names: &[String]| -> Vec<(proc_macro2::Ident, TokenStream)> {
-        let typed = |name: &String| {
-            types
-                .get(name)
-                .map(|ty| (format_ident!("{name}"), (*ty).clone()))
-        };
+    statements: Code,
+    taken: &[Variable],
+    given: &[Variable],
+    types: &BTreeMap<Variable, &Code>,
+    hints: &BTreeMap<Variable, Hint>,
+) -> Code {
+    let all = |names: &[Variable]| -> Vec<(Variable, Code)> {
+        let typed = |name: &Variable| types.get(name).map(|ty| (*name, (*ty).clone()));
         names.iter().filter_map(typed).collect()
     };
     let (arguments, parameters): (Vec<_>, Vec<_>) = all(taken).into_iter().unzip();
     let (results, returns): (Vec<_>, Vec<_>) = all(given).into_iter().unzip();
-    let body = quote!(#statements (#(#results),*));
-    let body = Owner::new(&body).rewrite(body);
-    let weights = name::mentions(&body, "weights");
+    let body = code!(#statements (#(#results),*));
+    let body = owned(&body);
+    let weights = body.uses_weights();
     let wanted = taken.iter().map(|variable| {
         let hint = hints.get(variable).map(|hint| hint.name.clone());
-        (variable.clone(), hint.unwrap_or_default())
+        (*variable, hint.unwrap_or_default())
     });
-    let own = weights.then(|| ("weights".to_owned(), "weights".to_owned()));
-    let wanted: Vec<(String, String)> = own.into_iter().chain(wanted).collect();
+    let wanted: Vec<(Variable, String)> = wanted.collect();
     let mut namer = Namer::new(&body, &wanted, &[], hints);
     let names = taken
         .iter()
-        .map(|variable| format_ident!("{}", namer.name(variable)));
-    let names: Vec<proc_macro2::Ident> = names.collect();
+        .map(|variable| format_ident!("{}", namer.name(*variable)));
+    let parameters = names.zip(&parameters).map(|(name, ty)| code!(#name: #ty));
+    let parameters: Vec<Code> = parameters.collect();
     let (call, body) = (format_ident!("{CALL}"), namer.rename(&body));
     let (parameter, argument) = match weights {
-        true => (quote!(weights: &Weights<'_>,), quote!(weights,)),
-        false => (TokenStream::new(), TokenStream::new()),
+        true => (code!(weights: &Weights<'_>,), code!(weights,)),
+        false => (Code::default(), Code::default()),
     };
-    quote! {
+    code! {
         let (#(#results),*) = {
             #[inline(never)]
-            fn #call(#parameter #(#names: #parameters),*) -> (#(#returns),*) {
+            fn #call(#parameter #(#parameters),*) -> (#(#returns),*) {
                 #body
             }
             #call(#argument #(#arguments),*)
@@ -259,12 +246,12 @@ fn function(
 
 impl Layer {
     /// The body of a constructor, with a further field.
-    pub fn load(&self, further: TokenStream, hints: &BTreeMap<String, Hint>) -> TokenStream {
+    pub fn load(&self, further: Code, hints: &BTreeMap<Variable, Hint>) -> Code {
         let fields = self.fields.iter().map(|field| {
             let (name, load) = (format_ident!("{}", field.name), &field.load);
-            quote!(#name: #load,)
+            code!(#name: #load,)
         });
-        let fields = quote!(Self { #(#fields)* #further });
+        let fields = code!(Self { #(#fields)* #further });
         if self.bindings.list.is_empty() {
             return fields;
         }
@@ -279,9 +266,8 @@ impl Layer {
         });
         let hints = hints.collect();
         let statements = self.bindings.statements(&fields, &hints);
-        let tokens = quote!(#statements #fields);
-        let tokens = Owner::new(&tokens).rewrite(tokens);
-        let weights = [("weights".to_owned(), "weights".to_owned())];
-        Namer::new(&tokens, &weights, &[], &hints).rename(&tokens)
+        let code = code!(#statements #fields);
+        let code = owned(&code);
+        Namer::new(&code, &[], &[], &hints).rename(&code)
     }
 }

@@ -1,7 +1,7 @@
 //! The module that a macro call becomes.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident};
 
 use super::body::{self, Body, Statement};
 use super::signature::{self, Port};
@@ -9,6 +9,7 @@ use super::{Context, Layer, Source, imports, name, parameters, split, tied, tree
 use crate::diagnostics::{Diagnostics, plain, shown};
 use crate::options::{Options, Weights};
 use crate::read::Model;
+use crate::rust::{Code, Part, code};
 use crate::types::Type;
 
 /// What the caller chose for the item itself.
@@ -32,11 +33,12 @@ pub fn module(
     diagnostics: &mut Diagnostics,
 ) -> TokenStream {
     let mut problems = Diagnostics::default();
-    if let Some(tokens) = written(model, item, options, true, &mut problems) {
+    if let Some(code) = written(model, item, options, true, &mut problems) {
         diagnostics.extend(problems);
-        return tokens;
+        return code.tokens();
     }
-    written(model, item, options, false, diagnostics).unwrap_or_default()
+    let code = written(model, item, options, false, diagnostics);
+    code.unwrap_or_default().tokens()
 }
 
 /// The module, unless layers that were taken to be `alike` are not, and would load weights again.
@@ -46,7 +48,7 @@ fn written(
     options: &Options,
     alike: bool,
     diagnostics: &mut Diagnostics,
-) -> Option<TokenStream> {
+) -> Option<Code> {
     let mut cx = Context::new(&model.graph);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
@@ -74,15 +76,19 @@ fn written(
         &mut cx,
         diagnostics,
     );
-    let name = &item.name;
-    let runtime = &item.runtime;
-    let structures = structures(item, &inputs, &outputs);
+    let name = Code::foreign(item.name.to_token_stream());
+    let runtime = Code::foreign(item.runtime.clone());
+    let structures = signature::structures(&item.name, &inputs, &outputs);
     let uses = uses(item, &inputs, &outputs);
-    let attributes = &item.attributes;
+    let attributes = Code::foreign(item.attributes.clone());
     let documentation = documentation(model, item);
+    let documentation: Code = documentation
+        .iter()
+        .map(|line| code!(#[doc = #line]))
+        .collect();
     root.order(&forward);
     let fields = root.declarations();
-    let anchor = quote!(anchor: Anchor::new(weights.device()),);
+    let anchor = code!(anchor: Anchor::new(weights.device()),);
     let load = root.load(anchor, &cx.hints);
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
@@ -100,11 +106,11 @@ fn written(
         Weights::Embed => weights::embedded(&model.files, folder),
         Weights::File => weights::watched(&model.files, folder),
     };
-    let items = quote! {
+    let items = code! {
         #structures
 
         #attributes
-        #(#[doc = #documentation])*
+        #documentation
         #[derive(Module, Debug)]
         pub struct #name {
             #fields
@@ -152,9 +158,9 @@ fn written(
 
         #embedded
     };
-    let imports = imports::of(&items, runtime);
-    let inner = format_ident!("{}_model", name::snake(&name.to_string()));
-    Some(quote! {
+    let imports = imports::of(&items, &runtime);
+    let inner = format_ident!("{}_model", name::snake(&item_name));
+    Some(code! {
         #uses
 
         #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
@@ -187,8 +193,8 @@ fn forward(
     root: &mut Layer,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
-) -> (TokenStream, TokenStream) {
-    let results: Vec<TokenStream> = match split::results(outputs, root, cx) {
+) -> (Code, Code) {
+    let results: Vec<Code> = match split::results(outputs, root, cx) {
         Ok(results) => results,
         Err(problem) => {
             diagnostics.push(problem);
@@ -198,9 +204,10 @@ fn forward(
     let (result, ty) = match (outputs, results.as_slice()) {
         ([only], [result]) => (result.clone(), only.rust.clone()),
         _ => {
-            let names = outputs.iter().map(|port| &port.ident);
-            let output = format_ident!("ModelOutput");
-            (quote!(#output { #(#names: #results),* }), quote!(#output))
+            let fields = outputs.iter().zip(&results).map(|(port, result)| {
+                Code::from(Part::Entry(port.ident.to_string().into(), result.clone()))
+            });
+            (code!(ModelOutput { #(#fields),* }), code!(ModelOutput))
         }
     };
     let named: Vec<_> = inputs
@@ -213,124 +220,101 @@ fn forward(
         cx.outputs = names.collect();
     }
     let Body {
-        tokens,
+        code,
         device,
         unbound,
         ..
     } = body::finish(statements, &result, &named, &[], cx);
     cx.report_unbound(unbound);
-    let tokens = name::short_fields(tokens);
     let entry = entry(inputs);
-    let device = device.then(|| quote!(let device = &device(self);));
-    (quote!(#entry #device #tokens), ty)
+    let device = device.then(|| code!(let device = &device(self);));
+    (code!(#entry #device #code), ty)
 }
 
 /// Takes the inputs apart and checks them.
-fn entry(inputs: &[Port]) -> TokenStream {
+fn entry(inputs: &[Port]) -> Code {
     if inputs.is_empty() {
-        return TokenStream::new();
+        return Code::default();
     }
     let names: Vec<&Ident> = inputs.iter().map(|port| &port.ident).collect();
     let apart = match names.as_slice() {
-        [_] => TokenStream::new(),
-        _ => quote!(let ModelInput { #(#names),* } = input;),
+        [_] => Code::default(),
+        _ => code!(let ModelInput { #(#names),* } = input;),
     };
     let checks = inputs.iter().map(|port| {
         let (ident, onnx) = (&port.ident, &port.onnx);
         let Type::Tensor(tensor) = &port.ty else {
-            return quote!(let #ident = entry.items(#onnx, #ident););
+            return code!(let #ident = entry.items(#onnx, #ident););
         };
         match (port.is_device(), port.scalar, tensor.dtype.kind()) {
-            (_, true, _) => quote!(let #ident = Array::scalar(#ident);),
-            (false, ..) => quote!(entry.array(#onnx, &#ident);),
-            (true, _, crate::dtype::Kind::Int) => quote!(let #ident = entry.int(#onnx, #ident);),
-            (true, _, crate::dtype::Kind::Bool) => quote!(entry.boolean(#onnx, &#ident);),
-            _ => quote!(let #ident = entry.float(#onnx, #ident);),
+            (_, true, _) => code!(let #ident = Array::scalar(#ident);),
+            (false, ..) => code!(entry.array(#onnx, &#ident);),
+            (true, _, crate::dtype::Kind::Int) => code!(let #ident = entry.int(#onnx, #ident);),
+            (true, _, crate::dtype::Kind::Bool) => code!(entry.boolean(#onnx, &#ident);),
+            _ => code!(let #ident = entry.float(#onnx, #ident);),
         }
     });
-    let checks: Vec<TokenStream> = checks.collect();
-    let checked: TokenStream = checks.iter().cloned().collect();
-    let opened = name::mentions(&checked, "entry")
-        .then(|| quote!(let mut entry = entry::Entry::new(Self::SIGNATURE);));
-    quote!(#apart #opened #(#checks)*)
+    let opened = inputs.iter().any(|port| !port.scalar);
+    let opened = opened.then(|| code!(let mut entry = entry::Entry::new(Self::SIGNATURE);));
+    code!(#apart #opened #(#checks)*)
 }
 
-fn arguments(inputs: &[Port]) -> TokenStream {
+fn arguments(inputs: &[Port]) -> Code {
     match inputs {
-        [] => TokenStream::new(),
+        [] => Code::default(),
         [only] => {
             let (ident, ty) = (&only.ident, &only.rust);
-            quote!(#ident: #ty)
+            code!(#ident: #ty)
         }
-        _ => quote!(input: ModelInput),
+        _ => code!(input: ModelInput),
     }
 }
 
-fn structures(item: &Item, inputs: &[Port], outputs: &[Port]) -> TokenStream {
+fn uses(item: &Item, inputs: &[Port], outputs: &[Port]) -> Code {
     let name = &item.name;
-    let mut items = TokenStream::new();
-    if inputs.len() > 1 {
-        let what = format!("What [`{name}::forward`] takes.");
-        items.extend(signature::structure(
-            &format_ident!("ModelInput"),
-            inputs,
-            &what,
-        ));
-    }
-    if outputs.len() != 1 {
-        let what = format!("What [`{name}::forward`] returns.");
-        items.extend(signature::structure(
-            &format_ident!("ModelOutput"),
-            outputs,
-            &what,
-        ));
-    }
-    items
-}
-
-fn uses(item: &Item, inputs: &[Port], outputs: &[Port]) -> TokenStream {
-    let (name, visibility) = (&item.name, &item.visibility);
+    let visibility = Code::foreign(item.visibility.clone());
     let inner = format_ident!("{}_model", name::snake(&name.to_string()));
     let rename = |part: &str| {
         let from = format_ident!("Model{part}");
         let to = format_ident!("{name}{part}");
-        match from == to {
-            true => quote!(#from),
-            false => quote!(#from as #to),
+        if from == to {
+            code!(#from)
+        } else {
+            code!(#from as #to)
         }
     };
-    let mut names = vec![quote!(#name)];
+    let mut names = vec![Code::foreign(name.to_token_stream())];
     if inputs.len() > 1 {
         names.push(rename("Input"));
     }
     if outputs.len() != 1 {
         names.push(rename("Output"));
     }
-    quote! {
+    code! {
         #[allow(unused_imports)]
         #visibility use #inner::{#(#names),*};
     }
 }
 
-fn constructors(model: &Model, options: &Options) -> TokenStream {
+fn constructors(model: &Model, options: &Options) -> Code {
     let files = model.files.list().len();
     let new = match options.weights {
-        Weights::Embed => quote! {
+        Weights::Embed => code! {
             /// The model with the weights that are in the binary.
             pub fn new(device: &Device) -> Self {
                 Self::load(&Weights::new(&WEIGHTS, &files(), device))
             }
         },
-        Weights::File => TokenStream::new(),
+        Weights::File => Code::default(),
     };
     let from_bytes = match files {
-        1 => quote! {
+        1 => code! {
             /// The model with the weights of another file of the same graph.
             pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
                 <Self as OnnxModel>::from_bytes(&[bytes], device)
             }
         },
-        _ => quote! {
+        _ => code! {
             /// The model with the weights of other files of the same graph: the model's, then
             /// those of its external data.
             pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
@@ -338,7 +322,7 @@ fn constructors(model: &Model, options: &Options) -> TokenStream {
             }
         },
     };
-    quote! {
+    code! {
         #new
 
         /// The model with the weights of a file of the same graph.
@@ -350,33 +334,38 @@ fn constructors(model: &Model, options: &Options) -> TokenStream {
     }
 }
 
-fn run(inputs: &[Port], outputs: &[Port]) -> TokenStream {
-    let taken: Vec<TokenStream> = (0..inputs.len())
+fn run(inputs: &[Port], outputs: &[Port]) -> Code {
+    let taken: Vec<Code> = (0..inputs.len())
         .map(|at| {
             let at = proc_macro2::Literal::usize_unsuffixed(at);
-            quote!(take(&mut inputs, &Self::SIGNATURE.inputs[#at], &device)?)
+            code!(take(&mut inputs, &Self::SIGNATURE.inputs[#at], &device)?)
         })
         .collect();
     let idents = inputs.iter().map(|port| &port.ident);
     let call = match taken.as_slice() {
-        [] => quote!(self.forward()),
-        [only] => quote!(self.forward(#only)),
-        _ => quote!(self.forward(ModelInput { #(#idents: #taken),* })),
+        [] => code!(self.forward()),
+        [only] => code!(self.forward(#only)),
+        _ => {
+            let fields = idents
+                .zip(&taken)
+                .map(|(ident, value)| code!(#ident: #value));
+            code!(self.forward(ModelInput { #(#fields),* }))
+        }
     };
-    let device = (!inputs.is_empty()).then(|| quote!(let device = device(self);));
-    let mutable = (!inputs.is_empty()).then(|| quote!(mut));
+    let device = (!inputs.is_empty()).then(|| code!(let device = device(self);));
+    let mutable = (!inputs.is_empty()).then(|| code!(mut));
     let puts = outputs.iter().enumerate().map(|(at, port)| {
         let at = proc_macro2::Literal::usize_unsuffixed(at);
         let value = match outputs.len() {
-            1 => quote!(output),
+            1 => code!(output),
             _ => {
                 let ident = &port.ident;
-                quote!(output.#ident)
+                code!(output.#ident)
             }
         };
-        quote!(put(&mut outputs, &Self::SIGNATURE.outputs[#at], #value)?;)
+        code!(put(&mut outputs, &Self::SIGNATURE.outputs[#at], #value)?;)
     });
-    quote! {
+    code! {
         fn run(&self, #mutable inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
             #device

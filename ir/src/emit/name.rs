@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
-use quote::format_ident;
+use proc_macro2::{TokenStream, TokenTree};
 use unicode_normalization::UnicodeNormalization;
 
 /// Words that no variable, field or function may be called.
@@ -103,68 +102,6 @@ impl Unique {
     }
 }
 
-/// Replaces identifiers by others, at any depth.
-pub fn rename(tokens: TokenStream, names: &BTreeMap<String, String>) -> TokenStream {
-    let replace = |token| match token {
-        TokenTree::Ident(ident) => TokenTree::Ident(renamed(ident, names)),
-        TokenTree::Group(group) => {
-            let mut inner = Group::new(group.delimiter(), rename(group.stream(), names));
-            inner.set_span(group.span());
-            TokenTree::Group(inner)
-        }
-        other => other,
-    };
-    tokens.into_iter().map(replace).collect()
-}
-
-/// Every identifier in tokens, at any depth.
-pub fn identifiers(tokens: &TokenStream, found: &mut BTreeSet<String>) {
-    for token in tokens.clone() {
-        match token {
-            TokenTree::Ident(ident) => {
-                found.insert(ident.to_string());
-            }
-            TokenTree::Group(group) => identifiers(&group.stream(), found),
-            _ => {}
-        }
-    }
-}
-
-/// `S { a: a, b: c }` as `S { a, b: c }`, at any depth.
-pub fn short_fields(tokens: TokenStream) -> TokenStream {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut out = TokenStream::new();
-    let mut rest = tokens.as_slice();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match (first, after) {
-            (
-                TokenTree::Ident(field),
-                [TokenTree::Punct(colon), TokenTree::Ident(value), end @ ..],
-            ) if colon.as_char() == ':' && field == value && ends_field(end) => {
-                rest = end;
-                out.extend([first.clone()]);
-            }
-            (TokenTree::Group(group), _) => {
-                let inner = short_fields(group.stream());
-                let mut shortened = Group::new(group.delimiter(), inner);
-                shortened.set_span(group.span());
-                out.extend([TokenTree::Group(shortened)]);
-            }
-            _ => out.extend([first.clone()]),
-        }
-    }
-    out
-}
-
-fn ends_field(rest: &[TokenTree]) -> bool {
-    match rest.first() {
-        Some(TokenTree::Punct(punct)) => punct.as_char() == ',',
-        Some(_) => false,
-        None => true,
-    }
-}
-
 /// A name without what exporters add to that of a node: `/a/Constant_3_output_0` gives `/a/Constant`.
 pub fn plain(name: &str) -> &str {
     let Some(node) = name.strip_suffix("_output_0") else {
@@ -175,26 +112,6 @@ pub fn plain(name: &str) -> &str {
             kind
         }
         _ => node,
-    }
-}
-
-/// Whether an identifier occurs in tokens, at any depth.
-pub fn mentions(tokens: &TokenStream, wanted: &str) -> bool {
-    tokens.clone().into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == wanted,
-        TokenTree::Group(group) => mentions(&group.stream(), wanted),
-        _ => false,
-    })
-}
-
-fn renamed(ident: Ident, names: &BTreeMap<String, String>) -> Ident {
-    match names.get(&ident.to_string()) {
-        Some(name) => {
-            let mut new = format_ident!("{name}");
-            new.set_span(ident.span());
-            new
-        }
-        None => ident,
     }
 }
 
@@ -237,20 +154,6 @@ mod tests {
         assert_eq!(plain("/a/Constant_3_output_0"), "/a/Constant");
         assert_eq!(plain("/a/Constant_output_0"), "/a/Constant");
         assert_eq!(plain("conv_3"), "conv_3");
-    }
-
-    #[test]
-    fn a_field_of_its_own_name_stands_alone() {
-        let short = short_fields(quote::quote!(S {
-            a: a,
-            b: c,
-            d: d.e,
-            f: f
-        }));
-        assert_eq!(
-            short.to_string(),
-            quote::quote!(S { a, b: c, d: d.e, f }).to_string()
-        );
     }
 
     #[test]

@@ -2,32 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
-
 use super::tree::{self, Group, Item};
 use super::variables::Hint;
-use super::{Emit, body, own, split, variable};
+use super::{Emit, body, split, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, ValueId};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, Type};
 
 /// A block as code that stands in the function of its node.
 #[derive(Debug)]
 pub struct Inside {
-    pub statements: TokenStream,
+    pub statements: Code,
     /// One expression for each output.
-    pub results: Vec<TokenStream>,
+    pub results: Vec<Code>,
 }
 
 impl Inside {
     /// The inside of braces.
-    pub fn code(&self) -> TokenStream {
+    pub fn code(&self) -> Code {
         let (statements, results) = (&self.statements, &self.results);
         match results.as_slice() {
-            [one] => quote!(#statements #one),
-            _ => quote!(#statements (#(#results),*)),
+            [one] => code!(#statements #one),
+            _ => code!(#statements (#(#results),*)),
         }
     }
 }
@@ -124,7 +122,7 @@ impl Emit<'_, '_> {
     }
 
     /// A size of its own, for the number of a round.
-    pub fn index(&mut self) -> TokenStream {
+    pub fn index(&mut self) -> Code {
         let cx = &mut *self.source.cx;
         cx.sizes.index(&|name| cx.origins.contains_key(name))
     }
@@ -137,7 +135,7 @@ impl Emit<'_, '_> {
     }
 
     /// An input at a place.
-    pub fn input_at(&mut self, input: usize, place: Place) -> Result<TokenStream, Problem> {
+    pub fn input_at(&mut self, input: usize, place: Place) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         match (place, self.type_of(id)?) {
@@ -147,27 +145,27 @@ impl Emit<'_, '_> {
     }
 
     /// The variable of a value, which may be called `hint`.
-    pub fn variable(&mut self, id: ValueId, hint: &str) -> Ident {
+    pub fn variable(&mut self, id: ValueId, hint: &str) -> Variable {
         let hint = Hint {
             name: hint.to_owned(),
             chains: body::is_device_tensor(id, self.source.cx),
         };
         let name = variable(id);
-        self.source.cx.hints.insert(name.to_string(), hint);
+        self.source.cx.hints.insert(name, hint);
         name
     }
 
     /// A variable that is no value of the graph, which may be called `hint`.
-    pub fn temporary(&mut self, hint: &str) -> Ident {
+    pub fn temporary(&mut self, hint: &str) -> Variable {
         let cx = &mut *self.source.cx;
         let values = u32::try_from(cx.values.len()).unwrap_or(u32::MAX);
-        let name = format_ident!("{}{}", own::VARIABLE, values.saturating_add(cx.temporaries));
+        let name = Variable(values.saturating_add(cx.temporaries));
         cx.temporaries = cx.temporaries.saturating_add(1);
         let hint = Hint {
             name: hint.to_owned(),
             chains: false,
         };
-        cx.hints.insert(name.to_string(), hint);
+        cx.hints.insert(name, hint);
         name
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Literal, TokenStream, TokenTree};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::{Context, Layer};
 use crate::graph::{Block, Graph, ValueId};
+use crate::rust::{Code, Part, code};
 
 /// The parameters that normalization by statistics of training reads as such, and nothing else reads.
 pub fn statistics(graph: &Graph) -> BTreeSet<ValueId> {
@@ -31,23 +31,22 @@ fn sort(block: &Block, statistics: &mut BTreeSet<ValueId>, others: &mut BTreeSet
 }
 
 /// `PARAMETERS`: where the model has the parameters of the file.
-pub fn table(root: &Layer, cx: &mut Context<'_>) -> TokenStream {
+pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
     let parameters = root.parameters().into_iter().map(|(path, id)| {
         let name = cx.weight_name(id);
         let trained = !cx.statistics.contains(&id);
         let weight = cx.values[id].weight.iter();
         let sizes = weight.flat_map(|weight| &weight.sizes);
         let sizes = sizes.map(|&size| Literal::usize_unsuffixed(size));
-        quote!(Parameter { path: #path, name: #name, shape: &[#(#sizes),*], trained: #trained })
+        code!(Parameter { path: #path, name: #name, shape: &[#(#sizes),*], trained: #trained })
     });
-    let parameters: Vec<TokenStream> = parameters.collect();
-    quote!(&[#(#parameters),*])
+    let parameters: Vec<Code> = parameters.collect();
+    code!(&[#(#parameters),*])
 }
 
 /// Whether a constructor loads a weight again that stands more than once in the graph: parts that
 /// were taken for the same are not.
-pub fn are_loaded_again(root: &TokenStream, cx: &Context<'_>) -> bool {
-    let mut names: BTreeSet<String> = BTreeSet::new();
+pub fn are_loaded_again(root: &Code, cx: &Context<'_>) -> bool {
     let made = cx
         .values
         .iter()
@@ -55,22 +54,16 @@ pub fn are_loaded_again(root: &TokenStream, cx: &Context<'_>) -> bool {
     let inside: BTreeSet<ValueId> = made
         .flat_map(|node| node.inputs.iter().flatten().copied())
         .collect();
-    for id in cx.shared.difference(&inside) {
-        let name = cx.weights.get(id);
-        names.extend(name.map(|name| Literal::string(name).to_string()));
-    }
+    let shared = cx.shared.difference(&inside);
+    let names = shared
+        .filter_map(|id| cx.weights.get(id))
+        .map(String::as_str);
+    let names: BTreeSet<&str> = names.collect();
     let mut seen = BTreeSet::new();
-    let mut loads = std::iter::once(root).chain(cx.structs.loads());
-    !names.is_empty() && loads.any(|load| is_again(load, &names, &mut seen))
-}
-
-fn is_again(tokens: &TokenStream, names: &BTreeSet<String>, seen: &mut BTreeSet<String>) -> bool {
-    tokens.clone().into_iter().any(|token| match token {
-        TokenTree::Group(group) => is_again(&group.stream(), names, seen),
-        TokenTree::Literal(literal) => {
-            let text = literal.to_string();
-            names.contains(&text) && !seen.insert(text)
-        }
+    let mut is_again = |part: &Part| match part {
+        Part::Weight(name) => names.contains(&**name) && !seen.insert(name.clone()),
         _ => false,
-    })
+    };
+    let mut loads = std::iter::once(root).chain(cx.structs.loads());
+    !names.is_empty() && loads.any(|load| load.any(&mut is_again))
 }

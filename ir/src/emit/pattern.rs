@@ -1,15 +1,15 @@
 //! Known elements that follow a pattern.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote};
+use proc_macro2::Literal;
 
 use super::float_literal;
 use crate::dtype::DType;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 /// What says more than a list of the elements.
 pub enum Pattern {
-    Equal(TokenStream),
+    Equal(Code),
     /// The first element and the step to the next one.
     Steps(Literal, Literal),
 }
@@ -22,7 +22,7 @@ pub fn pattern(known: &Known) -> Option<Pattern> {
     if known.len() <= LISTED {
         return None;
     }
-    let equal = |first: TokenStream, same: bool| same.then_some(Pattern::Equal(first));
+    let equal = |first: Code, same: bool| same.then_some(Pattern::Equal(first));
     match known {
         Known::Ints(_) => {
             let numbers = known.numbers()?;
@@ -31,7 +31,10 @@ pub fn pattern(known: &Known) -> Option<Pattern> {
             let literal = Literal::i64_unsuffixed;
             let steps = numbers.is_sorted_by(|a, b| a.checked_add(step) == Some(*b));
             match step {
-                0 => equal(literal(first).into_token_stream(), steps),
+                0 => {
+                    let first = literal(first);
+                    equal(code!(#first), steps)
+                }
                 _ => steps.then(|| Pattern::Steps(literal(first), literal(step))),
             }
         }
@@ -42,7 +45,7 @@ pub fn pattern(known: &Known) -> Option<Pattern> {
         }
         Known::Bools(values) => {
             let first = *values.first()?;
-            equal(quote!(#first), values.iter().all(|&value| value == first))
+            equal(code!(#first), values.iter().all(|&value| value == first))
         }
         Known::Strings(_) => None,
     }

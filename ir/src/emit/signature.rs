@@ -1,13 +1,14 @@
 //! The inputs and outputs of a model as Rust items.
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, Literal};
+use quote::format_ident;
 
 use super::name::{self, Unique};
 use super::{Context, element_type, host_element, rust_type};
 use crate::diagnostics::{plain, shown};
 use crate::dtype::DType;
 use crate::graph::ValueId;
+use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
 /// One input or output of the typed `forward`.
@@ -19,7 +20,8 @@ pub struct Port {
     pub ident: Ident,
     pub ty: Type,
     /// The Rust type at the border.
-    pub rust: TokenStream,
+    pub rust: Code,
+    pub place: Place,
     /// A host scalar is a plain Rust value at the border.
     pub scalar: bool,
 }
@@ -38,11 +40,9 @@ impl Port {
 
     /// Whether it is a tensor of the device.
     pub fn is_device(&self) -> bool {
-        matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String) && !self.host()
-    }
-
-    fn host(&self) -> bool {
-        self.scalar || name::mentions(&self.rust, "Array")
+        matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String)
+            && !self.scalar
+            && self.place == Place::Device
     }
 }
 
@@ -71,17 +71,31 @@ pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port>
     )
 }
 
+/// `ModelInput` and `ModelOutput`, where `forward` takes or returns several values.
+pub fn structures(name: &Ident, inputs: &[Port], outputs: &[Port]) -> Code {
+    let mut items = Code::default();
+    if inputs.len() > 1 {
+        let what = format!("What [`{name}::forward`] takes.");
+        items.extend(structure(&format_ident!("ModelInput"), inputs, &what));
+    }
+    if outputs.len() != 1 {
+        let what = format!("What [`{name}::forward`] returns.");
+        items.extend(structure(&format_ident!("ModelOutput"), outputs, &what));
+    }
+    items
+}
+
 /// `pub struct ModelInput { .. }` with a documented field per port.
-pub fn structure(ident: &Ident, ports: &[Port], what: &str) -> TokenStream {
+fn structure(ident: &Ident, ports: &[Port], what: &str) -> Code {
     let fields = ports.iter().map(|port| {
         let (name, ty, doc) = (&port.ident, &port.rust, port.documentation());
-        quote! {
+        code! {
             #[doc = #doc]
             pub #name: #ty,
         }
     });
     let doc = format!(" {what}");
-    quote! {
+    code! {
         #[doc = #doc]
         #[derive(Clone, Debug)]
         pub struct #ident {
@@ -91,16 +105,16 @@ pub fn structure(ident: &Ident, ports: &[Port], what: &str) -> TokenStream {
 }
 
 /// `Signature { inputs: &[..], outputs: &[..] }`.
-pub fn signature(inputs: &[Port], outputs: &[Port]) -> TokenStream {
+pub fn signature(inputs: &[Port], outputs: &[Port]) -> Code {
     let ports = |ports: &[Port]| {
         let ports = ports.iter().map(|port| {
             let (name, kind) = (&port.onnx, kind(&port.ty));
-            quote!(Port { name: #name, kind: #kind })
+            code!(Port { name: #name, kind: #kind })
         });
         ports.collect::<Vec<_>>()
     };
     let (inputs, outputs) = (ports(inputs), ports(outputs));
-    quote! {
+    code! {
         Signature {
             inputs: &[#(#inputs),*],
             outputs: &[#(#outputs),*],
@@ -130,6 +144,7 @@ fn ports(
             id,
             ident: format_ident!("{}", unique.name(&name::snake(&onnx))),
             onnx,
+            place,
             scalar: scalar.is_some(),
             rust: scalar.unwrap_or_else(|| rust_type(&ty, place)),
             ty,
@@ -138,38 +153,38 @@ fn ports(
     ports
 }
 
-fn kind(ty: &Type) -> TokenStream {
+fn kind(ty: &Type) -> Code {
     match ty {
         Type::Tensor(tensor) => {
             let dtype = element_type(tensor.dtype);
             let sizes = tensor.shape.iter().map(|dim| match dim.fixed() {
-                None if dim.is_any() => quote!(Size::Unknown),
+                None if dim.is_any() => code!(Size::Unknown),
                 Some(size) => {
                     let size = Literal::usize_unsuffixed(size);
-                    quote!(Size::Fixed(#size))
+                    code!(Size::Fixed(#size))
                 }
                 None => {
                     let name = dim.to_string();
-                    quote!(Size::Named(#name))
+                    code!(Size::Named(#name))
                 }
             });
-            quote!(Kind::Tensor { dtype: #dtype, sizes: &[#(#sizes),*] })
+            code!(Kind::Tensor { dtype: #dtype, sizes: &[#(#sizes),*] })
         }
         Type::Unranked(dtype) | Type::Nothing(dtype) => {
             let dtype = element_type(*dtype);
-            quote!(Kind::Unranked(#dtype))
+            code!(Kind::Unranked(#dtype))
         }
         Type::Sequence(item) => {
             let item = kind(item);
-            quote!(Kind::Sequence(&#item))
+            code!(Kind::Sequence(&#item))
         }
         Type::Optional(item) => {
             let item = kind(item);
-            quote!(Kind::Optional(&#item))
+            code!(Kind::Optional(&#item))
         }
         Type::Map(key, item) => {
             let (key, item) = (element_type(*key), kind(item));
-            quote!(Kind::Map { key: #key, value: &#item })
+            code!(Kind::Map { key: #key, value: &#item })
         }
     }
 }

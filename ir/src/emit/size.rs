@@ -2,40 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
 
-use super::name;
 use crate::dim::{Atom, Dim, Symbol};
-
-/// Variables of sizes while code is put together.
-pub const VARIABLE: &str = "__s";
+use crate::rust::{Bracket, Code, Head, Part, Size, code};
 
 /// The names of sizes, numbered.
 #[derive(Debug, Default)]
 pub struct Sizes {
     symbols: Vec<Symbol>,
-    numbers: BTreeMap<Symbol, usize>,
+    numbers: BTreeMap<Symbol, Size>,
     /// How many sizes of their own were made.
     made: usize,
 }
 
 impl Sizes {
     /// The size as an expression of type `usize`.
-    pub fn expression(&mut self, dim: &Dim) -> TokenStream {
+    pub fn expression(&mut self, dim: &Dim) -> Code {
         self.sum(dim)
     }
 
     /// The number as an expression of type `i64`.
-    pub fn signed(&mut self, dim: &Dim) -> TokenStream {
+    pub fn signed(&mut self, dim: &Dim) -> Code {
         match dim.number() {
             Some(number) => {
                 let literal = Literal::i64_unsuffixed(number);
-                quote!(#literal)
+                code!(#literal)
             }
             None if dim.name().is_some() => {
                 let size = self.sum(dim);
-                quote!(#size as i64)
+                code!(#size as i64)
             }
             // Differences may be negative, which `usize` cannot hold.
             None => self.polynomial(dim, true),
@@ -43,14 +39,12 @@ impl Sizes {
     }
 
     /// The variable of a named size.
-    pub fn variable(&mut self, symbol: &Symbol) -> TokenStream {
-        let at = self.number(symbol);
-        let ident = format_ident!("{VARIABLE}{at}");
-        quote!(#ident)
+    pub fn variable(&mut self, symbol: &Symbol) -> Code {
+        Code::size(self.number(symbol))
     }
 
     /// The variable of a size of its own, which is called `i`.
-    pub fn index(&mut self, is_taken: &impl Fn(&str) -> bool) -> TokenStream {
+    pub fn index(&mut self, is_taken: &impl Fn(&str) -> bool) -> Code {
         loop {
             // What is behind the letter keeps sizes apart and is no part of the variable's name.
             let marks = format!("{:b}", self.made)
@@ -67,173 +61,169 @@ impl Sizes {
         }
     }
 
-    /// The sizes of which the variables stand in tokens, and some others, each with its variable, in
-    /// the order in which they were named.
-    pub fn mentioned(&self, tokens: &TokenStream, others: &[Symbol]) -> Vec<(String, Symbol)> {
+    /// The sizes of which the variables stand in code, and some others, in the order in which they were
+    /// named.
+    pub fn mentioned(&self, code: &Code, others: &[Symbol]) -> Vec<(Size, Symbol)> {
+        let mut found = code.sizes();
+        found.extend(others.iter().filter_map(|symbol| self.numbers.get(symbol)));
+        let symbol = |size: Size| Some((size, self.symbol(size)?.clone()));
+        found.into_iter().filter_map(symbol).collect()
+    }
+
+    /// The variable of a size that was named before.
+    pub fn size(&self, symbol: &Symbol) -> Option<Size> {
+        self.numbers.get(symbol).copied()
+    }
+
+    /// The sizes that code uses and does not bind itself.
+    pub fn used(&self, code: &Code) -> BTreeSet<Symbol> {
         let mut found = BTreeSet::new();
-        name::identifiers(tokens, &mut found);
-        let found = found.iter().filter_map(|name| self.symbol(name));
-        let found = found.chain(others);
-        let found = found.filter_map(|symbol| Some((self.numbers.get(symbol)?, symbol)));
-        let found: BTreeMap<&usize, &Symbol> = found.collect();
-        found
-            .into_iter()
-            .map(|(at, symbol)| (format!("{VARIABLE}{at}"), symbol.clone()))
-            .collect()
+        collect(code, &mut BTreeSet::new(), &mut found);
+        let symbols = found.into_iter().filter_map(|size| self.symbol(size));
+        symbols.cloned().collect()
     }
 
-    /// The symbol that a variable stands for.
-    pub fn symbol(&self, variable: &str) -> Option<&Symbol> {
-        let number = variable.strip_prefix(VARIABLE)?.parse::<usize>().ok()?;
-        self.symbols.get(number)
+    fn symbol(&self, size: Size) -> Option<&Symbol> {
+        self.symbols.get(usize::try_from(size.0).ok()?)
     }
 
-    /// The sizes that tokens use and do not bind themselves.
-    pub fn used(&self, tokens: &TokenStream) -> BTreeSet<Symbol> {
-        let mut found = BTreeSet::new();
-        self.collect(tokens, &mut BTreeSet::new(), &mut found);
-        found
-    }
-
-    fn collect(
-        &self,
-        tokens: &TokenStream,
-        bound: &mut BTreeSet<Symbol>,
-        found: &mut BTreeSet<Symbol>,
-    ) {
-        let mut binds = false;
-        for token in tokens.clone() {
-            match token {
-                TokenTree::Ident(ident) if ident == "let" || ident == "for" => binds = true,
-                TokenTree::Ident(ident) if ident == "in" => binds = false,
-                TokenTree::Punct(punct) => binds &= punct.as_char() != '=',
-                TokenTree::Ident(ident) => match self.symbol(&ident.to_string()) {
-                    Some(symbol) if binds => {
-                        bound.insert(symbol.clone());
-                    }
-                    Some(symbol) if !bound.contains(symbol) => {
-                        found.insert(symbol.clone());
-                    }
-                    _ => {}
-                },
-                TokenTree::Group(group) if binds => {
-                    let mut inside = BTreeSet::new();
-                    self.collect(&group.stream(), &mut BTreeSet::new(), &mut inside);
-                    bound.append(&mut inside);
-                }
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                    self.collect(&group.stream(), &mut bound.clone(), found);
-                }
-                TokenTree::Group(group) => self.collect(&group.stream(), bound, found),
-                TokenTree::Literal(_) => {}
-            }
-        }
-    }
-
-    fn number(&mut self, symbol: &Symbol) -> usize {
-        let next = self.symbols.len();
-        let at = *self.numbers.entry(symbol.clone()).or_insert(next);
-        if at == next {
+    fn number(&mut self, symbol: &Symbol) -> Size {
+        let next = Size(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
+        let size = *self.numbers.entry(symbol.clone()).or_insert(next);
+        if size == next {
             self.symbols.push(symbol.clone());
         }
-        at
+        size
     }
 
-    fn sum(&mut self, dim: &Dim) -> TokenStream {
+    fn sum(&mut self, dim: &Dim) -> Code {
         self.polynomial(dim, false)
     }
 
     /// Positive terms first, so that a difference of sizes stays a size on the way.
-    fn polynomial(&mut self, dim: &Dim, signed: bool) -> TokenStream {
+    fn polynomial(&mut self, dim: &Dim, signed: bool) -> Code {
         let mut terms: Vec<(&[Atom], i64)> = dim.terms().collect();
         terms.reverse();
         terms.sort_by_key(|(_, factor)| *factor < 0);
-        let mut sum = TokenStream::new();
+        let mut sum = Code::default();
         for (at, (atoms, factor)) in terms.into_iter().enumerate() {
             let product = self.product(atoms, factor.unsigned_abs(), signed);
             sum = match (at, factor < 0) {
                 (0, false) => product,
-                (0, true) => quote!(-#product),
-                (_, false) => quote!(#sum + #product),
-                (_, true) => quote!(#sum - #product),
+                (0, true) => code!(-#product),
+                (_, false) => code!(#sum + #product),
+                (_, true) => code!(#sum - #product),
             };
         }
         match sum.is_empty() {
-            true => quote!(0),
+            true => code!(0),
             false => sum,
         }
     }
 
-    fn product(&mut self, atoms: &[Atom], factor: u64, signed: bool) -> TokenStream {
-        let mut product = TokenStream::new();
+    fn product(&mut self, atoms: &[Atom], factor: u64, signed: bool) -> Code {
+        let mut product = Code::default();
         if factor != 1 || atoms.is_empty() {
             let literal = Literal::u64_unsuffixed(factor);
-            product = quote!(#literal);
+            product = code!(#literal);
         }
         for atom in atoms {
             let atom = match atom {
                 Atom::Name(name) => {
                     let name = self.variable(name);
                     match signed {
-                        true => quote!((#name as i64)),
+                        true => code!((#name as i64)),
                         false => name,
                     }
                 }
                 Atom::Quotient(a, b) => {
                     let (a, b) = (self.grouped(a, signed), self.grouped(b, signed));
                     match signed {
-                        true => quote!(#a.div_euclid(#b)),
-                        false => quote!((#a / #b)),
+                        true => code!(#a.div_euclid(#b)),
+                        false => code!((#a / #b)),
                     }
                 }
-                Atom::Min(a, b) => self.choice(a, b, signed, &quote!(min)),
-                Atom::Max(a, b) => self.choice(a, b, signed, &quote!(max)),
+                Atom::Min(a, b) => self.choice(a, b, signed, &code!(min)),
+                Atom::Max(a, b) => self.choice(a, b, signed, &code!(max)),
             };
             product = match product.is_empty() {
                 true => atom,
-                false => quote!(#product * #atom),
+                false => code!(#product * #atom),
             };
         }
         product
     }
 
     /// `a.min(b)`. Where an operand may be negative, `usize` could not hold it.
-    fn choice(&mut self, a: &Dim, b: &Dim, signed: bool, method: &TokenStream) -> TokenStream {
+    fn choice(&mut self, a: &Dim, b: &Dim, signed: bool, method: &Code) -> Code {
         if signed || (a.is_size() && b.is_size()) {
             let (a, b) = (self.receiver(a, signed), self.polynomial(b, signed));
-            return quote!(#a.#method(#b));
+            return code!(#a.#method(#b));
         }
         if let (true, Some((added, taken))) = (b.is(0), difference(a)) {
             let (added, taken) = (self.receiver(&added, false), self.polynomial(&taken, false));
-            return quote!(#added.saturating_sub(#taken));
+            return code!(#added.saturating_sub(#taken));
         }
         let (a, b) = (self.grouped(a, true), self.polynomial(b, true));
-        quote!((#a.#method(#b) as usize))
+        code!((#a.#method(#b) as usize))
     }
 
     /// What a method can be called on: a number says its type.
-    fn receiver(&mut self, dim: &Dim, signed: bool) -> TokenStream {
+    fn receiver(&mut self, dim: &Dim, signed: bool) -> Code {
         match dim.number().and_then(|number| usize::try_from(number).ok()) {
             Some(number) if !signed => {
                 let literal = Literal::usize_suffixed(number);
-                quote!(#literal)
+                code!(#literal)
             }
             _ => self.grouped(dim, signed),
         }
     }
 
-    fn grouped(&mut self, dim: &Dim, signed: bool) -> TokenStream {
+    fn grouped(&mut self, dim: &Dim, signed: bool) -> Code {
         let inner = self.polynomial(dim, signed);
         if let Some(number) = dim.number() {
             let literal = match signed {
                 true => Literal::i64_suffixed(number),
                 false => Literal::u64_unsuffixed(number.unsigned_abs()),
             };
-            return quote!(#literal);
+            return code!(#literal);
         }
         match dim.name().is_some() {
             true => inner,
-            false => quote!((#inner)),
+            false => code!((#inner)),
+        }
+    }
+}
+
+/// The sizes that are used behind what binds them nowhere. What braces bind ends with them.
+fn collect(code: &Code, bound: &mut BTreeSet<Size>, found: &mut BTreeSet<Size>) {
+    for part in code.parts() {
+        match part {
+            Part::Size(size) => {
+                if !bound.contains(size) {
+                    found.insert(*size);
+                }
+            }
+            Part::Let(pattern, value) => {
+                bound.extend(pattern.sizes());
+                collect(value, bound, found);
+            }
+            Part::Loop(made) => {
+                match &made.head {
+                    Head::For(pattern, range) => {
+                        bound.extend(pattern.sizes());
+                        collect(range, bound, found);
+                    }
+                    Head::While(condition) => collect(condition, bound, found),
+                    Head::Endless => {}
+                }
+                collect(&made.body, &mut bound.clone(), found);
+            }
+            Part::Group(Bracket::Curly, inside) => collect(inside, &mut bound.clone(), found),
+            part => {
+                let inside = part.inside().into_iter().flatten();
+                inside.for_each(|code| collect(code, bound, found));
+            }
         }
     }
 }
@@ -257,8 +247,8 @@ mod tests {
     use super::*;
 
     fn check(dim: Option<Dim>, expected: &str) {
-        let tokens = Sizes::default().expression(&dim.unwrap());
-        assert_eq!(tokens.to_string(), expected);
+        let code = Sizes::default().expression(&dim.unwrap());
+        assert_eq!(code.tokens().to_string(), expected);
     }
 
     #[test]
@@ -290,12 +280,12 @@ mod tests {
         let mut sizes = Sizes::default();
         let (n, m) = (Symbol::from("n"), Symbol::from("m"));
         let (a, b) = (sizes.variable(&n), sizes.variable(&m));
-        let tokens = quote!(if c { let [#a, _] = x.dims(); f(#a, #b) } else { g(#b) });
-        assert_eq!(sizes.used(&tokens), BTreeSet::from([m.clone()]));
-        let tokens = quote!(for #b in 0..#a { f(#b) });
-        assert_eq!(sizes.used(&tokens), BTreeSet::from([n.clone()]));
-        let tokens = quote!({ let [#a] = x.dims(); } #a);
-        assert_eq!(sizes.used(&tokens), BTreeSet::from([n]));
+        let code = code!(if c { let [#a, _] = x.dims(); f(#a, #b) } else { g(#b) });
+        assert_eq!(sizes.used(&code), BTreeSet::from([m.clone()]));
+        let code = code!(for #b in 0..#a { f(#b) });
+        assert_eq!(sizes.used(&code), BTreeSet::from([n.clone()]));
+        let code = code!({ let [#a] = x.dims(); } #a);
+        assert_eq!(sizes.used(&code), BTreeSet::from([n]));
     }
 
     #[test]

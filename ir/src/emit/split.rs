@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::body::{self, Body, Statement};
-use super::name;
 use super::signature::Port;
 use super::tree::{Group, Item, is_number};
 use super::variables::SHORT;
@@ -16,6 +14,7 @@ use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
 use crate::ops::elementwise::unary::is_half;
+use crate::rust::{Code, code};
 use crate::types::{Known, Place, Type};
 
 /// One part on its way to a struct of its own.
@@ -68,7 +67,7 @@ pub fn results(
     outputs: &[Port],
     root: &mut Layer,
     cx: &mut Context<'_>,
-) -> Result<Vec<TokenStream>, Problem> {
+) -> Result<Vec<Code>, Problem> {
     let mut source = Source {
         layer: root,
         cx,
@@ -79,7 +78,7 @@ pub fn results(
         Type::Tensor(_) => {
             let value = source.host_value(port.id)?;
             Ok(match port.scalar {
-                true => quote!(#value.item().clone()),
+                true => code!(#value.item().clone()),
                 false => value,
             })
         }
@@ -90,7 +89,7 @@ pub fn results(
         Ok(match rounded_to(&port.ty) {
             Some(dtype) => {
                 let dtype = element_type(dtype);
-                quote!(exit::rounded(#result, #dtype))
+                code!(exit::rounded(#result, #dtype))
             }
             None => result,
         })
@@ -156,12 +155,12 @@ fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
     let (mut mentioned, mut passed) = (BTreeSet::new(), BTreeSet::new());
     for line in lines {
         match line {
-            Line::Statement(statement) => name::identifiers(&statement.tokens, &mut mentioned),
+            Line::Statement(statement) => mentioned.extend(statement.code.variables()),
             Line::Part(part) => passed.extend(part.inputs.iter().copied()),
         }
     }
     let reads = |id: &&ValueId| {
-        let mentions = mentioned.contains(&variable(**id).to_string());
+        let mentions = mentioned.contains(&variable(**id));
         !layer.owned.contains(id) && (mentions || passed.contains(id))
     };
     cx.tied.iter().filter(reads).copied().collect()
@@ -203,7 +202,7 @@ impl Line {
     /// The sizes that it uses and cannot tell itself.
     fn wants(&self, cx: &Context<'_>) -> BTreeSet<Symbol> {
         match self {
-            Line::Statement(statement) => cx.sizes.used(&statement.tokens),
+            Line::Statement(statement) => cx.sizes.used(&statement.code),
             Line::Part(part) => free(&part.lines, &part.inputs, cx),
         }
     }
@@ -282,12 +281,12 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         .into_iter()
         .map(|line| statement(line, &mut part.layer, cx))
         .collect();
-    let mut results: Vec<TokenStream> = part
+    let mut results: Vec<Code> = part
         .outputs
         .iter()
         .map(|&id| {
             let name = variable(id);
-            quote!(#name)
+            code!(#name)
         })
         .collect();
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
@@ -313,15 +312,15 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         .owned(id),
         false => {
             let argument = variable(id);
-            quote!(#argument)
+            code!(#argument)
         }
     };
-    let mut arguments: Vec<TokenStream> = part.inputs.iter().map(argument).collect();
+    let mut arguments: Vec<Code> = part.inputs.iter().map(argument).collect();
     arguments.extend(given.iter().map(|symbol| cx.sizes.variable(symbol)));
     if body.device {
-        arguments.push(quote!(device));
+        arguments.push(code!(device));
     }
-    part.layer.order(&body.tokens);
+    part.layer.order(&body.code);
     let (ty, load) = cx.structs.instance(
         &part.field,
         &part.type_name,
@@ -331,11 +330,11 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         &cx.hints,
     );
     let field = layer.field(&part.field, ty, load, part.layer.parameters());
-    let field = format_ident!("{field}");
+    let field = Code::field(&field);
     Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
-        tokens: quote!(self.#field.forward(#(#arguments),*)),
+        code: code!(#field.forward(#(#arguments),*)),
         hint: super::snake(&part.field),
     }
 }
@@ -355,34 +354,29 @@ fn parameters(ids: &[ValueId], inputs: &BTreeMap<ValueId, String>) -> Vec<(Value
 }
 
 /// The function of a part.
-fn forward(part: &Draft, body: &Body, given: &[Symbol], cx: &Context<'_>) -> TokenStream {
+fn forward(part: &Draft, body: &Body, given: &[Symbol], cx: &Context<'_>) -> Code {
     let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
     let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
         let ty = value_type(id, cx);
-        quote!(#name: #ty)
+        code!(#name: #ty)
     });
-    let mut parameters: Vec<TokenStream> = values.collect();
-    parameters.extend(
-        given
-            .iter()
-            .zip(names)
-            .map(|(_, name)| quote!(#name: usize)),
-    );
+    let mut parameters: Vec<Code> = values.collect();
+    parameters.extend(given.iter().zip(names).map(|(_, name)| code!(#name: usize)));
     if body.device {
-        parameters.push(quote!(device: &Device));
+        parameters.push(code!(device: &Device));
     }
-    let mut returns: Vec<TokenStream> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
-    returns.extend(part.returned.iter().map(|_| quote!(usize)));
-    let (returns, tokens) = (tuple(&returns), &body.tokens);
-    quote! {
+    let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
+    returns.extend(part.returned.iter().map(|_| code!(usize)));
+    let (returns, code) = (tuple(&returns), &body.code);
+    code! {
         #[inline(never)]
         fn forward(&self, #(#parameters),*) -> #returns {
-            #tokens
+            #code
         }
     }
 }
 
-fn value_type(id: ValueId, cx: &Context<'_>) -> TokenStream {
+fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
     let place = match cx.lives_on_host(id) {
         true => Place::Host,
         false => Place::Device,
@@ -391,9 +385,9 @@ fn value_type(id: ValueId, cx: &Context<'_>) -> TokenStream {
     ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
 }
 
-fn tuple(parts: &[TokenStream]) -> TokenStream {
+fn tuple(parts: &[Code]) -> Code {
     match parts {
         [one] => one.clone(),
-        _ => quote!((#(#parts),*)),
+        _ => code!((#(#parts),*)),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Literal, TokenStream, TokenTree};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
 
 use super::{Context, Emit, Layer, Source, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::graph::{Node, ValueId};
+use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
@@ -19,7 +19,7 @@ impl Emit<'_, '_> {
     }
 
     /// The name of the weight that an input is, if the layer that reads it may hold it.
-    pub fn weight(&mut self, input: usize) -> Option<String> {
+    pub fn weight(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input)?;
         match self.source.cx.may_stand_in_layer(id) {
             true => self.list(input),
@@ -28,10 +28,10 @@ impl Emit<'_, '_> {
     }
 
     /// The name of a weight that is a list of the operator, for `weights.array("name")` and the like.
-    pub fn list(&mut self, input: usize) -> Option<String> {
+    pub fn list(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input).filter(|_| !self.source.loading)?;
         self.source.cx.values[id].weight.as_ref()?;
-        Some(self.source.cx.weight_name(id))
+        Some(Code::weight(&self.source.cx.weight_name(id)))
     }
 
     /// Whether an input is a weight of the file, wherever the model has it.
@@ -47,18 +47,12 @@ impl Emit<'_, '_> {
 
     /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),
     /// and returns `self.field`.
-    pub fn layer(&mut self, hint: &str, ty: TokenStream, load: TokenStream) -> TokenStream {
+    pub fn layer(&mut self, hint: &str, ty: Code, load: Code) -> Code {
         self.layer_of(hint, ty, load, &[])
     }
 
     /// As [`Emit::layer`], with the inputs that are parameters of the layer, by their paths.
-    pub fn layer_of(
-        &mut self,
-        hint: &str,
-        ty: TokenStream,
-        load: TokenStream,
-        held: &[(&str, usize)],
-    ) -> TokenStream {
+    pub fn layer_of(&mut self, hint: &str, ty: Code, load: Code, held: &[(&str, usize)]) -> Code {
         let values = self.source.cx.values;
         let parameters = held.iter().filter_map(|(path, input)| {
             let id = self.node.input(*input)?;
@@ -66,25 +60,24 @@ impl Emit<'_, '_> {
         });
         let parameters = parameters.collect();
         let name = self.source.layer.field(hint, ty, load, parameters);
-        let name = format_ident!("{name}");
-        quote!(self.#name)
+        Code::field(&name)
     }
 
     /// A stored input as a tensor, over `weights: &Weights`.
-    pub fn loaded(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn loaded(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         self.source.loaded(id)
     }
 
     /// `Some(tensor)` over `weights: &Weights`, or `None` for an input left out.
-    pub fn loaded_optional(&mut self, input: usize) -> Result<TokenStream, Problem> {
+    pub fn loaded_optional(&mut self, input: usize) -> Result<Code, Problem> {
         match self.has(input) {
             true => {
                 let tensor = self.loaded(input)?;
-                Ok(quote!(Some(#tensor)))
+                Ok(code!(Some(#tensor)))
             }
-            false => Ok(quote!(None)),
+            false => Ok(code!(None)),
         }
     }
 }
@@ -94,27 +87,27 @@ impl Emit<'_, '_> {
     /// from their names, or by `new` where one is computed. `rest` are further arguments.
     pub fn stored_layer(
         &mut self,
-        ty: TokenStream,
+        ty: Code,
         [weight, bias]: [usize; 2],
-        rest: TokenStream,
-    ) -> Result<Option<TokenStream>, Problem> {
+        rest: Code,
+    ) -> Result<Option<Code>, Problem> {
         let stored = self.is_stored(weight) && (!self.has(bias) || self.is_stored(bias));
         if !stored {
             return Ok(None);
         }
         let hint = self.layer_hint(weight);
         let names = match self.has(bias) {
-            true => self.weight(bias).map(|name| quote!(Some(#name))),
-            false => Some(quote!(None)),
+            true => self.weight(bias).map(|name| code!(Some(#name))),
+            false => Some(code!(None)),
         };
         let (load, held) = match (self.weight(weight), names) {
             (Some(name), Some(bias_name)) => (
-                quote!(#ty::load(weights, #name, #bias_name, #rest)),
+                code!(#ty::load(weights, #name, #bias_name, #rest)),
                 &[("weight", weight), ("bias", bias)][..],
             ),
             _ => {
                 let (weight, bias) = (self.loaded(weight)?, self.loaded_optional(bias)?);
-                (quote!(#ty::new(#weight, #bias, #rest)), &[][..])
+                (code!(#ty::new(#weight, #bias, #rest)), &[][..])
             }
         };
         Ok(Some(self.layer_of(&hint, ty, load, held)))
@@ -123,7 +116,7 @@ impl Emit<'_, '_> {
 
 impl Source<'_, '_> {
     /// A constant as a tensor, over `weights: &Weights`.
-    pub(super) fn loaded(&mut self, id: ValueId) -> Result<TokenStream, Problem> {
+    pub(super) fn loaded(&mut self, id: ValueId) -> Result<Code, Problem> {
         let values = self.cx.values;
         let value = &values[id];
         let Some(Type::Tensor(tensor)) = &value.ty else {
@@ -137,14 +130,10 @@ impl Source<'_, '_> {
     }
 
     /// A constant whose bindings are made, as an expression; one that is bound itself as its variable.
-    pub(super) fn expression(
-        &mut self,
-        id: ValueId,
-        tensor: &TensorType,
-    ) -> Result<TokenStream, Problem> {
+    pub(super) fn expression(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         if self.layer.bindings.has(id) {
             let name = variable(id);
-            return Ok(quote!(#name));
+            return Ok(code!(#name));
         }
         let value = &self.cx.values[id];
         let expression = match (value.known.read(), value.maker.as_deref()) {
@@ -156,7 +145,7 @@ impl Source<'_, '_> {
     }
 
     /// What a node computes from constants.
-    fn made(&mut self, node: &Node) -> Result<TokenStream, Problem> {
+    fn made(&mut self, node: &Node) -> Result<Code, Problem> {
         let mut inner = Layer::default();
         std::mem::swap(&mut inner.bindings, &mut self.layer.bindings);
         let mut emit = Emit {
@@ -173,18 +162,18 @@ impl Source<'_, '_> {
         expression
     }
 
-    fn weight(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
-        let name = self.cx.weight_name(id);
+    fn weight(&mut self, id: ValueId, tensor: &TensorType) -> Code {
+        let name = Code::weight(&self.cx.weight_name(id));
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         match tensor.dtype.kind() {
-            Kind::Float => quote!(weights.tensor::<#rank>(#name)),
-            Kind::Bool => quote!(weights.boolean::<#rank>(#name)),
-            _ => quote!(weights.int::<#rank>(#name)),
+            Kind::Float => code!(weights.tensor::<#rank>(#name)),
+            Kind::Bool => code!(weights.boolean::<#rank>(#name)),
+            _ => code!(weights.int::<#rank>(#name)),
         }
     }
 
     /// A weight that is a field of this struct.
-    pub(super) fn owned(&mut self, id: ValueId) -> TokenStream {
+    pub(super) fn owned(&mut self, id: ValueId) -> Code {
         match self.cx.values[id].ty.as_ref().and_then(Type::as_tensor) {
             Some(tensor) => self.stored(id, &tensor.clone()),
             None => self.whole(id),
@@ -192,39 +181,36 @@ impl Source<'_, '_> {
     }
 
     /// A constant of the file as a field.
-    pub(super) fn stored(&mut self, id: ValueId, tensor: &TensorType) -> TokenStream {
-        let name = self.cx.weight_name(id);
+    pub(super) fn stored(&mut self, id: ValueId, tensor: &TensorType) -> Code {
+        let hint = self.cx.weight_name(id);
+        let name = Code::weight(&hint);
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         if self.cx.values[id].parameter {
             let load = match self.cx.statistics.contains(&id) {
-                true => quote!(weights.statistic::<#rank>(#name)),
-                false => quote!(weights.float::<#rank>(#name)),
+                true => code!(weights.statistic::<#rank>(#name)),
+                false => code!(weights.float::<#rank>(#name)),
             };
-            let make = || (name, quote!(Param<#ty>), load);
+            let make = || (hint, code!(Param<#ty>), load);
             let field = self.layer.constant(id, true, make);
-            return quote!(#field.val());
+            return code!(#field.val());
         }
         let load = match tensor.dtype.kind() {
-            Kind::Float => quote!(weights.tensor::<#rank>(#name)),
-            Kind::Bool => quote!(weights.boolean::<#rank>(#name)),
-            _ => quote!(weights.int::<#rank>(#name)),
+            Kind::Float => code!(weights.tensor::<#rank>(#name)),
+            Kind::Bool => code!(weights.boolean::<#rank>(#name)),
+            _ => code!(weights.int::<#rank>(#name)),
         };
-        let field = self.layer.constant(id, false, || (name, ty, load));
-        quote!(#field.clone())
+        let field = self.layer.constant(id, false, || (hint, ty, load));
+        code!(#field.clone())
     }
 
     /// A constant that is computed when the model is loaded, as a field.
-    pub(super) fn computed(
-        &mut self,
-        id: ValueId,
-        tensor: &TensorType,
-    ) -> Result<TokenStream, Problem> {
+    pub(super) fn computed(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let load = self.loaded(id)?;
         let hint = self.cx.stored_name(id);
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         let field = self.layer.constant(id, false, || (hint, ty, load));
-        Ok(quote!(#field.clone()))
+        Ok(code!(#field.clone()))
     }
 }
 
@@ -257,13 +243,10 @@ impl Context<'_> {
 }
 
 /// In parentheses, if an operator stands in it that binds less than a call.
-pub fn whole(tokens: TokenStream) -> TokenStream {
-    let loose = |token: TokenTree| match token {
-        TokenTree::Punct(sign) => "+-*/%&|^!".contains(sign.as_char()),
-        _ => false,
-    };
-    match tokens.clone().into_iter().any(loose) {
-        true => quote!((#tokens)),
-        false => tokens,
+pub fn whole(code: Code) -> Code {
+    if code.is_loose() {
+        code!((#code))
+    } else {
+        code
     }
 }

@@ -1,34 +1,34 @@
 //! Strings under operators that move elements.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::Emit;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
+use crate::rust::{Code, code};
 use crate::types::Place;
 
 impl Emit<'_, '_> {
     /// The operator's expression; one that moves numbers for strings gives the strings.
-    pub(super) fn expression(&mut self) -> Result<TokenStream, Problem> {
+    pub(super) fn expression(&mut self) -> Result<Code, Problem> {
         let operator = self.node.operator.clone();
-        let tokens = operator.emit(self)?;
-        let tokens = self.named(tokens);
+        let code = operator.emit(self)?;
+        let code = self.named(code);
         let strings: Vec<usize> = (0..self.inputs())
             .filter(|&at| self.is_string(at))
             .collect();
         if !operator.moves() || strings.is_empty() || self.node.place == Place::Host {
-            return Ok(tokens);
+            return Ok(code);
         }
         let rank = Literal::usize_unsuffixed(self.output_tensor(0)?.rank());
         let strings = strings.iter().map(|&at| self.host(at));
-        let strings: Vec<TokenStream> = strings.collect::<Result<_, _>>()?;
-        Ok(quote!(host::named(#tokens, &[#(#strings),*], #rank)))
+        let strings: Vec<Code> = strings.collect::<Result<_, _>>()?;
+        Ok(code!(host::named(#code, &[#(#strings),*], #rank)))
     }
 
     /// Numbers for the strings of an input, counted on from those of the inputs before it.
-    pub(super) fn numbered(&mut self, input: usize) -> Result<TokenStream, Problem> {
-        let mut first = quote!(1);
+    pub(super) fn numbered(&mut self, input: usize) -> Result<Code, Problem> {
+        let mut first = code!(1);
         for at in (0..input)
             .filter(|&at| self.is_string(at))
             .collect::<Vec<_>>()
@@ -36,12 +36,12 @@ impl Emit<'_, '_> {
             let id = self.node.input(at);
             if let Some(id) = id {
                 let before = self.source.host_value(id)?;
-                first = quote!(#first + #before.len());
+                first = code!(#first + #before.len());
             }
         }
         let rank = Literal::usize_unsuffixed(self.tensor_type(input)?.burn_rank());
         let (strings, device) = (self.host(input)?, self.device());
-        Ok(quote!(host::numbered::<#rank>(#strings, #first, #device)))
+        Ok(code!(host::numbered::<#rank>(#strings, #first, #device)))
     }
 
     pub(super) fn is_string(&self, input: usize) -> bool {

@@ -1,33 +1,33 @@
 //! The structs that modules of the graph become.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::name::Unique;
 use super::variables::Hint;
 use super::{Layer, camel, snake};
 use crate::diagnostics::shown;
+use crate::rust::{Code, Variable, code};
 
 /// The structs made so far: parts that are alike share one.
 #[derive(Debug, Default)]
 pub struct Structs {
     names: Unique,
     /// By what they hold and do.
-    by_body: BTreeMap<String, usize>,
+    by_body: HashMap<(Code, Code), usize>,
     all: Vec<Structure>,
 }
 
 #[derive(Debug)]
 struct Structure {
     name: proc_macro2::Ident,
-    declaration: TokenStream,
-    forward: TokenStream,
+    declaration: Code,
+    forward: Code,
     /// The loading functions: for which module, under which name, with which body.
     loads: Vec<Load>,
     /// By their bodies.
-    by_load: BTreeMap<String, usize>,
+    by_load: HashMap<Code, usize>,
     load_names: Unique,
 }
 
@@ -36,8 +36,8 @@ struct Load {
     /// The modules that it loads.
     modules: Vec<String>,
     name: proc_macro2::Ident,
-    weights: TokenStream,
-    body: TokenStream,
+    weights: Code,
+    body: Code,
 }
 
 impl Structs {
@@ -53,12 +53,12 @@ impl Structs {
         field: &str,
         type_name: &str,
         layer: &Layer,
-        alike: &TokenStream,
-        forward: TokenStream,
-        hints: &BTreeMap<String, Hint>,
-    ) -> (TokenStream, TokenStream) {
+        alike: &Code,
+        forward: Code,
+        hints: &BTreeMap<Variable, Hint>,
+    ) -> (Code, Code) {
         let declaration = layer.declarations();
-        let key = format!("{declaration} {alike}");
+        let key = (declaration.clone(), alike.clone());
         let at = match self.by_body.get(&key) {
             Some(&at) => at,
             None => {
@@ -68,7 +68,7 @@ impl Structs {
                     declaration,
                     forward,
                     loads: Vec::new(),
-                    by_load: BTreeMap::new(),
+                    by_load: HashMap::new(),
                     load_names: Unique::default(),
                 });
                 let at = self.all.len().saturating_sub(1);
@@ -77,13 +77,13 @@ impl Structs {
             }
         };
         let Some(structure) = self.all.get_mut(at) else {
-            return (TokenStream::new(), TokenStream::new());
+            return (Code::default(), Code::default());
         };
         let name = structure.name.clone();
-        let body = layer.load(TokenStream::new(), hints);
+        let body = layer.load(Code::default(), hints);
         let module = layer.module().unwrap_or_else(|| field.to_owned());
         let next = structure.loads.len();
-        let at = structure.by_load.entry(body.to_string()).or_insert(next);
+        let at = structure.by_load.entry(body.clone()).or_insert(next);
         if let Some(load) = structure
             .loads
             .get_mut(*at)
@@ -91,13 +91,13 @@ impl Structs {
         {
             load.modules.push(module);
             let load = &load.name;
-            return (quote!(#name), quote!(#name::#load(weights)));
+            return (code!(#name), code!(#name::#load(weights)));
         }
         let load = structure.load_names.name(&format!("load_{}", snake(field)));
         let load = format_ident!("{load}");
         let weights = match layer.fields.is_empty() {
-            true => quote!(_weights),
-            false => quote!(weights),
+            true => code!(_weights),
+            false => code!(weights),
         };
         structure.loads.push(Load {
             modules: vec![module],
@@ -105,24 +105,24 @@ impl Structs {
             weights,
             body,
         });
-        (quote!(#name), quote!(#name::#load(weights)))
+        (code!(#name), code!(#name::#load(weights)))
     }
 
     /// The bodies of the functions that load them.
-    pub fn loads(&self) -> impl Iterator<Item = &TokenStream> {
+    pub fn loads(&self) -> impl Iterator<Item = &Code> {
         let loads = self.all.iter().flat_map(|structure| &structure.loads);
         loads.map(|load| &load.body)
     }
 
     /// The structs as items.
-    pub fn items(&mut self) -> Vec<TokenStream> {
+    pub fn items(&mut self) -> Vec<Code> {
         let all = std::mem::take(&mut self.all);
         all.into_iter().map(Structure::item).collect()
     }
 }
 
 impl Structure {
-    fn item(self) -> TokenStream {
+    fn item(self) -> Code {
         let (name, declaration, forward) = (self.name, self.declaration, self.forward);
         let modules = self.loads.iter().flat_map(|load| &load.modules);
         let modules: Vec<String> = modules
@@ -141,13 +141,13 @@ impl Structure {
                 body,
                 ..
             } = load;
-            quote! {
+            code! {
                 fn #name(#weights: &Weights<'_>) -> Self {
                     #body
                 }
             }
         });
-        quote! {
+        code! {
             #[doc = #doc]
             #[derive(Module, Debug)]
             struct #name {

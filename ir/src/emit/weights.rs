@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::{Context, element_type};
 use crate::graph::ValueId;
 use crate::read::Files;
+use crate::rust::{Code, code};
 use crate::weight::{Encoding, Weight};
 
 /// rustc reads about 200 MB a second.
@@ -28,7 +28,7 @@ struct Place {
 /// Constants that the code does not use stand in it too: what lies between them is hashed, and
 /// weights must not be. Those on whose elements the code depends are hashed one by one, so that a
 /// file in which they differ is refused by their names.
-pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
+pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
     let mut seen = BTreeSet::new();
     let used: Vec<ValueId> = cx.weights.keys().copied().collect();
     let all = cx.values.iter().map(|(id, _)| id);
@@ -56,9 +56,9 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
             let at = Literal::usize_unsuffixed(at);
             let parts = entry.1.parts.iter().map(|part| part.bytes.as_ref());
             let hash = Literal::u64_unsuffixed(parts.fold(EMPTY, hash));
-            quote!(Fixed { entry: #at, hash: #hash })
+            code!(Fixed { entry: #at, hash: #hash })
         });
-    let fixed: Vec<TokenStream> = fixed.collect();
+    let fixed: Vec<Code> = fixed.collect();
     let files = files.list();
     let (places, tails) = gaps(&entries, &files);
     let mut places = places.into_iter();
@@ -73,15 +73,15 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
             let start = Literal::usize_unsuffixed(place.start);
             let length = Literal::usize_unsuffixed(place.end - place.start);
             let gap = Literal::u64_unsuffixed(place.gap);
-            quote!(Part { file: #file, start: #start, length: #length, gap: #gap })
+            code!(Part { file: #file, start: #start, length: #length, gap: #gap })
         });
-        let parts: Vec<TokenStream> = parts.collect();
+        let parts: Vec<Code> = parts.collect();
         let encoding = match weight.encoding {
-            Encoding::Raw => quote!(Encoding::Raw),
-            Encoding::Varint => quote!(Encoding::Varint),
-            Encoding::Records => quote!(Encoding::Records),
+            Encoding::Raw => code!(Encoding::Raw),
+            Encoding::Varint => code!(Encoding::Varint),
+            Encoding::Records => code!(Encoding::Records),
         };
-        quote! {
+        code! {
             Entry {
                 name: #name,
                 dtype: #dtype,
@@ -91,14 +91,14 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
             }
         }
     });
-    let entries: Vec<TokenStream> = entries.collect();
+    let entries: Vec<Code> = entries.collect();
     let files = files.iter().zip(tails).map(|((name, bytes), tail)| {
-        let name = name.to_string_lossy();
+        let name = name.to_string_lossy().into_owned();
         let length = Literal::usize_unsuffixed(bytes.len());
         let tail = Literal::u64_unsuffixed(tail);
-        quote!(File { name: #name, length: #length, tail: #tail })
+        code!(File { name: #name, length: #length, tail: #tail })
     });
-    quote! {
+    code! {
         /// Where the weights lie in the model's files.
         static WEIGHTS: Table = Table {
             files: &[#(#files),*],
@@ -109,16 +109,16 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> TokenStream {
 }
 
 /// `fn files()`: the bytes of the model's files, in the binary.
-pub fn embedded(files: &Files, folder: &Path) -> TokenStream {
+pub fn embedded(files: &Files, folder: &Path) -> Code {
     let paths = files.list().into_iter().map(|(name, _)| {
         let path: PathBuf = folder.join(name);
         let path = path.to_string_lossy().into_owned();
-        quote!(include_bytes!(#path))
+        code!(include_bytes!(#path))
     });
-    let paths: Vec<TokenStream> = paths.collect();
+    let paths: Vec<Code> = paths.collect();
     let count = Literal::usize_unsuffixed(paths.len());
     // Inside of a plain function the bytes cost the compiler least; in a constant, ten times more.
-    quote! {
+    code! {
         /// The model's files.
         fn files() -> [&'static [u8]; #count] {
             [#(#paths),*]
@@ -129,16 +129,16 @@ pub fn embedded(files: &Files, folder: &Path) -> TokenStream {
 /// A function that nobody calls, whose file rustc watches: the model's, when its weights stay out
 /// of the binary. A larger one than rustc reads in a second is not watched, and what was compiled
 /// from another graph is refused when the weights are opened.
-pub fn watched(files: &Files, folder: &Path) -> TokenStream {
+pub fn watched(files: &Files, folder: &Path) -> Code {
     let files = files.list();
     let Some((name, _)) = files
         .first()
         .filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED)
     else {
-        return TokenStream::new();
+        return Code::default();
     };
     let path = folder.join(name).to_string_lossy().into_owned();
-    quote! {
+    code! {
         /// Has the model compiled again when its file changes.
         #[allow(dead_code)]
         fn watched() {

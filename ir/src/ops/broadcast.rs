@@ -1,12 +1,10 @@
 //! Sizes and elements of operands that are broadcast together.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::diagnostics::Problem;
 use crate::dim::{Atom, Dim};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 /// Known values of more elements are not computed.
@@ -32,11 +30,7 @@ pub fn trailing(axis: Option<i64>, first: &TensorType) -> Option<usize> {
 }
 
 /// The second operand with `rank` axes, the first of its own at `axis` of the first operand.
-pub fn second(
-    cx: &mut Emit<'_, '_>,
-    axis: Option<i64>,
-    rank: usize,
-) -> Result<TokenStream, Problem> {
+pub fn second(cx: &mut Emit<'_, '_>, axis: Option<i64>, rank: usize) -> Result<Code, Problem> {
     let held = cx.tensor_type(1)?.shape.clone();
     let trailing = trailing(axis, cx.tensor_type(0)?);
     let Some(trailing) = trailing.filter(|&trailing| trailing > held.len()) else {
@@ -47,7 +41,7 @@ pub fn second(
     shape.extend(held);
     shape.resize(rank, Dim::from(1));
     let shape = cx.shape(&shape);
-    Ok(quote!(#tensor.reshape(#shape)))
+    Ok(code!(#tensor.reshape(#shape)))
 }
 
 fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Result<Dim, Problem> {

@@ -1,7 +1,6 @@
 //! What the models of ONNX-ML have in common.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::attributes::{Attributes, Kept};
 use crate::diagnostics::Problem;
@@ -9,6 +8,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 super::families![
@@ -70,9 +70,9 @@ pub fn transform(a: &Attributes<'_>) -> Result<&'static str, Problem> {
 }
 
 /// A transform in code.
-pub fn transform_code(variant: &str) -> TokenStream {
+pub fn transform_code(variant: &str) -> Code {
     let variant = format_ident!("{variant}");
-    quote!(ops::scores::Transform::#variant)
+    code!(ops::scores::Transform::#variant)
 }
 
 /// The type of the input and how many rows it has; one of rank 1 is a row.
@@ -105,40 +105,40 @@ pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
 }
 
 /// The name of a list among the weights.
-pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<String, Problem> {
+pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<Code, Problem> {
     let name = cx.list(list.input);
     name.ok_or_else(|| Problem::new("a list of the model is no constant"))
 }
 
 /// The same of a list that may not be there.
-pub fn optional_name(cx: &mut Emit<'_, '_>, list: Option<Kept>) -> Result<TokenStream, Problem> {
+pub fn optional_name(cx: &mut Emit<'_, '_>, list: Option<Kept>) -> Result<Code, Problem> {
     match list {
         Some(list) => {
             let name = name(cx, list)?;
-            Ok(quote!(Some(#name)))
+            Ok(code!(Some(#name)))
         }
-        None => Ok(quote!(None)),
+        None => Ok(code!(None)),
     }
 }
 
 impl Labels {
     /// The labels in code.
-    pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let name = name(cx, self.list)?;
         Ok(match self.list.dtype {
-            DType::String => quote!(layers::Labels::strings(weights, #name)),
-            _ => quote!(layers::Labels::ints(weights, #name)),
+            DType::String => code!(layers::Labels::strings(weights, #name)),
+            _ => code!(layers::Labels::ints(weights, #name)),
         })
     }
 
     /// The outputs of the classifier in this field.
-    pub fn forward(&self, cx: &Emit<'_, '_>, layer: &TokenStream, x: &TokenStream) -> TokenStream {
+    pub fn forward(&self, cx: &Emit<'_, '_>, layer: &Code, x: &Code) -> Code {
         let call = match self.list.dtype {
-            DType::String => quote!(#layer.forward_strings(#x)),
-            _ => quote!(#layer.forward(#x)),
+            DType::String => code!(#layer.forward_strings(#x)),
+            _ => code!(#layer.forward(#x)),
         };
         match cx.outputs() {
-            1 => quote!(#call.0),
+            1 => code!(#call.0),
             _ => call,
         }
     }

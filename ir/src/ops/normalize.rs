@@ -1,12 +1,12 @@
 //! Normalisation by statistics of batches, rows, channels and neighbours.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 super::families![
@@ -30,7 +30,7 @@ Err(Problem::new(format!(
     }
 }
 
-fn number(value: f32) -> TokenStream {
+fn number(value: f32) -> Code {
     float_literal(f64::from(value), DType::F32)
 }
 
@@ -39,9 +39,9 @@ fn integer(value: usize) -> Literal {
 }
 
 /// `Some("bias")`, or `None`.
-fn optional(name: Option<String>) -> TokenStream {
+fn optional(name: Option<Code>) -> Code {
     match name {
-        Some(name) => quote!(Some(#name)),
-        None => quote!(None),
+        Some(name) => code!(Some(#name)),
+        None => code!(None),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::elementwise::cast::{carrier, from_bool};
 use super::{Operator, Row, row};
@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Shape;
 
 pub const FAMILIES: &[&[Row]] = &[ROWS];
@@ -155,10 +156,10 @@ u64::from(seed.to_bits())
     }
 
     /// `Some(seed)` or `None`.
-    pub fn emit(self) -> TokenStream {
+    pub fn emit(self) -> Code {
         match self.0.map(Literal::u64_unsuffixed) {
-            Some(seed) => quote!(Some(#seed)),
-            None => quote!(None),
+            Some(seed) => code!(Some(#seed)),
+            None => code!(None),
         }
     }
 
@@ -181,14 +182,14 @@ impl Operator for Floats {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let (shape, device) = (cx.shape(&output.shape), cx.device());
         let function = format_ident!("{}", self.function);
         let dtype = format_ident!("{}", carrier(output.dtype));
         let numbers = self.numbers.map(|number| float_literal(f64::from(number), DType::F64));
         let seed = self.seed.emit();
-        Ok(quote! {
+        Ok(code! {
             ops::random::#function(#shape, [#(#numbers),*], #seed, DType::#dtype, #device)
         })
     }
@@ -211,9 +212,9 @@ impl Operator for Bernoulli {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, seed) = (cx.tensor(0)?, self.seed.emit());
-        let drawn = quote!(ops::random::bernoulli(#x, #seed));
+        let drawn = code!(ops::random::bernoulli(#x, #seed));
         Ok(from_bool(&drawn, cx.output_tensor(0)?.dtype))
     }
 
@@ -239,10 +240,10 @@ impl Operator for Multinomial {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, count) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.count));
         let (seed, dtype) = (self.seed.emit(), format_ident!("{}", carrier(self.dtype)));
-        Ok(quote!(ops::random::multinomial(#x, #count, #seed, DType::#dtype)))
+        Ok(code!(ops::random::multinomial(#x, #count, #seed, DType::#dtype)))
     }
 
     fn is_pure(&self) -> bool {

@@ -5,8 +5,8 @@ mod check;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::{MICROSOFT, Operator, Row, row, sizes};
 use crate::attributes::Attributes;
@@ -15,6 +15,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use activation::Activation;
 
@@ -122,29 +123,29 @@ impl Operator for Recurrent {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor(0)?;
         let lengths = self.lengths(cx)?;
         let hidden = cx.optional(5)?;
         let cell = match self.cell {
             Cell::Lstm => cx.optional(6)?,
-            _ => quote!(None),
+            _ => code!(None),
         };
         let options = self.options();
         let call = match self.layer(cx, &options) {
             Some(layer) => match self.cell {
-                Cell::Lstm => quote!(#layer.forward(#x, #lengths, #hidden, #cell)),
-                _ => quote!(#layer.forward(#x, #lengths, #hidden)),
+                Cell::Lstm => code!(#layer.forward(#x, #lengths, #hidden, #cell)),
+                _ => code!(#layer.forward(#x, #lengths, #hidden)),
             },
             None => {
                 let (input, recurrent) = (self.matrices(cx, 1, 8)?, self.matrices(cx, 2, 10)?);
                 let bias = cx.optional(3)?;
                 let peepholes = match self.cell {
                     Cell::Lstm => cx.optional(7)?,
-                    _ => quote!(None),
+                    _ => code!(None),
                 };
                 let function = format_ident!("{}", self.cell.name().to_lowercase());
-                quote! {
+                code! {
                     ops::recurrent::#function(
                         #x,
                         ops::recurrent::Weights {
@@ -160,8 +161,8 @@ impl Operator for Recurrent {
             }
         };
         Ok(match (cx.outputs(), self.cell) {
-            (1, _) => quote!(#call.0),
-            (2, Cell::Lstm) => quote!({
+            (1, _) => code!(#call.0),
+            (2, Cell::Lstm) => code!({
                 let (y, hidden, _) = #call;
                 (y, hidden)
             }),
@@ -184,7 +185,7 @@ impl Recurrent {
         cx: &mut Emit<'_, '_>,
         input: usize,
         factors: usize,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         let weight = cx.tensor(input)?;
         if !self.quantized {
             return Ok(weight);
@@ -193,38 +194,38 @@ impl Recurrent {
         let mut factor = |at: usize| {
             let factor = cx.tensor(at)?;
             Ok(match cx.tensor_type(at)?.rank() {
-                1 => quote!(#factor.reshape([#directions, 1])),
+                1 => code!(#factor.reshape([#directions, 1])),
                 _ => factor,
             })
         };
         let (scale, zero) = (factor(factors)?, factor(factors + 1)?);
-        Ok(quote!(ops::recurrent::Quantized { weight: #weight, scale: #scale, zero: #zero }))
+        Ok(code!(ops::recurrent::Quantized { weight: #weight, scale: #scale, zero: #zero }))
     }
 
     /// How long each sequence of the batch is, unless all are as long as the input.
-    fn lengths(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn lengths(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let time = if self.batch_first { 1 } else { 0 };
         let steps = cx.tensor_type(0)?.shape.get(time).cloned();
         match (cx.known(4), steps) {
             (Some(Known::Ints(lengths)), Some(steps))
                 if lengths.iter().all(|length| *length == steps) =>
             {
-                Ok(quote!(None))
+                Ok(code!(None))
             }
             _ => cx.optional(4),
         }
     }
 
     /// The field that holds the weights, when all of them are weights of the model.
-    fn layer(&self, cx: &mut Emit<'_, '_>, options: &TokenStream) -> Option<TokenStream> {
+    fn layer(&self, cx: &mut Emit<'_, '_>, options: &Code) -> Option<Code> {
         if self.quantized {
             return None;
         }
         let (input, recurrent) = (cx.weight(1)?, cx.weight(2)?);
         let mut optional = |input: usize| if cx.has(input) {
-cx.weight(input).map(|name| quote!(Some(#name)))
+cx.weight(input).map(|name| code!(Some(#name)))
         } else {
-Some(quote!(None))
+Some(code!(None))
         };
         let bias = optional(3)?;
         let peepholes = match self.cell {
@@ -234,7 +235,7 @@ Some(quote!(None))
         let peepholes = peepholes.into_iter();
         let name = format_ident!("{}", self.cell.name());
         let hint = cx.layer_hint(1);
-        let load = quote! {
+        let load = code! {
             layers::#name::load(weights, [#input, #recurrent], #bias, #(#peepholes,)* #options)
         };
         let held = [
@@ -243,15 +244,15 @@ Some(quote!(None))
             ("recurrence.bias", 3),
             ("recurrence.peepholes", 7),
         ];
-        Some(cx.layer_of(&hint, quote!(layers::#name), load, &held))
+        Some(cx.layer_of(&hint, code!(layers::#name), load, &held))
     }
 
-    fn options(&self) -> TokenStream {
+    fn options(&self) -> Code {
         let (name, direction) = (
             format_ident!("{}", self.cell.name()),
             format_ident!("{}", self.direction),
         );
-        let plain = quote!(ops::recurrent::#name::new(ops::recurrent::Direction::#direction));
+        let plain = code!(ops::recurrent::#name::new(ops::recurrent::Direction::#direction));
         let mut fields = Vec::new();
         if let Some(functions) = self
             .activations
@@ -263,31 +264,31 @@ Some(quote!(None))
             // The second direction of a layer that has but one is never looked at.
             let directions = [directions.first(), directions.last()];
             let direction = |functions: &&[Activation]| {
-                let functions: Vec<TokenStream> = functions.iter().map(Activation::emit).collect();
+                let functions: Vec<Code> = functions.iter().map(Activation::emit).collect();
                 match self.cell {
-                    Cell::Rnn => quote!(#(#functions),*),
-                    _ => quote!([#(#functions),*]),
+                    Cell::Rnn => code!(#(#functions),*),
+                    _ => code!([#(#functions),*]),
                 }
             };
             let directions = directions.iter().flatten().map(|held| direction(held));
-            fields.push(quote!(activations: [#(#directions),*]));
+            fields.push(code!(activations: [#(#directions),*]));
         }
         if let Some(clip) = self.clip {
             let clip = float_literal(f64::from(clip), DType::F32);
-            fields.push(quote!(clip: Some(#clip)));
+            fields.push(code!(clip: Some(#clip)));
         }
         match (self.cell, self.variant) {
-            (Cell::Gru, true) => fields.push(quote!(linear_before_reset: true)),
-            (Cell::Lstm, true) => fields.push(quote!(input_forget: true)),
+            (Cell::Gru, true) => fields.push(code!(linear_before_reset: true)),
+            (Cell::Lstm, true) => fields.push(code!(input_forget: true)),
             _ => {}
         }
         if self.batch_first {
-            fields.push(quote!(batch_first: true));
+            fields.push(code!(batch_first: true));
         }
         if fields.is_empty() {
 plain
         } else {
-quote!(ops::recurrent::#name { #(#fields,)* ..#plain })
+code!(ops::recurrent::#name { #(#fields,)* ..#plain })
         }
     }
 

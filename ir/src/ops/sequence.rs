@@ -8,15 +8,13 @@ mod split;
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::{MANY, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Type};
 
 pub use made::construct;
@@ -66,10 +64,10 @@ impl Operator for At {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let (sequence, at) = (cx.value(0)?, cx.host_int(1)?);
-        Ok(quote!(host::at(&#sequence, #at)))
+        Ok(code!(host::at(&#sequence, #at)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -98,15 +96,15 @@ impl Operator for Erase {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let sequence = cx.value(0)?;
         let at = if cx.has(1) {
 cx.host_int(1)?
         } else {
-quote!(-1)
+code!(-1)
         };
-        Ok(quote!(host::without(#sequence, #at)))
+        Ok(code!(host::without(#sequence, #at)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -136,17 +134,17 @@ impl Operator for Insert {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let whole = cx.output_type(0)?.clone();
         let sequence = cx.item(0, &whole)?;
         let item = cx.output_items(0)?.clone();
         let item = cx.item(1, &item)?;
         if !cx.has(2) {
-            return Ok(quote!(host::with(#sequence, #item)));
+            return Ok(code!(host::with(#sequence, #item)));
         }
         cx.may_fail();
         let at = cx.host_int(2)?;
-        Ok(quote!(host::with_at(#sequence, #at, #item)))
+        Ok(code!(host::with_at(#sequence, #at, #item)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -163,9 +161,9 @@ impl Operator for Length {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let sequence = cx.value(0)?;
-        Ok(quote!(Array::scalar(#sequence.len() as i64)))
+        Ok(code!(Array::scalar(#sequence.len() as i64)))
     }
 
     fn runs_on_host(&self) -> bool {

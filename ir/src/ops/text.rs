@@ -5,8 +5,8 @@ mod regular;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
@@ -15,6 +15,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 use regular::regular;
 
@@ -93,9 +94,9 @@ impl Operator for FullMatch {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, pattern) = (cx.host(0)?, &self.pattern);
-        Ok(quote!(host::regex_full_match!(#x, #pattern)))
+        Ok(code!(host::regex_full_match!(#x, #pattern)))
     }
 
     fn runs_on_host(&self) -> bool {
@@ -111,9 +112,9 @@ impl Operator for StringConcat {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (a, b) = (cx.host(0)?, cx.host(1)?);
-        Ok(quote!(host::string_concat(#a, #b)))
+        Ok(code!(host::string_concat(#a, #b)))
     }
 
     fn runs_on_host(&self) -> bool {
@@ -131,18 +132,18 @@ impl Operator for StringSplit {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let most = match self.most {
             Some(most) => {
                 let most = Literal::usize_unsuffixed(most);
-                quote!(Some(#most))
+                code!(Some(#most))
             }
-            None => quote!(None),
+            None => code!(None),
         };
         let (x, delimiter) = (cx.host(0)?, &self.delimiter);
-        let split = quote!(host::string_split(#x, #delimiter, #most));
+        let split = code!(host::string_split(#x, #delimiter, #most));
         Ok(match cx.outputs() {
-            1 => quote!(#split.0),
+            1 => code!(#split.0),
             _ => split,
         })
     }
@@ -173,10 +174,10 @@ impl Operator for StringNormalizer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (words, sensitive) = (&self.stop_words, self.sensitive);
         let (x, case) = (cx.host(0)?, format_ident!("{}", self.case));
-        Ok(quote!(host::string_normalizer(#x, &[#(#words),*], #sensitive, host::Case::#case)))
+        Ok(code!(host::string_normalizer(#x, &[#(#words),*], #sensitive, host::Case::#case)))
     }
 
     fn runs_on_host(&self) -> bool {

@@ -3,7 +3,7 @@ pub use model_model::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Array, Bool, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
+        burn, Array, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, attempt, device, entry, put, take};

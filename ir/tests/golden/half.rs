@@ -9,9 +9,7 @@ mod model_model {
     use ::onnx_embed::__private::{
         Anchor, attempt, device, entry, exit, layers, ops, put, take,
     };
-    use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
-    };
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
     #[derive(Clone, Debug)]

@@ -13,7 +13,6 @@ mod model_model {
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    use ::onnx_embed::burn::tensor::activation;
     /// What [`Model::forward`] takes.
     #[derive(Clone, Debug)]
     pub struct ModelInput {

@@ -7,9 +7,7 @@ mod model_model {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, attempt, device, entry, layers, put, take};
-    use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
-    };
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
     use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `long.onnx`: IR version 10, ai.onnx 21.

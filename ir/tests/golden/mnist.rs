@@ -10,9 +10,7 @@ mod model_model {
         Anchor, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
-    use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
-    };
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
     use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist.

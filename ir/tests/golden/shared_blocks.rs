@@ -3,15 +3,13 @@ pub use model_model::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_model {
     use ::onnx_embed::{
-        burn, Array, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter,
-        Port, Signature, Size, Tensor, Values,
+        burn, Array, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, Node, attempt, device, entry, layers, ops, put, take,
     };
-    use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
-    };
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
     /// What [`Model::forward`] takes.
     #[derive(Clone, Debug)]

@@ -7,14 +7,13 @@ mod model_model {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, constant, device, entry, layers, ops, put, take,
+        Anchor, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.
     #[derive(Module, Debug)]
     pub struct Model {

@@ -1,27 +1,37 @@
 //! Which names variables have, and until where.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::rust::{Size, Variable};
+
+/// What has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Named {
+    Value(Variable),
+    Size(Size),
+}
 
 /// Names of variables. A name is free again behind the last use of its variable, and the names that
 /// are given inside of braces end with them.
 #[derive(Debug, Default)]
 pub struct Taken {
-    names: BTreeMap<String, String>,
+    names: BTreeMap<Named, Rc<str>>,
     /// Names that nothing may shadow.
     fixed: BTreeSet<String>,
     /// The variables in use of each name.
-    users: BTreeMap<String, BTreeSet<String>>,
+    users: BTreeMap<Rc<str>, BTreeSet<Named>>,
     /// Variables in use by the place where each occurs last.
-    ends: BTreeMap<usize, Vec<String>>,
+    ends: BTreeMap<usize, Vec<Named>>,
     /// From where on numbers behind a name may be free.
     free: BTreeMap<String, usize>,
     /// What was named, and the name that it had before, so that braces can end.
-    log: Vec<(String, Option<String>)>,
+    log: Vec<(Named, Option<Rc<str>>)>,
 }
 
 impl Taken {
     /// The names of all variables, those no longer in use included.
-    pub fn names(&self) -> &BTreeMap<String, String> {
+    pub fn names(&self) -> &BTreeMap<Named, Rc<str>> {
         &self.names
     }
 
@@ -64,31 +74,31 @@ impl Taken {
     }
 
     /// Names a variable that occurs last at `last`, or that stays in use.
-    pub fn name(&mut self, variable: &str, name: String, last: Option<usize>) {
+    pub fn name(&mut self, variable: Named, name: String, last: Option<usize>) {
         self.release(variable);
-        let before = self.names.insert(variable.to_owned(), name.clone());
-        self.log.push((variable.to_owned(), before));
-        let users = self.users.entry(name).or_default();
-        users.insert(variable.to_owned());
+        let name: Rc<str> = name.into();
+        let before = self.names.insert(variable, name.clone());
+        self.log.push((variable, before));
+        self.users.entry(name).or_default().insert(variable);
         if let Some(last) = last {
             self.end_at(variable, last);
         }
     }
 
     /// Has a variable that is in use end behind `last`.
-    pub fn end_at(&mut self, variable: &str, last: usize) {
-        self.ends.entry(last).or_default().push(variable.to_owned());
+    pub fn end_at(&mut self, variable: Named, last: usize) {
+        self.ends.entry(last).or_default().push(variable);
     }
 
     /// Ends the use of a variable.
-    pub fn release(&mut self, variable: &str) {
-        let Some(name) = self.names.get(variable).cloned() else {
+    pub fn release(&mut self, variable: Named) {
+        let Some(name) = self.names.get(&variable).cloned() else {
             return;
         };
         let Some(users) = self.users.get_mut(&name) else {
             return;
         };
-        users.remove(variable);
+        users.remove(&variable);
         if users.is_empty() {
             self.users.remove(&name);
             self.lower(&name);
@@ -99,7 +109,7 @@ impl Taken {
     pub fn release_before(&mut self, place: usize) {
         while let Some(entry) = self.ends.first_entry().filter(|entry| *entry.key() < place) {
             for variable in entry.remove() {
-                self.release(&variable);
+                self.release(variable);
             }
         }
     }
@@ -115,11 +125,11 @@ impl Taken {
             let Some((variable, before)) = self.log.pop() else {
                 return;
             };
-            self.release(&variable);
+            self.release(variable);
             match before {
                 Some(before) => {
                     let users = self.users.entry(before.clone()).or_default();
-                    users.insert(variable.clone());
+                    users.insert(variable);
                     self.names.insert(variable, before);
                 }
                 None => _ = self.names.remove(&variable),
@@ -147,15 +157,20 @@ impl Taken {
 mod tests {
     use super::*;
 
+    const A: Named = Named::Value(Variable(0));
+    const B: Named = Named::Value(Variable(1));
+    const C: Named = Named::Value(Variable(2));
+    const D: Named = Named::Size(Size(0));
+
     #[test]
     fn the_lowest_free_number_is_given() {
         let mut taken = Taken::default();
         let none = BTreeSet::new();
-        for (at, variable) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        for (at, variable) in [A, B, C, D].into_iter().enumerate() {
             let name = taken.unused("x", &none);
             taken.name(variable, name, Some(at));
         }
-        let names: Vec<&String> = taken.names().values().collect();
+        let names: Vec<&str> = taken.names().values().map(|name| &**name).collect();
         assert_eq!(names, ["x", "x2", "x3", "x4"]);
         taken.release_before(2);
         assert_eq!(taken.unused("x", &none), "x");
@@ -167,9 +182,9 @@ mod tests {
     fn numbers_stand_apart_from_digits() {
         let mut taken = Taken::default();
         let none = BTreeSet::new();
-        taken.name("a", "x1".to_owned(), None);
+        taken.name(A, "x1".to_owned(), None);
         assert_eq!(taken.unused("x1", &none), "x1_2");
-        taken.name("b", "x1_2".to_owned(), Some(0));
+        taken.name(B, "x1_2".to_owned(), Some(0));
         assert_eq!(taken.unused("x1", &none), "x1_3");
         taken.release_before(1);
         assert_eq!(taken.unused("x1", &none), "x1_2");
@@ -178,9 +193,9 @@ mod tests {
     #[test]
     fn names_end_with_their_braces() {
         let mut taken = Taken::default();
-        taken.name("a", "x".to_owned(), None);
+        taken.name(A, "x".to_owned(), None);
         let opened = taken.open();
-        taken.name("b", "y".to_owned(), None);
+        taken.name(B, "y".to_owned(), None);
         taken.close(opened);
         assert!(taken.is_free("y") && !taken.is_free("x"));
         assert_eq!(taken.names().len(), 1);

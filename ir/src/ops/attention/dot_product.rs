@@ -4,8 +4,8 @@ mod mask;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::heads::{self, Sizes, agree, count, floats, sizes, split};
 use crate::attributes::Attributes;
@@ -16,6 +16,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::ops::elementwise::cast::carrier;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("Attention", &[23, 24, 25], read).arity(7, 4).before(&[(24, 6, 4)]),
@@ -146,18 +147,18 @@ query[1].mul(&value[3])
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let query = split(cx, 0, self.query_heads)?;
         let mut key = self.joined(cx, 1, PAST[0])?;
         let mut value = self.joined(cx, 2, PAST[1])?;
-        let mut before = TokenStream::new();
-        let mut shared = |cx: &mut Emit<'_, '_>, at, name, held: &mut TokenStream| {
+        let mut before = Code::default();
+        let mut shared = |cx: &mut Emit<'_, '_>, at, name, held: &mut Code| {
             if !cx.wants(at) {
-                return quote!(());
+                return code!(());
             }
             let name = cx.temporary(name);
-            before.extend(quote!(let #name = #held;));
-            *held = quote!(#name);
+            before.extend(code!(let #name = #held;));
+            *held = code!(#name);
             held.clone()
         };
         let present = [
@@ -166,34 +167,34 @@ query[1].mul(&value[3])
         ];
         let (mask, options) = (self.mask(cx)?, self.options(cx)?);
         let valid = cx.optional(VALID)?;
-        let (mut y, mut scores) = (quote!(()), quote!(()));
+        let (mut y, mut scores) = (code!(()), code!(()));
         if cx.wants(3) {
             let names = [cx.temporary("y"), cx.temporary("scores")];
             let shown = format_ident!("{}", self.shown);
-            before.extend(quote! {
+            before.extend(code! {
                 let (#(#names),*) = ops::attention::attention_with_scores(
                     #query, #key, #value, #mask, #valid, #options,
                     ops::attention::AttentionScores::#shown,
                 );
             });
-            [y, scores] = names.map(|name| quote!(#name));
+            [y, scores] = names.map(|name| code!(#name));
         } else if cx.wants(0) {
-            y = quote!(ops::attention::attention(#query, #key, #value, #mask, #valid, #options));
+            y = code!(ops::attention::attention(#query, #key, #value, #mask, #valid, #options));
         }
         if cx.wants(0) && cx.tensor_type(0)?.rank() == 3 {
-            y = quote!(ops::attention::merge_heads(#y));
+            y = code!(ops::attention::merge_heads(#y));
         }
         let [key, value] = present;
         let mut results = vec![y, key, value, scores];
         results.truncate(cx.outputs());
         let results = match results.as_slice() {
             [one] => one.clone(),
-            _ => quote!((#(#results),*)),
+            _ => code!((#(#results),*)),
         };
         Ok(if before.is_empty() {
 results
         } else {
-quote!({ #before #results })
+code!({ #before #results })
         })
     }
 }
@@ -248,7 +249,7 @@ impl Attention {
         cx: &mut Emit<'_, '_>,
         input: usize,
         past: usize,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         let past = if cx.has(past) {
 Some(cx.tensor(past)?)
         } else {
@@ -256,44 +257,44 @@ None
         };
         let x = split(cx, input, self.key_heads)?;
         Ok(match past {
-            Some(past) => quote!(Tensor::cat(vec![#past, #x], 2)),
+            Some(past) => code!(Tensor::cat(vec![#past, #x], 2)),
             None => x,
         })
     }
 
-    fn options(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn options(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut options = Vec::new();
         if self.causal {
-            options.push(quote!(causal: true));
+            options.push(code!(causal: true));
         }
         let bounded = self.windows.iter().any(Option::is_some);
         if cx.has(PAST[0]) && (self.causal || bounded) {
             let past = cx.tensor_type(PAST[0])?.shape.get(2).cloned();
             let past = cx.size(&past.unwrap_or_default());
-            options.push(quote!(past: #past));
+            options.push(code!(past: #past));
         }
         for (name, window) in ["left_window", "right_window"].iter().zip(self.windows) {
             if let Some(window) = window {
                 let (name, window) = (format_ident!("{name}"), Literal::usize_unsuffixed(window));
-                options.push(quote!(#name: Some(#window)));
+                options.push(code!(#name: Some(#window)));
             }
         }
         if let Some(scale) = self.scale {
             let scale = float_literal(f64::from(scale), DType::F32);
-            options.push(quote!(scale: Some(#scale)));
+            options.push(code!(scale: Some(#scale)));
         }
         if self.softcap > 0.0 {
             let softcap = float_literal(f64::from(self.softcap), DType::F32);
-            options.push(quote!(softcap: #softcap));
+            options.push(code!(softcap: #softcap));
         }
         if let Some(precision) = self.precision {
             let precision = format_ident!("{}", carrier(precision));
-            options.push(quote!(softmax_dtype: Some(DType::#precision)));
+            options.push(code!(softmax_dtype: Some(DType::#precision)));
         }
         Ok(if options.is_empty() {
-quote!(&Default::default())
+code!(&Default::default())
         } else {
-quote! {
+code! {
                 &ops::attention::AttentionOptions { #(#options,)* ..Default::default() }
             }
         })

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::dot_product::precision;
 use super::heads::{self, Sizes, agree, sizes};
@@ -15,6 +14,7 @@ use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
 use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::ops::elementwise::cast::carrier;
+use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
 pub const ROWS: &[Row] = &[
@@ -72,28 +72,28 @@ impl Operator for FlexAttention {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let precision = self.precision(cx.tensor_type(0)?.dtype);
         let precision = format_ident!("{}", carrier(precision));
         let scale = match self.scale {
             Some(scale) => {
                 let scale = float_literal(f64::from(scale), DType::F32);
-                quote!(Some(#scale))
+                code!(Some(#scale))
             }
-            None => quote!(None),
+            None => code!(None),
         };
-        let scores = quote! {
+        let scores = code! {
             ops::attention::attention_products(#query, #key, #scale, DType::#precision)
         };
         let (before, scores) = changed(cx, SCORES, scores)?;
-        let chances = quote!(activation::softmax(#scores, 3));
+        let chances = code!(activation::softmax(#scores, 3));
         let (between, chances) = changed(cx, CHANCES, chances)?;
-        let result = quote!(ops::attention::attention_values(#chances, #value));
+        let result = code!(ops::attention::attention_values(#chances, #value));
         Ok(if before.is_empty() && between.is_empty() {
 result
         } else {
-quote!({ #before #between #result })
+code!({ #before #between #result })
         })
     }
 
@@ -145,10 +145,10 @@ fn check(cx: &mut Infer<'_>, name: &str, held: &Type) -> Result<(), Problem> {
 fn changed(
     cx: &mut Emit<'_, '_>,
     name: &str,
-    value: TokenStream,
-) -> Result<(TokenStream, TokenStream), Problem> {
+    value: Code,
+) -> Result<(Code, Code), Problem> {
     let Ok(block) = cx.block(name) else {
-        return Ok((TokenStream::new(), value));
+        return Ok((Code::default(), value));
     };
     let wanted = block.outputs.iter().map(|&id| cx.type_of(id).cloned());
     let wanted = wanted.map(|ty| Ok((Place::Device, ty?)));
@@ -158,7 +158,7 @@ fn changed(
     let given = cx.variable(given, "scores");
     let inside = cx.inside(name, &wanted)?;
     let (statements, results) = (inside.statements, inside.results);
-    Ok((quote!(let #given = #value; #statements), quote!(#(#results)*)))
+    Ok((code!(let #given = #value; #statements), code!(#(#results)*)))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::multi_head::{divided, heads, refuse, scale};
 use crate::attributes::Attributes;
@@ -13,6 +12,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read).arity(16, 4).of(MICROSOFT)];
 
@@ -141,38 +141,38 @@ impl Operator for GroupQuery {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let (inputs, options) = (self.inputs(cx)?, self.options());
         let call = match (cx.wants(3), self.scores) {
-            (false, _) => quote!(ops::group_query::group_query_attention(#inputs, #options)),
+            (false, _) => code!(ops::group_query::group_query_attention(#inputs, #options)),
             (true, scores) => {
                 let shown = match scores {
-                    1 => quote!(ops::attention::AttentionScores::Masked),
-                    _ => quote!(ops::attention::AttentionScores::Probabilities),
+                    1 => code!(ops::attention::AttentionScores::Masked),
+                    _ => code!(ops::attention::AttentionScores::Probabilities),
                 };
-                quote!(ops::group_query::group_query_attention_with_scores(#inputs, #options, #shown))
+                code!(ops::group_query::group_query_attention_with_scores(#inputs, #options, #shown))
             }
         };
-        let names = [quote!(y), quote!(key), quote!(value), quote!(scores)];
+        let names = [code!(y), code!(key), code!(value), code!(scores)];
         let made = if cx.wants(3) { 4 } else { 3 };
         let wants = |output: usize| cx.wants(output);
         if cx.outputs() == made && (0..made).all(wants) {
             return Ok(call);
         }
         if !(1..made).any(wants) {
-            let nothing: Vec<TokenStream> = (1..cx.outputs()).map(|_| quote!(())).collect();
+            let nothing: Vec<Code> = (1..cx.outputs()).map(|_| code!(())).collect();
             return Ok(if nothing.is_empty() {
-quote!(#call.0)
+code!(#call.0)
             } else {
-quote!((#call.0, #(#nothing),*))
+code!((#call.0, #(#nothing),*))
             });
         }
         let taken = names.iter().enumerate().take(made);
-        let taken = taken.map(|(at, name)| if wants(at) { name.clone() } else { quote!(_) });
+        let taken = taken.map(|(at, name)| if wants(at) { name.clone() } else { code!(_) });
         let given = names.iter().enumerate().take(cx.outputs());
-        let given = given.map(|(at, name)| if wants(at) { name.clone() } else { quote!(()) });
-        Ok(quote!({
+        let given = given.map(|(at, name)| if wants(at) { name.clone() } else { code!(()) });
+        Ok(code!({
             let (#(#taken),*) = #call;
             (#(#given),*)
         }))
@@ -218,19 +218,19 @@ impl GroupQuery {
         Ok(())
     }
 
-    fn options(&self) -> TokenStream {
+    fn options(&self) -> Code {
         let number = |value: f32| float_literal(f64::from(value), DType::F64);
-        let optional = |value: Option<TokenStream>| match value {
-            Some(value) => quote!(Some(#value)),
-            None => quote!(None),
+        let optional = |value: Option<Code>| match value {
+            Some(value) => code!(Some(#value)),
+            None => code!(None),
         };
         let scale = optional(self.scale.map(number));
         let window = self.window.map(Literal::i64_unsuffixed);
-        let window = optional(window.map(|window| quote!(#window)));
+        let window = optional(window.map(|window| code!(#window)));
         let (causal, interleaved, smooth) = (self.causal, self.interleaved, self.smooth);
         let softcap = number(self.softcap);
         let epsilon = float_literal(f64::from(self.norm_epsilon), DType::F32);
-        quote! {
+        code! {
             &ops::group_query::GroupQuery {
                 causal: #causal,
                 window: #window,
@@ -243,13 +243,13 @@ impl GroupQuery {
         }
     }
 
-    fn inputs(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn inputs(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (own, shared) = (Literal::i64_unsuffixed(self.heads), Literal::i64_unsuffixed(self.kv_heads));
         let query = cx.tensor(0)?;
         let heads = if cx.has(1) {
 
                 let (key, value) = (cx.tensor(1)?, cx.tensor(2)?);
-                quote!([
+                code!([
                     ops::attention::split_heads(#query, #own),
                     ops::attention::split_heads(#key, #shared),
                     ops::attention::split_heads(#value, #shared),
@@ -260,8 +260,8 @@ impl GroupQuery {
                 let size = self.size(&cx.tensor_type(0)?.shape.clone(), true)?;
                 let hidden = |heads: i64| size.mul(&heads.into()).unwrap_or_default();
                 let (wide, narrow) = (cx.size(&hidden(self.heads)), cx.size(&hidden(self.kv_heads)));
-                let (sizes, heads) = (quote!([#wide, #narrow, #narrow]), quote!([#own, #shared, #shared]));
-                quote!(ops::multi_head::split_projected(#query, #sizes, #heads))
+                let (sizes, heads) = (code!([#wide, #narrow, #narrow]), code!([#own, #shared, #shared]));
+                code!(ops::multi_head::split_projected(#query, #sizes, #heads))
             
         };
         let past = pair(cx, CACHE, CACHE + 1)?;
@@ -269,16 +269,16 @@ impl GroupQuery {
         let angles = if self.rotary {
 pair(cx, COSINE, COSINE + 1)?
         } else {
-quote!(None)
+code!(None)
         };
         let positions = if self.rotary {
 cx.optional(POSITIONS)?
         } else {
-quote!(None)
+code!(None)
         };
         let norms = pair(cx, NORMS, NORMS + 1)?;
         let (bias, sinks) = (cx.optional(BIAS)?, cx.optional(SINKS)?);
-        Ok(quote! {
+        Ok(code! {
             ops::group_query::GroupQueryInputs {
                 heads: #heads,
                 past: #past,
@@ -295,10 +295,10 @@ quote!(None)
 }
 
 /// `Some((first, second))`, or `None` when the first is left out.
-fn pair(cx: &mut Emit<'_, '_>, first: usize, second: usize) -> Result<TokenStream, Problem> {
+fn pair(cx: &mut Emit<'_, '_>, first: usize, second: usize) -> Result<Code, Problem> {
     if !cx.has(first) {
-        return Ok(quote!(None));
+        return Ok(code!(None));
     }
     let (first, second) = (cx.tensor(first)?, cx.tensor(second)?);
-    Ok(quote!(Some((#first, #second))))
+    Ok(code!(Some((#first, #second))))
 }

@@ -1,13 +1,13 @@
 //! Features that are packed into heads.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub use crate::ops::sizes::agree;
@@ -54,13 +54,13 @@ pub fn split(
     cx: &mut Emit<'_, '_>,
     input: usize,
     heads: Option<usize>,
-) -> Result<TokenStream, Problem> {
+) -> Result<Code, Problem> {
     let rank = cx.tensor_type(input)?.rank();
     let x = cx.tensor(input)?;
     Ok(match (rank, heads) {
         (3, Some(heads)) => {
             let heads = Literal::usize_unsuffixed(heads);
-            quote!(ops::attention::split_heads(#x, #heads))
+            code!(ops::attention::split_heads(#x, #heads))
         }
         _ => x,
     })

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::heads::{self, agree, sizes, split};
 use crate::diagnostics::Problem;
@@ -12,6 +11,7 @@ use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{Operator, broadcast};
+use crate::rust::{Code, code};
 use crate::types::Shape;
 
 /// The first mask, behind queries, keys and values.
@@ -114,7 +114,7 @@ vec![batch, count, length, value[3].clone()]
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let dtype = cx.tensor_type(0)?.dtype;
         let query = split(cx, 0, self.query_heads)?;
         let [key, value] = [split(cx, 1, self.key_heads)?, split(cx, 2, self.key_heads)?];
@@ -125,21 +125,21 @@ vec![batch, count, length, value[3].clone()]
         for (at, fill) in self.fills.iter().enumerate() {
             let mask = cx.tensor_of_rank(at.saturating_add(MASKS), 4)?;
             masks.push(match fill {
-                None => quote!(ops::attention::ScoreMask::Added(#mask)),
+                None => code!(ops::attention::ScoreMask::Added(#mask)),
                 Some(fill) => {
                     let fill = literal(*fill, dtype);
-                    quote!(ops::attention::ScoreMask::Seen(#mask, #fill))
+                    code!(ops::attention::ScoreMask::Seen(#mask, #fill))
                 }
             });
         }
         let [scale, divisor] = [self.scale, self.divisor].map(|number| literal(number, dtype));
         let masks = if masks.is_empty() {
-quote!(Vec::new())
+code!(Vec::new())
         } else {
-quote!(vec![#(#masks),*])
+code!(vec![#(#masks),*])
         };
         let safe = format_ident!("{}", self.undefined_as_zero);
-        let result = quote! {
+        let result = code! {
             ops::attention::joined_attention(
                 #query, #key, #value, #masks,
                 ops::attention::JoinedAttention {
@@ -150,7 +150,7 @@ quote!(vec![#(#masks),*])
             )
         };
         Ok(if self.packed {
-quote!(ops::attention::merge_heads(#result))
+code!(ops::attention::merge_heads(#result))
         } else {
 result
         })
@@ -158,7 +158,7 @@ result
 }
 
 /// A number as an f64, with the digits that numbers of this type have.
-fn literal(number: f64, dtype: DType) -> TokenStream {
+fn literal(number: f64, dtype: DType) -> Code {
     let narrow = number.is_finite() && dtype != DType::F64;
     float_literal(number, if narrow { DType::F32 } else { DType::F64 })
 }

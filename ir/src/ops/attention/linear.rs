@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::heads::{agree, count, dim, floats, shared, unpacked};
 use crate::attributes::Attributes;
@@ -13,6 +12,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -102,7 +102,7 @@ value_size.mul(&dim(self.query_heads))
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let [state, decay, beta] = [cx.optional(STATE)?, cx.optional(DECAY)?, cx.optional(BETA)?];
         let heads = [self.query_heads, self.key_heads].map(Literal::usize_unsuffixed);
@@ -110,11 +110,11 @@ value_size.mul(&dim(self.query_heads))
         let scale = match self.scale {
             Some(scale) => {
                 let scale = float_literal(f64::from(scale), DType::F32);
-                quote!(Some(#scale))
+                code!(Some(#scale))
             }
-            None => quote!(None),
+            None => code!(None),
         };
-        let result = quote! {
+        let result = code! {
             ops::linear_attention::linear_attention(
                 #query, #key, #value, #state, #decay, #beta,
                 ops::linear_attention::LinearAttention {
@@ -125,7 +125,7 @@ value_size.mul(&dim(self.query_heads))
             )
         };
         Ok(match cx.outputs() {
-            1 => quote!(#result.0),
+            1 => code!(#result.0),
             _ => result,
         })
     }

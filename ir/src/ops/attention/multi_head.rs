@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +12,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] =
     &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?)))).arity(10, 4).of(MICROSOFT)];
@@ -72,31 +73,31 @@ pub fn divided(size: &Dim, heads: i64) -> Result<Dim, Problem> {
 }
 
 impl Heads {
-    pub fn options(&self) -> TokenStream {
+    pub fn options(&self) -> Code {
         let scale = match self.scale {
             Some(scale) => {
                 let scale = float_literal(f64::from(scale), DType::F64);
-                quote!(Some(#scale))
+                code!(Some(#scale))
             }
-            None => quote!(None),
+            None => code!(None),
         };
         let (causal, hidden) = (self.causal, float_literal(f64::from(self.hidden), DType::F32));
-        quote!(&ops::multi_head::MultiHead { causal: #causal, scale: #scale, hidden: #hidden })
+        code!(&ops::multi_head::MultiHead { causal: #causal, scale: #scale, hidden: #hidden })
     }
 
     /// The mask, whose rank says what it means.
-    pub fn mask(&self, cx: &mut Emit<'_, '_>, input: usize) -> Result<TokenStream, Problem> {
+    pub fn mask(&self, cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
         if !cx.has(input) {
-            return Ok(quote!(None));
+            return Ok(code!(None));
         }
         let form = match cx.tensor_type(input)?.rank() {
-            1 => quote!(Ends),
-            2 => quote!(Keys),
-            3 => quote!(Queries),
-            _ => quote!(Positions),
+            1 => code!(Ends),
+            2 => code!(Keys),
+            3 => code!(Queries),
+            _ => code!(Positions),
         };
         let mask = cx.tensor(input)?;
-        Ok(quote!(Some(ops::multi_head::KeyMask::#form(#mask))))
+        Ok(code!(Some(ops::multi_head::KeyMask::#form(#mask))))
     }
 }
 
@@ -264,7 +265,7 @@ Some(Dim::from(0))
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut held = Vec::new();
         for input in 0..3 {
             let shape = cx.has(input).then(|| cx.tensor_type(input).map(|held| held.shape.clone()));
@@ -284,9 +285,9 @@ Some(Dim::from(0))
             let x = match packed {
                 Some(first) => {
                     let at = Literal::usize_unsuffixed(part - first);
-                    quote!(ops::multi_head::unpack(#x, #at))
+                    code!(ops::multi_head::unpack(#x, #at))
                 }
-                None if rank == 3 => quote!(ops::attention::split_heads(#x, #heads)),
+                None if rank == 3 => code!(ops::attention::split_heads(#x, #heads)),
                 None => x,
             };
             parts.push(if cx.has(3) {
@@ -294,7 +295,7 @@ Some(Dim::from(0))
                     let start = start(i64::try_from(part).unwrap_or_default());
                     let start = start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
                     let (bias, start) = (cx.tensor(3)?, cx.size(&start));
-                    quote!(ops::multi_head::biased(#x, #bias, #start))
+                    code!(ops::multi_head::biased(#x, #bias, #start))
                 
             } else {
 x
@@ -303,10 +304,10 @@ x
         let past = if cx.has(6) {
 
                 let (key, value) = (cx.tensor(6)?, cx.tensor(7)?);
-                quote!(Some((#key, #value)))
+                code!(Some((#key, #value)))
             
         } else {
-quote!(None)
+code!(None)
         };
         let (mask, bias, options) = (self.0.mask(cx, 4)?, cx.optional(5)?, self.0.options());
         let wants: Vec<bool> = (1..cx.outputs()).map(|output| cx.wants(output)).collect();
@@ -315,27 +316,27 @@ quote!(None)
             wants if wants.contains(&true) => format_ident!("attend_with_cache"),
             _ => format_ident!("attend"),
         };
-        let call = quote! {
+        let call = code! {
             ops::multi_head::#name(#(#parts),*, #past, #mask, #bias, #options)
         };
         if name == "attend" {
-            let nothing = wants.iter().map(|_| quote!(()));
+            let nothing = wants.iter().map(|_| code!(()));
             return Ok(if wants.is_empty() {
 call
             } else {
-quote!((#call, #(#nothing),*))
+code!((#call, #(#nothing),*))
             });
         }
-        let all = [quote!(key), quote!(value), quote!(scores)];
+        let all = [code!(key), code!(value), code!(scores)];
         let shown = if name == "attend_with_scores" { 3 } else { 2 };
         let taken = all.iter().take(shown).enumerate();
         let taken = taken.map(|(at, name)| match wants.get(at) {
             Some(true) => name.clone(),
-            _ => quote!(_),
+            _ => code!(_),
         });
         let given = all.iter().zip(&wants);
-        let given = given.map(|(name, &wanted)| if wanted { name.clone() } else { quote!(()) });
-        Ok(quote!({
+        let given = given.map(|(name, &wanted)| if wanted { name.clone() } else { code!(()) });
+        Ok(code!({
             let (y, #(#taken),*) = #call;
             (y, #(#given),*)
         }))

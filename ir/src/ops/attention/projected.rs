@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::multi_head::{Heads, additions, read, refuse, shared_buffer};
 use crate::attributes::Attributes;
@@ -13,6 +13,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("Attention", &[1], projected).arity(7, 2).of(MICROSOFT)];
 
@@ -101,7 +102,7 @@ Some(Dim::from(0))
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let sizes = self.sizes(cx.tensor_type(1)?.shape.get(1))?;
         let sizes = sizes.map(Literal::i64_unsuffixed);
         let heads = Literal::i64_unsuffixed(self.inner.heads);
@@ -113,23 +114,23 @@ format_ident!("attend_projected_with_cache")
 format_ident!("attend_projected")
         };
         let options = self.inner.options();
-        let call = quote! {
+        let call = code! {
             ops::multi_head::#name(#projected, [#(#sizes),*], #heads, #past, #mask, #bias, #options)
         };
         // Halves are projected in single precision.
         let narrow = match cx.tensor_type(0)?.dtype {
-            DType::F16 => Some(quote!(DType::F16)),
-            DType::Bf16 => Some(quote!(DType::BF16)),
+            DType::F16 => Some(code!(DType::F16)),
+            DType::Bf16 => Some(code!(DType::BF16)),
             _ => None,
         };
-        let cast = |x: TokenStream| match &narrow {
-            Some(dtype) => quote!(ops::dtype::computed(#x, #dtype)),
+        let cast = |x: Code| match &narrow {
+            Some(dtype) => code!(ops::dtype::computed(#x, #dtype)),
             None => x,
         };
         Ok(match (cx.wants(1), cx.outputs()) {
             (true, _) if narrow.is_some() => {
-                let (y, cache) = (cast(quote!(y)), cast(quote!(cache)));
-                quote!({
+                let (y, cache) = (cast(code!(y)), cast(code!(cache)));
+                code!({
                     let (y, cache) = #call;
                     (#y, #cache)
                 })
@@ -138,7 +139,7 @@ format_ident!("attend_projected")
             (false, 1) => cast(call),
             _ => {
                 let y = cast(call);
-                quote!((#y, ()))
+                code!((#y, ()))
             }
         })
     }
@@ -159,21 +160,21 @@ pub fn check_cache(
 }
 
 /// Queries, keys and values side by side.
-fn projection(cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     let single = matches!(cx.tensor_type(0)?.dtype, DType::F32 | DType::F64);
     let hint = cx.layer_hint(1);
     let x = cx.tensor(0)?;
     let bias = if cx.has(2) {
-cx.weight(2).map(|name| quote!(Some(#name)))
+cx.weight(2).map(|name| code!(Some(#name)))
     } else {
-Some(quote!(None))
+Some(code!(None))
     };
     if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
-        let load = quote!(layers::Linear::load(weights, #weight, #bias));
+        let load = code!(layers::Linear::load(weights, #weight, #bias));
         let held = [("weight", 1), ("bias", 2)];
-        let layer = cx.layer_of(&hint, quote!(layers::Linear), load, &held);
-        return Ok(quote!(#layer.forward(#x)));
+        let layer = cx.layer_of(&hint, code!(layers::Linear), load, &held);
+        return Ok(code!(#layer.forward(#x)));
     }
     let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
-    Ok(quote!(ops::multi_head::project(#x, #weight, #bias)))
+    Ok(code!(ops::multi_head::project(#x, #weight, #bias)))
 }

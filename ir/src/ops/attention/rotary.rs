@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::heads::{agree, count, dim, sizes, split};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("RotaryEmbedding", &[23], read).arity(4, 1),
@@ -89,7 +87,7 @@ impl Operator for RotaryEmbedding {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let x = split(cx, 0, self.heads)?;
         let mut angles = [cx.tensor(1)?, cx.tensor(2)?];
@@ -97,13 +95,13 @@ impl Operator for RotaryEmbedding {
             cx.may_fail();
             for cache in &mut angles {
                 let positions = cx.tensor(POSITIONS)?;
-                *cache = quote!(ops::gather::gather(#cache, 0, #positions));
+                *cache = code!(ops::gather::gather(#cache, 0, #positions));
             }
         }
         let ([cosine, sine], interleaved) = (angles, self.interleaved);
-        let y = quote!(ops::rotary::rotate(#x, #cosine, #sine, #interleaved));
+        let y = code!(ops::rotary::rotate(#x, #cosine, #sine, #interleaved));
         Ok(match rank {
-            3 => quote!(ops::attention::merge_heads(#y)),
+            3 => code!(ops::attention::merge_heads(#y)),
             _ => y,
         })
     }
@@ -142,12 +140,12 @@ impl Operator for Turn {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.burn_rank();
         let x = cx.tensor(0)?;
         let [cosine, sine] = [cx.tensor_of_rank(1, rank)?, cx.tensor_of_rank(2, rank)?];
         let interleaved = self.interleaved;
-        Ok(quote!(ops::rotary::turn(#x, #cosine, #sine, #interleaved)))
+        Ok(code!(ops::rotary::turn(#x, #cosine, #sine, #interleaved)))
     }
 }
 

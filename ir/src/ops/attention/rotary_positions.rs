@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -11,6 +10,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).arity(4, 1).of(MICROSOFT)];
 
@@ -70,7 +70,7 @@ impl Operator for RotaryEmbedding {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         cx.may_fail();
         let x = cx.tensor(0)?;
@@ -80,20 +80,20 @@ impl Operator for RotaryEmbedding {
                 // The axis before that of features, which rank 3 has as well as rank 4.
                 let length = held.shape.iter().rev().nth(1).cloned();
                 let length = cx.size(&length.unwrap_or_default());
-                quote!(ops::group_query::counted(#places, #length))
+                code!(ops::group_query::counted(#places, #length))
             }
             _ => places,
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
-        let turned = |x: TokenStream| {
-            quote!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved))
+        let turned = |x: Code| {
+            code!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved))
         };
         if held.rank() == 4 {
             return Ok(turned(x));
         }
         let heads = self.heads(held.shape.last(), cx.tensor_type(2)?.shape.last())?;
         let heads = Literal::i64_unsuffixed(heads);
-        let turned = turned(quote!(ops::attention::split_heads(#x, #heads)));
-        Ok(quote!(ops::attention::merge_heads(#turned)))
+        let turned = turned(code!(ops::attention::split_heads(#x, #heads)));
+        Ok(code!(ops::attention::merge_heads(#turned)))
     }
 }

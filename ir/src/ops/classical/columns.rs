@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::features::{float, is_number, numbers};
 use super::labels::{Labels, Wins};
@@ -14,6 +13,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MANY, ML, Operator, Row, row};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor))).arity(2, 1).of(ML),
@@ -83,10 +83,10 @@ impl Operator for Extractor {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.rank());
         let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
-        Ok(quote!(ops::features::extract::<_, _, #rank, _>(#x, #places)))
+        Ok(code!(ops::features::extract::<_, _, #rank, _>(#x, #places)))
     }
 
     fn moves(&self) -> bool {
@@ -111,15 +111,15 @@ impl Operator for Vectorizer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut parts = Vec::new();
         for (at, &size) in self.columns.iter().enumerate() {
             let (x, size) = (float(cx, at, DType::F32)?, Literal::i64_unsuffixed(size));
-            parts.push(quote!(ops::features::columns(#x, #size)));
+            parts.push(code!(ops::features::columns(#x, #size)));
         }
         Ok(match parts.as_slice() {
             [only] => only.clone(),
-            _ => quote!(Tensor::cat(vec![#(#parts),*], 1)),
+            _ => code!(Tensor::cat(vec![#(#parts),*], 1)),
         })
     }
 }
@@ -143,31 +143,31 @@ impl Operator for OneHotEncoder {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (dtype, rank) = (cx.tensor_type(0)?.dtype, cx.output_tensor(0)?.rank());
         let literals = self.categories.literals();
         if !cx.on_host() {
             let count = Literal::usize_unsuffixed(literals.len());
-            let load = quote! {
+            let load = code! {
                 constant::int::<1>(weights.device(), ElementType::Int64, [#count], &[#(#literals),*])
             };
-            let categories = cx.layer("categories", quote!(Tensor<1, Int>), load);
+            let categories = cx.layer("categories", code!(Tensor<1, Int>), load);
             let (x, rank) = (integers(cx, dtype)?, Literal::usize_unsuffixed(rank));
-            return Ok(quote!(ops::features::one_hot::<_, #rank>(#x, #categories.clone())));
+            return Ok(code!(ops::features::one_hot::<_, #rank>(#x, #categories.clone())));
         }
         let x = cx.host(0)?;
         let x = match dtype {
-            DType::String => quote!(&host::texts(#x)),
+            DType::String => code!(&host::texts(#x)),
             DType::I64 => x,
-            _ => quote!(&host::cast::<_, i64>(#x)),
+            _ => code!(&host::cast::<_, i64>(#x)),
         };
         let order = self.categories.order(Wins::Last);
         let entries = order.iter().filter_map(|&at| {
             let (key, place) = (literals.get(at)?, Literal::usize_unsuffixed(at));
-            Some(quote!((#key, #place)))
+            Some(code!((#key, #place)))
         });
         let (count, zeros) = (Literal::usize_unsuffixed(literals.len()), self.zeros);
-        Ok(quote!(host::one_hot_encoder(#x, &[#(#entries),*], #count, #zeros)))
+        Ok(code!(host::one_hot_encoder(#x, &[#(#entries),*], #count, #zeros)))
     }
 
     /// What is in no category can only be told on the host, and which one of equal categories.
@@ -178,12 +178,12 @@ impl Operator for OneHotEncoder {
 }
 
 /// Input 0 as integers of 64 bits.
-fn integers(cx: &mut Emit<'_, '_>, from: DType) -> Result<TokenStream, Problem> {
+fn integers(cx: &mut Emit<'_, '_>, from: DType) -> Result<Code, Problem> {
     let x = cx.tensor(0)?;
     Ok(match from {
         DType::I64 => x,
-        DType::I32 => quote!(ops::cast::int_to_int(#x, DType::I64)),
-        _ => quote!(ops::cast::float_to_int(#x, DType::I64)),
+        DType::I32 => code!(ops::cast::int_to_int(#x, DType::I64)),
+        _ => code!(ops::cast::float_to_int(#x, DType::I64)),
     })
 }
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +12,7 @@ use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, element_type, float_literal};
 use crate::infer::Infer;
 use crate::ops::{ML, Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -93,12 +94,12 @@ impl Operator for Binarizer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let kind = cx.tensor_type(0)?.dtype.kind();
         let (x, threshold) = (cx.tensor(0)?, float_literal(f64::from(self.threshold), DType::F64));
         Ok(match kind {
-            Kind::Int => quote!(ops::features::binarize_int(#x, #threshold)),
-            _ => quote!(ops::features::binarize(#x, #threshold)),
+            Kind::Int => code!(ops::features::binarize_int(#x, #threshold)),
+            _ => code!(ops::features::binarize(#x, #threshold)),
         })
     }
 }
@@ -120,24 +121,24 @@ impl Operator for Imputer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let dtype = cx.tensor_type(0)?.dtype;
         let x = cx.tensor(0)?;
         Ok(match self {
             Imputer::Floats(replaced, values) => {
                 let values = row_of(cx, "imputed", dtype, values);
                 let replaced = float_literal(f64::from(*replaced), DType::F64);
-                quote!(ops::features::impute(#x, #replaced, #values))
+                code!(ops::features::impute(#x, #replaced, #values))
             }
             Imputer::Ints(replaced, values) => {
                 let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
                 let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
-                let load = quote! {
+                let load = code! {
                     constant::int::<1>(weights.device(), #element, [#count], &[#(#values),*])
                 };
-                let values = cx.layer("imputed", quote!(Tensor<1, Int>), load);
+                let values = cx.layer("imputed", code!(Tensor<1, Int>), load);
                 let replaced = Literal::i64_unsuffixed(*replaced);
-                quote!(ops::features::impute_int(#x, #replaced, #values.clone()))
+                code!(ops::features::impute_int(#x, #replaced, #values.clone()))
             }
         })
     }
@@ -154,9 +155,9 @@ impl Operator for Normalizer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, norm) = (float(cx, 0, DType::F32)?, format_ident!("{}", self.norm));
-        Ok(quote!(ops::features::normalize(#x, ops::features::Norm::#norm)))
+        Ok(code!(ops::features::normalize(#x, ops::features::Norm::#norm)))
     }
 }
 
@@ -169,7 +170,7 @@ impl Operator for Scaler {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let exact = match cx.tensor_type(0)?.dtype {
             DType::F64 => DType::F64,
             _ => DType::F32,
@@ -177,9 +178,9 @@ impl Operator for Scaler {
         let x = float(cx, 0, exact)?;
         let offset = row_of(cx, "offset", exact, &self.offset);
         let scale = row_of(cx, "scale", exact, &self.scale);
-        let scaled = quote!(ops::features::scale(#x, #offset, #scale));
+        let scaled = code!(ops::features::scale(#x, #offset, #scale));
         Ok(match exact {
-            DType::F64 => quote!(ops::cast::float_to_float(#scaled, DType::F32)),
+            DType::F64 => code!(ops::cast::float_to_float(#scaled, DType::F32)),
             _ => scaled,
         })
     }
@@ -212,24 +213,24 @@ Err(Problem::new(format!("there are {count} values for the features of {x}")))
 }
 
 /// An input in another float type.
-pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<TokenStream, Problem> {
+pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<Code, Problem> {
     let from = cx.tensor_type(input)?.dtype;
     let (x, target) = (cx.tensor(input)?, format_ident!("{to:?}"));
     Ok(match from.kind() {
-        Kind::Int => quote!(ops::cast::int_to_float(#x, DType::#target)),
+        Kind::Int => code!(ops::cast::int_to_float(#x, DType::#target)),
         _ if from == to => x,
-        _ => quote!(ops::cast::float_to_float(#x, DType::#target)),
+        _ => code!(ops::cast::float_to_float(#x, DType::#target)),
     })
 }
 
 /// Floats as a vector that is a field.
-fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> TokenStream {
+fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> Code {
     let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
     let values = values.iter().map(|&value| float_literal(f64::from(value), DType::F64));
     let load =
-        quote!(constant::float::<1>(weights.device(), #element, [#count], &[#(#values),*]));
-    let field = cx.layer(hint, quote!(Tensor<1>), load);
-    quote!(#field.clone())
+        code!(constant::float::<1>(weights.device(), #element, [#count], &[#(#values),*]));
+    let field = cx.layer(hint, code!(Tensor<1>), load);
+    code!(#field.clone())
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -13,6 +12,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{ML, Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[
@@ -171,20 +171,20 @@ impl Labels {
     }
 
     /// Each as a literal.
-    pub fn literals(&self) -> Vec<TokenStream> {
+    pub fn literals(&self) -> Vec<Code> {
         match &self.held {
             Known::Ints(ints) => {
                 let literal = |int: &Dim| {
                     let int = Literal::i64_unsuffixed(int.number().unwrap_or_default());
-                    quote!(#int)
+                    code!(#int)
                 };
                 ints.iter().map(literal).collect()
             }
             Known::Floats(floats) => {
                 floats.iter().map(|float| float_literal(*float, self.dtype)).collect()
             }
-            Known::Strings(strings) => strings.iter().map(|string| quote!(#string)).collect(),
-            Known::Bools(bools) => bools.iter().map(|bool| quote!(#bool)).collect(),
+            Known::Strings(strings) => strings.iter().map(|string| code!(#string)).collect(),
+            Known::Bools(bools) => bools.iter().map(|bool| code!(#bool)).collect(),
         }
     }
 
@@ -249,21 +249,23 @@ impl Operator for LookUp {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let table = self.table(cx.tensor_type(0)?.dtype)?;
         let (mut x, output) = (cx.host(0)?, table.values.dtype);
         if table.keys.dtype == DType::String {
-            x = quote!(&host::texts(#x));
+            x = code!(&host::texts(#x));
         }
         let (keys, values) = (table.keys.literals(), table.values.literals());
+        let entries = keys.iter().zip(&values);
+        let entries = entries.map(|(key, value)| code!((#key, #value)));
         let default = table.default.literals();
         let found = match output {
             DType::String => {
-                quote!(host::owned(&host::look_up(#x, &[#((#keys, #values)),*], #(#default)*)))
+                code!(host::owned(&host::look_up(#x, &[#(#entries),*], #(#default)*)))
             }
             _ => {
                 let element = crate::emit::host_element(output);
-                quote!(host::look_up::<_, #element>(#x, &[#((#keys, #values)),*], #(#default)*))
+                code!(host::look_up::<_, #element>(#x, &[#(#entries),*], #(#default)*))
             }
         };
         Ok(found)

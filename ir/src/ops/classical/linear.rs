@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::super::classical::{
     Labels, NUMBERS, input, labels, name, optional_name, required, tell, transform, transform_code,
@@ -15,6 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("LinearRegressor", &[1], regressor).of(ML),
@@ -88,10 +88,10 @@ impl Operator for Linear {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut x = cx.tensor_of_rank(0, 2)?;
         if cx.tensor_type(0)?.dtype.is_int() {
-            x = quote!(#x.float());
+            x = code!(#x.float());
         }
         let coefficients = name(cx, self.coefficients)?;
         let intercepts = optional_name(cx, self.intercepts)?;
@@ -101,7 +101,7 @@ impl Operator for Linear {
         match &self.labels {
             Some(labels) => {
                 let named = labels.emit(cx)?;
-                let load = quote! {
+                let load = code! {
                     layers::LinearClassifier::load(
                         weights,
                         #coefficients,
@@ -111,11 +111,11 @@ impl Operator for Linear {
                         #transform,
                     )
                 };
-                let layer = cx.layer(&hint, quote!(layers::LinearClassifier), load);
+                let layer = cx.layer(&hint, code!(layers::LinearClassifier), load);
                 Ok(labels.forward(cx, &layer, &x))
             }
             None => {
-                let load = quote! {
+                let load = code! {
                     layers::LinearRegressor::load(
                         weights,
                         #coefficients,
@@ -124,8 +124,8 @@ impl Operator for Linear {
                         #transform,
                     )
                 };
-                let layer = cx.layer(&hint, quote!(layers::LinearRegressor), load);
-                Ok(quote!(#layer.forward(#x)))
+                let layer = cx.layer(&hint, code!(layers::LinearRegressor), load);
+                Ok(code!(#layer.forward(#x)))
             }
         }
     }

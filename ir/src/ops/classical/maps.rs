@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::labels::Labels;
 use crate::attributes::Attributes;
@@ -13,6 +12,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, host_element};
 use crate::infer::Infer;
 use crate::ops::{ML, Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::Type;
 
 pub const ROWS: &[Row] = &[
@@ -111,16 +111,16 @@ impl Operator for CastMap {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, element) = (cx.value(0)?, host_element(self.to));
         let size = match self.size {
             Some(size) => {
                 let size = Literal::i64_unsuffixed(size);
-                quote!(Some(#size))
+                code!(Some(#size))
             }
-            None => quote!(None),
+            None => code!(None),
         };
-        Ok(quote!(host::cast_map::<_, #element>(&#x, #size)))
+        Ok(code!(host::cast_map::<_, #element>(&#x, #size)))
     }
 
     fn makes_host(&self) -> bool {
@@ -142,9 +142,9 @@ impl Operator for DictVectorizer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, keys) = (cx.value(0)?, self.keys.literals());
-        Ok(quote!(host::dict_vectorizer(&#x, &[#(#keys),*])))
+        Ok(code!(host::dict_vectorizer(&#x, &[#(#keys),*])))
     }
 
     fn makes_host(&self) -> bool {
@@ -170,10 +170,10 @@ impl Operator for ZipMap {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, keys) = (cx.host(0)?, self.keys.literals());
         let key = host_element(self.keys.dtype);
-        Ok(quote!(host::zip_map::<#key, _>(#x, &[#(#keys),*])))
+        Ok(code!(host::zip_map::<#key, _>(#x, &[#(#keys),*])))
     }
 
     fn makes_host(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::super::classical::{
     Labels, NUMBERS, input, labels, name, optional_name, required, tell, transform, transform_code,
@@ -15,6 +15,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("SVMRegressor", &[1], regressor).of(ML),
@@ -162,14 +163,14 @@ Err(Problem::new(format!(
         }
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let kernel = format_ident!("{}", self.kernel);
         let parameters = self.parameters.iter().take(3);
         let parameters = parameters.map(|&value| float_literal(f64::from(value), DType::F32));
-        let parameters: Vec<TokenStream> = parameters.collect();
+        let parameters: Vec<Code> = parameters.collect();
         let vectors = optional_name(cx, self.vectors)?;
         let (coefficients, rho) = (name(cx, self.coefficients)?, name(cx, self.rho)?);
-        Ok(quote! {
+        Ok(code! {
             layers::Machine {
                 kernel: ops::svm::Kernel::#kernel,
                 parameters: [#(#parameters),*],
@@ -188,14 +189,14 @@ impl Operator for Regressor {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_of_rank(0, 2)?;
         let machine = self.machine.emit(cx)?;
         let (count, one_class) = (Literal::usize_unsuffixed(self.machine.count), self.one_class);
         let hint = cx.hint();
-        let load = quote!(layers::SvmRegressor::load(weights, #machine, #count, #one_class));
-        let layer = cx.layer(&hint, quote!(layers::SvmRegressor), load);
-        Ok(quote!(#layer.forward(#x)))
+        let load = code!(layers::SvmRegressor::load(weights, #machine, #count, #one_class));
+        let layer = cx.layer(&hint, code!(layers::SvmRegressor), load);
+        Ok(code!(#layer.forward(#x)))
     }
 }
 
@@ -213,21 +214,21 @@ impl Operator for Classifier {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_of_rank(0, 2)?;
         let machine = self.machine.emit(cx)?;
         let sizes = optional_name(cx, self.sizes)?;
         let probabilities = match self.probabilities {
             Some([slopes, offsets]) => {
                 let (slopes, offsets) = (name(cx, slopes)?, name(cx, offsets)?);
-                quote!(Some([#slopes, #offsets]))
+                code!(Some([#slopes, #offsets]))
             }
-            None => quote!(None),
+            None => code!(None),
         };
         let labels = self.labels.emit(cx)?;
         let transform = transform_code(self.transform);
         let hint = cx.hint();
-        let load = quote! {
+        let load = code! {
             layers::SvmClassifier::load(
                 weights,
                 #machine,
@@ -237,7 +238,7 @@ impl Operator for Classifier {
                 #transform,
             )
         };
-        let layer = cx.layer(&hint, quote!(layers::SvmClassifier), load);
+        let layer = cx.layer(&hint, code!(layers::SvmClassifier), load);
         Ok(self.labels.forward(cx, &layer, &x))
     }
 }

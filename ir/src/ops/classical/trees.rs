@@ -5,8 +5,8 @@ mod form;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::classical::trees::form::Form;
 use super::super::classical::{
@@ -19,6 +19,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("TreeEnsembleClassifier", &[1, 3, 5], classifier).arity(1, 2).of(ML),
@@ -173,7 +174,7 @@ input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_of_rank(0, 2)?;
         let trees = self.form.emit(cx)?;
         let base = optional_name(cx, self.base)?;
@@ -188,7 +189,7 @@ input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
         match &self.tells {
             Tells::Classes(labels) => {
                 let named = labels.emit(cx)?;
-                let load = quote! {
+                let load = code! {
                     layers::TreeClassifier::load(
                         weights,
                         #trees,
@@ -198,7 +199,7 @@ input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
                         #base,
                     )
                 };
-                let layer = cx.layer(&hint, quote!(layers::TreeClassifier), load);
+                let layer = cx.layer(&hint, code!(layers::TreeClassifier), load);
                 Ok(labels.forward(cx, &layer, &x))
             }
             Tells::Numbers {
@@ -207,7 +208,7 @@ input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
                 let targets = Literal::usize_unsuffixed(*targets);
                 let aggregate = format_ident!("{aggregate}");
                 let dtype = element_type(cx.output_tensor(0)?.dtype);
-                let load = quote! {
+                let load = code! {
                     layers::TreeRegressor::load(
                         weights,
                         #trees,
@@ -218,8 +219,8 @@ input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
                         #base,
                     )
                 };
-                let layer = cx.layer(&hint, quote!(layers::TreeRegressor), load);
-                Ok(quote!(#layer.forward(#x)))
+                let layer = cx.layer(&hint, code!(layers::TreeRegressor), load);
+                Ok(code!(#layer.forward(#x)))
             }
         }
     }

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::merge;
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -13,6 +10,7 @@ use crate::emit::Emit;
 use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
+use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
@@ -88,7 +86,7 @@ impl Operator for If {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let condition = cx.input_at(0, Place::Host)?;
         let wanted = (0..cx.outputs()).map(|at| {
             let ty = cx.output_type(at)?.clone();
@@ -96,17 +94,17 @@ impl Operator for If {
         });
         let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
         if let Some(branch) = expected(cx)? {
-            let truth = if branch == THEN { quote!() } else { quote!(!) };
+            let truth = if branch == THEN { code!() } else { code!(!) };
             let node = cx.named_node();
             let code = cx.inside(branch, &wanted)?.code();
-            return Ok(quote!({
+            return Ok(code!({
                 #node.ensure(#truth *#condition.item(), "inputs of these sizes give other ranks");
                 #code
             }));
         }
         let then = cx.inside(THEN, &wanted)?.code();
         let otherwise = cx.inside(ELSE, &wanted)?.code();
-        Ok(quote!(if *#condition.item() { #then } else { #otherwise }))
+        Ok(code!(if *#condition.item() { #then } else { #otherwise }))
     }
 
     fn wants_host(&self, input: usize) -> bool {

@@ -2,20 +2,18 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
-
-use super::rounds::{Code, settle};
+use super::rounds::{LoopCode, settle};
 use super::{counter, merge};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::elements::Elements;
-use crate::emit::{Emit, mentions};
+use crate::emit::Emit;
 use crate::graph::{Block, Flow, Rounds};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
+use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, Type};
 
 #[derive(Debug)]
@@ -94,42 +92,45 @@ impl Operator for Loop {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let block = cx.block(BODY)?.clone();
         let together = vec![(0, false); block.outputs.len()];
         let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| {
             cx.input_as(at + 2, wanted.0, wanted.1)
         };
-        let mut code = Code::new(cx, BODY, FLOW, &mut initial, &together)?;
+        let mut code = LoopCode::new(cx, BODY, FLOW, &mut initial, &together)?;
         let condition = Condition::new(cx, &block, &mut code)?;
         let (round, step, check) = (&code.round, &code.step, &condition.check);
-        let round = quote!(#round #check #step);
+        let round = code!(#round #check #step);
         let (first, last) = (&condition.first, &condition.last);
         let index = match block.inputs.first().and_then(|&id| cx.known_of(id)) {
             Some(Known::Ints(dims)) => dims.first().cloned(),
             _ => None,
         };
         let index = index.map(|dim| cx.size(&dim));
-        let index = index.filter(|index| mentions(&round, &index.to_string()));
+        let index = index.filter(|index| {
+            let size = index.as_size();
+            size.is_some_and(|size| round.sizes().contains(&size))
+        });
         let count = match (count(cx.known(0)), cx.has(0) && !cx.is_known(0)) {
             (Some(count), _) => Some(cx.size(&count)),
             (None, true) => {
                 let count = cx.host_int(0)?;
-                Some(quote!((#count).max(0) as usize))
+                Some(code!((#count).max(0) as usize))
             }
             (None, false) => None,
         };
         let (start, go) = (&condition.start, &condition.go);
         let rounds = match (index, count, go) {
             (Some(index), Some(count), _) => {
-                quote!(for #index in 0..#count { #first #round #last })
+                code!(for #index in 0..#count { #first #round #last })
             }
-            (None, Some(count), _) => quote!(for _ in 0..#count { #first #round #last }),
-            (Some(index), None, _) => quote!(for #index in 0usize.. { #first #round #last }),
-            (None, None, Some(go)) => quote!(while #go { #round #last }),
-            (None, None, None) => quote!(loop { #round #last }),
+            (None, Some(count), _) => code!(for _ in 0..#count { #first #round #last }),
+            (Some(index), None, _) => code!(for #index in 0usize.. { #first #round #last }),
+            (None, None, Some(go)) => code!(while #go { #round #last }),
+            (None, None, None) => code!(loop { #round #last }),
         };
-        Ok(code.around(&quote!(#start #rounds)))
+        Ok(code.around(&code!(#start #rounds)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -153,33 +154,33 @@ const FLOW: Rounds = Rounds {
 #[derive(Debug, Default)]
 struct Condition {
     /// The variable that says whether there is a next round, where it matters before the first.
-    go: Option<Ident>,
+    go: Option<Variable>,
     /// Before the loop.
-    start: TokenStream,
+    start: Code,
     /// At the start of a round.
-    first: TokenStream,
+    first: Code,
     /// At its end, before and after the state moves on.
-    check: TokenStream,
-    last: TokenStream,
+    check: Code,
+    last: Code,
 }
 
 impl Condition {
-    fn new(cx: &mut Emit<'_, '_>, block: &Block, code: &mut Code) -> Result<Self, Problem> {
+    fn new(cx: &mut Emit<'_, '_>, block: &Block, code: &mut LoopCode) -> Result<Self, Problem> {
         let mut condition = Condition::default();
         let id = block.outputs.first().copied();
         let next = id.and_then(|id| truth(cx.known_of(id)));
         match (cx.has(1), truth(cx.known(1))) {
             (false, _) | (_, Some(true)) => {}
             (true, Some(false)) => {
-                condition.first = quote!(break;);
+                condition.first = code!(break;);
                 return Ok(condition);
             }
             (true, None) => {
                 let value = cx.input_at(1, Place::Host)?;
                 let go = cx.temporary("go");
-                let mutable = (next != Some(true)).then(|| quote!(mut));
-                condition.start = quote!(let #mutable #go = *#value.item(););
-                condition.first = quote!(if !#go { break; });
+                let mutable = (next != Some(true)).then(|| code!(mut));
+                condition.start = code!(let #mutable #go = *#value.item(););
+                condition.first = code!(if !#go { break; });
                 condition.go = Some(go);
             }
         }
@@ -188,21 +189,21 @@ impl Condition {
         };
         let next = match next {
             Some(true) => return Ok(condition),
-            Some(false) => quote!(false),
-            None => quote!(*#told.item()),
+            Some(false) => code!(false),
+            None => code!(*#told.item()),
         };
         condition.last = match (&condition.go, block.inputs.contains(&id)) {
             (Some(go), _) => {
-                condition.check = quote!(#go = #next;);
-                TokenStream::new()
+                condition.check = code!(#go = #next;);
+                Code::default()
             }
             // The state that says so is about to change.
             (None, true) => {
                 let go = cx.temporary("go");
-                condition.check = quote!(let #go = #next;);
-                quote!(if !#go { break; })
+                condition.check = code!(let #go = #next;);
+                code!(if !#go { break; })
             }
-            (None, false) => quote!(if !#next { break; }),
+            (None, false) => code!(if !#next { break; }),
         };
         Ok(condition)
     }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::merge;
 use crate::diagnostics::Problem;
@@ -12,6 +11,7 @@ use crate::dtype::Kind;
 use crate::emit::{Emit, converted, element_type, of_rank};
 use crate::graph::{Rounds, ValueId};
 use crate::infer::{Fact, Infer, Mark};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 
 /// How often sizes are tried before all of them are given up.
@@ -90,26 +90,26 @@ fn generalize(cx: &mut Infer<'_>, state: &mut [Fact], free: &mut BTreeSet<Symbol
 
 /// The expression that a state starts with, as a value of a type at a place.
 pub type Initial<'i> =
-    dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<TokenStream, Problem> + 'i;
+    dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<Code, Problem> + 'i;
 
 /// The code of a loop.
 #[derive(Debug)]
-pub struct Code {
+pub struct LoopCode {
     /// The state and the collections, before the loop.
-    pub before: TokenStream,
+    pub before: Code,
     /// What a round computes and collects.
-    pub round: TokenStream,
+    pub round: Code,
     /// `state = next;`
-    pub step: TokenStream,
+    pub step: Code,
     /// What the block tells before the state.
-    pub told: Vec<TokenStream>,
+    pub told: Vec<Code>,
     /// What comes between the loop and the results.
-    pub after: TokenStream,
+    pub after: Code,
     /// The outputs that somebody reads.
-    pub results: Vec<TokenStream>,
+    pub results: Vec<Code>,
 }
 
-impl Code {
+impl LoopCode {
     /// With the initial state, and with axes and directions (backward if true) of the outputs of
     /// all rounds together.
     pub fn new(
@@ -138,8 +138,8 @@ impl Code {
             let given = at.checked_sub(flow.told).and_then(|at| inputs.get(at));
             wanted.push((place, cx.type_of(*given.unwrap_or(&id))?.clone()));
         }
-        let (mut before, mut after) = (TokenStream::new(), TokenStream::new());
-        let mut variables: Vec<Option<Ident>> = Vec::new();
+        let (mut before, mut after) = (Code::default(), Code::default());
+        let mut variables: Vec<Option<Variable>> = Vec::new();
         for (at, &id) in inputs.iter().enumerate() {
             // A counter that is read behind the loop is counted, though no round reads it.
             let constant = cx.is_constant(id) && !cx.wants(at);
@@ -147,20 +147,20 @@ impl Code {
             if let Some(Some(variable)) = variables.last() {
                 let ty = cx.type_of(id)?.clone();
                 let initial = initial(cx, at, (cx.place(id), &ty))?;
-                before.extend(quote!(let mut #variable = #initial;));
+                before.extend(code!(let mut #variable = #initial;));
             }
         }
         let inside = cx.inside(name, &wanted)?;
         let mut round = inside.statements;
         let mut results = inside.results.into_iter();
         let told = results.by_ref().take(flow.told).collect();
-        let next: Vec<TokenStream> = results.by_ref().take(state).collect();
+        let next: Vec<Code> = results.by_ref().take(state).collect();
         let mut outputs = Vec::new();
         for (at, variable) in variables.iter().enumerate() {
             match variable {
                 Some(variable) if cx.wants(at) => {
                     let held = inputs.get(at).map(|&id| cx.type_of(id)).transpose()?;
-                    let value = quote!(#variable);
+                    let value = code!(#variable);
                     let place = cx.output_place(at);
                     outputs.push(match (held, cx.output_type(at)?) {
                         (Some(Type::Tensor(held)), Type::Tensor(wanted)) if !flow.batched => {
@@ -178,9 +178,9 @@ impl Code {
                 continue;
             }
             let rows = cx.temporary("rows");
-            before.extend(quote!(let mut #rows = Vec::new();));
-            round.extend(quote!(#rows.push(#item);));
-            after.extend(backward.then(|| quote!(#rows.reverse();)));
+            before.extend(code!(let mut #rows = Vec::new();));
+            round.extend(code!(#rows.push(#item);));
+            after.extend(backward.then(|| code!(#rows.reverse();)));
             let mut whole = cx.output_tensor(state + at)?.clone();
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
@@ -193,15 +193,15 @@ impl Code {
             outputs.push(stack(cx, &whole, place, axis, &rows));
         }
         let moving = variables.iter().zip(next);
-        let (targets, next): (Vec<&Ident>, Vec<TokenStream>) = moving
+        let (targets, next): (Vec<&Variable>, Vec<Code>) = moving
             .filter_map(|(variable, next)| variable.as_ref().map(|variable| (variable, next)))
             .unzip();
         let step = match (targets.as_slice(), next.as_slice()) {
-            ([], _) => TokenStream::new(),
-            ([one], [next]) => quote!(#one = #next;),
-            _ => quote!((#(#targets),*) = (#(#next),*);),
+            ([], _) => Code::default(),
+            ([one], [next]) => code!(#one = #next;),
+            _ => code!((#(#targets),*) = (#(#next),*);),
         };
-        Ok(Code {
+        Ok(LoopCode {
             before,
             round,
             step,
@@ -212,13 +212,13 @@ impl Code {
     }
 
     /// The outputs as one expression, after `rounds` in which the code stands.
-    pub fn around(self, rounds: &TokenStream) -> TokenStream {
+    pub fn around(self, rounds: &Code) -> Code {
         let (before, after, results) = (self.before, self.after, self.results);
         let result = match results.as_slice() {
             [one] => one.clone(),
-            _ => quote!((#(#results),*)),
+            _ => code!((#(#results),*)),
         };
-        quote!({ #before #rounds #after #result })
+        code!({ #before #rounds #after #result })
     }
 }
 
@@ -228,8 +228,8 @@ pub fn stack(
     whole: &TensorType,
     place: Place,
     axis: usize,
-    rows: &Ident,
-) -> TokenStream {
+    rows: &Variable,
+) -> Code {
     let some = whole
         .shape
         .get(axis)
@@ -239,38 +239,38 @@ pub fn stack(
     let rank = Literal::usize_unsuffixed(whole.burn_rank());
     if place == Place::Host {
         let empty = empty(cx, whole, axis);
-        return quote!(host::stack(&#rows, #along, &#empty));
+        return code!(host::stack(&#rows, #along, &#empty));
     }
     match (whole.rank(), some) {
         // Scalars have one axis on the device.
-        (1, true) => quote!(Tensor::cat(#rows, 0)),
-        (_, true) => quote!(Tensor::stack::<#rank>(#rows, #along)),
+        (1, true) => code!(Tensor::cat(#rows, 0)),
+        (_, true) => code!(Tensor::stack::<#rank>(#rows, #along)),
         _ => {
             let shape = empty(cx, whole, axis);
             let element = element_type(whole.dtype);
             let device = cx.device();
             let none = match whole.dtype.kind() {
-                Kind::Bool => quote!(constant::boolean(#device, #shape, &[])),
-                Kind::Int => quote!(constant::int(#device, #element, #shape, &[])),
-                _ => quote!(constant::float(#device, #element, #shape, &[])),
+                Kind::Bool => code!(constant::boolean(#device, #shape, &[])),
+                Kind::Int => code!(constant::int(#device, #element, #shape, &[])),
+                _ => code!(constant::float(#device, #element, #shape, &[])),
             };
             match whole.rank() {
-                1 => quote!(ops::stack::cat_or(#rows, || #none)),
-                _ => quote!(ops::stack::stack_or(#rows, #along, || #none)),
+                1 => code!(ops::stack::cat_or(#rows, || #none)),
+                _ => code!(ops::stack::stack_or(#rows, #along, || #none)),
             }
         }
     }
 }
 
 /// The shape where there were no rounds; what only a round can tell is 0 then.
-fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> TokenStream {
+fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
     let sizes = whole.shape.iter().enumerate();
-    let sizes: Vec<TokenStream> = sizes
+    let sizes: Vec<Code> = sizes
         .map(|(at, dim)| if at == axis || cx.is_first_told_here(dim) {
-quote!(0)
+code!(0)
         } else {
 cx.size(dim)
         })
         .collect();
-    quote!([#(#sizes),*])
+    code!([#(#sizes),*])
 }

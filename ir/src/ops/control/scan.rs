@@ -2,11 +2,10 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::merge;
-use super::rounds::{Code, settle, stack};
+use super::rounds::{LoopCode, settle, stack};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -17,6 +16,7 @@ use crate::infer::{Fact, Infer};
 use crate::ops::axes::axis;
 use crate::ops::shape::pad::zero;
 use crate::ops::{Operator, sizes};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl Operator for Scan {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let block = cx.block(BODY)?.clone();
         let state = block.inputs.len().saturating_sub(self.slices);
         let mut together = Vec::new();
@@ -165,7 +165,7 @@ impl Operator for Scan {
             together.push((self.axis(&self.outputs, at, rank)?, backward));
         }
         let element = self.flow.batched.then(|| cx.index());
-        let mut before = TokenStream::new();
+        let mut before = Code::default();
         let length = (self.flow.batched && cx.has(0)).then(|| cx.temporary("length"));
         let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element {
             None => cx.input_at(at, wanted.0),
@@ -176,9 +176,9 @@ impl Operator for Scan {
                 Ok(cut(&all, &held, 0, element))
             }
         };
-        let code = Code::new(cx, BODY, self.flow, &mut initial, &together)?;
+        let code = LoopCode::new(cx, BODY, self.flow, &mut initial, &together)?;
         let index = cx.index();
-        let (mut inputs, mut slices) = (TokenStream::new(), TokenStream::new());
+        let (mut inputs, mut slices) = (Code::default(), Code::default());
         let mut count = None;
         for at in 0..self.slices {
             let input = self.flow.before + state + at;
@@ -194,11 +194,11 @@ impl Operator for Scan {
             let size = held.shape.get(axis).cloned().unwrap_or_default();
             let place = match self.inputs[1].get(at) {
                 Some(1) => match &length {
-                    Some(length) => quote!(#length - 1 - #index),
+                    Some(length) => code!(#length - 1 - #index),
                     None => {
                         let last = size.sub(&Dim::from(1)).unwrap_or_default();
                         let last = cx.size(&last);
-                        quote!(#last - #index)
+                        code!(#last - #index)
                     }
                 },
                 _ => index.clone(),
@@ -206,16 +206,16 @@ impl Operator for Scan {
             if let Some(&id) = block.inputs.get(state + at) {
                 let item = cx.variable(id, "slice");
                 let slice = cut(&all, &held, axis, &place);
-                slices.extend(quote!(let #item = #slice;));
+                slices.extend(code!(let #item = #slice;));
             }
             if count.is_none() || size.number().is_some() {
                 count = Some(size);
             }
         }
         let longest = cx.size(&count.unwrap_or_default());
-        let count = length.as_ref().map_or(longest.clone(), |length| quote!(#length));
+        let count = length.as_ref().map_or(longest.clone(), |length| code!(#length));
         let (round, step) = (&code.round, &code.step);
-        let rounds = quote!(#inputs for #index in 0..#count { #slices #round #step });
+        let rounds = code!(#inputs for #index in 0..#count { #slices #round #step });
         let one = code.around(&rounds);
         match element {
             None => Ok(one),
@@ -241,51 +241,51 @@ impl Scan {
     fn batch(
         &self,
         cx: &mut Emit<'_, '_>,
-        before: &TokenStream,
-        element: &TokenStream,
-        lengths: Option<(Ident, TokenStream)>,
-        (one, state): (&TokenStream, usize),
-    ) -> Result<TokenStream, Problem> {
+        before: &Code,
+        element: &Code,
+        lengths: Option<(Variable, Code)>,
+        (one, state): (&Code, usize),
+    ) -> Result<Code, Problem> {
         let input = cx.tensor_type(cx.inputs().saturating_sub(1))?;
         let batch = input.shape.first().cloned().unwrap_or_default();
         let batch = cx.size(&batch);
-        let (mut start, mut collect) = (TokenStream::new(), TokenStream::new());
+        let (mut start, mut collect) = (Code::default(), Code::default());
         let (mut parts, mut results) = (Vec::new(), Vec::new());
         for at in 0..cx.outputs() {
             if !cx.wants(at) {
                 continue;
             }
             let (part, rows) = (cx.temporary("part"), cx.temporary("rows"));
-            start.extend(quote!(let mut #rows = Vec::new();));
+            start.extend(code!(let mut #rows = Vec::new();));
             let whole = cx.output_tensor(at)?.clone();
             let padded = match &lengths {
                 Some((length, longest)) if at >= state => {
                     if whole.dtype == DType::String {
                         return Err(Problem::new("strings of rounds cannot be padded with zeros"));
                     }
-                    let none = (2..whole.rank()).map(|_| quote!((0, 0)));
-                    let pads = quote!([(0, (#longest - #length) as i64), #(#none),*]);
+                    let none = (2..whole.rank()).map(|_| code!((0, 0)));
+                    let pads = code!([(0, (#longest - #length) as i64), #(#none),*]);
                     let zero = zero(whole.dtype.kind());
-                    quote!(ops::pad::pad_constant(#part, #pads, #zero))
+                    code!(ops::pad::pad_constant(#part, #pads, #zero))
                 }
-                _ => quote!(#part),
+                _ => code!(#part),
             };
-            collect.extend(quote!(#rows.push(#padded);));
-            parts.push(quote!(#part));
+            collect.extend(code!(#rows.push(#padded);));
+            parts.push(code!(#part));
             results.push(stack(cx, &whole, place_of(whole.dtype), 0, &rows));
         }
         let (parts, results) = match (parts.as_slice(), results.as_slice()) {
             ([part], [result]) => (part.clone(), result.clone()),
-            _ => (quote!((#(#parts),*)), quote!((#(#results),*))),
+            _ => (code!((#(#parts),*)), code!((#(#results),*))),
         };
         let told = match &lengths {
             Some((length, longest)) => {
                 let lengths = cx.host_ints(0)?;
-                quote!(let #length = host::length(#lengths, #element, #longest);)
+                code!(let #length = host::length(#lengths, #element, #longest);)
             }
-            None => TokenStream::new(),
+            None => Code::default(),
         };
-        Ok(quote!({
+        Ok(code!({
             #before
             #start
             for #element in 0..#batch {
@@ -312,25 +312,25 @@ fn place_of(dtype: DType) -> Place {
 }
 
 /// The variable that a tensor stands in, or one of its own.
-fn named(cx: &mut Emit<'_, '_>, tensor: TokenStream, before: &mut TokenStream) -> TokenStream {
-    if tensor.clone().into_iter().count() == 1 {
+fn named(cx: &mut Emit<'_, '_>, tensor: Code, before: &mut Code) -> Code {
+    if tensor.as_value().is_some() {
         return tensor;
     }
     let name = cx.temporary("all");
-    before.extend(quote!(let #name = #tensor;));
-    quote!(#name)
+    before.extend(code!(let #name = #tensor;));
+    code!(#name)
 }
 
 /// `all.narrow(1, i, 1).squeeze_dim::<2>(1)`; a scalar keeps its axis.
-fn cut(all: &TokenStream, held: &TensorType, axis: usize, at: &TokenStream) -> TokenStream {
+fn cut(all: &Code, held: &TensorType, axis: usize, at: &Code) -> Code {
     let (rank, along) = (held.rank(), Literal::usize_unsuffixed(axis));
     if held.dtype == DType::String {
-        return quote!(host::gather(&#all, &Array::scalar((#at) as i64), #along));
+        return code!(host::gather(&#all, &Array::scalar((#at) as i64), #along));
     }
     let rest = Literal::usize_unsuffixed(rank.saturating_sub(1));
     match rank {
-        1 => quote!(#all.narrow(0, #at, 1)),
-        _ => quote!(#all.narrow(#along, #at, 1).squeeze_dim::<#rest>(#along)),
+        1 => code!(#all.narrow(0, #at, 1)),
+        _ => code!(#all.narrow(#along, #at, 1).squeeze_dim::<#rest>(#along)),
     }
 }
 

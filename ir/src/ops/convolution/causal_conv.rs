@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("CausalConvWithState", &[27], read).arity(4, 2)];
@@ -58,12 +56,12 @@ impl Operator for CausalConv {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, weight, gated) = (cx.tensor(0)?, cx.tensor(1)?, self.gated);
         let (bias, state) = (cx.optional(BIAS)?, cx.optional(STATE)?);
-        let result = quote!(ops::causal_conv::causal_conv(#x, #weight, #bias, #state, #gated));
+        let result = code!(ops::causal_conv::causal_conv(#x, #weight, #bias, #state, #gated));
         Ok(match cx.outputs() {
-            1 => quote!(#result.0),
+            1 => code!(#result.0),
             _ => result,
         })
     }

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::window::Window;
 use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("Col2Im", &[18], |a| {
     Ok(Rc::new(Col2Im(Window::read(a)?)))
@@ -71,7 +69,7 @@ impl Operator for Col2Im {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let axes = cx.output_tensor(0)?.rank().saturating_sub(2);
         let boolean = cx.tensor_type(0)?.dtype.kind() == Kind::Bool;
         let block = cx.numbers(2);
@@ -80,7 +78,7 @@ impl Operator for Col2Im {
         let mut window = window.emit(cx, &[]);
         if !known {
             let block = cx.host_ints(2)?;
-            window = quote!(Window { kernel: ops::shape::sizes(#block), ..#window });
+            window = code!(Window { kernel: ops::shape::sizes(#block), ..#window });
         }
         let image = if cx.is_known(1) {
 
@@ -90,7 +88,7 @@ impl Operator for Col2Im {
         } else {
 
                 let image = cx.host_ints(1)?;
-                quote!(ops::shape::sizes(#image))
+                code!(ops::shape::sizes(#image))
             
         };
         if !known || cx.tensor_type(0)?.count().is_none() || !cx.is_known(1) {
@@ -99,9 +97,9 @@ impl Operator for Col2Im {
         let x = cx.tensor(0)?;
         // The sum of booleans is whether one holds.
         Ok(if boolean {
-quote!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0))
+code!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0))
         } else {
-quote!(ops::col2im::col2im(#x, #image, #window))
+code!(ops::col2im::col2im(#x, #image, #window))
         })
     }
 

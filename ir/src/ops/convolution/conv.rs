@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::quantize::integer;
@@ -15,6 +15,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -67,11 +68,11 @@ impl Operator for Conv {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut result = self.convolved(cx)?;
         if cx.has(3) {
             let more = cx.tensor(3)?;
-            result = quote!(#result.add(#more));
+            result = code!(#result.add(#more));
         }
         let dtype = cx.tensor_type(0)?.dtype;
         Ok(Fused::after(self.activation.as_ref(), result, dtype))
@@ -97,7 +98,7 @@ weight
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, weight) = (channels_second(cx.tensor_type(0)?.clone()), cx.tensor_type(1)?.clone());
         let turned = self.0.keeps_channels_last(&x, &weight);
         let weight = if turned { channels_second(weight) } else { weight };
@@ -108,21 +109,21 @@ weight
         }
         let window = window.emit(cx, &spatial);
         let groups = Literal::i64_unsuffixed(self.0.groups);
-        let function = quote::format_ident!("conv{}d", spatial.len());
+        let function = format_ident!("conv{}d", spatial.len());
         let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
         let weight = if turned {
-quote!(#weight.movedim(#last, 1))
+code!(#weight.movedim(#last, 1))
         } else {
 weight
         };
-        let input = quote!(#input.movedim(#last, 1));
-        let mut result = quote! {
+        let input = code!(#input.movedim(#last, 1));
+        let mut result = code! {
             ops::conv::#function(#input, #weight, #bias, #window, #groups).movedim(1, #last)
         };
         if cx.has(3) {
             let more = cx.tensor(3)?;
-            result = quote!(#result.add(#more));
+            result = code!(#result.add(#more));
         }
         Ok(Fused::after(self.0.activation.as_ref(), result, x.dtype))
     }
@@ -166,7 +167,7 @@ impl Conv {
         self.window.is_unpadded()
     }
 
-    fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
@@ -176,18 +177,18 @@ impl Conv {
         }
         let window = window.emit(cx, &spatial);
         let groups = Literal::i64_unsuffixed(self.groups);
-        let function = quote::format_ident!("conv{}d", spatial.len());
-        let name = quote::format_ident!("Conv{}d", spatial.len());
+        let function = format_ident!("conv{}d", spatial.len());
+        let name = format_ident!("Conv{}d", spatial.len());
         // A window that depends on sizes is given at each call.
         if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes()
             && let Some(layer) =
-                cx.stored_layer(quote!(layers::#name), [1, 2], quote!(#window, #groups))?
+                cx.stored_layer(code!(layers::#name), [1, 2], code!(#window, #groups))?
         {
             let input = cx.tensor(0)?;
-            return Ok(quote!(#layer.forward(#input)));
+            return Ok(code!(#layer.forward(#input)));
         }
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
-        Ok(quote!(ops::conv::#function(#input, #weight, #bias, #window, #groups)))
+        Ok(code!(ops::conv::#function(#input, #weight, #bias, #window, #groups)))
     }
 
     /// Whether the weight is `[M, kH, kW, C]`, as files have it, and not the `[M, C, kH, kW]` of the

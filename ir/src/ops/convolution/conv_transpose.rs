@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window, list};
@@ -13,6 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read).arity(3, 1)];
@@ -76,7 +77,7 @@ impl Operator for ConvTranspose {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let input = cx.tensor(0)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
@@ -90,16 +91,16 @@ impl Operator for ConvTranspose {
         let settled = window.with_pads(window.pads.clone()).emit(cx, &spatial);
         let Some(sizes) = sizes else {
             if let Some(layer) = self.layer(cx, spatial.len(), &settled, &more)? {
-                return Ok(quote!(#layer.forward(#input)));
+                return Ok(code!(#layer.forward(#input)));
             }
             let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
-            return Ok(quote! {
+            return Ok(code! {
                 ops::conv_transpose::#function(#input, #weight, #bias, #settled, #more, #groups)
             });
         };
         let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
         let (from, to) = (cx.shape(&spatial), cx.shape(&sizes));
-        Ok(quote!({
+        Ok(code!({
             let (window, output_padding) =
                 ops::conv_transpose::fit_output(#settled, #more, #from, #to, #odd);
             ops::conv_transpose::#function(#input, #weight, #bias, window, output_padding, #groups)
@@ -181,11 +182,11 @@ impl ConvTranspose {
         Some((window.with_pads(pads), longer))
     }
 
-    fn odd(&self, window: &Resolved) -> TokenStream {
+    fn odd(&self, window: &Resolved) -> Code {
         if window.is_upper() {
-quote!(ops::conv_transpose::Odd::End)
+code!(ops::conv_transpose::Odd::End)
         } else {
-quote!(ops::conv_transpose::Odd::Begin)
+code!(ops::conv_transpose::Odd::Begin)
         }
     }
 
@@ -194,12 +195,12 @@ quote!(ops::conv_transpose::Odd::Begin)
         &self,
         cx: &mut Emit<'_, '_>,
         axes: usize,
-        window: &TokenStream,
-        more: &TokenStream,
-    ) -> Result<Option<TokenStream>, Problem> {
+        window: &Code,
+        more: &Code,
+    ) -> Result<Option<Code>, Problem> {
         let groups = Literal::i64_unsuffixed(self.groups);
         let name = format_ident!("ConvTranspose{axes}d");
-        cx.stored_layer(quote!(layers::#name), [1, 2], quote!(#window, #more, #groups))
+        cx.stored_layer(code!(layers::#name), [1, 2], code!(#window, #more, #groups))
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window};
@@ -13,6 +12,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read).arity(5, 1)];
@@ -81,7 +81,7 @@ impl Operator for DeformConv {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;
         let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
@@ -89,7 +89,7 @@ impl Operator for DeformConv {
         let (bias, mask) = (cx.optional(3)?, cx.optional(4)?);
         let groups = Literal::i64_unsuffixed(self.groups);
         let offset_groups = Literal::i64_unsuffixed(self.offset_groups);
-        Ok(quote! {
+        Ok(code! {
             ops::deform_conv::deform_conv(
                 #input,
                 #weight,

@@ -3,14 +3,14 @@
 pub mod channels;
 pub mod filter;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::{Atom, Dim};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 /// The attributes that convolution and pooling share.
@@ -233,29 +233,29 @@ impl Resolved {
     }
 
     /// `Window::new([3, 3]).strides([2, 2])`, for an input with these spatial sizes.
-    pub fn emit(&self, cx: &mut Emit<'_, '_>, sizes: &[Dim]) -> TokenStream {
+    pub fn emit(&self, cx: &mut Emit<'_, '_>, sizes: &[Dim]) -> Code {
         let kernel = list(&self.kernel);
-        let mut window = quote!(Window::new(#kernel));
+        let mut window = code!(Window::new(#kernel));
         if self.strides.iter().any(|&stride| stride != 1) {
             let strides = list(&self.strides);
-            window.extend(quote!(.strides(#strides)));
+            window.extend(code!(.strides(#strides)));
         }
         if self.dilations.iter().any(|&dilation| dilation != 1) {
             let dilations = list(&self.dilations);
-            window.extend(quote!(.dilations(#dilations)));
+            window.extend(code!(.dilations(#dilations)));
         }
         if self.keeps_sizes() {
             let sizes = cx.shape(sizes);
             window.extend(match self.padding {
-                Padding::SameUpper => quote!(.same_upper(#sizes)),
-                _ => quote!(.same_lower(#sizes)),
+                Padding::SameUpper => code!(.same_upper(#sizes)),
+                _ => code!(.same_lower(#sizes)),
             });
         } else if self.pads.iter().any(|&pads| pads != (0, 0)) {
             let pads = self.pads.iter().map(|&(begin, end)| {
                 let (begin, end) = (Literal::i64_unsuffixed(begin), Literal::i64_unsuffixed(end));
-                quote!((#begin, #end))
+                code!((#begin, #end))
             });
-            window.extend(quote!(.pads([#(#pads),*])));
+            window.extend(code!(.pads([#(#pads),*])));
         }
         window
     }
@@ -282,7 +282,7 @@ fn least(size: &Dim) -> i64 {
 }
 
 /// `[1, 2]`.
-pub fn list(values: &[i64]) -> TokenStream {
+pub fn list(values: &[i64]) -> Code {
     let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
-    quote!([#(#values),*])
+    code!([#(#values),*])
 }

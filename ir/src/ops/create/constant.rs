@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::{Infer, LARGEST_KNOWN};
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
 
@@ -91,7 +89,7 @@ impl Operator for Constant {
         Ok(())
     }
 
-    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         Err(Problem::new(
             "the constant has values that do not fit its type",
         ))
@@ -106,9 +104,9 @@ impl Operator for Identity {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.value(0)?;
-        Ok(quote!(#x))
+        Ok(code!(#x))
     }
 
     fn runs_on_host(&self) -> bool {

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::elementwise::cast::from_bool;
 use crate::ops::{Operator, Row, broadcast, row};
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, element_type, float_literal, host_element};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[
@@ -101,7 +101,7 @@ impl Operator for ConstantOfShape {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let known = cx.is_known(0);
         let shape = cx.output_tensor(0)?.shape.clone();
         if !known {
@@ -111,7 +111,7 @@ impl Operator for ConstantOfShape {
             let sizes = if known {
 
                     let sizes = cx.shape_of(&shape);
-                    quote!(&#sizes)
+                    code!(&#sizes)
                 
             } else {
 cx.host_ints(0)?
@@ -122,9 +122,9 @@ cx.host_ints(0)?
             };
             let (element, value) = (host_element(self.dtype), self.literal(carried));
             return Ok(match self.dtype {
-                DType::F16 | DType::Bf16 => quote!(host::fill(#sizes, #element::from_f64(#value))),
-                DType::Bool => quote!(host::fill(#sizes, #value)),
-                _ => quote!(host::fill::<#element>(#sizes, #value)),
+                DType::F16 | DType::Bf16 => code!(host::fill(#sizes, #element::from_f64(#value))),
+                DType::Bool => code!(host::fill(#sizes, #value)),
+                _ => code!(host::fill::<#element>(#sizes, #value)),
             });
         }
         let shape = if known {
@@ -133,7 +133,7 @@ cx.shape(&shape)
 
                 let sizes = cx.host_ints(0)?;
                 let rank = Literal::usize_unsuffixed(shape.len());
-                quote!(host::sizes::<#rank>(#sizes))
+                code!(host::sizes::<#rank>(#sizes))
             
         };
         let (device, element, value) = (
@@ -142,9 +142,9 @@ cx.shape(&shape)
             self.literal(DType::F64),
         );
         Ok(match self.dtype.kind() {
-            Kind::Bool => quote!(constant::full_boolean(#device, #shape, #value)),
-            Kind::Int => quote!(constant::full_int(#device, #element, #shape, #value)),
-            _ => quote!(constant::full(#device, #element, #shape, #value)),
+            Kind::Bool => code!(constant::full_boolean(#device, #shape, #value)),
+            Kind::Int => code!(constant::full_int(#device, #element, #shape, #value)),
+            _ => code!(constant::full(#device, #element, #shape, #value)),
         })
     }
 
@@ -158,21 +158,21 @@ cx.shape(&shape)
 }
 
 impl ConstantOfShape {
-    fn literal(&self, float: DType) -> TokenStream {
+    fn literal(&self, float: DType) -> Code {
         match &self.value {
             Known::Floats(values) => {
                 float_literal(values.first().copied().unwrap_or_default(), float)
             }
             Known::Bools(values) => {
                 let value = values.first().copied().unwrap_or_default();
-                quote!(#value)
+                code!(#value)
             }
             Known::Ints(values) => {
                 let value = values.first().and_then(Dim::number).unwrap_or_default();
                 let value = Literal::i64_unsuffixed(value);
-                quote!(#value)
+                code!(#value)
             }
-            Known::Strings(_) => quote!(String::new()),
+            Known::Strings(_) => code!(String::new()),
         }
     }
 }
@@ -196,11 +196,11 @@ impl Operator for EyeLike {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let (shape, k) = (cx.shape(&output.shape), Literal::i64_unsuffixed(self.k));
         let device = cx.device();
-        let ones = quote!(ops::select::eye_like(#shape, #k, #device));
+        let ones = code!(ops::select::eye_like(#shape, #k, #device));
         Ok(from_bool(&ones, output.dtype))
     }
 }

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::ops::elementwise::cast::carrier;
 use crate::ops::elementwise::unary::rounded;
@@ -14,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity(3, 1)];
@@ -65,24 +65,24 @@ impl Operator for Range {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if !cx.is_known(2) {
             cx.may_fail();
         }
         if cx.on_host() {
             let (start, limit, delta) = (cx.host(0)?, cx.host(1)?, cx.host(2)?);
-            return Ok(quote!(host::range(#start, #limit, #delta)));
+            return Ok(code!(host::range(#start, #limit, #delta)));
         }
         let dtype = cx.output_tensor(0)?.dtype;
         let (device, carrier) = (cx.device(), format_ident!("{}", carrier(dtype)));
         if dtype.is_int() {
             let (start, limit, delta) = (cx.host_int(0)?, cx.host_int(1)?, cx.host_int(2)?);
-            return Ok(quote! {
+            return Ok(code! {
                 ops::select::range_int(#start, #limit, #delta, DType::#carrier, #device)
             });
         }
         let (start, limit, delta) = (cx.host_float(0)?, cx.host_float(1)?, cx.host_float(2)?);
-        Ok(quote! {
+        Ok(code! {
             ops::select::range_float(#start, #limit, #delta, DType::#carrier, #device)
         })
     }

@@ -1,13 +1,11 @@
 //! Activations that are part of another operator.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::elementwise::unary::shaped_call;
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
+use crate::rust::{Code, code};
 
 /// An activation named by attributes.
 #[derive(Clone, Debug)]
@@ -80,18 +78,18 @@ impl Fused {
     }
 
     /// The result `x` of this type behind the activation, when there is one.
-    pub fn after(fused: Option<&Self>, x: TokenStream, dtype: DType) -> TokenStream {
+    pub fn after(fused: Option<&Self>, x: Code, dtype: DType) -> Code {
         let Some(Fused { name, parameters }) = fused else {
             return x;
         };
         let call = |function| shaped_call(function, &x, dtype, parameters);
         match name.as_str() {
-            "Relu" => quote!(activation::relu(#x)),
-            "Sigmoid" => quote!(ops::elementary::sigmoid(#x)),
-            "Silu" => quote!(ops::activation::silu(#x)),
-            "Softplus" => quote!(ops::activation::softplus(#x)),
-            "Softsign" => quote!(activation::softsign(#x)),
-            "Tanh" => quote!(ops::elementary::tanh(#x)),
+            "Relu" => code!(activation::relu(#x)),
+            "Sigmoid" => code!(ops::elementary::sigmoid(#x)),
+            "Silu" => code!(ops::activation::silu(#x)),
+            "Softplus" => code!(ops::activation::softplus(#x)),
+            "Softsign" => code!(activation::softsign(#x)),
+            "Tanh" => code!(ops::elementary::tanh(#x)),
             "Celu" => call("celu"),
             "Elu" => call("elu"),
             "HardSigmoid" => call("hard_sigmoid"),
@@ -101,7 +99,7 @@ impl Fused {
             _ => {
                 let limits = parameters.iter();
                 let limits = limits.map(|&limit| float_literal(f64::from(limit), dtype));
-                quote!(#x.clamp(#(#limits),*))
+                code!(#x.clamp(#(#limits),*))
             }
         }
     }

@@ -5,8 +5,7 @@ mod table;
 use std::any::Any;
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
@@ -15,6 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use table::Device::{Kernel, Method, Symbol};
 use table::*;
@@ -168,7 +168,7 @@ impl Operator for Pair {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let agree = broadcast::check(cx)?;
         if let (true, Some(host)) = (cx.on_host(), self.table.host) {
             let host = format_ident!("{host}");
@@ -176,8 +176,8 @@ impl Operator for Pair {
             for at in 1..cx.inputs() {
                 let other = cx.host(at)?;
                 result = match at {
-                    1 => quote!(host::#host(#result, #other)),
-                    _ => quote!(host::#host(&#result, #other)),
+                    1 => code!(host::#host(#result, #other)),
+                    _ => code!(host::#host(&#result, #other)),
                 };
             }
             return Ok(result);
@@ -199,35 +199,35 @@ impl Operator for Pair {
                 _ => cx.tensor_of_rank(at, rank)?,
             };
             // What Burn says of sizes that do not agree names no shapes.
-            let operands = (!agree).then(|| quote!(ops::broadcast::agreed(#result, #other)));
+            let operands = (!agree).then(|| code!(ops::broadcast::agreed(#result, #other)));
             let (left, other) = match &operands {
-                Some(_) => (quote!(a), quote!(b)),
+                Some(_) => (code!(a), code!(b)),
                 None => (result, other),
             };
             result = match device {
                 Symbol(symbol) => {
-                    let symbol: TokenStream = symbol.parse().unwrap_or_default();
+                    let symbol = Code::sign(symbol);
                     match at {
-                        1 => quote!(#left #symbol #other),
-                        _ => quote!((#left) #symbol #other),
+                        1 => code!(#left #symbol #other),
+                        _ => code!((#left) #symbol #other),
                     }
                 }
                 Method(name) => {
                     let name = format_ident!("{name}");
-                    quote!(#left.#name(#other))
+                    code!(#left.#name(#other))
                 }
                 Kernel(family, name) => {
                     let (family, name) = (format_ident!("{family}"), format_ident!("{name}"));
-                    quote!(ops::#family::#name(#left, #other))
+                    code!(ops::#family::#name(#left, #other))
                 }
             };
             if let Some(operands) = operands {
-                result = quote!({ let (a, b) = #operands; #result });
+                result = code!({ let (a, b) = #operands; #result });
             }
         }
         if let Some(count @ 2..) = self.mean {
             let count = float_literal(count as f64, DType::F32);
-            return Ok(quote!((#result) / #count));
+            return Ok(code!((#result) / #count));
         }
         Ok(result)
     }
@@ -248,8 +248,8 @@ impl Pair {
         cx: &Emit<'_, '_>,
         at: usize,
         device: Device,
-        left: &TokenStream,
-    ) -> Result<Option<TokenStream>, Problem> {
+        left: &Code,
+    ) -> Result<Option<Code>, Problem> {
         let smaller = cx.tensor_type(at)?.rank() <= cx.output_tensor(0)?.rank();
         let same = cx.tensor_type(0)?.shape == cx.output_tensor(0)?.shape || at > 1;
         let Some(scalar) = cx.scalar(at).filter(|_| smaller && same) else {
@@ -257,10 +257,10 @@ impl Pair {
         };
         Ok(match device {
             Symbol(symbol) => {
-                let symbol: TokenStream = symbol.parse().unwrap_or_default();
+                let symbol = Code::sign(symbol);
                 Some(match at {
-                    1 => quote!(#left #symbol #scalar),
-                    _ => quote!((#left) #symbol #scalar),
+                    1 => code!(#left #symbol #scalar),
+                    _ => code!((#left) #symbol #scalar),
                 })
             }
             _ => None,

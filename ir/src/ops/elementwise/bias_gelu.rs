@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu")))).arity(2, 1).of(MICROSOFT),
@@ -37,12 +37,12 @@ impl Operator for Gelu {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor(0)?;
         if !cx.has(1) {
-            return Ok(quote!(ops::activation::gelu_tanh(#x)));
+            return Ok(code!(ops::activation::gelu_tanh(#x)));
         }
         let (bias, function) = (cx.tensor(1)?, format_ident!("{}", self.0));
-        Ok(quote!(ops::activation::#function(#x, #bias)))
+        Ok(code!(ops::activation::#function(#x, #bias)))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::cast::{carrier, small_float};
 use crate::ops::{Operator, Row, row};
@@ -12,6 +12,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("BitCast", &[26], read)];
 
@@ -48,7 +49,7 @@ impl Operator for BitCast {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (from, to) = (cx.tensor_type(0)?.dtype, self.to);
         let x = cx.tensor(0)?;
         if from == to {
@@ -58,17 +59,17 @@ impl Operator for BitCast {
             (Kind::Float, Kind::Float) => to_float(&to_int(&x, from, unsigned(from)), unsigned(to), to),
             (Kind::Float, Kind::Bool) => {
                 let bits = to_int(&x, from, DType::U8);
-                quote!(ops::cast::to_bool(#bits))
+                code!(ops::cast::to_bool(#bits))
             }
             (Kind::Bool, Kind::Float) => {
-                to_float(&quote!(ops::cast::bool_to_int(#x, DType::U8)), DType::U8, to)
+                to_float(&code!(ops::cast::bool_to_int(#x, DType::U8)), DType::U8, to)
             }
             (Kind::Float, _) => to_int(&x, from, to),
             (_, Kind::Float) => to_float(&x, from, to),
-            (_, Kind::Bool) => quote!(ops::cast::to_bool(#x)),
+            (_, Kind::Bool) => code!(ops::cast::to_bool(#x)),
             (Kind::Bool, _) => {
                 let target = format_ident!("{}", carrier(to));
-                quote!(ops::cast::bool_to_int(#x, DType::#target))
+                code!(ops::cast::bool_to_int(#x, DType::#target))
             }
             _ => between(&x, to),
         })
@@ -76,36 +77,36 @@ impl Operator for BitCast {
 }
 
 /// The bits of floats as integers.
-fn to_int(x: &TokenStream, from: DType, to: DType) -> TokenStream {
+fn to_int(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(from, "Up") {
-        let bits = quote!(ops::bits::small_to_int(#x, #small));
+        let bits = code!(ops::bits::small_to_int(#x, #small));
         return match to {
             DType::U8 | DType::U4 => bits,
             _ => between(&bits, to),
         };
     }
     let [from, to] = [from, to].map(|dtype| format_ident!("{}", carrier(dtype)));
-    quote!(ops::bits::float_to_int(#x, DType::#from, DType::#to))
+    code!(ops::bits::float_to_int(#x, DType::#from, DType::#to))
 }
 
 /// The floats of which integers are the bits.
-fn to_float(x: &TokenStream, from: DType, to: DType) -> TokenStream {
+fn to_float(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(to, "Up") {
-        return quote!(ops::bits::int_to_small(#x, #small));
+        return code!(ops::bits::int_to_small(#x, #small));
     }
     let [from, to] = [from, to].map(|dtype| format_ident!("{}", carrier(dtype)));
-    quote!(ops::bits::int_to_float(#x, DType::#from, DType::#to))
+    code!(ops::bits::int_to_float(#x, DType::#from, DType::#to))
 }
 
 /// Integers as equally wide ones with another sign.
-fn between(x: &TokenStream, to: DType) -> TokenStream {
+fn between(x: &Code, to: DType) -> Code {
     let target = format_ident!("{}", carrier(to));
     match to.bits() {
         bits @ 0..8 => {
             let bits = Literal::u32_unsuffixed(bits);
-            quote!(ops::small::to_bits(#x, DType::#target, #bits))
+            code!(ops::small::to_bits(#x, DType::#target, #bits))
         }
-        _ => quote!(ops::cast::int_to_int(#x, DType::#target)),
+        _ => code!(ops::cast::int_to_int(#x, DType::#target)),
     }
 }
 

@@ -4,8 +4,8 @@ mod known;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
@@ -13,6 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, host_element};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub use known::fits;
 
@@ -117,7 +118,7 @@ impl Operator for Cast {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (from, to) = (cx.tensor_type(0)?.dtype, cx.output_tensor(0)?.dtype);
         if cx.on_host() && from == to {
             return cx.value(0);
@@ -130,9 +131,9 @@ impl Operator for Cast {
             let (x, element) = (cx.host(0)?, host_element(to));
             return Ok(match (from, to) {
                 _ if packed => self.small_on_host(cx, from, to)?,
-                (_, DType::String) => quote!(host::print(#x)),
-                (DType::String, _) => quote!(host::parse::<#element>(#x)),
-                _ => quote!(host::cast::<_, #element>(#x)),
+                (_, DType::String) => code!(host::print(#x)),
+                (DType::String, _) => code!(host::parse::<#element>(#x)),
+                _ => code!(host::cast::<_, #element>(#x)),
             });
         }
         let x = cx.tensor(0)?;
@@ -144,12 +145,12 @@ impl Operator for Cast {
             return Ok(x);
         }
         Ok(match (from.kind(), to.kind()) {
-            (_, Kind::Bool) => quote!(ops::cast::to_bool(#x)),
+            (_, Kind::Bool) => code!(ops::cast::to_bool(#x)),
             (Kind::Bool, _) => from_bool(&x, to),
-            (Kind::Int, Kind::Int) => quote!(ops::cast::int_to_int(#x, DType::#target)),
-            (Kind::Int, _) => quote!(ops::cast::int_to_float(#x, DType::#target)),
-            (_, Kind::Int) => quote!(ops::cast::float_to_int(#x, DType::#target)),
-            _ => quote!(ops::cast::float_to_float(#x, DType::#target)),
+            (Kind::Int, Kind::Int) => code!(ops::cast::int_to_int(#x, DType::#target)),
+            (Kind::Int, _) => code!(ops::cast::int_to_float(#x, DType::#target)),
+            (_, Kind::Int) => code!(ops::cast::float_to_int(#x, DType::#target)),
+            _ => code!(ops::cast::float_to_float(#x, DType::#target)),
         })
     }
 
@@ -165,76 +166,76 @@ impl Cast {
         cx: &mut Emit<'_, '_>,
         from: DType,
         to: DType,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?;
         let (rank, axes) = (held.rank(), held.burn_rank());
         let (rank, axes) = (Literal::usize_unsuffixed(rank), Literal::usize_unsuffixed(axes));
         let (x, device) = (cx.host(0)?, cx.device());
         let (read, between) = match (from, to.kind()) {
-            (DType::String, Kind::Int) => (quote!(&host::parse::<i64>(#x)), DType::I64),
-            (DType::String, _) => (quote!(&host::parse::<f32>(#x)), DType::F32),
+            (DType::String, Kind::Int) => (code!(&host::parse::<i64>(#x)), DType::I64),
+            (DType::String, _) => (code!(&host::parse::<f32>(#x)), DType::F32),
             _ => (x, from),
         };
         let element = host_element(between);
         let moved = match between.kind() {
-            Kind::Bool => quote!(host::to_device_bool::<#axes>(#read, #device)),
-            Kind::Int => quote!(host::to_device_int::<#element, #axes>(#read, #device)),
-            _ => quote!(host::to_device::<#element, #axes>(#read, #device)),
+            Kind::Bool => code!(host::to_device_bool::<#axes>(#read, #device)),
+            Kind::Int => code!(host::to_device_int::<#element, #axes>(#read, #device)),
+            _ => code!(host::to_device::<#element, #axes>(#read, #device)),
         };
         let (small, element) = (self.small(&moved, between, to), host_element(to));
-        Ok(quote!(host::to_host::<#element, #axes, _>(#small, #rank)))
+        Ok(code!(host::to_host::<#element, #axes, _>(#small, #rank)))
     }
 
     /// To a type of fewer bits than any that Burn has.
-    fn small(&self, x: &TokenStream, from: DType, to: DType) -> TokenStream {
+    fn small(&self, x: &Code, from: DType, to: DType) -> Code {
         if let Some(small) = small_float(to, self.toward) {
             let saturate = self.saturate;
             let x = match from.kind() {
-                Kind::Int => quote!(ops::cast::int_to_float(#x, DType::F32)),
-                Kind::Bool => quote!(ops::cast::bool_to_float(#x, DType::F32)),
+                Kind::Int => code!(ops::cast::int_to_float(#x, DType::F32)),
+                Kind::Bool => code!(ops::cast::bool_to_float(#x, DType::F32)),
                 _ => x.clone(),
             };
-            return quote!(ops::small::to_small(#x, #small, #saturate));
+            return code!(ops::small::to_small(#x, #small, #saturate));
         }
         let (target, bits) = (
             format_ident!("{}", carrier(to)),
             Literal::u32_unsuffixed(to.bits()),
         );
         let x = match from.kind() {
-            Kind::Bool => return quote!(ops::cast::bool_to_int(#x, DType::#target)),
+            Kind::Bool => return code!(ops::cast::bool_to_int(#x, DType::#target)),
             Kind::Int => x.clone(),
-            _ => quote!(ops::cast::float_to_int(#x, DType::I32)),
+            _ => code!(ops::cast::float_to_int(#x, DType::I32)),
         };
-        quote!(ops::small::to_bits(#x, DType::#target, #bits))
+        code!(ops::small::to_bits(#x, DType::#target, #bits))
     }
 }
 
 /// What `run` makes of numbers of any type as floats, in their own type again.
 pub fn through_floats(
-    x: TokenStream,
+    x: Code,
     dtype: DType,
-    run: impl FnOnce(TokenStream) -> TokenStream,
-) -> TokenStream {
+    run: impl FnOnce(Code) -> Code,
+) -> Code {
     let to = format_ident!("{}", carrier(dtype));
     match dtype.kind() {
         Kind::Int => {
-            let y = run(quote!(ops::cast::int_to_float(#x, DType::F64)));
-            quote!(ops::cast::float_to_int(#y, DType::#to))
+            let y = run(code!(ops::cast::int_to_float(#x, DType::F64)));
+            code!(ops::cast::float_to_int(#y, DType::#to))
         }
         Kind::Bool => {
-            let y = run(quote!(ops::cast::bool_to_float(#x, DType::F32)));
-            quote!(ops::cast::to_bool(#y))
+            let y = run(code!(ops::cast::bool_to_float(#x, DType::F32)));
+            code!(ops::cast::to_bool(#y))
         }
         _ => run(x),
     }
 }
 
 /// 1 where a boolean tensor is true, 0 where it is false; itself when that is what is asked for.
-pub fn from_bool(x: &TokenStream, to: DType) -> TokenStream {
+pub fn from_bool(x: &Code, to: DType) -> Code {
     let target = format_ident!("{}", carrier(to));
     match to.kind() {
-        Kind::Int => quote!(ops::cast::bool_to_int(#x, DType::#target)),
-        Kind::Float => quote!(ops::cast::bool_to_float(#x, DType::#target)),
+        Kind::Int => code!(ops::cast::bool_to_int(#x, DType::#target)),
+        Kind::Float => code!(ops::cast::bool_to_float(#x, DType::#target)),
         _ => x.clone(),
     }
 }
@@ -245,7 +246,7 @@ pub fn is_small(dtype: DType) -> bool {
 }
 
 /// The kernels' name of a float type that travels in `f32`.
-pub fn small_float(dtype: DType, toward: &str) -> Option<TokenStream> {
+pub fn small_float(dtype: DType, toward: &str) -> Option<Code> {
     let name = match dtype {
         DType::F8E4M3Fn => "E4M3Fn",
         DType::F8E4M3Fnuz => "E4M3Fnuz",
@@ -254,12 +255,12 @@ pub fn small_float(dtype: DType, toward: &str) -> Option<TokenStream> {
         DType::F4E2M1 => "E2M1",
         DType::F8E8M0 => {
             let toward = format_ident!("{toward}");
-            return Some(quote!(ops::small::Small::E8M0(ops::small::Toward::#toward)));
+            return Some(code!(ops::small::Small::E8M0(ops::small::Toward::#toward)));
         }
         _ => return None,
     };
     let name = format_ident!("{name}");
-    Some(quote!(ops::small::Small::#name))
+    Some(code!(ops::small::Small::#name))
 }
 
 /// The name of Burn's type that carries the values.

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
@@ -12,6 +11,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip).arity(3, 1).before(&[(11, 1, 1)])];
@@ -57,19 +57,22 @@ impl Operator for Clip {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if cx.on_host() {
             let mut result = cx.host(0)?;
             if cx.has(1) {
                 let lower = cx.host(1)?;
-                result = quote!(&host::max(#result, #lower));
+                result = code!(host::max(#result, #lower));
             }
             if cx.has(2) {
                 let upper = cx.host(2)?;
-                result = quote!(&host::min(#result, #upper));
+                if cx.has(1) {
+                    result = code!(&#result);
+                }
+                result = code!(host::min(#result, #upper));
             }
             return if cx.has(1) || cx.has(2) {
-Ok(result.into_iter().skip(1).collect())
+Ok(result)
             } else {
 cx.value(0)
             };
@@ -81,25 +84,25 @@ cx.value(0)
         let open = |input, known: &Option<Bound>| cx.has(input) && known.is_none();
         if open(1, &lower) || open(2, &upper) {
             let (lower, upper) = (cx.optional(1)?, cx.optional(2)?);
-            return Ok(quote!(ops::arith::clip(#x, #lower, #upper)));
+            return Ok(code!(ops::arith::clip(#x, #lower, #upper)));
         }
         Ok(match (lower, upper) {
             (None, None) => x,
             (Some(lower), None) => {
                 let lower = lower.literal(dtype);
-                quote!(#x.clamp_min(#lower))
+                code!(#x.clamp_min(#lower))
             }
             (None, Some(upper)) => {
                 let upper = upper.literal(dtype);
-                quote!(#x.clamp_max(#upper))
+                code!(#x.clamp_max(#upper))
             }
             (Some(lower), Some(upper)) => {
                 let ordered = lower.at_most(&upper);
                 let (lower, upper) = (lower.literal(dtype), upper.literal(dtype));
                 match ordered {
-                    true => quote!(#x.clamp(#lower, #upper)),
+                    true => code!(#x.clamp(#lower, #upper)),
                     // The upper bound wins.
-                    false => quote!(#x.clamp_min(#lower).clamp_max(#upper)),
+                    false => code!(#x.clamp_min(#lower).clamp_max(#upper)),
                 }
             }
         })
@@ -117,12 +120,12 @@ enum Bound {
 }
 
 impl Bound {
-    fn literal(&self, dtype: DType) -> TokenStream {
+    fn literal(&self, dtype: DType) -> Code {
         match self {
             Bound::Float(value) => float_literal(*value, dtype),
             Bound::Int(value) => {
                 let literal = Literal::i64_suffixed(*value);
-                quote!(#literal)
+                code!(#literal)
             }
         }
     }

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::cast::fits;
 use crate::ops::elementwise::unary::rounded;
 use crate::ops::{Operator, Row, broadcast, row};
@@ -14,6 +11,7 @@ use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::{Emit, float_literal};
 use crate::infer::{Infer, LARGEST_KNOWN};
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power).arity(2, 1)];
@@ -56,11 +54,11 @@ impl Operator for Power {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let agree = self.axis.is_some() || broadcast::check(cx)?;
         if cx.on_host() {
             let (base, exponent) = (cx.host(0)?, cx.host(1)?);
-            return Ok(quote!(host::pow(#base, #exponent)));
+            return Ok(code!(host::pow(#base, #exponent)));
         }
         let (base, exponent) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let shape = cx.output_tensor(0)?.shape.clone();
@@ -78,26 +76,26 @@ impl Operator for Power {
                 let x = cx.tensor(0)?;
                 return Ok(match value {
                     1.0 => x,
-                    2.0 => quote!(#x.square()),
-                    _ => quote!(#x.powf_scalar(#literal)),
+                    2.0 => code!(#x.square()),
+                    _ => code!(#x.powf_scalar(#literal)),
                 });
             }
         }
         let rank = shape.len().max(1);
         let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
-        let operands = (!agree).then(|| quote!(ops::broadcast::agreed(#x, #y)));
+        let operands = (!agree).then(|| code!(ops::broadcast::agreed(#x, #y)));
         let (x, y) = match &operands {
-            Some(_) => (quote!(a), quote!(b)),
+            Some(_) => (code!(a), code!(b)),
             None => (x, y),
         };
         let power = match (base.dtype.kind(), exponent.dtype.kind()) {
-            (Kind::Int, Kind::Int) => quote!(ops::arith::pow_int_int(#x, #y)),
-            (Kind::Int, _) => quote!(ops::arith::pow_int_float(#x, #y)),
-            (_, Kind::Int) => quote!(ops::arith::pow_float_int(#x, #y)),
-            _ => quote!(ops::arith::pow_float_float(#x, #y)),
+            (Kind::Int, Kind::Int) => code!(ops::arith::pow_int_int(#x, #y)),
+            (Kind::Int, _) => code!(ops::arith::pow_int_float(#x, #y)),
+            (_, Kind::Int) => code!(ops::arith::pow_float_int(#x, #y)),
+            _ => code!(ops::arith::pow_float_float(#x, #y)),
         };
         Ok(match operands {
-            Some(operands) => quote!({ let (a, b) = #operands; #power }),
+            Some(operands) => code!({ let (a, b) = #operands; #power }),
             None => power,
         })
     }

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).arity(2, 1)];
 
@@ -42,10 +40,10 @@ impl Operator for SwiGlu {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
         let alpha = float_literal(f64::from(self.alpha), DType::F32);
-        Ok(quote!(ops::activation::swiglu(#a, #b, #alpha)))
+        Ok(code!(ops::activation::swiglu(#a, #b, #alpha)))
     }
 }
 

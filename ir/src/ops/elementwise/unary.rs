@@ -4,8 +4,7 @@ mod shaped;
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::cast::carrier;
 use crate::ops::{MICROSOFT, Operator, Row, row};
@@ -14,6 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 use shaped::shaped;
@@ -229,32 +229,32 @@ impl Operator for Plain {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if let (true, Some(host)) = (cx.on_host(), self.0.host) {
             let (x, host) = (cx.host(0)?, format_ident!("{host}"));
-            return Ok(quote!(host::#host(#x)));
+            return Ok(code!(host::#host(#x)));
         }
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let x = cx.tensor(0)?;
         Ok(match self.0.device {
             // An integer is never NaN, and Burn's relu takes floats alone.
-            Kernel(_, "sign") if integers => quote!(#x.sign()),
-            Activation("relu") if integers => quote!(#x.clamp_min(0)),
+            Kernel(_, "sign") if integers => code!(#x.sign()),
+            Activation("relu") if integers => code!(#x.clamp_min(0)),
             Method(name) => {
                 let name = format_ident!("{name}");
-                quote!(#x.#name())
+                code!(#x.#name())
             }
             Activation(name) => {
                 let name = format_ident!("{name}");
                 if is_half(cx.tensor_type(0)?.dtype) {
-quote!(ops::activation::in_single(#x, activation::#name))
+code!(ops::activation::in_single(#x, activation::#name))
                 } else {
-quote!(activation::#name(#x))
+code!(activation::#name(#x))
                 }
             }
             Kernel(family, name) => {
                 let (family, name) = (format_ident!("{family}"), format_ident!("{name}"));
-                quote!(ops::#family::#name(#x))
+                code!(ops::#family::#name(#x))
             }
         })
     }
@@ -274,22 +274,22 @@ impl Operator for Infinite {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
         // What is computed more precisely may be finite where its own type has no such number.
         let x = if is_half(dtype) {
 
                 let dtype = format_ident!("{}", carrier(dtype));
-                quote!(ops::cast::float_to_float(#x, DType::#dtype))
+                code!(ops::cast::float_to_float(#x, DType::#dtype))
             
         } else {
 x
         };
         let (negative, positive) = (self.negative, self.positive);
         Ok(if negative && positive {
-quote!(#x.is_inf())
+code!(#x.is_inf())
         } else {
-quote!(ops::arith::is_inf(#x, #negative, #positive))
+code!(ops::arith::is_inf(#x, #negative, #positive))
         })
     }
 }

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("AffineGrid", &[20], |a| {
     Ok(Rc::new(AffineGrid {
@@ -58,14 +58,14 @@ impl Operator for AffineGrid {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if !cx.is_known(1) {
             cx.may_fail();
         }
         let (theta, sizes) = (cx.tensor(0)?, cx.host_ints(1)?);
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.rank());
         let align_corners = self.align_corners;
-        Ok(quote! {
+        Ok(code! {
             ops::affine_grid::affine_grid::<#rank>(#theta, #sizes, #align_corners)
         })
     }

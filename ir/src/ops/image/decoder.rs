@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("ImageDecoder", &[20], decoder)];
 
@@ -51,14 +49,14 @@ impl Operator for Decoder {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let file = cx.host(0)?;
         let format = match self {
-            Decoder::Rgb => quote!(Rgb),
-            Decoder::Bgr => quote!(Bgr),
-            Decoder::Grayscale => quote!(Grayscale),
+            Decoder::Rgb => code!(Rgb),
+            Decoder::Bgr => code!(Bgr),
+            Decoder::Grayscale => code!(Grayscale),
         };
-        Ok(quote!(host::decode_image!(#file, #format)))
+        Ok(code!(host::decode_image!(#file, #format)))
     }
 
     fn wants_host(&self, _: usize) -> bool {

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::ops::elementwise::cast::through_floats;
 use crate::ops::{Operator, Row, row, sizes};
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read).arity(2, 1)];
 
@@ -86,7 +86,7 @@ impl Operator for GridSample {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, grid) = (cx.tensor(0)?, cx.tensor(1)?);
         let (mode, padding) = (
             format_ident!("{}", self.mode),
@@ -95,7 +95,7 @@ impl Operator for GridSample {
         let align_corners = self.align_corners;
         let dtype = cx.tensor_type(0)?.dtype;
         let sampled = |x| {
-            quote! {
+            code! {
                 ops::grid_sample::grid_sample(
                     #x,
                     #grid,

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
@@ -11,6 +10,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
     let form = match a.int_or("center_point_box", 0)? {
@@ -53,28 +53,28 @@ cx.fresh("kept")
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
         let form = format_ident!("{}", self.0);
         let most = if cx.has(2) {
 cx.host_int(2)?
         } else {
-quote!(0)
+code!(0)
         };
         let overlap = if cx.has(3) {
 cx.host_float(3)?
         } else {
-quote!(0.0)
+code!(0.0)
         };
         let score = if cx.has(4) {
 
                 let score = cx.host_float(4)?;
-                quote!(Some(#score))
+                code!(Some(#score))
             
         } else {
-quote!(None)
+code!(None)
         };
-        Ok(quote! {
+        Ok(code! {
             ops::non_max_suppression::non_max_suppression(
                 #boxes,
                 #scores,

@@ -4,8 +4,8 @@ mod target;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::image::resize::target::{Policy, Target, scaled};
 use crate::ops::axes::axis;
@@ -16,6 +16,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -212,7 +213,7 @@ impl Operator for Resize {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, y) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
         let mut result = cx.tensor(0)?;
         let mut axes = self.resized(x.rank())?;
@@ -235,7 +236,7 @@ impl Operator for Resize {
         let roi = self.roi(cx, crops)?;
         let truth = x.dtype.kind() == Kind::Bool;
         if truth {
-            result = quote!(ops::cast::bool_to_int(#result, DType::U8));
+            result = code!(ops::cast::bool_to_int(#result, DType::U8));
         }
         let function = match x.dtype.kind() {
             Kind::Int | Kind::Bool => format_ident!("resize_int"),
@@ -249,12 +250,12 @@ impl Operator for Resize {
             let options = self.options(&target);
             let target = target.emit(cx, self.policy)?;
             let axes = axes.iter().map(|&axis| Literal::usize_unsuffixed(axis));
-            result = quote! {
+            result = code! {
                 ops::resize::#function(#result, &[#(#axes),*], #target, #roi, &#options)
             };
         }
         Ok(if truth {
-quote!(ops::cast::to_bool(#result))
+code!(ops::cast::to_bool(#result))
         } else {
 result
         })
@@ -286,55 +287,55 @@ impl Resize {
         Some(Dim::from((scale * input(axes.get(place)?)? + 0.5) as i64))
     }
 
-    fn roi(&self, cx: &mut Emit<'_, '_>, crops: bool) -> Result<TokenStream, Problem> {
+    fn roi(&self, cx: &mut Emit<'_, '_>, crops: bool) -> Result<Code, Problem> {
         let Some(input) = self.inputs[0].filter(|&input| crops && cx.has(input)) else {
-            return Ok(quote!(&[]));
+            return Ok(code!(&[]));
         };
         if let Some(Known::Floats(values)) = cx.known(input) {
             let values = values.iter().map(|&value| float_literal(value, DType::F32));
-            return Ok(quote!(&[#(#values),*]));
+            return Ok(code!(&[#(#values),*]));
         }
         let dtype = cx.tensor_type(input)?.dtype;
         let roi = cx.input_at(input, Place::Host)?;
         Ok(match dtype {
-            DType::F32 => quote!(#roi.data()),
-            _ => quote!(host::cast::<_, f32>(&#roi).data()),
+            DType::F32 => code!(#roi.data()),
+            _ => code!(host::cast::<_, f32>(&#roi).data()),
         })
     }
 
-    fn options(&self, target: &Target) -> TokenStream {
+    fn options(&self, target: &Target) -> Code {
         let mode = match self.mode {
             Mode::Nearest(rounding) => {
                 let old = if target.shrinks() { "Ceil" } else { "Floor" };
                 let rounding = rounding.unwrap_or(old);
                 let rounding = format_ident!("{rounding}");
-                quote!(ops::resize::Mode::Nearest(ops::resize::Rounding::#rounding))
+                code!(ops::resize::Mode::Nearest(ops::resize::Rounding::#rounding))
             }
-            Mode::Linear => quote!(ops::resize::Mode::Linear),
+            Mode::Linear => code!(ops::resize::Mode::Linear),
             Mode::Cubic(a) => {
                 let a = float_literal(f64::from(a), DType::F32);
-                quote!(ops::resize::Mode::Cubic { a: #a })
+                code!(ops::resize::Mode::Cubic { a: #a })
             }
         };
         let coordinates = format_ident!("{}", self.coordinates);
-        let plain = quote! {
+        let plain = code! {
             ops::resize::Resize::new(#mode, ops::resize::Coordinates::#coordinates)
         };
         let mut fields = Vec::new();
         if self.exclude_outside && matches!(self.mode, Mode::Cubic(_)) {
-            fields.push(quote!(exclude_outside: true));
+            fields.push(code!(exclude_outside: true));
         }
         if self.antialias && !matches!(self.mode, Mode::Nearest(_)) {
-            fields.push(quote!(antialias: true));
+            fields.push(code!(antialias: true));
         }
         if self.extrapolation != 0.0 && self.coordinates == "TfCropAndResize" {
             let value = float_literal(f64::from(self.extrapolation), DType::F32);
-            fields.push(quote!(extrapolation: #value));
+            fields.push(code!(extrapolation: #value));
         }
         if fields.is_empty() {
 plain
         } else {
-quote!(ops::resize::Resize { #(#fields,)* ..#plain })
+code!(ops::resize::Resize { #(#fields,)* ..#plain })
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::convolution::window::list;
 use crate::ops::{Operator, Row, row, sizes};
@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("MaxRoiPool", &[1, 22], |a| {
@@ -115,12 +116,12 @@ impl Operator for MaxRoiPool {
         infer(cx, 5, self.output)
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let (x, rois) = (cx.tensor(0)?, cx.tensor(1)?);
         let output = list(&self.output);
         let scale = float_literal(self.scale.into(), DType::F32);
-        Ok(quote!(ops::roi::max_roi_pool(#x, #rois, #output, #scale)))
+        Ok(code!(ops::roi::max_roi_pool(#x, #rois, #output, #scale)))
     }
 }
 
@@ -136,7 +137,7 @@ impl Operator for RoiAlign {
         infer(cx, 4, self.output)
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let (x, rois, batches) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let output = list(&self.output);
@@ -144,7 +145,7 @@ impl Operator for RoiAlign {
         let sampling = Literal::i64_unsuffixed(self.sampling);
         let half_pixel = self.half_pixel;
         let mode = format_ident!("{}", self.mode);
-        Ok(quote! {
+        Ok(code! {
             ops::roi::roi_align(
                 #x,
                 #rois,

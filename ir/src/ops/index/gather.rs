@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote};
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -87,7 +87,7 @@ impl Operator for Gather {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let indices = cx.tensor_type(1)?.clone();
         let at = axis(self.axis, x.rank())?;
@@ -98,16 +98,16 @@ impl Operator for Gather {
         if cx.on_host() {
             let (x, found) = (cx.host(0)?, cx.host(1)?);
             return Ok(match indices.dtype {
-                DType::I64 => quote!(host::gather(#x, #found, #along)),
-                _ => quote!(host::gather(#x, &host::cast::<_, i64>(#found), #along)),
+                DType::I64 => code!(host::gather(#x, #found, #along)),
+                _ => code!(host::gather(#x, &host::cast::<_, i64>(#found), #along)),
             });
         }
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let tensor = cx.tensor(0)?;
         if let (0, Some(index)) = (indices.rank(), one(cx)) {
             return Ok(match x.rank() {
-                1 => quote!(#tensor.slice_dim(#along, #index)),
-                _ => quote!(#tensor.select_dim::<#rank>(#along, #index)),
+                1 => code!(#tensor.slice_dim(#along, #index)),
+                _ => code!(#tensor.select_dim::<#rank>(#along, #index)),
             });
         }
         let numbers = cx.numbers(1);
@@ -120,17 +120,17 @@ impl Operator for Gather {
                 Literal::usize_unsuffixed(start),
                 Literal::usize_unsuffixed(length),
             );
-            return Ok(quote!(#tensor.narrow(#along, #start, #length)));
+            return Ok(code!(#tensor.narrow(#along, #start, #length)));
         }
         let positive = size.is_some()
             && numbers.is_some_and(|numbers| numbers.iter().all(|&index| index >= 0));
         let found = cx.tensor(1)?;
         Ok(match (indices.rank(), positive) {
-            (0, _) => quote!(ops::gather::gather_scalar::<_, #rank, _>(#tensor, #along, #found)),
+            (0, _) => code!(ops::gather::gather_scalar::<_, #rank, _>(#tensor, #along, #found)),
             (_, true) => {
-                quote!(ops::gather::gather_nonnegative::<_, _, #rank, _>(#tensor, #along, #found))
+                code!(ops::gather::gather_nonnegative::<_, _, #rank, _>(#tensor, #along, #found))
             }
-            _ => quote!(ops::gather::gather::<_, _, #rank, _>(#tensor, #along, #found)),
+            _ => code!(ops::gather::gather::<_, _, #rank, _>(#tensor, #along, #found)),
         })
     }
 
@@ -175,7 +175,7 @@ usize::try_from(index).ok()
 }
 
 /// The one index, where it is known to be a number or a size.
-fn one(cx: &mut Emit<'_, '_>) -> Option<TokenStream> {
+fn one(cx: &mut Emit<'_, '_>) -> Option<Code> {
     let Some(Known::Ints(indices)) = cx.known(1) else {
         return None;
     };
@@ -184,7 +184,10 @@ fn one(cx: &mut Emit<'_, '_>) -> Option<TokenStream> {
     };
     let index = index.clone();
     match index.number() {
-        Some(number) => Some(Literal::i64_unsuffixed(number).into_token_stream()),
+        Some(number) => {
+            let number = Literal::i64_unsuffixed(number);
+            Some(code!(#number))
+        },
         None => index.is_size().then(|| cx.size(&index)),
     }
 }
@@ -229,7 +232,7 @@ impl Operator for GatherElements {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let along = axis(self.axis, held.rank())?;
         if !is_within(cx, &held, along) {
@@ -237,7 +240,7 @@ impl Operator for GatherElements {
         }
         let along = Literal::usize_unsuffixed(along);
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
-        Ok(quote!(ops::gather::gather_elements(#x, #along, #indices)))
+        Ok(code!(ops::gather::gather_elements(#x, #along, #indices)))
     }
 
     fn moves(&self) -> bool {
@@ -258,12 +261,12 @@ impl Operator for GatherTuples {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let batch = Literal::usize_unsuffixed(self.batch);
         cx.may_fail();
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
-        Ok(quote!(ops::gather::gather_nd::<_, _, #rank, _>(#x, #indices, #batch)))
+        Ok(code!(ops::gather::gather_nd::<_, _, #rank, _>(#x, #indices, #batch)))
     }
 
     fn moves(&self) -> bool {

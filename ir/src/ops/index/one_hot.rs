@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
@@ -11,6 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("OneHot", &[9, 11, 28], |a| {
@@ -58,7 +58,7 @@ impl Operator for OneHot {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let at = axis(self.axis, output.rank())?;
         let depth = if cx.is_known(1) {
@@ -67,19 +67,19 @@ cx.size(output.shape.get(at).unwrap_or(&Dim::default()))
 
                 cx.may_fail();
                 let depth = cx.host_int(1)?;
-                quote!(host::sizes::<1>(&[#depth])[0])
+                code!(host::sizes::<1>(&[#depth])[0])
             
         };
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let (mut indices, values) = (cx.tensor(0)?, cx.tensor(2)?);
         if !integers {
-            indices = quote!(ops::cast::float_to_int(#indices, DType::I64));
+            indices = code!(ops::cast::float_to_int(#indices, DType::I64));
         }
         let (rank, at) = (
             Literal::usize_unsuffixed(output.rank()),
             Literal::usize_unsuffixed(at),
         );
-        Ok(quote!(ops::select::one_hot::<_, #rank, _>(#indices, #depth, #values, #at)))
+        Ok(code!(ops::select::one_hot::<_, #rank, _>(#indices, #depth, #values, #at)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, Literal};
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use super::gather::{indices, is_within, tuple, within};
@@ -14,6 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -113,7 +114,7 @@ impl Operator for ScatterElements {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let along = axis(self.axis, held.rank())?;
         let same = cx.tensor_type(1)?.shape == cx.tensor_type(2)?.shape;
@@ -122,7 +123,7 @@ impl Operator for ScatterElements {
         }
         let (along, reduction) = (Literal::usize_unsuffixed(along), self.reduction.variant());
         let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-        Ok(quote! {
+        Ok(code! {
             ops::scatter::scatter_elements(
                 #x, #along, #indices, #updates, burn::tensor::IndexingUpdateOp::#reduction
             )
@@ -165,11 +166,11 @@ impl Operator for ScatterTuples {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let reduction = self.0.variant();
         cx.may_fail();
         let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-        Ok(quote! {
+        Ok(code! {
             ops::scatter::scatter_nd(
                 #x, #indices, #updates, burn::tensor::IndexingUpdateOp::#reduction
             )

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -69,11 +69,11 @@ impl Operator for Where {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         broadcast::check(cx)?;
         if cx.on_host() {
             let (condition, a, b) = (cx.host(0)?, cx.host(1)?, cx.host(2)?);
-            return Ok(quote!(host::select(#condition, #a, #b)));
+            return Ok(code!(host::select(#condition, #a, #b)));
         }
         let output = cx.output_tensor(0)?.clone();
         let whole = |cx: &Emit<'_, '_>, at: usize| -> Result<bool, Problem> {
@@ -82,17 +82,17 @@ impl Operator for Where {
         if whole(cx, 0)? {
             if let (Some(value), true) = (cx.scalar(1), whole(cx, 2)?) {
                 let (condition, b) = (cx.tensor(0)?, cx.tensor(2)?);
-                return Ok(quote!(#b.mask_fill(#condition, #value)));
+                return Ok(code!(#b.mask_fill(#condition, #value)));
             }
             if let (true, Some(value)) = (whole(cx, 1)?, cx.scalar(2)) {
                 let (condition, a) = (cx.tensor(0)?, cx.tensor(1)?);
-                return Ok(quote!(#a.mask_fill(#condition.bool_not(), #value)));
+                return Ok(code!(#a.mask_fill(#condition.bool_not(), #value)));
             }
         }
         let rank = output.burn_rank();
         let condition = cx.tensor_of_rank(0, rank)?;
         let (a, b) = (cx.tensor_of_rank(1, rank)?, cx.tensor_of_rank(2, rank)?);
-        Ok(quote!(ops::select::where_(#condition, #a, #b)))
+        Ok(code!(ops::select::where_(#condition, #a, #b)))
     }
 
     fn runs_on_host(&self) -> bool {
@@ -164,14 +164,14 @@ impl Operator for Compress {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let (x, condition) = (cx.tensor(0)?, cx.tensor(1)?);
         Ok(match self.axis {
-            None => quote!(ops::select::compress_flat(#x, #condition)),
+            None => code!(ops::select::compress_flat(#x, #condition)),
             Some(at) => {
                 let at = Literal::usize_unsuffixed(axis(at, rank)?);
-                quote!(ops::select::compress(#x, #at, #condition))
+                code!(ops::select::compress(#x, #at, #condition))
             }
         })
     }
@@ -199,21 +199,21 @@ impl Operator for NonZero {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if cx.on_host() {
             let (x, dtype) = (cx.host(0)?, cx.tensor_type(0)?.dtype);
             return Ok(match dtype {
-                DType::String => quote!(host::nonzero(&host::not_empty(#x))),
-                _ => quote!(host::nonzero(#x)),
+                DType::String => code!(host::nonzero(&host::not_empty(#x))),
+                _ => code!(host::nonzero(#x)),
             });
         }
         // A scalar has no axes and so no indices, but may be found.
         let scalar = cx.tensor_type(0)?.rank() == 0;
         let x = cx.tensor(0)?;
         Ok(if scalar {
-quote!(ops::select::nonzero_scalar(#x))
+code!(ops::select::nonzero_scalar(#x))
         } else {
-quote!(ops::select::nonzero(#x))
+code!(ops::select::nonzero(#x))
         })
     }
 
@@ -268,14 +268,14 @@ Some(0)
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let k = if cx.has(1) {
 cx.host_int(1)?
         } else {
-quote!(0)
+code!(0)
         };
         let (x, upper) = (cx.tensor(0)?, self.upper);
-        Ok(quote!(ops::select::trilu(#x, #k, #upper)))
+        Ok(code!(ops::select::trilu(#x, #k, #upper)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

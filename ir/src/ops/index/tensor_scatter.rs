@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row, sizes};
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("TensorScatter", &[24], read).arity(3, 1)];
 
@@ -68,7 +68,7 @@ impl Operator for TensorScatter {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let along = axis(self.axis, cx.tensor_type(0)?.rank())?;
         if cx.has(STARTS) {
             cx.may_fail();
@@ -79,12 +79,12 @@ impl Operator for TensorScatter {
             let starts = if cx.has(STARTS) {
 cx.host_ints(STARTS)?
             } else {
-quote!(&[])
+code!(&[])
             };
-            return Ok(quote!(host::write_cache(#cache, #along, #update, #starts, #circular)));
+            return Ok(code!(host::write_cache(#cache, #along, #update, #starts, #circular)));
         }
         let (cache, update, starts) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(STARTS)?);
-        Ok(quote!(ops::scatter::write_cache(#cache, #along, #update, #starts, #circular)))
+        Ok(code!(ops::scatter::write_cache(#cache, #along, #update, #starts, #circular)))
     }
 
     fn runs_on_host(&self) -> bool {

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::reduce::arg_max::ordered;
@@ -14,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] =
@@ -73,7 +73,7 @@ impl Operator for Top {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x_type = cx.tensor_type(0)?.clone();
         let at = axis(self.axis, x_type.rank())?;
         let output = cx.output_tensor(0).or_else(|_| cx.output_tensor(1))?;
@@ -86,7 +86,7 @@ impl Operator for Top {
         let count = match (self.count, cx.known(1)) {
             (None, None) => {
                 let count = cx.host_int(1)?;
-                quote!(#count as usize)
+                code!(#count as usize)
             }
             (None, Some(Known::Ints(dims))) => {
                 let count = dims.first().cloned().unwrap_or_default();
@@ -95,9 +95,9 @@ impl Operator for Top {
             (count, _) => cx.size(&Dim::from(count.unwrap_or_default())),
         };
         let (x, at, largest) = (cx.tensor(0)?, Literal::usize_unsuffixed(at), self.largest);
-        let found = quote!(ops::extreme::top_k(#x, #count, #at, #largest));
+        let found = code!(ops::extreme::top_k(#x, #count, #at, #largest));
         Ok(match cx.outputs() {
-            1 => quote!(#found.0),
+            1 => code!(#found.0),
             _ => found,
         })
     }

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{MICROSOFT, Operator, Row, row};
@@ -11,6 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("Unique", &[11, 28], |a| {
@@ -60,35 +60,35 @@ impl Operator for Unique {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let sorted = self.sorted;
         let unique = match self.axis {
             _ if cx.on_host() => {
                 let at = match self.axis {
-                    None => quote!(None),
+                    None => code!(None),
                     Some(at) => {
                         let at = Literal::usize_unsuffixed(axis(at, rank)?);
-                        quote!(Some(#at))
+                        code!(Some(#at))
                     }
                 };
                 let x = cx.host(0)?;
-                quote!(host::unique(#x, #at, #sorted))
+                code!(host::unique(#x, #at, #sorted))
             }
             None => {
                 let x = cx.tensor(0)?;
-                quote!(ops::unique::unique_flat(#x, #sorted))
+                code!(ops::unique::unique_flat(#x, #sorted))
             }
             Some(at) => {
                 let x = cx.tensor(0)?;
                 let at = Literal::usize_unsuffixed(axis(at, rank)?);
-                quote!(ops::unique::unique(#x, #at, #sorted))
+                code!(ops::unique::unique(#x, #at, #sorted))
             }
         };
         Ok(match cx.outputs() {
-            1 => quote!(#unique.0),
-            2 => quote!({ let (values, first, ..) = #unique; (values, first) }),
-            3 => quote!({ let (values, first, inverse, _) = #unique; (values, first, inverse) }),
+            1 => code!(#unique.0),
+            2 => code!({ let (values, first, ..) = #unique; (values, first) }),
+            3 => code!({ let (values, first, inverse, _) = #unique; (values, first, inverse) }),
             _ => unique,
         })
     }
@@ -111,16 +111,16 @@ impl Operator for Distinct {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor(0)?;
-        let (values, places, counts) = (quote!(values), quote!(places), quote!(counts));
+        let (values, places, counts) = (code!(values), code!(places), code!(counts));
         let wanted = match cx.outputs() {
-            1 => return Ok(quote!(ops::unique::unique_flat(#x, false).0)),
-            2 => quote!((#values, #places)),
-            _ => quote!((#values, #places, #counts)),
+            1 => return Ok(code!(ops::unique::unique_flat(#x, false).0)),
+            2 => code!((#values, #places)),
+            _ => code!((#values, #places, #counts)),
         };
-        let counts = if cx.outputs() > 2 { counts } else { quote!(_) };
-        Ok(quote!({
+        let counts = if cx.outputs() > 2 { counts } else { code!(_) };
+        Ok(code!({
             let (#values, _, #places, #counts) = ops::unique::unique_flat(#x, false);
             #wanted
         }))

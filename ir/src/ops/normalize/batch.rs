@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::{floats, number};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read).arity(5, 3).before(&[(14, 5, 5)]),
@@ -69,7 +67,7 @@ impl Operator for Batch {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let epsilon = number(self.epsilon);
         if let Some(momentum) = self.training {
             return train(cx, &epsilon, momentum);
@@ -81,32 +79,32 @@ impl Operator for Batch {
             );
         }
         let function = if self.elements {
-quote!(batch_norm_elements)
+code!(batch_norm_elements)
         } else {
-quote!(batch_norm)
+code!(batch_norm)
         };
         let weights = (cx.weight(1), cx.weight(2), cx.weight(3), cx.weight(4));
         let normalized = match weights {
             (Some(scale), Some(bias), Some(mean), Some(variance)) if !self.elements => {
                 let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
-                let load = quote! {
+                let load = code! {
                     layers::BatchNorm::load(weights, [#scale, #bias, #mean, #variance], #epsilon)
                 };
                 let held = [("scale", 1), ("bias", 2), ("mean", 3), ("variance", 4)];
-                let layer = cx.layer_of(&hint, quote!(layers::BatchNorm), load, &held);
-                quote!(#layer.forward(#x))
+                let layer = cx.layer_of(&hint, code!(layers::BatchNorm), load, &held);
+                code!(#layer.forward(#x))
             }
             _ => {
                 let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
                 let (mean, variance) = (cx.tensor(3)?, cx.tensor(4)?);
-                quote!(ops::normalize::#function(#x, #scale, #bias, #mean, #variance, #epsilon))
+                code!(ops::normalize::#function(#x, #scale, #bias, #mean, #variance, #epsilon))
             }
         };
         Ok(match cx.outputs() {
             1 => normalized,
             outputs => {
-                let unwanted = (1..outputs).map(|_| quote!(()));
-                quote!((#normalized, #(#unwanted),*))
+                let unwanted = (1..outputs).map(|_| code!(()));
+                code!((#normalized, #(#unwanted),*))
             }
         })
     }
@@ -114,24 +112,24 @@ quote!(batch_norm)
 
 fn train(
     cx: &mut Emit<'_, '_>,
-    epsilon: &TokenStream,
+    epsilon: &Code,
     momentum: f32,
-) -> Result<TokenStream, Problem> {
+) -> Result<Code, Problem> {
     let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let (mean, variance) = (cx.tensor(3)?, cx.tensor(4)?);
     let momentum = number(momentum);
-    let trained = quote! {
+    let trained = code! {
         ops::normalize::batch_norm_train(
             #x, #scale, #bias, #mean, #variance, #epsilon, #momentum,
         )
     };
     Ok(match cx.outputs() {
-        1 => quote!(#trained.y),
-        2 => quote!({
+        1 => code!(#trained.y),
+        2 => code!({
             let trained = #trained;
             (trained.y, trained.running_mean)
         }),
-        _ => quote!({
+        _ => code!({
             let trained = #trained;
             (trained.y, trained.running_mean, trained.running_variance)
         }),

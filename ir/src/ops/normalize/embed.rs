@@ -2,14 +2,12 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
     // It speaks of the type of output 1, which says whether it is there.
@@ -62,7 +60,7 @@ impl Operator for Embed {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let epsilon = float_literal(f64::from(self.epsilon), DType::F32);
         let (ids, words, positions) = (cx.tensor(0)?, cx.tensor(2)?, cx.tensor(3)?);
         cx.may_fail();
@@ -70,40 +68,40 @@ impl Operator for Embed {
         let segments = if cx.has(4) {
 
                 let (ids, segments) = (cx.tensor(1)?, cx.tensor(4)?);
-                quote!(Some((#ids, #segments)))
+                code!(Some((#ids, #segments)))
             
         } else {
-quote!(None)
+code!(None)
         };
         let (scale, shift) = (cx.tensor(5)?, cx.tensor(6)?);
-        let sum = quote!(ops::embed::embeddings(#ids, #words, #positions, #places, #segments));
-        let normed = |sum: TokenStream| {
-            quote!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon))
+        let sum = code!(ops::embed::embeddings(#ids, #words, #positions, #places, #segments));
+        let normed = |sum: Code| {
+            code!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon))
         };
         if cx.outputs() == 1 {
             return Ok(normed(sum));
         }
         let kept = match (cx.wants(1), cx.has(7)) {
-            (false, _) => quote!(()),
+            (false, _) => code!(()),
             (true, true) => {
                 let mask = cx.tensor(7)?;
-                quote!(ops::embed::kept_words(#mask))
+                code!(ops::embed::kept_words(#mask))
             }
             (true, false) => {
                 let shape = cx.output_tensor(1)?.shape.clone();
                 let (shape, device) = (cx.shape(&shape), cx.device());
-                quote!(constant::full_int(#device, ElementType::Int32, #shape, 0))
+                code!(constant::full_int(#device, ElementType::Int32, #shape, 0))
             }
         };
         if !cx.wants(2) {
             let normed = normed(sum);
             return Ok(match cx.outputs() {
-                2 => quote!((#normed, #kept)),
-                _ => quote!((#normed, #kept, ())),
+                2 => code!((#normed, #kept)),
+                _ => code!((#normed, #kept, ())),
             });
         }
-        let normed = normed(quote!(sum.clone()));
-        Ok(quote!({
+        let normed = normed(code!(sum.clone()));
+        Ok(code!({
             let sum = #sum;
             (#normed, #kept, sum)
         }))

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::{floats, integer, number};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -97,28 +95,28 @@ impl Operator for Groups {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let epsilon = number(self.epsilon);
         let count = self.count.map(integer);
         if let (Some(scale), Some(bias)) = (cx.weight(1), cx.weight(2)) {
             let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
             let (ty, load) = match count {
                 Some(count) => (
-                    quote!(layers::GroupNorm),
-                    quote!(layers::GroupNorm::load(weights, #scale, #bias, #count, #epsilon)),
+                    code!(layers::GroupNorm),
+                    code!(layers::GroupNorm::load(weights, #scale, #bias, #count, #epsilon)),
                 ),
                 None => (
-                    quote!(layers::InstanceNorm),
-                    quote!(layers::InstanceNorm::load(weights, #scale, #bias, #epsilon)),
+                    code!(layers::InstanceNorm),
+                    code!(layers::InstanceNorm::load(weights, #scale, #bias, #epsilon)),
                 ),
             };
             let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
-            return Ok(quote!(#layer.forward(#x)));
+            return Ok(code!(#layer.forward(#x)));
         }
         let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         Ok(match count {
-            Some(count) => quote!(ops::normalize::group_norm(#x, #scale, #bias, #count, #epsilon)),
-            None => quote!(ops::normalize::instance_norm(#x, #scale, #bias, #epsilon)),
+            Some(count) => code!(ops::normalize::group_norm(#x, #scale, #bias, #count, #epsilon)),
+            None => code!(ops::normalize::instance_norm(#x, #scale, #bias, #epsilon)),
         })
     }
 }
@@ -130,9 +128,9 @@ impl Operator for Neighbours {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, size) = (cx.tensor(0)?, integer(self.size));
         let [alpha, beta, bias] = [self.alpha, self.beta, self.bias].map(number);
-        Ok(quote!(ops::normalize::lrn(#x, #size, #alpha, #beta, #bias)))
+        Ok(code!(ops::normalize::lrn(#x, #size, #alpha, #beta, #bias)))
     }
 }

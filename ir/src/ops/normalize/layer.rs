@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::{floats, integer, number, optional};
 use crate::attributes::Attributes;
@@ -14,6 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row, sizes};
 use crate::ops::axes::axis;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -114,7 +114,7 @@ x.dtype
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let epsilon = number(self.epsilon);
         let rank = cx.tensor_type(1)?.burn_rank();
@@ -136,55 +136,55 @@ rank
                 let bias = optional(bias);
                 let (ty, load) = if self.root_mean_square {
 (
-                        quote!(layers::RmsNorm<#dimension>),
-                        quote!(layers::RmsNorm::load(weights, #scale, #at, #epsilon)),
+                        code!(layers::RmsNorm<#dimension>),
+                        code!(layers::RmsNorm::load(weights, #scale, #at, #epsilon)),
                     )
                 } else {
 (
-                        quote!(layers::LayerNorm<#dimension>),
-                        quote!(layers::LayerNorm::load(weights, #scale, #bias, #at, #epsilon)),
+                        code!(layers::LayerNorm<#dimension>),
+                        code!(layers::LayerNorm::load(weights, #scale, #bias, #at, #epsilon)),
                     )
                 };
                 let layer = cx.layer_of(&hint, ty, load, &[("scale", 1), ("bias", 2)]);
-                quote!(#layer.forward(#x))
+                code!(#layer.forward(#x))
             }
             _ => {
                 let rank = rank.max(bias_rank);
                 let (x, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?);
                 if self.root_mean_square {
                     let function = if statistics {
-quote!(rms_norm_with_statistics)
+code!(rms_norm_with_statistics)
                     } else {
-quote!(rms_norm)
+code!(rms_norm)
                     };
-                    return Ok(quote!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
+                    return Ok(code!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
                 }
                 let bias = if cx.has(2) {
 
                         let bias = cx.tensor_of_rank(2, rank)?;
-                        quote!(Some(#bias))
+                        code!(Some(#bias))
                     
                 } else {
-quote!(None)
+code!(None)
                 };
                 if statistics {
-quote! {
+code! {
                         ops::normalize::layer_norm_with_statistics(#x, #scale, #bias, #at, #epsilon)
                     }
                 } else {
-quote!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon))
+code!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon))
                 }
             }
         };
         Ok(match (cx.outputs(), statistics) {
             (1, _) => normalized,
-            (2, false) => quote!((#normalized, ())),
-            (_, false) => quote!((#normalized, (), ())),
-            (2, true) => quote!({
+            (2, false) => code!((#normalized, ())),
+            (_, false) => code!((#normalized, (), ())),
+            (2, true) => code!({
                 let normed = #normalized;
                 (normed.y, normed.mean)
             }),
-            (_, true) => quote!({
+            (_, true) => code!({
                 let normed = #normalized;
                 (normed.y, normed.mean, normed.inverse_deviation)
             }),
@@ -207,11 +207,11 @@ impl Operator for Norm {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let power = Literal::u32_unsuffixed(self.power);
         let x = cx.tensor(0)?;
-        Ok(quote!(ops::normalize::lp_normalize(#x, #at, #power)))
+        Ok(code!(ops::normalize::lp_normalize(#x, #at, #power)))
     }
 }
 
@@ -225,12 +225,12 @@ impl Operator for MeanVariance {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let axes = self.axes.iter().map(|&at| axis(at, rank).map(integer));
         let axes = axes.collect::<Result<Vec<_>, Problem>>()?;
         let x = cx.tensor(0)?;
-        Ok(quote!(ops::normalize::mean_variance_normalize(#x, &[#(#axes),*])))
+        Ok(code!(ops::normalize::mean_variance_normalize(#x, &[#(#axes),*])))
     }
 }
 

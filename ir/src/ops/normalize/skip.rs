@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("SkipLayerNormalization", &[1], |a| read(a, false)).arity(5, 4).of(MICROSOFT),
@@ -56,27 +54,27 @@ impl Operator for Skip {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let epsilon = float_literal(f64::from(self.epsilon), DType::F32);
         let (x, skip, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?, cx.tensor(2)?);
         let both = if self.root_mean_square {
 
                 let bias = cx.optional(3)?;
-                quote!(ops::normalize::skip_rms_norm(#x, #skip, #scale, #bias, #epsilon))
+                code!(ops::normalize::skip_rms_norm(#x, #skip, #scale, #bias, #epsilon))
             
         } else {
 
                 let (shift, bias) = (cx.optional(3)?, cx.optional(4)?);
-                quote!(ops::normalize::skip_layer_norm(#x, #skip, #scale, #shift, #bias, #epsilon))
+                code!(ops::normalize::skip_layer_norm(#x, #skip, #scale, #shift, #bias, #epsilon))
             
         };
         Ok(match cx.outputs() {
-            1 => quote!(#both.0),
-            2 => quote!((#both.0, ())),
-            3 => quote!((#both.0, (), ())),
-            _ if !cx.wants(3) => quote!((#both.0, (), (), ())),
-            _ => quote!({
+            1 => code!(#both.0),
+            2 => code!((#both.0, ())),
+            3 => code!((#both.0, (), ())),
+            _ if !cx.wants(3) => code!((#both.0, (), (), ())),
+            _ => code!({
                 let (normed, sum) = #both;
                 (normed, (), (), sum)
             }),

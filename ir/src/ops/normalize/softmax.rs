@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use crate::ops::elementwise::unary::is_half;
@@ -13,6 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax")),
@@ -58,7 +59,7 @@ impl Operator for Softmax {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let x = cx.tensor(0)?;
         let at = match held.rank() {
@@ -72,16 +73,16 @@ impl Operator for Softmax {
         let half = is_half(held.dtype);
         if together {
             let function = format_ident!("{}_flat", self.function);
-            return Ok(quote!(ops::softmax::#function(#x, #axis)));
+            return Ok(code!(ops::softmax::#function(#x, #axis)));
         }
         let function = format_ident!("{}", self.function);
         Ok(match self.function {
-            "hardmax" => quote!(ops::softmax::#function(#x, #axis)),
+            "hardmax" => code!(ops::softmax::#function(#x, #axis)),
             "log_softmax" if half => {
-                quote!(ops::activation::in_single(#x, |x| activation::log_softmax(x, #axis)))
+                code!(ops::activation::in_single(#x, |x| activation::log_softmax(x, #axis)))
             }
-            "softmax" => quote!(ops::softmax::softmax(#x, #axis)),
-            _ => quote!(activation::#function(#x, #axis)),
+            "softmax" => code!(ops::softmax::softmax(#x, #axis)),
+            _ => code!(activation::#function(#x, #axis)),
         })
     }
 }

@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::convolution::window::{Resolved, Window};
 use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("MaxUnpool", &[9, 11, 22], |a| {
@@ -50,17 +48,17 @@ impl Operator for MaxUnpool {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let own = self.shape(&held)?;
         cx.may_fail();
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
         let shape = cx.shape(&own);
         if cx.output_tensor(0)?.shape == own {
-            return Ok(quote!(ops::max_unpool::max_unpool(#x, #indices, #shape)));
+            return Ok(code!(ops::max_unpool::max_unpool(#x, #indices, #shape)));
         }
         let sizes = cx.host_ints(2)?;
-        Ok(quote!(ops::max_unpool::max_unpool_to(#x, #indices, #shape, #sizes)))
+        Ok(code!(ops::max_unpool::max_unpool_to(#x, #indices, #shape, #sizes)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

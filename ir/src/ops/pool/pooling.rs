@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::convolution::window::{Window, spatial_axes};
 use crate::ops::{Operator, Row, row};
@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool).arity(1, 2).before(&[(8, 1, 1)]),
@@ -122,7 +123,7 @@ impl Operator for Pool {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
         if !window.always_fits(x.shape.get(2..).unwrap_or_default()) {
@@ -133,25 +134,25 @@ impl Operator for Pool {
         Ok(match self.kind {
             Kind::Max(columns) if cx.wants(1) => {
                 let order = if columns {
-quote!(ops::pool::StorageOrder::ColumnMajor)
+code!(ops::pool::StorageOrder::ColumnMajor)
                 } else {
-quote!(ops::pool::StorageOrder::RowMajor)
+code!(ops::pool::StorageOrder::RowMajor)
                 };
-                quote!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
+                code!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
             }
             Kind::Max(_) => {
-                let pooled = quote!(ops::pool::max_pool(#input, #window, #ceil));
+                let pooled = code!(ops::pool::max_pool(#input, #window, #ceil));
                 match cx.outputs() {
                     1 => pooled,
-                    _ => quote!((#pooled, ())),
+                    _ => code!((#pooled, ())),
                 }
             }
             Kind::Average(include) => {
-                quote!(ops::pool::average_pool(#input, #window, #include, #ceil))
+                code!(ops::pool::average_pool(#input, #window, #include, #ceil))
             }
             Kind::Lp(power) => {
                 let power = Literal::u32_unsuffixed(power);
-                quote!(ops::pool::lp_pool(#input, #window, #power, #ceil))
+                code!(ops::pool::lp_pool(#input, #window, #power, #ceil))
             }
         })
     }
@@ -169,9 +170,9 @@ impl Operator for Global {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.0));
         let power = self.1.map(Literal::u32_unsuffixed).into_iter();
-        Ok(quote!(ops::pool::#function(#x #(, #power)*)))
+        Ok(code!(ops::pool::#function(#x #(, #power)*)))
     }
 }

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -30,11 +30,11 @@ impl Operator for Determinant {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         check(cx)?;
         let x = cx.tensor(0)?;
-        Ok(quote!(ops::determinant::det::<_, #rank>(#x)))
+        Ok(code!(ops::determinant::det::<_, #rank>(#x)))
     }
 }
 
@@ -45,10 +45,10 @@ impl Operator for Inverse {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         check(cx)?;
         let x = cx.tensor(0)?;
-        Ok(quote!(ops::inverse::inverse(#x)))
+        Ok(code!(ops::inverse::inverse(#x)))
     }
 }
 

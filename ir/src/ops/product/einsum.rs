@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::elementwise::cast::carrier;
 use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
@@ -14,6 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum).arity(MANY, 1)];
@@ -139,7 +140,7 @@ impl Operator for Einsum {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let text = |labels: &Labels| {
             let text: String = labels.iter().collect();
             text.replace(ELLIPSIS, "...")
@@ -149,24 +150,24 @@ impl Operator for Einsum {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let dtype = cx.tensor_type(0)?.dtype;
         let kind = match dtype.kind() {
-            Kind::Int => quote!(Tensor::<#rank, Int>),
-            _ => quote!(Tensor::<#rank>),
+            Kind::Int => code!(Tensor::<#rank, Int>),
+            _ => code!(Tensor::<#rank>),
         };
         // Burn multiplies matrices of these integers alone.
         let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
         let operands = (0..cx.inputs()).map(|at| {
             let x = cx.tensor(at)?;
             Ok(if wide {
-quote!(ops::cast::int_to_int(#x, DType::I64).into())
+code!(ops::cast::int_to_int(#x, DType::I64).into())
             } else {
-quote!(#x.into())
+code!(#x.into())
             })
         });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
-        let product = quote!(#kind::einsum(#equation, [#(#operands),*]));
+        let product = code!(#kind::einsum(#equation, [#(#operands),*]));
         let to = format_ident!("{}", carrier(dtype));
         Ok(if wide {
-quote!(ops::cast::int_to_int(#product, DType::#to))
+code!(ops::cast::int_to_int(#product, DType::#to))
         } else {
 product
         })

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
@@ -12,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal, lifted, whole};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -83,11 +83,11 @@ impl Operator for MatMul {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut product = self.product(cx)?;
         if let Some(alpha) = self.alpha {
             let alpha = float_literal(f64::from(alpha), DType::F32);
-            product = quote!(#product.mul_scalar(#alpha));
+            product = code!(#product.mul_scalar(#alpha));
         }
         let dtype = cx.tensor_type(0)?.dtype;
         Ok(Fused::after(self.activation.as_ref(), product, dtype))
@@ -133,7 +133,7 @@ impl MatMul {
     }
 
     /// The product with its bias, when it has one.
-    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let [left, right] = self.turned;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         if !are_factors(&left.of(a.clone()).shape, &right.of(b.clone()).shape) {
@@ -144,23 +144,23 @@ impl MatMul {
             && let Some(layer) = linear_layer(cx, right.matrix)?
         {
             let x = left.written(cx.tensor(0)?, a.rank());
-            return Ok(quote!(#layer.forward(#x)));
+            return Ok(code!(#layer.forward(#x)));
         }
         let vector = !cx.has(2) || cx.tensor_type(2)?.rank() == 1;
         if let ((2, 2.., Kind::Float, false), true, true) = (linear, cx.is_weight(1), vector) {
             let x = left.written(cx.tensor(0)?, a.rank());
             let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
             if right.matrix {
-                weight = quote!(#weight.transpose());
+                weight = code!(#weight.transpose());
             }
-            return Ok(quote!(ops::matmul::linear(#x, #weight, #bias)));
+            return Ok(code!(ops::matmul::linear(#x, #weight, #bias)));
         }
         let product = self.multiplied(cx, &a, &b)?;
         if !cx.has(2) {
             return Ok(product);
         }
         let bias = cx.tensor_of_rank(2, cx.output_tensor(0)?.burn_rank())?;
-        Ok(quote!(#product.add(#bias)))
+        Ok(code!(#product.add(#bias)))
     }
 
     fn multiplied(
@@ -168,7 +168,7 @@ impl MatMul {
         cx: &mut Emit<'_, '_>,
         a: &TensorType,
         b: &TensorType,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         let [left, right] = self.turned;
         let integers = a.dtype.kind() == Kind::Int;
         if integers || a.rank() < 2 || b.rank() < 2 {
@@ -176,14 +176,14 @@ impl MatMul {
             let b = right.written(cx.tensor(1)?, b.rank());
             let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
             return Ok(if integers {
-quote!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b))
+code!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b))
             } else {
-quote!(ops::matmul::matmul::<_, _, #rank>(#a, #b))
+code!(ops::matmul::matmul::<_, _, #rank>(#a, #b))
             });
         }
         let rank = a.rank().max(b.rank());
         let (a, b) = (left.operand(cx, 0, rank)?, right.operand(cx, 1, rank)?);
-        Ok(quote!(ops::matmul::product(#a, #b)))
+        Ok(code!(ops::matmul::product(#a, #b)))
     }
 }
 
@@ -206,7 +206,7 @@ impl Turn {
     }
 
     /// The input with leading axes of size 1 up to `rank`.
-    fn operand(self, cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<TokenStream, Problem> {
+    fn operand(self, cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Problem> {
         let held = cx.tensor_type(input)?.clone();
         let x = self.written(cx.tensor(input)?, held.rank());
         Ok(lifted(x, &self.of(held), rank))
@@ -222,11 +222,11 @@ impl Turn {
         }
     }
 
-    fn written(self, x: TokenStream, rank: usize) -> TokenStream {
+    fn written(self, x: Code, rank: usize) -> Code {
         match self.axes(rank) {
             Some(axes) => {
                 let axes = axes.into_iter().map(Literal::usize_unsuffixed);
-                quote!(#x.permute([#(#axes),*]))
+                code!(#x.permute([#(#axes),*]))
             }
             None => x,
         }
@@ -256,7 +256,7 @@ impl Operator for Gemm {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let product = self.product(cx)?;
         let dtype = cx.tensor_type(0)?.dtype;
         Ok(Fused::after(self.activation.as_ref(), product, dtype))
@@ -280,7 +280,7 @@ impl Gemm {
         }
     }
 
-    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let turned = |input: usize, transposed: bool| {
             let mut shape = cx.tensor_type(input)?.shape.clone();
             if transposed {
@@ -299,22 +299,22 @@ impl Gemm {
         let c = if cx.has(2) {
 
                 let c = cx.tensor_of_rank(2, 2)?;
-                quote!(Some(#c))
+                code!(Some(#c))
             
         } else {
-quote!(None)
+code!(None)
         };
         let [left, right] = self.transposed;
         let number = |value: f32| float_literal(f64::from(value), DType::F32);
         let (alpha, beta) = (number(self.alpha), number(self.beta));
         Ok(match cx.tensor_type(0)?.dtype.kind() {
-            Kind::Int => quote!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
-            _ => quote!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
+            Kind::Int => code!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
+            _ => code!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
         })
     }
 
     /// A fully connected layer, when the matrix is a weight and the bias one of rank 1.
-    fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<TokenStream>, Problem> {
+    fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let float = cx.tensor_type(1)?.dtype.kind() == Kind::Float;
         if self.alpha != 1.0 || self.beta != 1.0 || self.transposed[0] || !float {
             return Ok(None);
@@ -330,7 +330,7 @@ quote!(None)
             return Ok(None);
         };
         let x = cx.tensor(0)?;
-        Ok(Some(quote!(#layer.forward(#x))))
+        Ok(Some(code!(#layer.forward(#x))))
     }
 }
 
@@ -347,15 +347,15 @@ fn are_factors(a: &Shape, b: &Shape) -> bool {
 
 /// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or turned,
 /// and the bias of input 2, if they are stored.
-fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<TokenStream>, Problem> {
+fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<Code>, Problem> {
     if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
         return Ok(None);
     }
     let hint = cx.layer_hint(1);
     let bias = if cx.has(2) {
-cx.weight(2).map(|name| quote!(Some(#name)))
+cx.weight(2).map(|name| code!(Some(#name)))
     } else {
-Some(quote!(None))
+Some(code!(None))
     };
     let named = [("weight", 1), ("bias", 2)];
     let held: &[_] = match (cx.weight(1), &bias) {
@@ -364,22 +364,22 @@ Some(quote!(None))
     };
     let load = match (cx.weight(1), bias, turned) {
         (Some(weight), Some(bias), true) => {
-            quote!(layers::Linear::load_transposed(weights, #weight, #bias))
+            code!(layers::Linear::load_transposed(weights, #weight, #bias))
         }
-        (Some(weight), Some(bias), false) => quote!(layers::Linear::load(weights, #weight, #bias)),
+        (Some(weight), Some(bias), false) => code!(layers::Linear::load(weights, #weight, #bias)),
         (.., turned) => {
             let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
             if turned {
 
                     let weight = whole(weight);
-                    quote!(layers::Linear::new(#weight.transpose(), #bias))
+                    code!(layers::Linear::new(#weight.transpose(), #bias))
                 
             } else {
-quote!(layers::Linear::new(#weight, #bias))
+code!(layers::Linear::new(#weight, #bias))
             }
         }
     };
-    Ok(Some(cx.layer_of(&hint, quote!(layers::Linear), load, held)))
+    Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, held)))
 }
 
 /// The shape of a matrix product; leading axes are broadcast, vectors lose their axis.

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +11,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read).arity(6, 1).of(MICROSOFT)];
@@ -77,10 +77,10 @@ Err(Problem::new(format!(
     }
 
     /// `ops::quantize::Blocks { .. }`.
-    fn blocks(&self) -> TokenStream {
+    fn blocks(&self) -> Code {
         let [inputs, outputs, bits, size] = [self.inputs, self.outputs, self.bits, self.block]
             .map(Literal::usize_unsuffixed);
-        quote!(ops::quantize::Blocks { inputs: #inputs, outputs: #outputs, bits: #bits, size: #size })
+        code!(ops::quantize::Blocks { inputs: #inputs, outputs: #outputs, bits: #bits, size: #size })
     }
 
     /// Whether the product is one of integers. The level of accuracy permits that; ONNX Runtime does
@@ -96,28 +96,28 @@ Err(Problem::new(format!(
     }
 
     /// The field that holds matrix and bias, when all that they are made of are weights.
-    fn layer(&self, cx: &mut Emit<'_, '_>) -> Option<TokenStream> {
+    fn layer(&self, cx: &mut Emit<'_, '_>) -> Option<Code> {
         // Its matrix is computed from the scales.
         if cx.is_training() {
             return None;
         }
         let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
         let mut optional = |input: usize| if cx.has(input) {
-cx.weight(input).map(|name| quote!(Some(#name)))
+cx.weight(input).map(|name| code!(Some(#name)))
         } else {
-Some(quote!(None))
+Some(code!(None))
         };
         let (zeros, groups, bias) = (optional(3)?, optional(4)?, optional(5)?);
         let (hint, blocks) = (cx.layer_hint(1), self.blocks());
         let rounded = self.sums_integers(cx).then(|| {
             let size = Literal::usize_unsuffixed(self.block);
-            quote!(.in_bytes(#size))
+            code!(.in_bytes(#size))
         });
-        let load = quote! {
+        let load = code! {
             layers::MatMulNBits::load(weights, [#bytes, #scales], #zeros, #groups, #bias, #blocks)
                 #rounded
         };
-        Some(cx.layer(&hint, quote!(layers::MatMulNBits), load))
+        Some(cx.layer(&hint, code!(layers::MatMulNBits), load))
     }
 }
 
@@ -158,26 +158,26 @@ self.check(cx, 3, x.dtype, each(blocks))?
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if let Some(layer) = self.layer(cx) {
             let x = cx.tensor(0)?;
-            return Ok(quote!(#layer.forward(#x)));
+            return Ok(code!(#layer.forward(#x)));
         }
         let x = cx.tensor(0)?;
         let (bytes, scales) = (flat(cx, 1)?, flat(cx, 2)?);
         let zeros = match (cx.has(3), cx.has(3) && cx.tensor_type(3)?.dtype == DType::U8) {
-            (false, _) => quote!(ops::quantize::Zeros::Middle),
+            (false, _) => code!(ops::quantize::Zeros::Middle),
             (true, packed) => {
                 let zeros = flat(cx, 3)?;
                 if packed {
-quote!(ops::quantize::Zeros::Packed(#zeros))
+code!(ops::quantize::Zeros::Packed(#zeros))
                 } else {
-quote!(ops::quantize::Zeros::Plain(#zeros))
+code!(ops::quantize::Zeros::Plain(#zeros))
                 }
             }
         };
         let (groups, bias, blocks) = (cx.optional(4)?, cx.optional(5)?, self.blocks());
-        Ok(quote! {
+        Ok(code! {
             ops::quantize::matmul_wide(
                 #x,
                 #blocks.matrix(#bytes, #scales, #zeros, #groups),
@@ -188,13 +188,13 @@ quote!(ops::quantize::Zeros::Plain(#zeros))
 }
 
 /// The elements of an input along one axis.
-fn flat(cx: &mut Emit<'_, '_>, input: usize) -> Result<TokenStream, Problem> {
+fn flat(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     let held: TensorType = cx.tensor_type(input)?.clone();
     let x = cx.tensor(input)?;
     let last = Literal::usize_unsuffixed(held.burn_rank() - 1);
     Ok(match held.burn_rank() {
         1 => x,
-        _ => quote!(#x.flatten::<1>(0, #last)),
+        _ => code!(#x.flatten::<1>(0, #last)),
     })
 }
 

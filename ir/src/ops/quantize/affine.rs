@@ -1,12 +1,12 @@
 //! Scales and zero points that are for a whole tensor and known to the host.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 /// The type of a quantized input that its scale and its zero point, if any, follow.
@@ -47,7 +47,7 @@ pub fn emit(
     scale: usize,
     zero: usize,
     dtype: DType,
-) -> Result<TokenStream, Problem> {
+) -> Result<Code, Problem> {
     let known = match cx.known(scale) {
         Some(Known::Floats(values)) => values.first().copied(),
         _ => None,
@@ -56,24 +56,24 @@ pub fn emit(
         Some(value) => float_literal(value, DType::F32),
         None => {
             let value = cx.host_float(scale)?;
-            quote!(#value as f32)
+            code!(#value as f32)
         }
     };
     let zero = if cx.has(zero) {
 cx.host_int(zero)?
     } else {
-quote!(0)
+code!(0)
     };
     let of = format_ident!("{}", if dtype.is_signed() { "i8" } else { "u8" });
-    Ok(quote!(ops::quantize::Affine::#of(#scale, #zero)))
+    Ok(code!(ops::quantize::Affine::#of(#scale, #zero)))
 }
 
 /// `(x, ops::quantize::Affine::u8(0.1, 3))`, the tensor in `rank` axes.
-pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<TokenStream, Problem> {
+pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Problem> {
     let dtype = cx.tensor_type(input)?.dtype;
     let x = cx.tensor_of_rank(input, rank)?;
     let affine = emit(cx, input.saturating_add(1), input.saturating_add(2), dtype)?;
-    Ok(quote!((#x, #affine)))
+    Ok(code!((#x, #affine)))
 }
 
 fn is_byte(dtype: DType) -> bool {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -14,6 +14,7 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::elementwise::cast::is_small;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).arity(4, 1).of(MICROSOFT)];
@@ -114,18 +115,18 @@ impl Operator for Gather {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, indices) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let [gathered, blocks] = self.axes(&x)?.map(Literal::usize_unsuffixed);
         let length = x.shape.get(self.axes(&x)?[1]).cloned().unwrap_or_default();
         let block = match self.block {
             0 => {
                 let length = cx.size(&length);
-                quote!(#length)
+                code!(#length)
             }
             block => {
                 let block = Literal::usize_unsuffixed(block);
-                quote!(#block)
+                code!(#block)
             }
         };
         let bits = self.bits(&x);
@@ -134,7 +135,7 @@ impl Operator for Gather {
             Literal::usize_unsuffixed(bits),
             Literal::i64_unsuffixed(middle),
         );
-        let how = quote! {
+        let how = code! {
             ops::quantize::Gather {
                 axis: #gathered,
                 blocks_axis: #blocks,
@@ -150,17 +151,17 @@ impl Operator for Gather {
         let zeros = if integers {
 
                 let zeros = cx.optional(3)?;
-                quote!(#zeros,)
+                code!(#zeros,)
             
         } else {
-quote!()
+code!()
         };
-        let slices = quote! {
+        let slices = code! {
             ops::quantize::#function::<_, _, #rank>(#data, #found, #scales, #zeros &#how)
         };
         // The axis of one index vanishes.
         Ok(if indices.rank() == 0 && x.rank() > 1 {
-quote!(#slices.squeeze_dim(#gathered))
+code!(#slices.squeeze_dim(#gathered))
         } else {
 slices
         })

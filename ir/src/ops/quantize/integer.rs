@@ -3,8 +3,8 @@
 mod conv;
 mod matmul;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::is_quantized;
 use crate::diagnostics::Problem;
@@ -14,6 +14,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::carrier;
 use crate::ops::sizes;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub use conv::{between_scales, conv, quantized_conv, quantized_conv_of_microsoft};
@@ -112,15 +113,15 @@ impl Places {
     fn ended(
         &self,
         cx: &mut Emit<'_, '_>,
-        mut sums: TokenStream,
+        mut sums: Code,
         sides: [Side; 3],
         alpha: f32,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let rank = output.burn_rank();
         if let Some(bias) = self.bias.filter(|&bias| cx.has(bias)) {
             let bias = spread(cx, bias, rank, sides[2])?;
-            sums = quote!(#sums.add(#bias));
+            sums = code!(#sums.add(#bias));
         }
         let scaled = |cx: &mut Emit<'_, '_>, scales: &[usize]| {
             let pairs = scales.iter().zip(sides);
@@ -128,7 +129,7 @@ impl Places {
             let mut scales = scales.collect::<Result<Vec<_>, Problem>>()?;
             if let (Some(first), true) = (scales.first_mut(), alpha != 1.0) {
                 let alpha = float_literal(f64::from(alpha), DType::F32);
-                *first = quote!(#first.mul_scalar(#alpha));
+                *first = code!(#first.mul_scalar(#alpha));
             }
             Ok(scales)
         };
@@ -141,7 +142,7 @@ impl Places {
                     format_ident!("{}", carrier(output.dtype)),
                     Literal::u32_unsuffixed(output.dtype.bits()),
                 );
-                Ok(quote! {
+                Ok(code! {
                     ops::quantize::requantize(#sums, [#(#scales),*], #zero, DType::#dtype, #bits)
                 })
             }
@@ -149,9 +150,9 @@ impl Places {
                 let scales = scaled(cx, scales)?;
                 let bias = match bias {
                     Some(bias) => optional(cx, *bias, rank, Side::Last)?,
-                    None => quote!(None),
+                    None => code!(None),
                 };
-                Ok(quote!(ops::quantize::scaled(#sums, [#(#scales),*], #bias)))
+                Ok(code!(ops::quantize::scaled(#sums, [#(#scales),*], #bias)))
             }
         }
     }
@@ -181,11 +182,11 @@ fn zeros(
     inputs: [usize; 2],
     ranks: [usize; 2],
     sides: [Side; 2],
-) -> Result<Vec<TokenStream>, Problem> {
+) -> Result<Vec<Code>, Problem> {
     let all = inputs.into_iter().zip(ranks).zip(sides);
     let zeros = all.map(|((input, rank), side)| {
         if is_zero(cx, input) {
-            return Ok(quote!(None));
+            return Ok(code!(None));
         }
         optional(cx, input, rank, side)
     });
@@ -203,14 +204,14 @@ fn optional(
     input: usize,
     rank: usize,
     side: Side,
-) -> Result<TokenStream, Problem> {
+) -> Result<Code, Problem> {
     if cx.has(input) {
 
             let held = spread(cx, input, rank, side)?;
-            Ok(quote!(Some(#held)))
+            Ok(code!(Some(#held)))
         
     } else {
-Ok(quote!(None))
+Ok(code!(None))
     }
 }
 
@@ -220,7 +221,7 @@ fn spread(
     input: usize,
     rank: usize,
     side: Side,
-) -> Result<TokenStream, Problem> {
+) -> Result<Code, Problem> {
     let held = cx.tensor_type(input)?.clone();
     match (side, held.shape.as_slice()) {
         (Side::Before(at), [size]) if at + 1 < rank && !size.is(1) => {
@@ -229,7 +230,7 @@ fn spread(
                 *held = size.clone();
             }
             let (tensor, shape) = (cx.tensor(input)?, cx.shape(&shape));
-            Ok(quote!(#tensor.reshape(#shape)))
+            Ok(code!(#tensor.reshape(#shape)))
         }
         (_, shape) if shape.len() <= rank => cx.tensor_of_rank(input, rank),
         _ => Err(Problem::new(format!(

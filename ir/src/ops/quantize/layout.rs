@@ -1,7 +1,6 @@
 //! Which elements a scale and a zero point are for.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -9,6 +8,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::ops::axes::axis;
 use crate::ops::sizes;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 /// How the elements of a scale are spread over those of a tensor.
@@ -72,7 +72,7 @@ Err(unfit(x, factor))
         cx: &mut Emit<'_, '_>,
         input: usize,
         x: &TensorType,
-    ) -> Result<TokenStream, Problem> {
+    ) -> Result<Code, Problem> {
         match self {
             Layout::Whole => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) if at + 1 == x.rank() => cx.tensor_of_rank(input, x.burn_rank()),
@@ -83,7 +83,7 @@ Err(unfit(x, factor))
                     *held = size;
                 }
                 let (factor, shape) = (cx.tensor(input)?, cx.shape(&shape));
-                Ok(quote!(#factor.reshape(#shape)))
+                Ok(code!(#factor.reshape(#shape)))
             }
             Layout::Blocks(at, block) => {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
@@ -92,14 +92,14 @@ Err(unfit(x, factor))
                     Literal::usize_unsuffixed(at),
                     Literal::usize_unsuffixed(block),
                 );
-                Ok(quote!(ops::quantize::blocks(#factor, #at, #block, #size)))
+                Ok(code!(ops::quantize::blocks(#factor, #at, #block, #size)))
             }
         }
     }
 }
 
 /// The one scale and zero point at these inputs as literals, when both are known.
-pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[TokenStream; 2]> {
+pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[Code; 2]> {
     let scale = match cx.known(scale) {
         Some(Known::Floats(values)) => match values.as_slice() {
             [value] => float_literal(*value, DType::F32),
@@ -117,7 +117,7 @@ pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[TokenSt
         _ => return None,
     };
     let zero = Literal::i64_unsuffixed(zero);
-    Some([scale, quote!(#zero)])
+    Some([scale, code!(#zero)])
 }
 
 fn unfit(x: &TensorType, factor: &TensorType) -> Problem {

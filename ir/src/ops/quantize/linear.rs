@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::is_quantized;
 use super::layout::{Layout, literals};
@@ -14,6 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::elementwise::cast::{carrier, is_small, small_float};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 /// From floats to integers, or back. Inputs 1 and 2 are scale and zero point.
@@ -115,20 +116,20 @@ quantized(self.to, zero.as_ref())?
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (held, scale) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let layout = Layout::of(&held, &scale, self.axis, self.block)?;
         let factor = |cx: &mut Emit<'_, '_>| {
             let factor = layout.emit(cx, 1, &held)?;
             Ok::<_, Problem>(match scale.dtype.kind() {
-                Kind::Int => quote!(ops::cast::int_to_float(#factor, DType::F32)),
+                Kind::Int => code!(ops::cast::int_to_float(#factor, DType::F32)),
                 _ => factor,
             })
         };
         let x = match (self.back, held.dtype.kind()) {
             (false, Kind::Int) => {
                 let x = cx.tensor(0)?;
-                quote!(ops::cast::int_to_float(#x, DType::F32))
+                code!(ops::cast::int_to_float(#x, DType::F32))
             }
             _ => cx.tensor(0)?,
         };
@@ -139,33 +140,33 @@ quantized(self.to, zero.as_ref())?
         );
         if self.back && is_small(held.dtype) {
             let scale = factor(cx)?;
-            return Ok(quote!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
+            return Ok(code!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
         }
         if let Some(small) = small_float(to, "Up") {
             let (scale, saturate) = (factor(cx)?, self.saturate);
-            return Ok(quote!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
+            return Ok(code!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
         }
         let target = if self.back {
-quote!(DType::#dtype)
+code!(DType::#dtype)
         } else {
-quote!(DType::#dtype, #bits)
+code!(DType::#dtype, #bits)
         };
         let function = if self.back { "dequantize" } else { "quantize" };
         if let Some([scale, zero]) = literals(cx, 1, 2) {
             let function = format_ident!("{function}_by");
-            return Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)));
+            return Ok(code!(ops::quantize::#function(#x, #scale, #zero, #target)));
         }
         let scale = factor(cx)?;
         let zero = if cx.has(2) {
 
                 let zero = layout.emit(cx, 2, &held)?;
-                quote!(Some(#zero))
+                code!(Some(#zero))
             
         } else {
-quote!(None)
+code!(None)
         };
         let function = format_ident!("{function}");
-        Ok(quote!(ops::quantize::#function(#x, #scale, #zero, #target)))
+        Ok(code!(ops::quantize::#function(#x, #scale, #zero, #target)))
     }
 }
 
@@ -191,12 +192,12 @@ impl Operator for Dynamic {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor(0)?;
-        let made = quote!(ops::quantize::quantize_dynamic(#x));
+        let made = code!(ops::quantize::quantize_dynamic(#x));
         Ok(match cx.outputs() {
-            1 => quote!(#made.0),
-            2 => quote!({
+            1 => code!(#made.0),
+            2 => code!({
                 let (quantized, scale, _) = #made;
                 (quantized, scale)
             }),

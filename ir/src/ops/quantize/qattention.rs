@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::attention::projected::check_cache;
 use crate::ops::attention::multi_head::{Heads, additions, divided, read as read_heads, refuse};
@@ -14,6 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::quantize::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("QAttention", &[1], read).arity(9, 2).of(MICROSOFT)];
 
@@ -67,18 +67,18 @@ Some(Dim::from(0))
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let hidden = cx.output_tensor(0)?.shape.get(2).cloned().unwrap_or_default();
         let (hidden, heads) = (cx.size(&hidden), Literal::i64_unsuffixed(self.heads.heads));
         let x = self.projection.emit(cx)?;
         let (mask, past) = (self.heads.mask(cx, 5)?, cx.optional(8)?);
         let options = self.heads.options();
-        let sizes = quote!([#hidden, #hidden, #hidden]);
-        let inputs = quote!(#x, #sizes, #heads, #past, #mask, None, #options);
+        let sizes = code!([#hidden, #hidden, #hidden]);
+        let inputs = code!(#x, #sizes, #heads, #past, #mask, None, #options);
         Ok(match (cx.wants(1), cx.outputs()) {
-            (true, _) => quote!(ops::multi_head::attend_projected_with_cache(#inputs)),
-            (false, 1) => quote!(ops::multi_head::attend_projected(#inputs)),
-            _ => quote!((ops::multi_head::attend_projected(#inputs), ())),
+            (true, _) => code!(ops::multi_head::attend_projected_with_cache(#inputs)),
+            (false, 1) => code!(ops::multi_head::attend_projected(#inputs)),
+            _ => code!((ops::multi_head::attend_projected(#inputs), ())),
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -14,6 +14,7 @@ use crate::ops::axes::axis;
 use crate::ops::quantize::affine;
 use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, row};
 use crate::ops::shape::concat;
+use crate::rust::{Code, code};
 use crate::types::Shape;
 
 pub const ROWS: &[Row] = &[
@@ -156,7 +157,7 @@ impl Operator for Elementwise {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let rank = output.burn_rank();
         let mut inputs = Vec::new();
@@ -172,9 +173,9 @@ impl Operator for Elementwise {
         inputs.extend(alpha);
         let function = format_ident!("{}", self.function);
         if self.in_steps {
-            return Ok(quote!(ops::quantize::steps::#function(#(#inputs),*)));
+            return Ok(code!(ops::quantize::steps::#function(#(#inputs),*)));
         }
-        Ok(quote!(ops::quantize::#function(#(#inputs),*)))
+        Ok(code!(ops::quantize::#function(#(#inputs),*)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -200,13 +201,13 @@ impl Operator for Concat {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let (rank, result) = (output.rank(), affine::emit(cx, 0, 1, output.dtype)?);
         let parts = (2..cx.inputs()).step_by(3).map(|at| affine::pair(cx, at, rank));
         let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
         let axis = Literal::usize_unsuffixed(axis(self.axis, rank)?);
-        Ok(quote!(ops::quantize::concat(vec![#(#parts),*], #result, #axis)))
+        Ok(code!(ops::quantize::concat(vec![#(#parts),*], #result, #axis)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -225,7 +226,7 @@ impl Operator for Softmax {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let (x, result) = (
             affine::pair(cx, 0, held.rank())?,
@@ -233,7 +234,7 @@ impl Operator for Softmax {
         );
         let axis = Literal::usize_unsuffixed(axis(self.axis, held.rank())?);
         let function = format_ident!("{}", if self.flat { "softmax_flat" } else { "softmax" });
-        Ok(quote!(ops::quantize::#function(#x, #result, #axis)))
+        Ok(code!(ops::quantize::#function(#x, #result, #axis)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

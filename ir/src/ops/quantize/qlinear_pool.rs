@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -14,6 +13,7 @@ use crate::ops::axes::axis;
 use crate::ops::quantize::affine;
 use crate::ops::convolution::window::{Window, channels, spatial_axes};
 use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -93,7 +93,7 @@ impl Operator for Pool {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let shape = channels::first(&x.shape, self.channels_last);
         let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
@@ -102,7 +102,7 @@ impl Operator for Pool {
             (affine::emit(cx, 3, 4, x.dtype)?, self.include_padding, self.window.ceil);
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::turned_first(input, x.rank(), self.channels_last);
-        let y = quote! {
+        let y = code! {
             ops::quantize::average_pool((#input, #of), #result, #window, #include, #ceil)
         };
         Ok(channels::turned_back(y, x.rank(), self.channels_last))
@@ -123,13 +123,13 @@ impl Operator for Global {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let result = affine::emit(cx, 3, 4, x.dtype)?;
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::turned_first(input, x.rank(), self.channels_last);
-        let module = if self.in_steps { quote!(quantize::steps) } else { quote!(quantize) };
-        let y = quote!(ops::#module::global_average_pool((#input, #of), #result));
+        let module = if self.in_steps { code!(quantize::steps) } else { code!(quantize) };
+        let y = code!(ops::#module::global_average_pool((#input, #of), #result));
         Ok(channels::turned_back(y, x.rank(), self.channels_last))
     }
 
@@ -166,7 +166,7 @@ impl Operator for Reduce {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let axes = self.axes(x.rank())?.into_iter().map(Literal::usize_unsuffixed);
         let axes: Vec<Literal> = axes.collect();
@@ -175,7 +175,7 @@ impl Operator for Reduce {
             affine::emit(cx, 3, 4, x.dtype)?,
         );
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
-        Ok(quote!(ops::quantize::reduce_mean::<_, #rank>(#input, #result, &[#(#axes),*])))
+        Ok(code!(ops::quantize::reduce_mean::<_, #rank>(#input, #result, &[#(#axes),*])))
     }
 
     fn wants_host(&self, input: usize) -> bool {

@@ -1,12 +1,12 @@
 //! Activation functions of recurrent layers.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
+use crate::rust::{Code, code};
 
 /// A variant of the kernels' `Activation` and its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,16 +70,16 @@ pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>,
 
 impl Activation {
     /// `ops::recurrent::Activation::Tanh`.
-    pub fn emit(&self) -> TokenStream {
+    pub fn emit(&self) -> Code {
         let name = format_ident!("{}", self.name);
         let number = |value: f32| float_literal(f64::from(value), DType::F32);
-        let alpha = self.alpha.map(number).map(|alpha| quote!(alpha: #alpha));
-        let beta = self.beta.map(number).map(|beta| quote!(beta: #beta));
-        let parameters: Vec<TokenStream> = alpha.into_iter().chain(beta).collect();
+        let alpha = self.alpha.map(number).map(|alpha| code!(alpha: #alpha));
+        let beta = self.beta.map(number).map(|beta| code!(beta: #beta));
+        let parameters: Vec<Code> = alpha.into_iter().chain(beta).collect();
         if parameters.is_empty() {
-quote!(ops::recurrent::Activation::#name)
+code!(ops::recurrent::Activation::#name)
         } else {
-quote!(ops::recurrent::Activation::#name { #(#parameters),* })
+code!(ops::recurrent::Activation::#name { #(#parameters),* })
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -63,11 +64,11 @@ impl Operator for Place {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let along = Literal::usize_unsuffixed(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let (x, function, last) = (cx.tensor(0)?, format_ident!("{}", self.function), self.last);
-        Ok(quote!(ops::extreme::#function::<_, #rank, _>(#x, #along, #last)))
+        Ok(code!(ops::extreme::#function::<_, #rank, _>(#x, #along, #last)))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use crate::ops::elementwise::cast::fits;
@@ -13,6 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -60,16 +61,16 @@ impl Operator for Cumulative {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let along = match cx.numbers(1).as_deref() {
             Some([at]) => {
                 let along = Literal::usize_unsuffixed(axis(*at, rank)?);
-                quote!(#along)
+                code!(#along)
             }
             _ => {
                 let (at, rank) = (cx.host_int(1)?, Literal::usize_unsuffixed(rank));
-                quote!(host::axis(#at, #rank))
+                code!(host::axis(#at, #rank))
             }
         };
         let (function, exclusive, reverse) = (
@@ -79,10 +80,10 @@ impl Operator for Cumulative {
         );
         if cx.on_host() {
             let x = cx.host(0)?;
-            return Ok(quote!(host::#function(#x, #along, #exclusive, #reverse)));
+            return Ok(code!(host::#function(#x, #along, #exclusive, #reverse)));
         }
         let x = cx.tensor(0)?;
-        Ok(quote!(ops::cumulative::#function(#x, #along, #exclusive, #reverse)))
+        Ok(code!(ops::cumulative::#function(#x, #along, #exclusive, #reverse)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

@@ -4,8 +4,8 @@ mod fold;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
@@ -15,6 +15,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 use fold::{Fold, L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MEAN, MIN, PROD, SUM, SUM_SQUARE};
 
@@ -88,7 +89,7 @@ impl Operator for Reduction {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let second = if cx.has(1) {
 Some(cx.tensor_type(1)?.clone())
@@ -98,33 +99,33 @@ None
         let axes = match self.axes(cx.numbers(1), second.as_ref(), x.rank())? {
             Some(axes) => {
                 let axes = axes.into_iter().map(Literal::usize_unsuffixed);
-                quote!(&[#(#axes),*])
+                code!(&[#(#axes),*])
             }
             None => {
                 let (axes, rank) = (cx.host_ints(1)?, Literal::usize_unsuffixed(x.rank()));
                 let all = !self.none_is_none;
-                quote!(&host::reduced_axes(#axes, #rank, #all))
+                code!(&host::reduced_axes(#axes, #rank, #all))
             }
         };
         let (function, keep) = (format_ident!("{}", self.fold.name), self.keep);
         if cx.on_host() && x.dtype == DType::Bool {
             let x = cx.host(0)?;
-            let bits = quote!(host::cast::<_, u8>(#x));
-            return Ok(quote!(host::cast::<_, bool>(&host::#function(&#bits, #axes, #keep))));
+            let bits = code!(host::cast::<_, u8>(#x));
+            return Ok(code!(host::cast::<_, bool>(&host::#function(&#bits, #axes, #keep))));
         }
         if cx.on_host() {
             let x = cx.host(0)?;
-            return Ok(quote!(host::#function(#x, #axes, #keep)));
+            return Ok(code!(host::#function(#x, #axes, #keep)));
         }
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let tensor = cx.tensor(0)?;
         Ok(match (self.fold.fractions, x.dtype.kind()) {
-            (false, _) => quote!(ops::reduce::#function::<_, #rank, _>(#tensor, #axes)),
+            (false, _) => code!(ops::reduce::#function::<_, #rank, _>(#tensor, #axes)),
             (true, Kind::Int) => {
-                let function = quote!(ops::reduce::#function);
-                quote!(ops::reduce::reduce_int::<_, #rank>(#tensor, #axes, #function))
+                let function = code!(ops::reduce::#function);
+                code!(ops::reduce::reduce_int::<_, #rank>(#tensor, #axes, #function))
             }
-            (true, _) => quote!(ops::reduce::#function::<_, #rank>(#tensor, #axes)),
+            (true, _) => code!(ops::reduce::#function::<_, #rank>(#tensor, #axes)),
         })
     }
 

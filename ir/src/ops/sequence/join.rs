@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -14,6 +13,7 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::Operator;
 use crate::ops::shape::concat;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType, Type};
 
 /// Items along an axis of theirs, or along a new one. The inputs are a sequence, or the items that it
@@ -77,7 +77,7 @@ ranks.join(" and ")
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let whole = cx.output_tensor(0)?.clone();
         let at = self.along(whole.rank() - usize::from(self.new && whole.rank() > 0))?;
         let along = Literal::usize_unsuffixed(at);
@@ -86,17 +86,17 @@ ranks.join(" and ")
         let items = match cx.ty(0)? {
             Type::Tensor(_) => {
                 let items = (0..cx.inputs()).map(|at| cx.value(at));
-                let items: Vec<TokenStream> = items.collect::<Result<_, _>>()?;
-                quote!(vec![#(#items),*])
+                let items: Vec<Code> = items.collect::<Result<_, _>>()?;
+                code!(vec![#(#items),*])
             }
             _ => cx.value(0)?,
         };
         Ok(match (strings, self.new) {
-            (true, true) => quote!(host::stack(&#items, #along, &[])),
-            (true, false) => quote!(host::concat(&#items.iter().collect::<Vec<_>>(), #along)),
+            (true, true) => code!(host::stack(&#items, #along, &[])),
+            (true, false) => code!(host::concat(&#items.iter().collect::<Vec<_>>(), #along)),
             // Scalars have one axis on the device.
-            (false, true) if whole.rank() > 1 => quote!(Tensor::stack::<#rank>(#items, #along)),
-            (false, _) => quote!(Tensor::cat(#items, #along)),
+            (false, true) if whole.rank() > 1 => code!(Tensor::stack::<#rank>(#items, #along)),
+            (false, _) => code!(Tensor::cat(#items, #along)),
         })
     }
 

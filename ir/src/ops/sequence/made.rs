@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use super::either;
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
+use crate::rust::{Code, code};
 use crate::types::Type;
 
 /// Input 0, input 1 and so on.
@@ -48,11 +46,11 @@ impl Operator for Construct {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let item = cx.output_items(0)?.clone();
         let items = (0..cx.inputs()).map(|at| cx.item(at, &item));
-        let items: Vec<TokenStream> = items.collect::<Result<_, _>>()?;
-        Ok(quote!(vec![#(#items),*]))
+        let items: Vec<Code> = items.collect::<Result<_, _>>()?;
+        Ok(code!(vec![#(#items),*]))
     }
 }
 
@@ -63,7 +61,7 @@ impl Operator for Empty {
         Ok(())
     }
 
-    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         Err(Problem::new("an empty sequence is known to be empty"))
     }
 }

@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::graph::{Flow, Rounds};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
+use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
 /// The results of all rounds as sequences. Each round is given the next item of every input that is
@@ -52,10 +50,10 @@ impl Operator for Map {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let block = cx.block(BODY)?.clone();
         let index = cx.index();
-        let mut items = TokenStream::new();
+        let mut items = Code::default();
         for (at, &id) in block.inputs.iter().enumerate() {
             if cx.is_constant(id) {
                 continue;
@@ -63,7 +61,7 @@ impl Operator for Map {
             let item = match cx.ty(at)? {
                 Type::Sequence(_) => {
                     let sequence = cx.value(at)?;
-                    quote!(host::at(&#sequence, #index as i64))
+                    code!(host::at(&#sequence, #index as i64))
                 }
                 ty => {
                     let ty = ty.clone();
@@ -71,7 +69,7 @@ impl Operator for Map {
                 }
             };
             let name = cx.variable(id, "item");
-            items.extend(quote!(let #name = #item;));
+            items.extend(code!(let #name = #item;));
         }
         let mut wanted = Vec::new();
         for (at, &id) in block.outputs.iter().enumerate() {
@@ -83,22 +81,22 @@ cx.type_of(id)?.clone()
             wanted.push((Place::Device, ty));
         }
         let inside = cx.inside(BODY, &wanted)?;
-        let (mut before, mut results) = (TokenStream::new(), Vec::new());
+        let (mut before, mut results) = (Code::default(), Vec::new());
         let mut round = inside.statements;
         for (at, item) in inside.results.iter().enumerate() {
             if cx.wants(at) {
                 let rows = cx.temporary("rows");
-                before.extend(quote!(let mut #rows = Vec::new();));
-                round.extend(quote!(#rows.push(#item);));
-                results.push(quote!(#rows));
+                before.extend(code!(let mut #rows = Vec::new();));
+                round.extend(code!(#rows.push(#item);));
+                results.push(code!(#rows));
             }
         }
         let first = cx.value(0)?;
         let results = match results.as_slice() {
             [one] => one.clone(),
-            _ => quote!((#(#results),*)),
+            _ => code!((#(#results),*)),
         };
-        Ok(quote!({
+        Ok(code!({
             #before
             for #index in 0..#first.len() {
                 #items

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -13,6 +10,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::proto::{DimensionValue, TypeProto, TypeValue};
+use crate::rust::{Code, code};
 use crate::types::{Known, Type};
 
 pub const ROWS: &[Row] = &[
@@ -56,10 +54,10 @@ impl Operator for Optional {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let item = cx.output_items(0)?.clone();
         let value = cx.item(0, &item)?;
-        Ok(quote!(Some(#value)))
+        Ok(code!(Some(#value)))
     }
 }
 
@@ -85,10 +83,10 @@ impl Operator for GetElement {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let value = cx.value(0)?;
-        Ok(quote!(host::present(#value)))
+        Ok(code!(host::present(#value)))
     }
 }
 
@@ -107,9 +105,9 @@ Some(false)
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let value = cx.value(0)?;
-        Ok(quote!(Array::scalar(#value.is_some())))
+        Ok(code!(Array::scalar(#value.is_some())))
     }
 
     fn runs_on_host(&self) -> bool {

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -14,6 +13,7 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::Operator;
 use crate::ops::shape::split;
+use crate::rust::{Code, code};
 use crate::types::{Known, TensorType, Type};
 
 /// Parts whose sizes are input 1, or of the size that it is; without it of one slice each. The
@@ -64,7 +64,7 @@ item(Dim::from(1))
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let along = axis(self.axis, x.rank())?;
         let sequence = (0..cx.outputs())
@@ -72,28 +72,28 @@ item(Dim::from(1))
             .is_none_or(|at| matches!(cx.output_type(at), Ok(Type::Sequence(_))));
         let at = Literal::usize_unsuffixed(along);
         let (module, from) = match x.dtype {
-            DType::String => (quote!(host), cx.host(0)?),
-            _ => (quote!(ops::sequence), cx.tensor(0)?),
+            DType::String => (code!(host), cx.host(0)?),
+            _ => (code!(ops::sequence), cx.tensor(0)?),
         };
         if !sequence {
             return self.parts(cx, &x, along, &from);
         }
         if !cx.has(1) {
             return Ok(if self.keeps || x.rank() == 1 && x.dtype != DType::String {
-quote!(#module::chunks(#from, #at, 1))
+code!(#module::chunks(#from, #at, 1))
             } else {
-quote!(#module::unbind(#from, #at))
+code!(#module::unbind(#from, #at))
             });
         }
         cx.may_fail();
         Ok(match cx.tensor_type(1)?.rank() {
             0 => {
                 let size = cx.host_int(1)?;
-                quote!(#module::chunks(#from, #at, #size))
+                code!(#module::chunks(#from, #at, #size))
             }
             _ => {
                 let sizes = cx.host_ints(1)?;
-                quote!(#module::parts(#from, #at, #sizes))
+                code!(#module::parts(#from, #at, #sizes))
             }
         })
     }
@@ -127,8 +127,8 @@ impl Split {
         cx: &mut Emit<'_, '_>,
         x: &TensorType,
         along: usize,
-        from: &TokenStream,
-    ) -> Result<TokenStream, Problem> {
+        from: &Code,
+    ) -> Result<Code, Problem> {
         let size = x.shape.get(along).cloned().unwrap_or_default();
         let given = if cx.has(1) {
 Some(cx.tensor_type(1)?.rank())
@@ -141,22 +141,22 @@ None
         let at = Literal::usize_unsuffixed(along);
         let rank = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
         let host = x.dtype == DType::String;
-        let squeezed = |part: TokenStream| match (self.keeps, host) {
+        let squeezed = |part: Code| match (self.keeps, host) {
             (true, _) => part,
-            (false, true) => quote!(host::squeeze(&#part, &[#at])),
+            (false, true) => code!(host::squeeze(&#part, &[#at])),
             (false, false) if x.rank() == 1 => part,
-            (false, false) => quote!(#part.squeeze_dim::<#rank>(#at)),
+            (false, false) => code!(#part.squeeze_dim::<#rank>(#at)),
         };
         if count == 1 {
             return Ok(squeezed(cx.value(0)?));
         }
-        let module = if host { quote!(host) } else { quote!(ops::slice) };
-        let parts = quote!(#module::split(#from, #at, #sizes));
-        let part = squeezed(quote!(part));
-        Ok(if part.to_string() == "part" {
+        let module = if host { code!(host) } else { code!(ops::slice) };
+        let parts = code!(#module::split(#from, #at, #sizes));
+        let part = squeezed(code!(part));
+        Ok(if part == code!(part) {
 split::tuple(&parts, count)
         } else {
-split::tuple(&quote!(#parts.map(|part| #part)), count)
+split::tuple(&code!(#parts.map(|part| #part)), count)
         })
     }
 }

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row, sizes};
@@ -12,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("DepthToSpace", &[1, 11, 13, 28], |a| blocks(a, true)),
@@ -102,17 +102,17 @@ impl Operator for Blocks {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, size) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.size));
         let order = if self.depth_first {
-quote!(ops::depth::DepthOrder::ColumnRowDepth)
+code!(ops::depth::DepthOrder::ColumnRowDepth)
         } else {
-quote!(ops::depth::DepthOrder::DepthColumnRow)
+code!(ops::depth::DepthOrder::DepthColumnRow)
         };
         Ok(if self.to_space {
-quote!(ops::depth::depth_to_space(#x, #size, #order))
+code!(ops::depth::depth_to_space(#x, #size, #order))
         } else {
-quote!(ops::depth::space_to_depth(#x, #size, #order))
+code!(ops::depth::space_to_depth(#x, #size, #order))
         })
     }
 
@@ -140,13 +140,13 @@ impl Operator for ReverseSequence {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let batch = Literal::usize_unsuffixed(axis(self.batch, rank)?);
         let time = Literal::usize_unsuffixed(axis(self.time, rank)?);
         cx.may_fail();
         let (x, lengths) = (cx.tensor(0)?, cx.tensor(1)?);
-        Ok(quote!(ops::movement::reverse_sequence(#x, #lengths, #batch, #time)))
+        Ok(code!(ops::movement::reverse_sequence(#x, #lengths, #batch, #time)))
     }
 
     fn moves(&self) -> bool {

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{MANY, Operator, Row, broadcast, row};
@@ -12,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).arity(MANY, 1)];
@@ -61,7 +61,7 @@ impl Operator for Concat {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if cx.inputs() == 1 {
             return cx.value(0);
         }
@@ -75,15 +75,15 @@ impl Operator for Concat {
         let at = Literal::usize_unsuffixed(at);
         if cx.on_host() {
             let parts = (0..cx.inputs()).map(|at| cx.host(at));
-            let parts: Vec<TokenStream> = parts.collect::<Result<_, _>>()?;
-            return Ok(quote!(host::concat(&[#(#parts),*], #at)));
+            let parts: Vec<Code> = parts.collect::<Result<_, _>>()?;
+            return Ok(code!(host::concat(&[#(#parts),*], #at)));
         }
         let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
-        let parts: Vec<TokenStream> = parts.collect::<Result<_, _>>()?;
+        let parts: Vec<Code> = parts.collect::<Result<_, _>>()?;
         Ok(if proven {
-quote!(Tensor::cat(vec![#(#parts),*], #at))
+code!(Tensor::cat(vec![#(#parts),*], #at))
         } else {
-quote!(ops::stack::concat(vec![#(#parts),*], #at))
+code!(ops::stack::concat(vec![#(#parts),*], #at))
         })
     }
 

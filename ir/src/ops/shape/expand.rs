@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
@@ -11,6 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -60,7 +60,7 @@ impl Operator for Expand {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
         // A size that only the result tells, as where two names are broadcast, computes no result.
         let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_told_here(size));
@@ -72,12 +72,12 @@ impl Operator for Expand {
             let sizes = if known {
 
                     let sizes = cx.shape_of(&to.shape);
-                    quote!(&#sizes)
+                    code!(&#sizes)
                 
             } else {
 cx.host_ints(1)?
             };
-            return Ok(quote!(host::expand(#x, #sizes)));
+            return Ok(code!(host::expand(#x, #sizes)));
         }
         let x = cx.tensor(0)?;
         if from.shape == to.shape {
@@ -85,10 +85,10 @@ cx.host_ints(1)?
         }
         if known {
             let shape = cx.shape(&to.shape);
-            return Ok(quote!(ops::broadcast::expand(#x, #shape)));
+            return Ok(code!(ops::broadcast::expand(#x, #shape)));
         }
         let (sizes, rank) = (cx.host_ints(1)?, Literal::usize_unsuffixed(to.burn_rank()));
-        Ok(quote!(ops::broadcast::expand_to::<_, #rank, _>(#x, #sizes)))
+        Ok(code!(ops::broadcast::expand_to::<_, #rank, _>(#x, #sizes)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -151,7 +151,7 @@ cx.ints(1)
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let repeats = match (self.one_axis, cx.known(1)) {
             (true, _) => Some(self.along_one(rank, cx.known(1), cx.known(2))?),
@@ -166,11 +166,11 @@ cx.ints(1)
             let repeats = match &repeats {
                 Some(repeats) => {
                     let repeats = cx.shape_of(repeats);
-                    quote!(&#repeats)
+                    code!(&#repeats)
                 }
                 None => cx.host_ints(1)?,
             };
-            return Ok(quote!(host::tile(#x, #repeats)));
+            return Ok(code!(host::tile(#x, #repeats)));
         }
         let x = cx.tensor(0)?;
         let repeats = match repeats {
@@ -178,10 +178,10 @@ cx.ints(1)
             Some(repeats) => cx.shape(&repeats),
             None => {
                 let repeats = cx.host_ints(1)?;
-                quote!(host::sizes(#repeats))
+                code!(host::sizes(#repeats))
             }
         };
-        Ok(quote!(ops::movement::tile(#x, #repeats)))
+        Ok(code!(ops::movement::tile(#x, #repeats)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

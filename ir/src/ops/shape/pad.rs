@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[
@@ -110,7 +110,7 @@ size.clone()
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let axes = self.axes(cx.has(3), cx.numbers(3), held.rank())?;
         let known = match (&self.attributes, cx.known(1)) {
@@ -133,11 +133,11 @@ size.clone()
                 let axes = match axes {
                     Some(axes) => {
                         let axes = axes.into_iter().map(Literal::usize_unsuffixed);
-                        quote!(&[#(#axes),*])
+                        code!(&[#(#axes),*])
                     }
                     None => cx.host_ints(3)?,
                 };
-                quote!(ops::pad::along(#pads, #axes))
+                code!(ops::pad::along(#pads, #axes))
             }
         };
         let x = cx.tensor(0)?;
@@ -149,18 +149,18 @@ size.clone()
                     None => Some(zero(held.dtype.kind())),
                 };
                 return Ok(match value {
-                    Some(value) => quote!(ops::pad::pad_constant(#x, #pads, #value)),
+                    Some(value) => code!(ops::pad::pad_constant(#x, #pads, #value)),
                     None => {
                         let value = cx.tensor(2)?;
-                        quote!(ops::pad::pad_tensor(#x, #pads, #value))
+                        code!(ops::pad::pad_tensor(#x, #pads, #value))
                     }
                 });
             }
-            Mode::Reflect => quote!(Reflect),
-            Mode::Edge => quote!(Edge),
-            Mode::Wrap => quote!(Wrap),
+            Mode::Reflect => code!(Reflect),
+            Mode::Edge => code!(Edge),
+            Mode::Wrap => code!(Wrap),
         };
-        Ok(quote!(ops::pad::pad(#x, #pads, ops::pad::PadMode::#mode)))
+        Ok(code!(ops::pad::pad(#x, #pads, ops::pad::PadMode::#mode)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -233,7 +233,7 @@ impl Operator for CenterCropPad {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let axes = self.axes(held.rank())?;
         let (known, to) = (cx.is_known(1), cx.output_tensor(0)?.shape.clone());
@@ -241,34 +241,34 @@ impl Operator for CenterCropPad {
         let mut pads = Vec::new();
         for (axis, (from, to)) in held.shape.iter().zip(&to).enumerate() {
             let Some(at) = axes.iter().position(|&held| held == axis) else {
-                pads.push(quote!((0, 0)));
+                pads.push(code!((0, 0)));
                 continue;
             };
             if let (true, Some(more)) = (known, to.sub(from).and_then(|more| more.number())) {
                 let begin = Literal::i64_unsuffixed(more / 2);
                 let end = Literal::i64_unsuffixed(more - more / 2);
-                pads.push(quote!((#begin, #end)));
+                pads.push(code!((#begin, #end)));
                 continue;
             }
             let more = match known.then(|| to.sub(from)).flatten() {
                 Some(more) => cx.int(&more),
                 None => {
                     let (from, at) = (cx.int(from), Literal::usize_unsuffixed(at));
-                    quote!(sizes[#at] - (#from))
+                    code!(sizes[#at] - (#from))
                 }
             };
-            pads.push(quote!(ops::pad::around(#more)));
+            pads.push(code!(ops::pad::around(#more)));
         }
         let (x, zero) = (cx.tensor(0)?, zero(held.dtype.kind()));
         let pads = if known {
-quote!([#(#pads),*])
+code!([#(#pads),*])
         } else {
 
                 let count = Literal::usize_unsuffixed(axes.len());
-                quote!({ let sizes = host::ints::<#count>(#wanted); [#(#pads),*] })
+                code!({ let sizes = host::ints::<#count>(#wanted); [#(#pads),*] })
             
         };
-        Ok(quote!(ops::pad::pad_constant(#x, #pads, #zero)))
+        Ok(code!(ops::pad::pad_constant(#x, #pads, #zero)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -308,7 +308,7 @@ fn pairs(axes: &[usize], pads: &[Dim]) -> Result<Vec<Pair>, Problem> {
 }
 
 /// `[(0, 0), (1, 2)]`.
-fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> TokenStream {
+fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> Code {
     let mut all: Shape = vec![Dim::default(); rank * 2];
     for (axis, (begin, end)) in pairs {
         if let Some([first, second]) = all.get_mut(axis * 2..axis * 2 + 2) {
@@ -316,18 +316,18 @@ fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> TokenStream {
         }
     }
     let pads = all.chunks(2).map(|pair| {
-        let pair: Vec<TokenStream> = pair.iter().map(|pad| cx.int(pad)).collect();
-        quote!((#(#pair),*))
+        let pair: Vec<Code> = pair.iter().map(|pad| cx.int(pad)).collect();
+        code!((#(#pair),*))
     });
-    let pads: Vec<TokenStream> = pads.collect();
-    quote!([#(#pads),*])
+    let pads: Vec<Code> = pads.collect();
+    code!([#(#pads),*])
 }
 
-pub fn zero(kind: Kind) -> TokenStream {
+pub fn zero(kind: Kind) -> Code {
     match kind {
-        Kind::Bool => quote!(false),
-        Kind::Int | Kind::String => quote!(0),
-        _ => quote!(0.0),
+        Kind::Bool => code!(false),
+        Kind::Int | Kind::String => code!(0),
+        _ => code!(0.0),
     }
 }
 

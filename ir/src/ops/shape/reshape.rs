@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row, sizes};
@@ -12,6 +12,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::{Emit, whole};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
@@ -67,7 +68,7 @@ impl Operator for Reshape {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let shape = cx.output_tensor(0)?.shape.clone();
         let open = shape.iter().any(|dim| dim.fixed().is_none());
         // A size that only the result tells, as where a quotient is too large, computes no result.
@@ -88,33 +89,33 @@ impl Operator for Reshape {
             let at = cx.host_ints(1)?;
             if cx.on_host() {
                 let (x, name) = (cx.host(0)?, format_ident!("{name}"));
-                return Ok(quote!(host::#name(#x, #at)));
+                return Ok(code!(host::#name(#x, #at)));
             }
             let (x, name) = (cx.tensor(0)?, format_ident!("{name}_axes"));
             let rank = Literal::usize_unsuffixed(shape.len().max(1));
-            return Ok(quote!(ops::shape::#name::<_, #rank, _>(#x, #at)));
+            return Ok(code!(ops::shape::#name::<_, #rank, _>(#x, #at)));
         }
         if cx.on_host() {
             let x = cx.host(0)?;
             if asked {
                 let sizes = self.asked(cx)?;
-                return Ok(quote!(host::reshape(#x, #sizes, #allow_zero)));
+                return Ok(code!(host::reshape(#x, #sizes, #allow_zero)));
             }
             let sizes = match self {
                 Reshape::Flatten(at) if late => {
                     let [outer, inner] = self::sizes(cx, *at)?;
-                    quote!([(#outer) as i64, (#inner) as i64])
+                    code!([(#outer) as i64, (#inner) as i64])
                 }
                 _ => cx.shape_of(&shape),
             };
-            return Ok(quote!(host::reshape(#x, &#sizes, true)));
+            return Ok(code!(host::reshape(#x, &#sizes, true)));
         }
         let rank = cx.tensor_type(0)?.burn_rank();
         let x = cx.tensor(0)?;
         if asked {
             let sizes = self.asked(cx)?;
             let to = Literal::usize_unsuffixed(shape.len().max(1));
-            return Ok(quote!(ops::shape::reshape_to::<_, #to, _>(#x, #sizes, #allow_zero)));
+            return Ok(code!(ops::shape::reshape_to::<_, #to, _>(#x, #sizes, #allow_zero)));
         }
         if rank == 1 && shape.is_empty() {
             return Ok(x);
@@ -122,15 +123,15 @@ impl Operator for Reshape {
         let sizes = match self {
             Reshape::Flatten(at) if late => {
                 let [outer, inner] = self::sizes(cx, *at)?;
-                quote!([#outer, #inner])
+                code!([#outer, #inner])
             }
             _ => cx.shape(&shape),
         };
         // Burn's own takes a size of 0 for the one that was there.
         Ok(if !proven || shape.iter().any(|dim| dim.is(0)) {
-quote!(ops::shape::reshape(#x, #sizes))
+code!(ops::shape::reshape(#x, #sizes))
         } else {
-quote!(#x.reshape(#sizes))
+code!(#x.reshape(#sizes))
         })
     }
 
@@ -150,11 +151,11 @@ impl Reshape {
     }
 
     /// The sizes as the model gives them, -1 and 0 included.
-    fn asked(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn asked(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         match self {
             Reshape::To { sizes: Some(sizes), .. } => {
                 let sizes = sizes.iter().map(|&size| Literal::i64_unsuffixed(size));
-                Ok(quote!(&[#(#sizes),*]))
+                Ok(code!(&[#(#sizes),*]))
             }
             _ => cx.host_ints(1),
         }
@@ -162,13 +163,13 @@ impl Reshape {
 }
 
 /// The sizes of a flat tensor as products, however large these grow.
-fn sizes(cx: &mut Emit<'_, '_>, at: i64) -> Result<[TokenStream; 2], Problem> {
+fn sizes(cx: &mut Emit<'_, '_>, at: i64) -> Result<[Code; 2], Problem> {
     let shape = cx.tensor_type(0)?.shape.clone();
     let (outer, inner) = shape.split_at(split_at(at, shape.len())?);
     Ok([outer, inner].map(|part| {
         let factors = part.iter().map(|size| whole(cx.size(size)));
-        let product = factors.reduce(|product, size| quote!(#product * #size));
-        product.unwrap_or_else(|| quote!(1))
+        let product = factors.reduce(|product, size| code!(#product * #size));
+        product.unwrap_or_else(|| code!(1))
     }))
 }
 

@@ -2,9 +2,6 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -12,6 +9,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[
@@ -49,10 +47,10 @@ impl Operator for Shape {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let shape = cx.tensor_type(0)?.shape.clone();
         let sizes = cx.shape_of(self.sizes(&shape));
-        Ok(quote!(Array::<i64>::vector(#sizes)))
+        Ok(code!(Array::<i64>::vector(#sizes)))
     }
 
     fn runs_on_host(&self) -> bool {
@@ -86,10 +84,10 @@ impl Operator for Size {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let shape = cx.tensor_type(0)?.shape.clone();
-        let sizes: Vec<TokenStream> = shape.iter().map(|dim| cx.size(dim)).collect();
-        Ok(quote!(Array::scalar([#(#sizes),*].iter().product::<usize>() as i64)))
+        let sizes: Vec<Code> = shape.iter().map(|dim| cx.size(dim)).collect();
+        Ok(code!(Array::scalar([#(#sizes),*].iter().product::<usize>() as i64)))
     }
 
     fn runs_on_host(&self) -> bool {

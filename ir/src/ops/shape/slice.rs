@@ -4,8 +4,7 @@ mod bounds;
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row};
@@ -15,6 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 pub use bounds::Stretch;
 use bounds::{Bounds, Range};
@@ -81,7 +81,7 @@ impl Operator for Slice {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let shape = cx.tensor_type(0)?.shape.clone();
         let inputs = self.inputs(|at| cx.has(at), |at| cx.known(at));
         let count = cx.tensor_type(1).ok().and_then(|starts| starts.count());
@@ -89,7 +89,7 @@ impl Operator for Slice {
         if cx.on_host() {
             let x = cx.host(0)?;
             let lists = lists(cx, &inputs, &bounds, shape.len())?;
-            return Ok(quote!(host::slice(#x, #lists)));
+            return Ok(code!(host::slice(#x, #lists)));
         }
         let known: Option<Vec<(usize, Bounds)>> = bounds
             .iter()
@@ -100,13 +100,13 @@ impl Operator for Slice {
             && bounds.step == -1
         {
             let (x, axis) = (cx.tensor(0)?, Literal::usize_unsuffixed(*axis));
-            return Ok(quote!(#x.flip([#axis])));
+            return Ok(code!(#x.flip([#axis])));
         }
         let ranges = known.and_then(|bounds| ranges(cx, &bounds, &shape));
         let x = cx.tensor(0)?;
         let Some(ranges) = ranges else {
             let lists = lists(cx, &inputs, &bounds, shape.len())?;
-            return Ok(quote!(ops::slice::slice(#x, #lists)));
+            return Ok(code!(ops::slice::slice(#x, #lists)));
         };
         let mut sliced = (0..).zip(&ranges).filter(|(_, range)| range.is_some());
         let (first, last) = (sliced.next(), sliced.last());
@@ -114,18 +114,18 @@ impl Operator for Slice {
             (Some((axis, Some(range))), None) => {
                 let axis = Literal::usize_unsuffixed(axis);
                 let range = match range {
-                    (range, Some(step)) => quote!(burn::tensor::s![#range; #step]),
+                    (range, Some(step)) => code!(burn::tensor::s![#range; #step]),
                     (range, None) => range.clone(),
                 };
-                quote!(#x.slice_dim(#axis, #range))
+                code!(#x.slice_dim(#axis, #range))
             }
             (Some(_), Some((last, _))) => {
                 let ranges = ranges.iter().take(last + 1).map(|range| match range {
-                    Some((range, Some(step))) => quote!(#range; #step),
+                    Some((range, Some(step))) => code!(#range; #step),
                     Some((range, None)) => range.clone(),
-                    None => quote!(..),
+                    None => code!(..),
                 });
-                quote!(#x.slice(burn::tensor::s![#(#ranges),*]))
+                code!(#x.slice(burn::tensor::s![#(#ranges),*]))
             }
             _ => x,
         })
@@ -245,12 +245,12 @@ fn lists(
     inputs: &[Input; 4],
     bounds: &[(usize, Option<Bounds>)],
     rank: usize,
-) -> Result<TokenStream, Problem> {
+) -> Result<Code, Problem> {
     let [starts, ends, axes, steps] = inputs;
     let mut ints = |at: usize, list: &Input| match list.known() {
         Some(list) => {
             let ints = cx.shape_of(list);
-            Ok(quote!(&#ints))
+            Ok(code!(&#ints))
         }
         None => cx.host_ints(at),
     };
@@ -258,7 +258,7 @@ fn lists(
     let steps = match steps {
         Input::Absent => {
             let count = Literal::usize_unsuffixed(bounds.len());
-            quote!(&[1; #count])
+            code!(&[1; #count])
         }
         _ => ints(4, steps)?,
     };
@@ -266,8 +266,8 @@ fn lists(
         Input::Open if cx.on_host() => {
             let (axes, rank) = (cx.host(3)?, Literal::usize_unsuffixed(rank));
             match cx.tensor_type(3)?.dtype {
-                DType::I64 => quote!(&host::axes(#axes, #rank)),
-                _ => quote!(&host::axes(&host::cast(#axes), #rank)),
+                DType::I64 => code!(&host::axes(#axes, #rank)),
+                _ => code!(&host::axes(&host::cast(#axes), #rank)),
             }
         }
         Input::Open => cx.host_ints(3)?,
@@ -275,10 +275,10 @@ fn lists(
             let axes = bounds
                 .iter()
                 .map(|(axis, _)| Literal::usize_unsuffixed(*axis));
-            quote!(&[#(#axes),*])
+            code!(&[#(#axes),*])
         }
     };
-    Ok(quote!(#starts, #ends, #axes, #steps))
+    Ok(code!(#starts, #ends, #axes, #steps))
 }
 
 /// Every place of an axis, where there are not too many.

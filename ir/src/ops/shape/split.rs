@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::axes::axis;
 use crate::ops::{MANY, Operator, Row, broadcast, row};
@@ -13,6 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split).arity(2, MANY).before(&[(2, 2, MANY), (13, 1, MANY)])];
@@ -121,7 +122,7 @@ impl Operator for Split {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let at = axis(self.axis, x.rank())?;
         let along = Literal::usize_unsuffixed(at);
@@ -134,9 +135,9 @@ impl Operator for Split {
         }
         let parts = Literal::usize_unsuffixed(count);
         let (x, module) = if cx.on_host() {
-(cx.host(0)?, quote!(host))
+(cx.host(0)?, code!(host))
         } else {
-(cx.tensor(0)?, quote!(ops::slice))
+(cx.tensor(0)?, code!(ops::slice))
         };
         let split = match sizes {
             Sizes::Known(sizes) => {
@@ -145,14 +146,14 @@ impl Operator for Split {
                     cx.may_fail();
                 }
                 let sizes = cx.shape(&sizes);
-                quote!(#module::split(#x, #along, #sizes))
+                code!(#module::split(#x, #along, #sizes))
             }
-            Sizes::Equal if cx.on_host() => quote!(host::split_evenly::<#parts, _>(#x, #along)),
-            Sizes::Equal => quote!(ops::slice::split_evenly::<#parts, _, _>(#x, #along)),
+            Sizes::Equal if cx.on_host() => code!(host::split_evenly::<#parts, _>(#x, #along)),
+            Sizes::Equal => code!(ops::slice::split_evenly::<#parts, _, _>(#x, #along)),
             Sizes::Open => {
                 cx.may_fail();
                 let sizes = cx.host_ints(1)?;
-                quote!(#module::split(#x, #along, host::sizes::<#parts>(#sizes)))
+                code!(#module::split(#x, #along, host::sizes::<#parts>(#sizes)))
             }
         };
         Ok(tuple(&split, count))
@@ -212,12 +213,12 @@ impl Split {
 }
 
 /// `(a, b)` of an array; the standard library converts up to 12 elements.
-pub(in crate::ops) fn tuple(parts: &TokenStream, count: usize) -> TokenStream {
+pub(in crate::ops) fn tuple(parts: &Code, count: usize) -> Code {
     if count <= 12 {
-        return quote!(#parts.into());
+        return code!(#parts.into());
     }
     let names: Vec<_> = (1..=count).map(|at| format_ident!("part{at}")).collect();
-    quote!({
+    code!({
         let [#(#names),*] = #parts;
         (#(#names),*)
     })

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| {
@@ -39,7 +39,7 @@ impl Operator for Transpose {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let axes = self.axes(rank)?;
         let moved: Vec<usize> = (0..rank).filter(|&at| axes.get(at) != Some(&at)).collect();
@@ -48,22 +48,22 @@ impl Operator for Transpose {
         }
         let literals = |axes: &[usize]| {
             let axes = axes.iter().map(|&axis| Literal::usize_unsuffixed(axis));
-            quote!(#(#axes),*)
+            code!(#(#axes),*)
         };
         if cx.on_host() {
             let (x, axes) = (cx.host(0)?, literals(&axes));
-            return Ok(quote!(host::transpose(#x, &[#axes])));
+            return Ok(code!(host::transpose(#x, &[#axes])));
         }
         let x = cx.tensor(0)?;
         Ok(match moved.as_slice() {
-            [_, _] if rank == 2 => quote!(#x.transpose()),
+            [_, _] if rank == 2 => code!(#x.transpose()),
             [_, _] => {
                 let moved = literals(&moved);
-                quote!(#x.swap_dims(#moved))
+                code!(#x.swap_dims(#moved))
             }
             _ => {
                 let axes = literals(&axes);
-                quote!(#x.permute([#axes]))
+                code!(#x.permute([#axes]))
             }
         })
     }

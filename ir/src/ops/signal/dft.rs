@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
@@ -12,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("DFT", &[17, 20], dft).arity(3, 1).before(&[(20, 2, 1)]), row("STFT", &[17], stft).arity(4, 1)];
@@ -94,7 +94,7 @@ length
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let x = cx.tensor(0)?;
         let known = self.axis(cx.numbers(2), cx.has(2), held.rank())?;
@@ -114,31 +114,31 @@ length
                 Literal::usize_unsuffixed(size),
             );
             let length = Literal::usize_unsuffixed(length);
-            let options = self.options(&quote!(#length));
+            let options = self.options(&code!(#length));
             let parts = Literal::usize_unsuffixed(parts(&held, 2)?);
             let element = element_type(held.dtype);
-            let load = quote!(layers::Dft::load(weights, #element, [#size, #parts], #options));
-            let layer = cx.layer("dft", quote!(layers::Dft), load);
-            return Ok(quote!(#layer.forward(#x, #at)));
+            let load = code!(layers::Dft::load(weights, #element, [#size, #parts], #options));
+            let layer = cx.layer("dft", code!(layers::Dft), load);
+            return Ok(code!(#layer.forward(#x, #at)));
         }
         cx.may_fail();
         let at = match known {
             Some(at) => {
                 let at = Literal::usize_unsuffixed(at);
-                quote!(#at)
+                code!(#at)
             }
             None => {
                 let (at, rank) = (cx.host(2)?, Literal::usize_unsuffixed(held.rank()));
-                quote!(host::axes(#at, #rank)[0])
+                code!(host::axes(#at, #rank)[0])
             }
         };
         if !cx.has(1) && size.is_none() {
             let options = self.options(&if half {
-quote!(2 * (x.dims()[axis] - 1))
+code!(2 * (x.dims()[axis] - 1))
             } else {
-quote!(x.dims()[axis])
+code!(x.dims()[axis])
             });
-            return Ok(quote!({
+            return Ok(code!({
                 let (x, axis) = (#x, #at);
                 let options = #options;
                 ops::dft::dft(x, axis, &options)
@@ -147,15 +147,15 @@ quote!(x.dims()[axis])
         let length = match (cx.has(1), size) {
             (true, _) => {
                 let length = cx.host_int(1)?;
-                quote!((#length) as usize)
+                code!((#length) as usize)
             }
             (false, size) => {
                 let size = cx.size(&size.unwrap_or_default());
-                if half { quote!(2 * (#size - 1)) } else { size }
+                if half { code!(2 * (#size - 1)) } else { size }
             }
         };
         let options = self.options(&length);
-        Ok(quote!(ops::dft::dft(#x, #at, &#options)))
+        Ok(code!(ops::dft::dft(#x, #at, &#options)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -183,7 +183,7 @@ impl Dft {
         }
     }
 
-    fn options(&self, length: &TokenStream) -> TokenStream {
+    fn options(&self, length: &Code) -> Code {
         options(length, self.inverse, self.onesided)
     }
 }
@@ -226,16 +226,16 @@ impl Operator for Stft {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let (mut x, step) = (cx.tensor(0)?, cx.host_int(1)?);
         if held.rank() == 2 {
-            x = quote!(#x.unsqueeze_dim::<3>(2));
+            x = code!(#x.unsqueeze_dim::<3>(2));
         }
         let step = if cx.numbers(1).is_some() {
 step
         } else {
-quote!((#step) as usize)
+code!((#step) as usize)
         };
         if held.shape.get(1).and_then(Dim::number).is_none() {
             cx.may_fail();
@@ -248,17 +248,17 @@ quote!((#step) as usize)
         let window = match cx.has(2) {
             // The window would be a part of the matrix that the layer holds.
             true if cx.is_training() => None,
-            true => cx.weight(2).map(|name| quote!(Some(#name))),
-            false => Some(quote!(None)),
+            true => cx.weight(2).map(|name| code!(Some(#name))),
+            false => Some(code!(None)),
         };
         if let (Some(length), Some(window)) = (length, window) {
             let parts = Literal::usize_unsuffixed(signal(&held)?);
             let element = element_type(held.dtype);
             let length = Literal::i64_unsuffixed(length);
-            let options = options(&quote!(#length), false, self.onesided);
-            let load = quote!(layers::Stft::load(weights, #element, #parts, #window, #options));
-            let layer = cx.layer("stft", quote!(layers::Stft), load);
-            return Ok(quote!(#layer.forward(#x, #step)));
+            let options = options(&code!(#length), false, self.onesided);
+            let load = code!(layers::Stft::load(weights, #element, #parts, #window, #options));
+            let layer = cx.layer("stft", code!(layers::Stft), load);
+            return Ok(code!(#layer.forward(#x, #step)));
         }
         let frame = match (cx.has(3), cx.has(2)) {
             (true, _) => {
@@ -266,7 +266,7 @@ quote!((#step) as usize)
                 if cx.numbers(3).is_some() {
 frame
                 } else {
-quote!((#frame) as usize)
+code!((#frame) as usize)
                 }
             }
             (false, true) => {
@@ -281,7 +281,7 @@ quote!((#frame) as usize)
             (false, false) => cx.size(&held.shape.get(1).cloned().unwrap_or_default()),
         };
         let (window, onesided) = (cx.optional(2)?, self.onesided);
-        Ok(quote!(ops::dft::stft(#x, #step, #window, #frame, #onesided)))
+        Ok(code!(ops::dft::stft(#x, #step, #window, #frame, #onesided)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -315,13 +315,13 @@ None
     }
 }
 
-fn options(length: &TokenStream, inverse: bool, onesided: bool) -> TokenStream {
-    let plain = quote!(ops::dft::Dft::new(#length));
-    let inverse = inverse.then(|| quote!(inverse: true,));
-    let onesided = onesided.then(|| quote!(onesided: true,));
+fn options(length: &Code, inverse: bool, onesided: bool) -> Code {
+    let plain = code!(ops::dft::Dft::new(#length));
+    let inverse = inverse.then(|| code!(inverse: true,));
+    let onesided = onesided.then(|| code!(onesided: true,));
     match (&inverse, &onesided) {
         (None, None) => plain,
-        _ => quote!(ops::dft::Dft { #inverse #onesided ..#plain }),
+        _ => code!(ops::dft::Dft { #inverse #onesided ..#plain }),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::elementwise::cast::carrier;
 use crate::ops::{Operator, Row, row};
@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type, float_literal, rust_type};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Place, Type};
 
 pub const ROWS: &[Row] = &[
@@ -55,7 +56,7 @@ fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
 }
 
 /// The type that elements are computed in before they are cut off to whole numbers.
-fn computed(dtype: DType) -> TokenStream {
+fn computed(dtype: DType) -> Code {
     if dtype.is_int() {
 element_type(DType::F64)
     } else {
@@ -64,16 +65,16 @@ element_type(dtype)
 }
 
 /// `values` in whole numbers where `dtype` has no others.
-fn whole(values: &TokenStream, dtype: DType) -> TokenStream {
+fn whole(values: &Code, dtype: DType) -> Code {
     let target = format_ident!("{}", carrier(dtype));
     if dtype.is_int() {
-quote!(ops::cast::float_to_int(#values, DType::#target))
+code!(ops::cast::float_to_int(#values, DType::#target))
     } else {
 values.clone()
     }
 }
 
-fn tensor(rank: usize, dtype: DType) -> TokenStream {
+fn tensor(rank: usize, dtype: DType) -> Code {
     let held = Type::tensor(dtype, vec![Dim::from(1); rank]);
     rust_type(&held, Place::Device)
 }
@@ -85,20 +86,20 @@ impl Operator for Window {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (function, element) = (format_ident!("{}", self.function), computed(self.dtype));
         let periodic = self.periodic;
         if let Some([size]) = cx.numbers(0).as_deref() {
             let size = Literal::i64_unsuffixed(*size);
-            let load = quote! {
+            let load = code! {
                 constant::#function(weights.device(), #element, #size, #periodic)
             };
             let load = whole(&load, self.dtype);
             let field = cx.layer(self.function, tensor(1, self.dtype), load);
-            return Ok(quote!(#field.clone()));
+            return Ok(code!(#field.clone()));
         }
         let (size, device) = (cx.host_int(0)?, cx.device());
-        let made = quote!(constant::#function(#device, #element, (#size) as usize, #periodic));
+        let made = code!(constant::#function(#device, #element, (#size) as usize, #periodic));
         Ok(whole(&made, self.dtype))
     }
 
@@ -118,7 +119,7 @@ impl Operator for MelWeights {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let element = computed(self.0);
         let number = |input: usize| match cx.numbers(input).as_deref() {
             Some([number]) => Some(Literal::i64_unsuffixed(*number)),
@@ -136,14 +137,14 @@ impl Operator for MelWeights {
             .collect::<Option<Vec<_>>>();
         let edges = [edge(3), edge(4)].into_iter().collect::<Option<Vec<_>>>();
         if let (Some(sizes), Some(edges)) = (known, edges) {
-            let load = quote! {
+            let load = code! {
                 constant::mel_weight_matrix(
                     weights.device(), #element, [#(#sizes),*], [#(#edges),*]
                 )
             };
             let load = whole(&load, self.0);
             let field = cx.layer("mel_weights", tensor(2, self.0), load);
-            return Ok(quote!(#field.clone()));
+            return Ok(code!(#field.clone()));
         }
         let sizes = (0..3)
             .map(|at| cx.host_int(at))
@@ -152,10 +153,9 @@ impl Operator for MelWeights {
             .map(|at| cx.host_float(at))
             .collect::<Result<Vec<_>, _>>()?;
         let device = cx.device();
-        let made = quote! {
-            constant::mel_weight_matrix(
-                #device, #element, [#((#sizes) as usize),*], [#(#edges),*]
-            )
+        let sizes = sizes.iter().map(|size| code!((#size) as usize));
+        let made = code! {
+            constant::mel_weight_matrix(#device, #element, [#(#sizes),*], [#(#edges),*])
         };
         Ok(whole(&made, self.0))
     }

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
@@ -12,6 +11,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("TfIdfVectorizer", &[9], tf_idf)];
 
@@ -152,15 +152,15 @@ impl Operator for TfIdf {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let dtype = cx.tensor_type(0)?.dtype;
         let x = cx.host(0)?;
         let x = match dtype {
-            DType::String => quote!(&host::texts(#x)),
+            DType::String => code!(&host::texts(#x)),
             DType::I64 => x,
-            _ => quote!(&host::cast::<_, i64>(#x)),
+            _ => code!(&host::cast::<_, i64>(#x)),
         };
-        let pool: Vec<TokenStream> = match &self.pool {
+        let pool: Vec<Code> = match &self.pool {
             Pool::Ints(pool) => {
                 let literal = |item: &i64| Literal::i64_unsuffixed(*item);
                 pool.iter().map(|gram| entry(gram, literal)).collect()
@@ -173,7 +173,7 @@ impl Operator for TfIdf {
         let numbers = [self.size, self.shortest, self.longest, self.skips];
         let [size, shortest, longest, skips] = numbers.map(Literal::usize_unsuffixed);
         let once = self.once;
-        Ok(quote! {
+        Ok(code! {
             host::tf_idf(#x, &[#(#pool),*], host::Grams {
                 size: #size, shortest: #shortest, longest: #longest, skips: #skips, once: #once
             })
@@ -190,11 +190,11 @@ impl Operator for TfIdf {
 }
 
 /// `(&["a", "b"], 3, 1.0)`.
-fn entry<T>((items, place, weight): &Gram<T>, literal: impl Fn(&T) -> Literal) -> TokenStream {
+fn entry<T>((items, place, weight): &Gram<T>, literal: impl Fn(&T) -> Literal) -> Code {
     let items = items.iter().map(literal);
     let place = Literal::usize_unsuffixed(*place);
     let weight = float_literal(f64::from(*weight), DType::F32);
-    quote!((&[#(#items),*], #place, #weight))
+    code!((&[#(#items),*], #place, #weight))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::ops::elementwise::cast::{from_bool, small_float};
 use crate::ops::random::Seed;
@@ -14,6 +13,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::graph::Node;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout).arity(3, 2).before(&[(12, 1, 2)])];
@@ -105,7 +105,7 @@ impl Operator for Dropout {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?.clone();
         let ratio = self.ratio(cx.known(1), cx.has(1));
         let mode = self.mode(cx.known(2), cx.has(2), ratio);
@@ -116,13 +116,13 @@ impl Operator for Dropout {
                 cx.shape(&held.shape),
             );
             let mask = match (cx.wants(1), self.old_mask) {
-                (false, _) => quote!(()),
-                (true, true) => quote!(#x.ones_like()),
-                (true, false) => quote!(Tensor::<#rank, Bool>::ones(#shape, device)),
+                (false, _) => code!(()),
+                (true, true) => code!(#x.ones_like()),
+                (true, false) => code!(Tensor::<#rank, Bool>::ones(#shape, device)),
             };
             return Ok(match cx.outputs() {
                 1 => x,
-                _ => quote!((#x, #mask)),
+                _ => code!((#x, #mask)),
             });
         }
         let ratio = match ratio {
@@ -135,29 +135,29 @@ impl Operator for Dropout {
         let training = match mode {
             Mode::Told => {
                 let training = cx.host(2)?;
-                quote!(*(#training).item())
+                code!(*(#training).item())
             }
-            _ => quote!(true),
+            _ => code!(true),
         };
         let (seed, small) = (self.seed.emit(), small_float(held.dtype, "up"));
-        let dropped = quote!(ops::random::dropout(#x, #ratio, #training, #seed));
+        let dropped = code!(ops::random::dropout(#x, #ratio, #training, #seed));
         if cx.outputs() == 1 && small.is_none() {
-            return Ok(quote!(#dropped.0));
+            return Ok(code!(#dropped.0));
         }
         let (y, mask) = (cx.temporary("kept"), cx.temporary("mask"));
         let held_y = match small {
-            Some(small) => quote!(ops::small::to_small(#y, #small, true)),
-            None => quote!(#y),
+            Some(small) => code!(ops::small::to_small(#y, #small, true)),
+            None => code!(#y),
         };
         let held_mask = if self.old_mask {
-from_bool(&quote!(#mask), held.dtype)
+from_bool(&code!(#mask), held.dtype)
         } else {
-quote!(#mask)
+code!(#mask)
         };
         Ok(match (cx.outputs(), cx.wants(1)) {
-            (1, _) => quote!({ let #y = #dropped.0; #held_y }),
-            (_, false) => quote!({ let #y = #dropped.0; (#held_y, ()) }),
-            (_, true) => quote!({ let (#y, #mask) = #dropped; (#held_y, #held_mask) }),
+            (1, _) => code!({ let #y = #dropped.0; #held_y }),
+            (_, false) => code!({ let #y = #dropped.0; (#held_y, ()) }),
+            (_, true) => code!({ let (#y, #mask) = #dropped; (#held_y, #held_mask) }),
         })
     }
 

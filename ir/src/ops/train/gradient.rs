@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::ops::{MANY, Operator, Row, TRAINING, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient).arity(MANY, MANY)
@@ -80,14 +78,14 @@ impl Operator for SumTo {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor(0)?;
         let to = cx.output_tensor(0)?.shape.clone();
         if cx.tensor_type(0)?.shape == to {
             return Ok(x);
         }
         let shape = cx.shape(&to);
-        Ok(quote!(ops::broadcast::sum_to(#x, #shape)))
+        Ok(code!(ops::broadcast::sum_to(#x, #shape)))
     }
 }
 
@@ -104,7 +102,7 @@ impl Operator for Number {
         Ok(())
     }
 
-    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         Err(Problem::new("a known number is written where it is used"))
     }
 }

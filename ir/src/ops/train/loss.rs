@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
@@ -11,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| {
@@ -81,16 +82,16 @@ impl Operator for Loss {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let (x, target, weight) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
         let function = format_ident!("{}", self.function);
         let reduction = format_ident!("{}", self.reduction);
         let ignored = match self.ignored.map(Literal::i64_unsuffixed) {
-            Some(class) => quote!(Some(#class)),
-            None => quote!(None),
+            Some(class) => code!(Some(#class)),
+            None => code!(None),
         };
-        let loss = quote! {
+        let loss = code! {
             ops::loss::#function(
                 #x,
                 #target,
@@ -100,7 +101,7 @@ impl Operator for Loss {
             )
         };
         Ok(match (self.function, cx.outputs()) {
-            ("softmax_cross_entropy", 1) => quote!(#loss.0),
+            ("softmax_cross_entropy", 1) => code!(#loss.0),
             _ => loss,
         })
     }

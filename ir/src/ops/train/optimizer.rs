@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
-
 use crate::ops::{MANY, Operator, Row, TRAINING, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rust::{Code, Variable, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
@@ -116,13 +114,13 @@ impl Optimizer {
     }
 
     /// The optimizer with its numbers, of this rate and count.
-    fn settings(&self, rate: &TokenStream, count: &TokenStream) -> TokenStream {
+    fn settings(&self, rate: &Code, count: &Code) -> Code {
         let number = |value: f32| float_literal(f64::from(value), DType::F64);
         let regularization = number(self.regularization);
         match self.kind {
             Kind::Adagrad { decay, epsilon } => {
                 let (decay, epsilon) = (number(decay), number(epsilon));
-                quote! {
+                code! {
                     ops::optimize::Adagrad::new([#rate, #decay], #count, #regularization, #epsilon)
                 }
             }
@@ -133,7 +131,7 @@ impl Optimizer {
             } => {
                 let ([mean, squares], epsilon) = (keep.map(number), number(epsilon));
                 let after = number(regularization_after);
-                quote! {
+                code! {
                     ops::optimize::Adam::new(
                         #rate, #count, [#mean, #squares], [#regularization, #after], #epsilon
                     )
@@ -145,7 +143,7 @@ impl Optimizer {
                 nesterov,
             } => {
                 let (keep, take) = (number(keep), number(take));
-                quote! {
+                code! {
                     ops::optimize::Momentum::new(
                         #rate, #count, [#keep, #take], #regularization, #nesterov
                     )
@@ -187,7 +185,7 @@ impl Operator for Optimizer {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (lists, count) = (self.lists(), self.tensors(cx.inputs(), cx.outputs())?);
         let (rate, steps) = (cx.host_float(0)?, cx.host_int(1)?);
         let settings = self.settings(&rate, &steps);
@@ -197,19 +195,23 @@ impl Operator for Optimizer {
             arguments.push(inputs.collect::<Result<Vec<_>, _>>()?);
         }
         if let [arguments] = arguments.as_slice() {
-            return Ok(quote!(#settings.step(#(#arguments),*)));
+            return Ok(code!(#settings.step(#(#arguments),*)));
         }
         let step = cx.temporary("step");
         let results = (0..count).map(|_| {
             let names = ["x", "state", "squares"].iter().take(lists - 1);
             names.map(|name| cx.temporary(name)).collect()
         });
-        let results: Vec<Vec<Ident>> = results.collect();
+        let results: Vec<Vec<Variable>> = results.collect();
         let lists = (0..lists - 1).map(|list| results.iter().filter_map(move |of| of.get(list)));
         let outputs = lists.flatten();
-        Ok(quote!({
+        let steps = results.iter().zip(&arguments);
+        let steps = steps.map(|(results, arguments)| {
+            code!(let (#(#results),*) = #step.step(#(#arguments),*);)
+        });
+        Ok(code!({
             let #step = #settings;
-            #(let (#(#results),*) = #step.step(#(#arguments),*);)*
+            #(#steps)*
             (#(#outputs),*)
         }))
     }

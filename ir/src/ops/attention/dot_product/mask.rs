@@ -1,7 +1,6 @@
 //! The mask of Attention.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::{Attention, MASK, PAST};
 use crate::diagnostics::Problem;
@@ -11,6 +10,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::attention::heads::Sizes;
 use crate::ops::elementwise::cast::carrier;
+use crate::rust::{Code, code};
 
 impl Attention {
     /// Reports a mask that does not stretch to the scores.
@@ -40,35 +40,35 @@ impl Attention {
     }
 
     /// The mask as the kernel takes it.
-    pub fn mask(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    pub fn mask(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if !cx.has(MASK) {
-            return Ok(quote!(None));
+            return Ok(code!(None));
         }
         let (held, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
         let mut mask = cx.tensor_of_rank(MASK, 4)?;
         if !self.short_masks && held.shape.last().is_none_or(|size| size.is(1)) {
             let keys = self.keys(cx)?;
-            mask = quote!(#mask.repeat_dim(3, #keys));
+            mask = code!(#mask.repeat_dim(3, #keys));
         }
         let target = format_ident!("{}", carrier(wanted));
         Ok(match held.dtype.kind() {
-            Kind::Bool => quote!(Some(ops::attention::AttentionMask::Allowed(#mask))),
-            Kind::Int => quote! {
+            Kind::Bool => code!(Some(ops::attention::AttentionMask::Allowed(#mask))),
+            Kind::Int => code! {
                 Some(ops::attention::AttentionMask::Bias(
                     ops::cast::int_to_float(#mask, DType::#target)
                 ))
             },
-            _ if held.dtype != wanted => quote! {
+            _ if held.dtype != wanted => code! {
                 Some(ops::attention::AttentionMask::Bias(
                     ops::cast::float_to_float(#mask, DType::#target)
                 ))
             },
-            _ => quote!(Some(ops::attention::AttentionMask::Bias(#mask))),
+            _ => code!(Some(ops::attention::AttentionMask::Bias(#mask))),
         })
     }
 
     /// How many keys there are, those of the cache included.
-    fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let key = cx.tensor_type(1)?;
         let axis = if key.rank() == 4 { 2 } else { 1 };
         let mut keys = key.shape.get(axis).cloned().unwrap_or_default();

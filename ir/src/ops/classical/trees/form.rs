@@ -1,13 +1,13 @@
 //! The lists that hold trees.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::super::super::classical::{missing, name, optional_name, required};
 use crate::attributes::{Attributes, Kept};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
+use crate::rust::{Code, code};
 
 /// How nodes are told apart, and the lists that hold them.
 #[derive(Debug)]
@@ -116,18 +116,18 @@ impl Form {
         self.lists.iter().any(|(_, list)| list.dtype == DType::F64)
     }
 
-    pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut fields = Vec::new();
         for &(field, list) in &self.lists {
             let (field, name) = (format_ident!("{field}"), name(cx, list)?);
-            fields.push(quote!(#field: #name));
+            fields.push(code!(#field: #name));
         }
         for &(field, list) in &self.optional {
             let (field, name) = (format_ident!("{field}"), optional_name(cx, list)?);
-            fields.push(quote!(#field: #name));
+            fields.push(code!(#field: #name));
         }
         let variant = format_ident!("{}", self.variant);
-        Ok(quote!(layers::Trees::#variant { #(#fields),* }))
+        Ok(code!(layers::Trees::#variant { #(#fields),* }))
     }
 }
 

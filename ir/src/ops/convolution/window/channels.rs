@@ -1,8 +1,8 @@
 //! Channels as the second axis, or as the last one.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
+use crate::rust::{Code, code};
 use crate::types::Shape;
 
 /// A shape whose channels, which may be last, are second.
@@ -16,12 +16,12 @@ pub fn back(shape: &Shape, last: bool) -> Shape {
 }
 
 /// A tensor whose channels, which may be last, are second.
-pub fn turned_first(x: TokenStream, rank: usize, last: bool) -> TokenStream {
+pub fn turned_first(x: Code, rank: usize, last: bool) -> Code {
     permuted(x, last, order(rank))
 }
 
 /// The reverse of `turned_first`.
-pub fn turned_back(x: TokenStream, rank: usize, last: bool) -> TokenStream {
+pub fn turned_back(x: Code, rank: usize, last: bool) -> Code {
     permuted(x, last, order_back(rank))
 }
 
@@ -52,10 +52,10 @@ shape.clone()
     }
 }
 
-fn permuted(x: TokenStream, last: bool, order: Vec<usize>) -> TokenStream {
+fn permuted(x: Code, last: bool, order: Vec<usize>) -> Code {
     let order = order.into_iter().map(Literal::usize_unsuffixed);
     if last {
-quote!(#x.permute([#(#order),*]))
+code!(#x.permute([#(#order),*]))
     } else {
 x
     }

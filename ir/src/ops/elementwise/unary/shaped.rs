@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::format_ident;
 
 use super::is_half;
 use crate::attributes::Attributes;
@@ -13,6 +12,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::elementwise::cast::through_floats;
+use crate::rust::{Code, code};
 
 /// Activations with parameters for which Burn's own function is exact.
 const BURN: &[&str] = &["elu", "celu", "leaky_relu", "hard_sigmoid"];
@@ -66,7 +66,7 @@ impl Operator for Shaped {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
         Ok(through_floats(x, dtype, |x| shaped_call(self.function, &x, dtype, &self.parameters)))
     }
@@ -75,12 +75,12 @@ impl Operator for Shaped {
 /// An activation of `x` with float parameters.
 pub fn shaped_call(
     function: &str,
-    x: &TokenStream,
+    x: &Code,
     dtype: DType,
     parameters: &[f32],
-) -> TokenStream {
+) -> Code {
     if let ("swish", [1.0]) = (function, parameters) {
-        return quote!(ops::activation::silu(#x));
+        return code!(ops::activation::silu(#x));
     }
     let name = format_ident!("{function}");
     let parameters = parameters.iter();
@@ -88,10 +88,10 @@ pub fn shaped_call(
     let burn = BURN.contains(&function);
     match burn && is_half(dtype) {
         true => {
-            let function = quote!(|x| activation::#name(x, #(#parameters),*));
-            quote!(ops::activation::in_single(#x, #function))
+            let function = code!(|x| activation::#name(x, #(#parameters),*));
+            code!(ops::activation::in_single(#x, #function))
         }
-        false if burn => quote!(activation::#name(#x, #(#parameters),*)),
-        false => quote!(ops::activation::#name(#x, #(#parameters),*)),
+        false if burn => code!(activation::#name(#x, #(#parameters),*)),
+        false => code!(ops::activation::#name(#x, #(#parameters),*)),
     }
 }

@@ -1,12 +1,10 @@
 //! How large the result of resizing is.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
+use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType};
 
 /// What happens to the aspect ratio.
@@ -106,29 +104,29 @@ Err(Problem::new("a scale is not positive"))
     }
 
     /// The argument of the kernel.
-    pub fn emit(&self, cx: &mut Emit<'_, '_>, policy: Policy) -> Result<TokenStream, Problem> {
+    pub fn emit(&self, cx: &mut Emit<'_, '_>, policy: Policy) -> Result<Code, Problem> {
         let sizes = match policy {
-            Policy::Stretch => quote!(ops::resize::Target::Sizes),
-            Policy::NotLarger => quote!(ops::resize::Target::NotLarger),
-            Policy::NotSmaller => quote!(ops::resize::Target::NotSmaller),
+            Policy::Stretch => code!(ops::resize::Target::Sizes),
+            Policy::NotLarger => code!(ops::resize::Target::NotLarger),
+            Policy::NotSmaller => code!(ops::resize::Target::NotSmaller),
         };
         Ok(match self {
             Target::Scales(scales) => {
                 let scales = scales.iter();
                 let scales = scales.map(|&scale| float_literal(f64::from(scale), DType::F32));
-                quote!(ops::resize::Target::Scales(&[#(#scales),*]))
+                code!(ops::resize::Target::Scales(&[#(#scales),*]))
             }
             Target::Sizes(dims) => {
-                let dims: Vec<TokenStream> = dims.iter().map(|dim| cx.size(dim)).collect();
-                quote!(#sizes(&[#(#dims),*]))
+                let dims: Vec<Code> = dims.iter().map(|dim| cx.size(dim)).collect();
+                code!(#sizes(&[#(#dims),*]))
             }
             Target::HostScales(input) => {
                 let scales = cx.input_at(*input, Place::Host)?;
-                quote!(ops::resize::Target::Scales(#scales.data()))
+                code!(ops::resize::Target::Scales(#scales.data()))
             }
             Target::HostSizes(input) => {
                 let given = cx.host_ints(*input)?;
-                quote!(#sizes(&host::shape(#given)))
+                code!(#sizes(&host::shape(#given)))
             }
         })
     }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::Literal;
+use quote::format_ident;
 
 use super::{INTEGER, Places, QUANTIZED, Side, check_factor, is_zero};
 use crate::attributes::Attributes;
@@ -14,6 +14,7 @@ use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::convolution::window::filter::Filter;
 use crate::ops::convolution::window::{Resolved, Window, channels};
+use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 /// A convolution whose sums are the result, or are brought to the scale of the result.
@@ -86,7 +87,7 @@ impl Operator for Conv {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let [input, filter] = self.places.operands;
         let (mut x, weight) = (
             cx.tensor_type(input)?.clone(),
@@ -96,7 +97,7 @@ impl Operator for Conv {
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         let window = self.resolve(&x, &weight)?.emit(cx, &spatial);
         let zeros = self.places.zeros.map(|zero| if is_zero(cx, zero) {
-Ok(quote!(None))
+Ok(code!(None))
         } else {
 cx.optional(zero)
         });
@@ -106,7 +107,7 @@ cx.optional(zero)
         let x = channels::turned_first(cx.tensor(input)?, rank, self.channels_last);
         let (weight, groups) = (cx.tensor(filter)?, Literal::i64_unsuffixed(self.groups));
         let function = format_ident!("conv_integer{}d", spatial.len());
-        let sums = quote! {
+        let sums = code! {
             ops::quantize::#function(#x, #weight, #x_zero, #weight_zero, #window, #groups)
         };
         let channels = Side::Before(1);

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use super::{End, INTEGER, Places, QUANTIZED, Side, check_factor, optional, spread, zeros};
 use crate::attributes::Attributes;
@@ -13,6 +12,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::product::matmul::product;
 use crate::ops::{Operator, sizes};
+use crate::rust::{Code, code};
 use crate::types::Shape;
 
 /// A product whose sums are the result, or become floats or integers of another scale.
@@ -140,7 +140,7 @@ impl Operator for MatMul {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let [left, right] = self.places.operands;
         let ranks = [
             cx.tensor_type(left)?.burn_rank(),
@@ -148,8 +148,8 @@ impl Operator for MatMul {
         ];
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
-        let operand = |x: TokenStream, transposed: bool| if transposed {
-quote!(#x.transpose())
+        let operand = |x: Code, transposed: bool| if transposed {
+code!(#x.transpose())
         } else {
 x
         };
@@ -157,7 +157,7 @@ x
         let b = operand(cx.tensor(right)?, self.transposed[1]);
         let rank = cx.output_tensor(0)?.burn_rank();
         let dimension = Literal::usize_unsuffixed(rank);
-        let sums = quote! {
+        let sums = code! {
             ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #(#zeros),*)
         };
         let rows = Side::Before(rank.saturating_sub(2));
@@ -181,7 +181,7 @@ impl Operator for Dynamic {
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<TokenStream, Problem> {
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.output_tensor(0)?.burn_rank();
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
         let scale = spread(cx, 2, rank, Side::Last)?;
@@ -190,6 +190,6 @@ impl Operator for Dynamic {
             optional(cx, 3, held, Side::Last)?,
             optional(cx, 4, rank, Side::Last)?,
         );
-        Ok(quote!(ops::quantize::matmul_dynamic(#a, #b, #scale, #zero, #bias)))
+        Ok(code!(ops::quantize::matmul_dynamic(#a, #b, #scale, #zero, #bias)))
     }
 }

@@ -1,11 +1,11 @@
 //! What a slice takes of one axis.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use proc_macro2::Literal;
 
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::ops::broadcast;
+use crate::rust::{Code, code};
 
 /// Where a slice of one axis starts and ends, counted from the end where negative, and its step.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct Stretch {
 }
 
 /// A range in Rust and the step that is not 1.
-pub type Range = (TokenStream, Option<TokenStream>);
+pub type Range = (Code, Option<Code>);
 
 /// Bounds from here on stand for the end of the axis, as exporters write it.
 const FAR: i64 = i32::MAX as i64;
@@ -151,17 +151,18 @@ None
 Some(written(cx, &self.end)?)
         };
         let range = match (start, end) {
-            (None, None) => quote!(..),
-            (Some(start), None) => quote!(#start..),
-            (None, Some(end)) => quote!(..#end),
+            (None, None) => code!(..),
+            (Some(start), None) => code!(#start..),
+            (None, Some(end)) => code!(..#end),
             // A size and a negative number are of different types.
             (Some(_), Some(_)) if self.start.is_size() != self.end.is_size() => return None,
-            (Some(start), Some(end)) => quote!(#start..#end),
+            (Some(start), Some(end)) => code!(#start..#end),
         };
-        match (range.to_string().as_str(), self.stride()) {
-            ("..", None) => Some(None),
-            (_, stride) => Some(Some((range, stride))),
+        let stride = self.stride();
+        if range == code!(..) && stride.is_none() {
+            return Some(None);
         }
+        Some(Some((range, stride)))
     }
 
     /// Whether the whole axis is taken backwards.
@@ -174,9 +175,9 @@ Some(written(cx, &self.end)?)
         self.end.number().is_some_and(|end| end >= FAR)
     }
 
-    fn stride(&self) -> Option<TokenStream> {
+    fn stride(&self) -> Option<Code> {
         let step = Literal::i64_unsuffixed(self.step);
-        (self.step != 1).then(|| quote!(#step))
+        (self.step != 1).then(|| code!(#step))
     }
 }
 
@@ -192,11 +193,11 @@ fn place(at: &Dim, size: &Dim) -> Option<Dim> {
 }
 
 /// A bound whose sign is known, when it fits an integer without a suffix.
-fn written(cx: &mut Emit<'_, '_>, at: &Dim) -> Option<TokenStream> {
+fn written(cx: &mut Emit<'_, '_>, at: &Dim) -> Option<Code> {
     match at.number() {
         Some(number) => {
             let literal = Literal::i32_unsuffixed(i32::try_from(number).ok()?);
-            Some(quote!(#literal))
+            Some(code!(#literal))
         }
         None if at.is_size() => Some(cx.size(at)),
         None => None,

@@ -1,0 +1,127 @@
+//! What holes in code take.
+
+use proc_macro2::{Ident, Literal};
+
+use super::{Access, Code, Part, Size, Variable};
+
+/// What may stand in a hole of `code!`.
+pub trait ToCode {
+    fn add_to(&self, parts: &mut Vec<Part>);
+}
+
+impl<T: ToCode + ?Sized> ToCode for &T {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        (**self).add_to(parts);
+    }
+}
+
+impl<T: ToCode + ?Sized> ToCode for &mut T {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        (**self).add_to(parts);
+    }
+}
+
+/// What is absent is no code.
+impl<T: ToCode> ToCode for Option<T> {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        self.iter().for_each(|piece| piece.add_to(parts));
+    }
+}
+
+impl ToCode for Code {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.extend_from_slice(self.parts());
+    }
+}
+
+impl ToCode for [Part] {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.extend_from_slice(self);
+    }
+}
+
+impl ToCode for Variable {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(Part::Value(*self, Access::Take));
+    }
+}
+
+impl ToCode for Size {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(Part::Size(*self));
+    }
+}
+
+impl ToCode for Ident {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(Part::Name(self.to_string().into()));
+    }
+}
+
+impl ToCode for Literal {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(Part::Number(self.to_string().into()));
+    }
+}
+
+impl ToCode for str {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(Part::Text(self.into()));
+    }
+}
+
+impl ToCode for String {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        self.as_str().add_to(parts);
+    }
+}
+
+impl ToCode for bool {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(Part::Word(if *self { "true" } else { "false" }));
+    }
+}
+
+/// Numbers say their type.
+macro_rules! suffixed {
+    ($($number:ident $literal:ident,)*) => {$(
+        impl ToCode for $number {
+            fn add_to(&self, parts: &mut Vec<Part>) {
+                Literal::$literal(*self).add_to(parts);
+            }
+        }
+    )*};
+}
+
+suffixed! {
+    i64 i64_suffixed,
+    u64 u64_suffixed,
+    usize usize_suffixed,
+    u32 u32_suffixed,
+    f32 f32_suffixed,
+    f64 f64_suffixed,
+}
+
+/// What `#(#x),*` takes: an iterator.
+pub trait Iterated: Iterator + Sized {
+    fn items(self) -> Self {
+        self
+    }
+}
+
+impl<I: Iterator> Iterated for I {}
+
+/// What `#(#x),*` takes: a list.
+pub trait Items {
+    type Item;
+
+    fn items(&self) -> std::slice::Iter<'_, Self::Item>;
+}
+
+impl<T> Items for [T] {
+    type Item = T;
+
+    fn items(&self) -> std::slice::Iter<'_, T> {
+        self.iter()
+    }
+}

@@ -1,0 +1,167 @@
+//! What trees of code mention.
+
+use std::collections::BTreeSet;
+
+use super::{Code, Head, Part, Size, Variable};
+
+/// What happens to the variable of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Use,
+    /// It gets another value when the statement ends.
+    Assign,
+}
+
+impl Code {
+    /// Calls `see` with each part, those around others first, in the order of the text.
+    pub fn each_part(&self, see: &mut impl FnMut(&Part)) {
+        for part in self.parts() {
+            see(part);
+            part.inside()
+                .into_iter()
+                .flatten()
+                .for_each(|code| code.each_part(see));
+        }
+    }
+
+    /// Whether a part is in the code, at any depth.
+    pub fn any(&self, is: &mut impl FnMut(&Part) -> bool) -> bool {
+        self.parts()
+            .iter()
+            .any(|part| is(part) || part.inside().into_iter().flatten().any(|code| code.any(is)))
+    }
+
+    /// Whether the code uses the parameter `device`.
+    pub fn uses_device(&self) -> bool {
+        self.any(&mut |part| *part == Part::Device)
+    }
+
+    /// Whether the code uses the parameter `weights`.
+    pub fn uses_weights(&self) -> bool {
+        self.any(&mut |part| *part == Part::Weights)
+    }
+
+    /// Whether an operator stands in it that binds less than a call.
+    pub fn is_loose(&self) -> bool {
+        let loose = |part: &Part| match part {
+            Part::Sign(sign) => sign.contains(|sign| "+-*/%&|^!".contains(sign)),
+            _ => false,
+        };
+        self.parts().iter().any(loose)
+    }
+
+    /// The sizes of which the variables stand in the code.
+    pub fn sizes(&self) -> BTreeSet<Size> {
+        let mut found = BTreeSet::new();
+        self.each_part(&mut |part| {
+            if let Part::Size(size) = part {
+                found.insert(*size);
+            }
+        });
+        found
+    }
+
+    /// Calls `see` with each value that is used or assigned, in the order of evaluation.
+    pub fn each_event(&self, see: &mut impl FnMut(Variable, Event)) {
+        for part in self.parts() {
+            match part {
+                Part::Value(variable, _) => see(*variable, Event::Use),
+                Part::Let(_, value) => value.each_event(see),
+                Part::Assign(target, value) => {
+                    value.each_event(see);
+                    for variable in target.variables() {
+                        see(variable, Event::Assign);
+                    }
+                }
+                part => {
+                    let inside = part.inside().into_iter().flatten();
+                    inside.for_each(|code| code.each_event(see));
+                }
+            }
+        }
+    }
+
+    /// The values that are used or assigned, each once, in the order of evaluation.
+    pub fn variables(&self) -> Vec<Variable> {
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        self.each_event(&mut |variable, _| {
+            if seen.insert(variable) {
+                found.push(variable);
+            }
+        });
+        found
+    }
+
+    /// The values that are assigned, at any depth.
+    pub fn assigned(&self) -> BTreeSet<Variable> {
+        let mut found = BTreeSet::new();
+        self.each_event(&mut |variable, event| {
+            if event == Event::Assign {
+                found.insert(variable);
+            }
+        });
+        found
+    }
+
+    /// The values that are bound, at any depth.
+    pub fn bound(&self) -> BTreeSet<Variable> {
+        let mut found = BTreeSet::new();
+        self.each_part(&mut |part| {
+            if let Part::Let(pattern, _) = part {
+                found.extend(pattern.variables());
+            }
+        });
+        found
+    }
+
+    /// Every part replaced by what `change` makes of it, those inside of others first.
+    pub fn changed(&self, change: &mut impl FnMut(Part) -> Option<Part>) -> Code {
+        let parts = self.parts().iter();
+        let parts = parts.filter_map(|part| {
+            let part = part.with_inside(&mut |code| code.changed(change));
+            change(part)
+        });
+        parts.collect::<Vec<Part>>().into()
+    }
+}
+
+impl Part {
+    /// The code inside of the part, in the order of the text.
+    pub fn inside(&self) -> [Option<&Code>; 3] {
+        match self {
+            Part::Method(_, inside) | Part::Group(_, inside) | Part::Entry(_, inside) => {
+                [Some(inside), None, None]
+            }
+            Part::Let(first, second) | Part::Assign(first, second) => {
+                [Some(first), Some(second), None]
+            }
+            Part::Loop(made) => match &made.head {
+                Head::For(pattern, range) => [Some(pattern), Some(range), Some(&made.body)],
+                Head::While(condition) => [Some(condition), Some(&made.body), None],
+                Head::Endless => [Some(&made.body), None, None],
+            },
+            _ => [None, None, None],
+        }
+    }
+
+    /// The part with other code inside.
+    pub fn with_inside(&self, change: &mut impl FnMut(&Code) -> Code) -> Part {
+        match self {
+            Part::Method(name, arguments) => Part::Method(name, change(arguments)),
+            Part::Group(bracket, inside) => Part::Group(*bracket, change(inside)),
+            Part::Entry(name, value) => Part::Entry(name.clone(), change(value)),
+            Part::Let(pattern, value) => Part::Let(change(pattern), change(value)),
+            Part::Assign(target, value) => Part::Assign(change(target), change(value)),
+            Part::Loop(made) => {
+                let head = match &made.head {
+                    Head::For(pattern, range) => Head::For(change(pattern), change(range)),
+                    Head::While(condition) => Head::While(change(condition)),
+                    Head::Endless => Head::Endless,
+                };
+                let body = change(&made.body);
+                Part::Loop(std::rc::Rc::new(super::Loop { head, body }))
+            }
+            other => other.clone(),
+        }
+    }
+}
