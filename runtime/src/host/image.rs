@@ -1,9 +1,8 @@
 //! Images out of the bytes of their files.
 
-mod jpeg;
-
 use hayro_jpeg2000::{DecodeSettings, DecoderContext};
 use image::RgbImage;
+use onnx_embed_jpeg as jpeg;
 
 use crate::Array;
 

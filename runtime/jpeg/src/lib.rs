@@ -2,8 +2,10 @@
 //!
 //! The expected values of ONNX come from libjpeg-turbo with its default settings. The standard
 //! leaves the rounding of the inverse transform, and the upsampling of chroma altogether, to the
-//! decoder: these follow that library. One and three components, Huffman codes, sequential and
+//! decoder: these follow that library; zune-jpeg, which the crate `image` reads with, upsamples otherwise. One and three components, Huffman codes, sequential and
 //! progressive. A progressive file that leaves out low bits is not smoothed.
+
+#![forbid(unsafe_code)]
 
 mod huffman;
 mod markers;
@@ -94,8 +96,8 @@ mod tests {
         ($name:literal) => {
             (
                 $name,
-                include_bytes!(concat!("jpeg/samples/", $name, ".jpg")).as_slice(),
-                include_bytes!(concat!("jpeg/samples/", $name, ".ppm")).as_slice(),
+                include_bytes!(concat!("../samples/", $name, ".jpg")).as_slice(),
+                include_bytes!(concat!("../samples/", $name, ".ppm")).as_slice(),
             )
         };
     }
