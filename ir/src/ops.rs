@@ -1,6 +1,30 @@
 //! Operators: rooms of families, one family a file. `kernels` and the layers of the runtime have the
 //! same rooms with the same names.
 
+pub mod attention;
+mod axes;
+mod broadcast;
+pub mod classical;
+pub mod control;
+pub mod convolution;
+pub mod create;
+pub mod elementwise;
+pub mod image;
+pub mod index;
+pub mod normalize;
+pub mod pool;
+pub mod product;
+pub mod quantize;
+pub mod random;
+pub mod recurrent;
+pub mod reduce;
+pub mod sequence;
+pub mod shape;
+pub mod signal;
+mod sizes;
+pub mod text;
+pub mod train;
+
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
@@ -136,59 +160,46 @@ impl Row {
     }
 }
 
-/// Declares the families of a room, each in a file with its `ROWS`. A family may hold operators of
-/// several domains.
+/// Lists the families of a room, each a file with its `ROWS`, which may be of several domains.
 macro_rules! families {
-    ($($family:ident,)*) => {
-        $(pub mod $family;)*
-
+    ($($family:ident),*) => {
         pub const FAMILIES: &[&[crate::ops::Row]] = &[$($family::ROWS,)*];
     };
 }
 use families;
 
-/// Declares the rooms and the list that `find` searches.
-macro_rules! rooms {
-    ($($room:ident,)*) => {
-        $(pub mod $room;)*
-
-        /// Every operator, room by room, family by family.
-        pub fn all() -> impl Iterator<Item = &'static Row> {
-            [$($room::FAMILIES,)*].into_iter().flatten().copied().flatten()
-        }
-    };
-}
-
-mod axes;
-mod broadcast;
-mod sizes;
-
 pub use elementwise::arithmetic::fold;
 pub use sequence::construct;
 pub use train::gradient::{DERIVATIVES, Named, WRITTEN};
 
-rooms![
-    attention,
-    classical,
-    control,
-    convolution,
-    create,
-    elementwise,
-    image,
-    index,
-    normalize,
-    pool,
-    product,
-    quantize,
-    random,
-    recurrent,
-    reduce,
-    sequence,
-    shape,
-    signal,
-    text,
-    train,
+/// The rooms.
+const ROOMS: &[&[&[Row]]] = &[
+    attention::FAMILIES,
+    classical::FAMILIES,
+    control::FAMILIES,
+    convolution::FAMILIES,
+    create::FAMILIES,
+    elementwise::FAMILIES,
+    image::FAMILIES,
+    index::FAMILIES,
+    normalize::FAMILIES,
+    pool::FAMILIES,
+    product::FAMILIES,
+    quantize::FAMILIES,
+    random::FAMILIES,
+    recurrent::FAMILIES,
+    reduce::FAMILIES,
+    sequence::FAMILIES,
+    shape::FAMILIES,
+    signal::FAMILIES,
+    text::FAMILIES,
+    train::FAMILIES,
 ];
+
+/// Every operator, room by room, family by family.
+pub fn all() -> impl Iterator<Item = &'static Row> {
+    ROOMS.iter().copied().flatten().copied().flatten()
+}
 
 /// Rows by domain and by name in lower case.
 static ROWS: LazyLock<HashMap<&str, HashMap<String, Vec<&'static Row>>>> = LazyLock::new(|| {

@@ -1,7 +1,15 @@
 //! Attention and its kin, over heads of features.
 
+pub mod dot_product;
+pub mod flexible;
+pub mod group_query;
 pub mod heads;
 pub mod joined;
+pub mod linear;
+pub mod multi_head;
+pub mod projected;
+pub mod rotary;
+pub mod rotary_positions;
 
 super::families![
     dot_product,
@@ -11,5 +19,5 @@ super::families![
     multi_head,
     projected,
     rotary,
-    rotary_positions,
+    rotary_positions
 ];

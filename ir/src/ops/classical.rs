@@ -1,5 +1,13 @@
 //! What the models of ONNX-ML have in common.
 
+pub mod columns;
+pub mod features;
+pub mod labels;
+pub mod linear;
+pub mod maps;
+pub mod svm;
+pub mod trees;
+
 use quote::format_ident;
 
 use crate::attributes::{Attributes, Kept};
@@ -11,15 +19,7 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-super::families![
-    columns,
-    features,
-    labels,
-    linear,
-    maps,
-    svm,
-    trees,
-];
+super::families![columns, features, labels, linear, maps, svm, trees];
 
 /// The labels of a classifier.
 #[derive(Debug)]
@@ -88,9 +88,9 @@ pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Prob
         }
     };
     if dtypes.contains(&x.dtype) {
-Ok((x, rows))
+        Ok((x, rows))
     } else {
-Err(Problem::new(format!("the input is {x}")))
+        Err(Problem::new(format!("the input is {x}")))
     }
 }
 

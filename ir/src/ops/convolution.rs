@@ -1,11 +1,10 @@
 //! Convolution, and its inverse forms.
 
+pub mod causal_conv;
+pub mod col2im;
+pub mod conv;
+pub mod conv_transpose;
+pub mod deform_conv;
 pub mod window;
 
-super::families![
-    causal_conv,
-    col2im,
-    conv,
-    conv_transpose,
-    deform_conv,
-];
+super::families![causal_conv, col2im, conv, conv_transpose, deform_conv];

@@ -1,7 +1,7 @@
 //! Tensors made of sizes and numbers.
 
-super::families![
-    constant,
-    fill,
-    range,
-];
+pub mod constant;
+pub mod fill;
+pub mod range;
+
+super::families![constant, fill, range];

@@ -1,5 +1,13 @@
 //! Elements read, written and selected by indices.
 
+pub mod gather;
+pub mod one_hot;
+pub mod scatter;
+pub mod select;
+pub mod tensor_scatter;
+pub mod top_k;
+pub mod unique;
+
 super::families![
     gather,
     one_hot,
@@ -7,5 +15,5 @@ super::families![
     select,
     tensor_scatter,
     top_k,
-    unique,
+    unique
 ];

@@ -1,5 +1,12 @@
 //! Normalisation by statistics of batches, rows, channels and neighbours.
 
+pub mod batch;
+pub mod embed;
+pub mod group;
+pub mod layer;
+pub mod skip;
+pub mod softmax;
+
 use proc_macro2::Literal;
 
 use crate::diagnostics::Problem;
@@ -9,22 +16,15 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-super::families![
-    batch,
-    embed,
-    group,
-    layer,
-    skip,
-    softmax,
-];
+super::families![batch, embed, group, layer, skip, softmax];
 
 /// Input 0, when it is a float tensor of at least this rank.
 fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
     if x.dtype.is_float() && x.rank() >= rank {
-Ok(x)
+        Ok(x)
     } else {
-Err(Problem::new(format!(
+        Err(Problem::new(format!(
             "the input is {x}, not floats of rank {rank} or more"
         )))
     }

@@ -1,6 +1,6 @@
 //! Pooling.
 
-super::families![
-    max_unpool,
-    pooling,
-];
+pub mod max_unpool;
+pub mod pooling;
+
+super::families![max_unpool, pooling];

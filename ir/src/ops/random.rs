@@ -5,7 +5,6 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::elementwise::cast::{carrier, from_bool};
 use super::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
@@ -13,6 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::{carrier, from_bool};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -75,13 +75,11 @@ fn floats(
         (dtype, _) => dtype,
     };
     let shape = if shaped {
-
-            let sizes = a.ints("shape")?;
-            let sizes = sizes.ok_or_else(|| Problem::new("attribute `shape` is missing"))?;
-            Some(sizes.into_iter().map(Dim::from).collect())
-        
+        let sizes = a.ints("shape")?;
+        let sizes = sizes.ok_or_else(|| Problem::new("attribute `shape` is missing"))?;
+        Some(sizes.into_iter().map(Dim::from).collect())
     } else {
-None
+        None
     };
     Ok(Rc::new(Floats {
         function,
@@ -130,9 +128,9 @@ fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
 /// `dtype`, when floats of it can be drawn.
 fn drawn(dtype: DType) -> Result<DType, Problem> {
     if dtype.is_float() {
-Ok(dtype)
+        Ok(dtype)
     } else {
-Err(
+        Err(
             Problem::new(format!("numbers of type {dtype} cannot be drawn"))
                 .help("set the attribute `dtype` to a float type and cast the result"),
         )
@@ -146,10 +144,12 @@ impl Seed {
 
     /// The attribute `seed`, a float.
     fn float(a: &Attributes<'_>) -> Result<Self, Problem> {
-        let whole = |seed: f32| if seed.fract() == 0.0 && seed.abs() < 1e18 {
-seed as i64 as u64
-        } else {
-u64::from(seed.to_bits())
+        let whole = |seed: f32| {
+            if seed.fract() == 0.0 && seed.abs() < 1e18 {
+                seed as i64 as u64
+            } else {
+                u64::from(seed.to_bits())
+            }
         };
         let seed = a.float("seed")?.filter(|seed| !seed.is_nan());
         Ok(Self(seed.map(whole)))
@@ -187,7 +187,9 @@ impl Operator for Floats {
         let (shape, device) = (cx.shape(&output.shape), cx.device());
         let function = format_ident!("{}", self.function);
         let dtype = format_ident!("{}", carrier(output.dtype));
-        let numbers = self.numbers.map(|number| float_literal(f64::from(number), DType::F64));
+        let numbers = self
+            .numbers
+            .map(|number| float_literal(f64::from(number), DType::F64));
         let seed = self.seed.emit();
         Ok(code! {
             ops::random::#function(#shape, [#(#numbers),*], #seed, DType::#dtype, #device)

@@ -25,7 +25,9 @@ pub const ROWS: &[Row] = &[
     row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)).arity(6, 2),
     row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false)).arity(6, 2),
     row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm, false)).arity(8, 3),
-    row("DynamicQuantizeLSTM", &[1], |a| read(a, Cell::Lstm, true)).arity(12, 3).of(MICROSOFT),
+    row("DynamicQuantizeLSTM", &[1], |a| read(a, Cell::Lstm, true))
+        .arity(12, 3)
+        .of(MICROSOFT),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +101,11 @@ impl Operator for Recurrent {
         self.check_types(cx, x.dtype)?;
         let at = |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
         let hidden = at(&recurrent, if self.quantized { 1 } else { 2 });
-        if let Some(said) = self.hidden.map(Dim::from).filter(|said| sizes::differ(said, &hidden)) {
+        if let Some(said) = self
+            .hidden
+            .map(Dim::from)
+            .filter(|said| sizes::differ(said, &hidden))
+        {
             return Err(Problem::new(format!(
                 "`hidden_size` is {said}, but the recurrent weight is {recurrent}"
             )));
@@ -107,12 +113,12 @@ impl Operator for Recurrent {
         self.check_sizes(cx, &directions, &hidden)?;
         let (first, second) = (at(&x, 0), at(&x, 1));
         let (whole, last) = if self.batch_first {
-(
+            (
                 vec![first.clone(), second, directions.clone(), hidden.clone()],
                 vec![first, directions, hidden],
             )
         } else {
-(
+            (
                 vec![first, directions.clone(), second.clone(), hidden.clone()],
                 vec![directions, second, hidden],
             )
@@ -222,10 +228,12 @@ impl Recurrent {
             return None;
         }
         let (input, recurrent) = (cx.weight(1)?, cx.weight(2)?);
-        let mut optional = |input: usize| if cx.has(input) {
-cx.weight(input).map(|name| code!(Some(#name)))
-        } else {
-Some(code!(None))
+        let mut optional = |input: usize| {
+            if cx.has(input) {
+                cx.weight(input).map(|name| code!(Some(#name)))
+            } else {
+                Some(code!(None))
+            }
         };
         let bias = optional(3)?;
         let peepholes = match self.cell {
@@ -286,9 +294,9 @@ Some(code!(None))
             fields.push(code!(batch_first: true));
         }
         if fields.is_empty() {
-plain
+            plain
         } else {
-code!(ops::recurrent::#name { #(#fields,)* ..#plain })
+            code!(ops::recurrent::#name { #(#fields,)* ..#plain })
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reductions over axes, and running ones.
 
-super::families![
-    arg_max,
-    cumulative,
-    reduction,
-];
+pub mod arg_max;
+pub mod cumulative;
+pub mod reduction;
+
+super::families![arg_max, cumulative, reduction];

@@ -54,7 +54,10 @@ impl Operator for At {
         let item = cx.items(0)?;
         if let (Some(parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
             let part = *parts.get(place(at, parts.len())?).ok_or_else(|| {
-                Problem::new(format!("a sequence of {} items has no item {at}", parts.len()))
+                Problem::new(format!(
+                    "a sequence of {} items has no item {at}",
+                    parts.len()
+                ))
             })?;
             cx.output_copy(0, part);
             return Ok(());
@@ -100,9 +103,9 @@ impl Operator for Erase {
         cx.may_fail();
         let sequence = cx.value(0)?;
         let at = if cx.has(1) {
-cx.host_int(1)?
+            cx.host_int(1)?
         } else {
-code!(-1)
+            code!(-1)
         };
         Ok(code!(host::without(#sequence, #at)))
     }
@@ -116,10 +119,13 @@ impl Operator for Insert {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let item = either(&cx.items(0)?, cx.ty(1)?)?;
         let mut all = None;
-        if let (Some(mut parts), Some(at), Some(new)) =
-            (cx.parts(0), position(cx, 2)?, cx.part(1))
+        if let (Some(mut parts), Some(at), Some(new)) = (cx.parts(0), position(cx, 2)?, cx.part(1))
         {
-            let before = if cx.has(2) { place(at, parts.len())? } else { parts.len() };
+            let before = if cx.has(2) {
+                place(at, parts.len())?
+            } else {
+                parts.len()
+            };
             if before > parts.len() {
                 return Err(Problem::new(format!(
                     "a sequence of {} items has no position {at}",
@@ -156,7 +162,9 @@ impl Operator for Length {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         cx.items(0)?;
         cx.output(0, DType::I64, vec![]);
-        let length = cx.parts(0).and_then(|parts| i64::try_from(parts.len()).ok());
+        let length = cx
+            .parts(0)
+            .and_then(|parts| i64::try_from(parts.len()).ok());
         cx.output_known(0, length.map(|length| Known::Ints(vec![Dim::from(length)])));
         Ok(())
     }
@@ -177,7 +185,9 @@ impl Operator for Length {
 
 /// What an item may be that is of one type or the other.
 fn either(a: &Type, b: &Type) -> Result<Type, Problem> {
-    let found = a.either(b).filter(|item| !matches!(item, Type::Optional(_)));
+    let found = a
+        .either(b)
+        .filter(|item| !matches!(item, Type::Optional(_)));
     found.ok_or_else(|| Problem::new(format!("{a} and {b} cannot be items of one sequence")))
 }
 
@@ -188,7 +198,9 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
     }
     let held = cx.tensor(input)?;
     if held.dtype.kind() != Kind::Int || held.count().is_some_and(|count| count != 1) {
-        return Err(Problem::new(format!("the position is {held}, not one integer")));
+        return Err(Problem::new(format!(
+            "the position is {held}, not one integer"
+        )));
     }
     Ok(match cx.numbers(input).as_deref() {
         Some(&[at]) => Some(at),
@@ -199,12 +211,14 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
 /// A position counted from the start.
 fn place(at: i64, length: usize) -> Result<usize, Problem> {
     let counted = match at {
-        ..0 => i64::try_from(length).ok().and_then(|length| length.checked_add(at)),
+        ..0 => i64::try_from(length)
+            .ok()
+            .and_then(|length| length.checked_add(at)),
         _ => Some(at),
     };
-    counted.and_then(|at| usize::try_from(at).ok()).ok_or_else(|| {
-        Problem::new(format!("a sequence of {length} items has no position {at}"))
-    })
+    counted
+        .and_then(|at| usize::try_from(at).ok())
+        .ok_or_else(|| Problem::new(format!("a sequence of {length} items has no position {at}")))
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! The same elements in other shapes, orders and parts.
 
+pub mod arrange;
+pub mod concat;
+pub mod expand;
+pub mod pad;
+pub mod reshape;
+pub mod size;
+pub mod slice;
+pub mod split;
+pub mod transpose;
+
 super::families![
-    arrange,
-    concat,
-    expand,
-    pad,
-    reshape,
-    size,
-    slice,
-    split,
-    transpose,
+    arrange, concat, expand, pad, reshape, size, slice, split, transpose
 ];

@@ -1,6 +1,6 @@
 //! Signals: Fourier transforms, windows, filter banks.
 
-super::families![
-    dft,
-    windows,
-];
+pub mod dft;
+pub mod windows;
+
+super::families![dft, windows];

@@ -1,7 +1,7 @@
 //! Strings joined, split and compared.
 
-pub mod tf_idf;
 mod regular;
+pub mod tf_idf;
 
 use std::rc::Rc;
 
@@ -34,9 +34,12 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(StringSplit {
             delimiter: a.string_or("delimiter", "")?,
             // Fewer than no splits are any number.
-            most: a.int("maxsplit")?.and_then(|most| usize::try_from(most).ok()),
+            most: a
+                .int("maxsplit")?
+                .and_then(|most| usize::try_from(most).ok()),
         }))
-    }).arity(1, 2),
+    })
+    .arity(1, 2),
 ];
 
 /// Whether a regular expression matches the whole of each string.
@@ -189,7 +192,9 @@ fn strings(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let held = cx.tensor(input)?;
     match held.dtype {
         DType::String => Ok(held),
-        _ => Err(Problem::new(format!("input {input} is {held}, not strings"))),
+        _ => Err(Problem::new(format!(
+            "input {input} is {held}, not strings"
+        ))),
     }
 }
 

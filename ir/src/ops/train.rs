@@ -1,8 +1,8 @@
 //! Training: losses, derivatives, optimizers, dropout.
 
-super::families![
-    dropout,
-    gradient,
-    loss,
-    optimizer,
-];
+pub mod dropout;
+pub mod gradient;
+pub mod loss;
+pub mod optimizer;
+
+super::families![dropout, gradient, loss, optimizer];

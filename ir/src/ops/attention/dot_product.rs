@@ -14,13 +14,13 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row};
 use crate::ops::elementwise::cast::carrier;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[
-    row("Attention", &[23, 24, 25], read).arity(7, 4).before(&[(24, 6, 4)]),
-];
+pub const ROWS: &[Row] = &[row("Attention", &[23, 24, 25], read)
+    .arity(7, 4)
+    .before(&[(24, 6, 4)])];
 
 const MASK: usize = 3;
 const PAST: [usize; 2] = [4, 5];
@@ -54,10 +54,12 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             return Err(Problem::new(problem).help("it may be 0 to 3"));
         }
     };
-    let window = |name: &str| if a.version() >= 25 {
-bound(name, a.int_or(name, -1)?)
-    } else {
-Ok(None)
+    let window = |name: &str| {
+        if a.version() >= 25 {
+            bound(name, a.int_or(name, -1)?)
+        } else {
+            Ok(None)
+        }
     };
     Ok(Rc::new(Attention {
         query_heads: count(a, "q_num_heads")?,
@@ -128,12 +130,17 @@ impl Operator for Attention {
             }
         }
         let result = match held.rank() {
-            4 => vec![query[0].clone(), query[1].clone(), query[2].clone(), value[3].clone()],
+            4 => vec![
+                query[0].clone(),
+                query[1].clone(),
+                query[2].clone(),
+                value[3].clone(),
+            ],
             _ => {
                 let hidden = if query[1] == value[1] {
-cx.tensor(2)?.shape.last().cloned()
+                    cx.tensor(2)?.shape.last().cloned()
                 } else {
-query[1].mul(&value[3])
+                    query[1].mul(&value[3])
                 };
                 let hidden = cx.dim_or_fresh(hidden, "hidden");
                 vec![query[0].clone(), query[2].clone(), hidden]
@@ -192,9 +199,9 @@ query[1].mul(&value[3])
             _ => code!((#(#results),*)),
         };
         Ok(if before.is_empty() {
-results
+            results
         } else {
-code!({ #before #results })
+            code!({ #before #results })
         })
     }
 }
@@ -216,7 +223,11 @@ impl Attention {
         for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+        for (what, at) in [
+            ("the batch", 0),
+            ("the number of heads", 1),
+            ("the length", 2),
+        ] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
@@ -232,7 +243,9 @@ impl Attention {
         for (past, (input, held)) in [&key, &value].into_iter().zip([(1, held[0]), (2, held[1])]) {
             let past = past.as_ref().map_err(Clone::clone)?;
             if past.dtype != cx.tensor(input)?.dtype {
-                return Err(Problem::new(format!("the cache is {past}, of another type")));
+                return Err(Problem::new(format!(
+                    "the cache is {past}, of another type"
+                )));
             }
             for (axis, size) in past.shape.iter().enumerate().filter(|(axis, _)| *axis != 2) {
                 if let Some(other) = held.get(axis) {
@@ -244,16 +257,11 @@ impl Attention {
     }
 
     /// Keys or values behind those of the cache.
-    fn joined(
-        &self,
-        cx: &mut Emit<'_, '_>,
-        input: usize,
-        past: usize,
-    ) -> Result<Code, Problem> {
+    fn joined(&self, cx: &mut Emit<'_, '_>, input: usize, past: usize) -> Result<Code, Problem> {
         let past = if cx.has(past) {
-Some(cx.tensor(past)?)
+            Some(cx.tensor(past)?)
         } else {
-None
+            None
         };
         let x = split(cx, input, self.key_heads)?;
         Ok(match past {
@@ -292,9 +300,9 @@ None
             options.push(code!(softmax_dtype: Some(DType::#precision)));
         }
         Ok(if options.is_empty() {
-code!(&Default::default())
+            code!(&Default::default())
         } else {
-code! {
+            code! {
                 &ops::attention::AttentionOptions { #(#options,)* ..Default::default() }
             }
         })

@@ -12,14 +12,12 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
-use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::ops::elementwise::cast::carrier;
+use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-pub const ROWS: &[Row] = &[
-    row("FlexAttention", &[1], read).arity(3, 1).of(PREVIEW),
-];
+pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read).arity(3, 1).of(PREVIEW)];
 
 const SCORES: &str = "score_mod";
 const CHANCES: &str = "prob_mod";
@@ -43,12 +41,19 @@ impl Operator for FlexAttention {
         for input in 0..3 {
             cx.tensor_of_rank(input, 4)?;
         }
-        let [query, key, value]: [Sizes; 3] =
-            [sizes(cx, 0, ("", None))?, sizes(cx, 1, ("", None))?, sizes(cx, 2, ("", None))?];
+        let [query, key, value]: [Sizes; 3] = [
+            sizes(cx, 0, ("", None))?,
+            sizes(cx, 1, ("", None))?,
+            sizes(cx, 2, ("", None))?,
+        ];
         for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+        for (what, at) in [
+            ("the batch", 0),
+            ("the number of heads", 1),
+            ("the length", 2),
+        ] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
@@ -91,9 +96,9 @@ impl Operator for FlexAttention {
         let (between, chances) = changed(cx, CHANCES, chances)?;
         let result = code!(ops::attention::attention_values(#chances, #value));
         Ok(if before.is_empty() && between.is_empty() {
-result
+            result
         } else {
-code!({ #before #between #result })
+            code!({ #before #between #result })
         })
     }
 
@@ -104,7 +109,11 @@ code!({ #before #between #result })
 
 impl FlexAttention {
     fn precision(&self, dtype: DType) -> DType {
-        let default = if dtype == DType::F64 { dtype } else { DType::F32 };
+        let default = if dtype == DType::F64 {
+            dtype
+        } else {
+            DType::F32
+        };
         self.precision.unwrap_or(default)
     }
 }
@@ -142,11 +151,7 @@ fn check(cx: &mut Infer<'_>, name: &str, held: &Type) -> Result<(), Problem> {
 }
 
 /// What a block, if there is one, makes of a value: statements and the result.
-fn changed(
-    cx: &mut Emit<'_, '_>,
-    name: &str,
-    value: Code,
-) -> Result<(Code, Code), Problem> {
+fn changed(cx: &mut Emit<'_, '_>, name: &str, value: Code) -> Result<(Code, Code), Problem> {
     let Ok(block) = cx.block(name) else {
         return Ok((Code::default(), value));
     };

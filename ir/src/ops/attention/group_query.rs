@@ -14,7 +14,9 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read).arity(16, 4).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read)
+    .arity(16, 4)
+    .of(MICROSOFT)];
 
 const CACHE: usize = 3;
 const LENGTHS: usize = 5;
@@ -42,7 +44,11 @@ struct GroupQuery {
 }
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(a, "sliding_window_cache", "export the model with a cache of the whole sequence")?;
+    refuse(
+        a,
+        "sliding_window_cache",
+        "export the model with a cache of the whole sequence",
+    )?;
     a.ignore(&["kv_cache_bit_width"]);
     for name in ["k_quant_type", "v_quant_type"] {
         let quantized = a.string_or(name, "NONE")?;
@@ -53,7 +59,9 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }
     let (heads, kv_heads) = (heads(a, "num_heads")?, heads(a, "kv_num_heads")?);
     if heads % kv_heads != 0 {
-        return Err(Problem::new(format!("{heads} heads share {kv_heads} of keys and values")));
+        return Err(Problem::new(format!(
+            "{heads} heads share {kv_heads} of keys and values"
+        )));
     }
     let window = a.int_or("local_window_size", -1)?;
     let causal = a.flag("causal", true)?;
@@ -79,9 +87,9 @@ impl GroupQuery {
     /// The size of a head.
     fn size(&self, query: &[Dim], packed: bool) -> Result<Dim, Problem> {
         let count = if packed {
-self.heads + 2 * self.kv_heads
+            self.heads + 2 * self.kv_heads
         } else {
-self.heads
+            self.heads
         };
         divided(query.last().unwrap_or(&Dim::default()), count)
     }
@@ -95,14 +103,29 @@ impl Operator for GroupQuery {
         }
         let size = self.size(&query.shape, !cx.has(1))?;
         if !cx.has(1) && size.number().is_none() {
-            return Err(Problem::new(format!("the packed query is {query}, whose last size is unknown")));
+            return Err(Problem::new(format!(
+                "the packed query is {query}, whose last size is unknown"
+            )));
         }
         let ranks = [
-            (1, 3), (2, 3), (CACHE, 4), (CACHE + 1, 4), (LENGTHS, 1), (COSINE, 2), (COSINE + 1, 2),
-            (POSITIONS, 2), (BIAS, 4), (SINKS, 1), (NORMS, 1), (NORMS + 1, 1),
+            (1, 3),
+            (2, 3),
+            (CACHE, 4),
+            (CACHE + 1, 4),
+            (LENGTHS, 1),
+            (COSINE, 2),
+            (COSINE + 1, 2),
+            (POSITIONS, 2),
+            (BIAS, 4),
+            (SINKS, 1),
+            (NORMS, 1),
+            (NORMS + 1, 1),
         ];
         for (input, rank) in ranks {
-            if cx.has(input) || input == LENGTHS || self.rotary && (input == COSINE || input == COSINE + 1) {
+            if cx.has(input)
+                || input == LENGTHS
+                || self.rotary && (input == COSINE || input == COSINE + 1)
+            {
                 cx.tensor_of_rank(input, rank)?;
             }
         }
@@ -111,7 +134,9 @@ impl Operator for GroupQuery {
         if cx.has(CACHE) {
             let cache = cx.tensor(CACHE)?;
             if cache.dtype != query.dtype {
-                return Err(Problem::new(format!("the cache is {cache}, the query {query}")));
+                return Err(Problem::new(format!(
+                    "the cache is {cache}, the query {query}"
+                )));
             }
             total = match (total.and_then(|total| total.number()), cache.shape.get(2)) {
                 (Some(total), Some(held)) => held.number().map(|held| held.max(total).into()),
@@ -131,7 +156,9 @@ impl Operator for GroupQuery {
         cx.output(2, query.dtype, cache);
         if cx.wants(3) {
             if !(1..=2).contains(&self.scores) {
-                return Err(Problem::new("output 3 is there, but `qk_output` names no scores"));
+                return Err(Problem::new(
+                    "output 3 is there, but `qk_output` names no scores",
+                ));
             }
             let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
             let total = cx.dim_or_fresh(total, "total");
@@ -163,9 +190,9 @@ impl Operator for GroupQuery {
         if !(1..made).any(wants) {
             let nothing: Vec<Code> = (1..cx.outputs()).map(|_| code!(())).collect();
             return Ok(if nothing.is_empty() {
-code!(#call.0)
+                code!(#call.0)
             } else {
-code!((#call.0, #(#nothing),*))
+                code!((#call.0, #(#nothing),*))
             });
         }
         let taken = names.iter().enumerate().take(made);
@@ -188,16 +215,23 @@ impl GroupQuery {
     fn check(&self, cx: &Infer<'_>, batch: &Dim, size: &Dim) -> Result<(), Problem> {
         let shared = Dim::from(self.kv_heads);
         for input in [1, 2].into_iter().filter(|&input| cx.has(input)) {
-            if let ([other, _, hidden], Some(wanted)) = (cx.tensor(input)?.shape.as_slice(), size.mul(&shared)) {
+            if let ([other, _, hidden], Some(wanted)) =
+                (cx.tensor(input)?.shape.as_slice(), size.mul(&shared))
+            {
                 sizes::agree("the batch", batch, other)?;
                 let whose = if input == 1 { "the key" } else { "the value" };
                 if sizes::differ(hidden, &wanted) {
-                    let problem = format!("{whose} has {hidden} features, but all its heads together have {wanted}");
+                    let problem = format!(
+                        "{whose} has {hidden} features, but all its heads together have {wanted}"
+                    );
                     return Err(Problem::new(problem));
                 }
             }
         }
-        for input in [CACHE, CACHE + 1].into_iter().filter(|&input| cx.has(input)) {
+        for input in [CACHE, CACHE + 1]
+            .into_iter()
+            .filter(|&input| cx.has(input))
+        {
             let cache = cx.tensor(input)?;
             let length = cache.shape.get(2).cloned().unwrap_or_default();
             let wanted = [batch.clone(), shared.clone(), length, size.clone()];
@@ -213,7 +247,11 @@ impl GroupQuery {
             sizes::shaped(what, &cx.tensor(input)?, &[length])?;
         }
         if self.rotary {
-            sizes::shaped("the cache of sines", &cx.tensor(COSINE + 1)?, &cx.tensor(COSINE)?.shape)?;
+            sizes::shaped(
+                "the cache of sines",
+                &cx.tensor(COSINE + 1)?,
+                &cx.tensor(COSINE)?.shape,
+            )?;
         }
         Ok(())
     }
@@ -244,37 +282,42 @@ impl GroupQuery {
     }
 
     fn inputs(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let (own, shared) = (Literal::i64_unsuffixed(self.heads), Literal::i64_unsuffixed(self.kv_heads));
+        let (own, shared) = (
+            Literal::i64_unsuffixed(self.heads),
+            Literal::i64_unsuffixed(self.kv_heads),
+        );
         let query = cx.tensor(0)?;
         let heads = if cx.has(1) {
-
-                let (key, value) = (cx.tensor(1)?, cx.tensor(2)?);
-                code!([
-                    ops::attention::split_heads(#query, #own),
-                    ops::attention::split_heads(#key, #shared),
-                    ops::attention::split_heads(#value, #shared),
-                ])
-            
+            let (key, value) = (cx.tensor(1)?, cx.tensor(2)?);
+            code!([
+                ops::attention::split_heads(#query, #own),
+                ops::attention::split_heads(#key, #shared),
+                ops::attention::split_heads(#value, #shared),
+            ])
         } else {
-
-                let size = self.size(&cx.tensor_type(0)?.shape.clone(), true)?;
-                let hidden = |heads: i64| size.mul(&heads.into()).unwrap_or_default();
-                let (wide, narrow) = (cx.size(&hidden(self.heads)), cx.size(&hidden(self.kv_heads)));
-                let (sizes, heads) = (code!([#wide, #narrow, #narrow]), code!([#own, #shared, #shared]));
-                code!(ops::multi_head::split_projected(#query, #sizes, #heads))
-            
+            let size = self.size(&cx.tensor_type(0)?.shape.clone(), true)?;
+            let hidden = |heads: i64| size.mul(&heads.into()).unwrap_or_default();
+            let (wide, narrow) = (
+                cx.size(&hidden(self.heads)),
+                cx.size(&hidden(self.kv_heads)),
+            );
+            let (sizes, heads) = (
+                code!([#wide, #narrow, #narrow]),
+                code!([#own, #shared, #shared]),
+            );
+            code!(ops::multi_head::split_projected(#query, #sizes, #heads))
         };
         let past = pair(cx, CACHE, CACHE + 1)?;
         let (last, total) = (cx.tensor(LENGTHS)?, cx.host_int(TOTAL)?);
         let angles = if self.rotary {
-pair(cx, COSINE, COSINE + 1)?
+            pair(cx, COSINE, COSINE + 1)?
         } else {
-code!(None)
+            code!(None)
         };
         let positions = if self.rotary {
-cx.optional(POSITIONS)?
+            cx.optional(POSITIONS)?
         } else {
-code!(None)
+            code!(None)
         };
         let norms = pair(cx, NORMS, NORMS + 1)?;
         let (bias, sinks) = (cx.optional(BIAS)?, cx.optional(SINKS)?);

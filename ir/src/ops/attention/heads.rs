@@ -21,7 +21,9 @@ pub fn count(a: &Attributes<'_>, name: &str) -> Result<Option<usize>, Problem> {
         None => Ok(None),
         Some(count) => match usize::try_from(count) {
             Ok(count) if count > 0 => Ok(Some(count)),
-            _ => Err(Problem::new(format!("`{name}` is {count}, not a number of heads"))),
+            _ => Err(Problem::new(format!(
+                "`{name}` is {count}, not a number of heads"
+            ))),
         },
     }
 }
@@ -34,9 +36,7 @@ pub fn sizes(
 ) -> Result<Sizes, Problem> {
     let held = floats(cx, input)?;
     match (held.shape.as_slice(), heads) {
-        ([batch, heads, length, size], _) => {
-            Ok([batch, heads, length, size].map(Clone::clone))
-        }
+        ([batch, heads, length, size], _) => Ok([batch, heads, length, size].map(Clone::clone)),
         ([batch, length, hidden], (_, Some(heads))) => {
             let size = unpacked(cx, hidden, heads, &held)?;
             Ok([batch.clone(), dim(heads), length.clone(), size])
@@ -45,16 +45,14 @@ pub fn sizes(
             "input {input} is {held}, but attribute `{name}` is missing"
         ))
         .help("an input of rank 3 packs heads into its last axis; export how many they are")),
-        _ => Err(Problem::new(format!("input {input} is {held}, not of rank 3 or 4"))),
+        _ => Err(Problem::new(format!(
+            "input {input} is {held}, not of rank 3 or 4"
+        ))),
     }
 }
 
 /// An operand with an axis of heads.
-pub fn split(
-    cx: &mut Emit<'_, '_>,
-    input: usize,
-    heads: Option<usize>,
-) -> Result<Code, Problem> {
+pub fn split(cx: &mut Emit<'_, '_>, input: usize, heads: Option<usize>) -> Result<Code, Problem> {
     let rank = cx.tensor_type(input)?.rank();
     let x = cx.tensor(input)?;
     Ok(match (rank, heads) {
@@ -89,20 +87,20 @@ pub fn unpacked(
 pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let held = cx.tensor(input)?;
     if held.dtype.is_float() {
-Ok(held)
+        Ok(held)
     } else {
-Err(Problem::new(format!("input {input} is {held}, not of floats")))
+        Err(Problem::new(format!(
+            "input {input} is {held}, not of floats"
+        )))
     }
 }
 
 /// Reports heads of keys that do not serve equally many heads of queries.
 pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
     match (queries.number(), keys.number()) {
-        (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => {
-            Err(Problem::new(format!(
-                "{queries} heads of queries cannot share {keys} heads of keys"
-            )))
-        }
+        (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => Err(Problem::new(
+            format!("{queries} heads of queries cannot share {keys} heads of keys"),
+        )),
         _ => Ok(()),
     }
 }

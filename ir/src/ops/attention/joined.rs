@@ -52,7 +52,12 @@ impl JoinedAttention {
             let shape = &cx.tensor_type(input)?.shape;
             Ok(shape.iter().rev().nth(1).cloned().unwrap_or_default())
         };
-        let batch = cx.tensor_type(0)?.shape.first().cloned().unwrap_or_default();
+        let batch = cx
+            .tensor_type(0)?
+            .shape
+            .first()
+            .cloned()
+            .unwrap_or_default();
         let scores: Shape = vec![batch, Dim::from(1), length(0)?, length(1)?];
         for at in 0..self.fills.len() {
             let mask = &cx.tensor_type(at.saturating_add(MASKS))?.shape;
@@ -77,17 +82,30 @@ impl Operator for JoinedAttention {
         for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+        for (what, at) in [
+            ("the batch", 0),
+            ("the number of heads", 1),
+            ("the length", 2),
+        ] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
         let dtype = cx.tensor(0)?.dtype;
-        if [1, 2].iter().any(|&at| cx.tensor(at).is_ok_and(|held| held.dtype != dtype)) {
-            return Err(Problem::new("queries, keys and values are of several types"));
+        if [1, 2]
+            .iter()
+            .any(|&at| cx.tensor(at).is_ok_and(|held| held.dtype != dtype))
+        {
+            return Err(Problem::new(
+                "queries, keys and values are of several types",
+            ));
         }
         for (at, fill) in self.fills.iter().enumerate() {
             let mask = cx.tensor(at.saturating_add(MASKS))?;
-            let wanted = if fill.is_some() { Kind::Bool } else { Kind::Float };
+            let wanted = if fill.is_some() {
+                Kind::Bool
+            } else {
+                Kind::Float
+            };
             if mask.rank() > 4 || mask.dtype.kind() != wanted {
                 return Err(Problem::new(format!("a mask is {mask}")));
             }
@@ -99,16 +117,14 @@ impl Operator for JoinedAttention {
             _ => {}
         }
         let result = if self.packed {
-
-                let held = cx.tensor(2)?;
-                let hidden = match (held.rank(), count == value[1]) {
-                    (3, true) => held.shape.last().cloned(),
-                    _ => count.mul(&value[3]),
-                };
-                vec![batch, length, cx.dim_or_fresh(hidden, "hidden")]
-            
+            let held = cx.tensor(2)?;
+            let hidden = match (held.rank(), count == value[1]) {
+                (3, true) => held.shape.last().cloned(),
+                _ => count.mul(&value[3]),
+            };
+            vec![batch, length, cx.dim_or_fresh(hidden, "hidden")]
         } else {
-vec![batch, count, length, value[3].clone()]
+            vec![batch, count, length, value[3].clone()]
         };
         cx.output(0, dtype, result);
         Ok(())
@@ -134,9 +150,9 @@ vec![batch, count, length, value[3].clone()]
         }
         let [scale, divisor] = [self.scale, self.divisor].map(|number| literal(number, dtype));
         let masks = if masks.is_empty() {
-code!(Vec::new())
+            code!(Vec::new())
         } else {
-code!(vec![#(#masks),*])
+            code!(vec![#(#masks),*])
         };
         let safe = format_ident!("{}", self.undefined_as_zero);
         let result = code! {
@@ -150,9 +166,9 @@ code!(vec![#(#masks),*])
             )
         };
         Ok(if self.packed {
-code!(ops::attention::merge_heads(#result))
+            code!(ops::attention::merge_heads(#result))
         } else {
-result
+            result
         })
     }
 }

@@ -15,9 +15,7 @@ use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[
-    row("LinearAttention", &[27], read).arity(6, 2),
-];
+pub const ROWS: &[Row] = &[row("LinearAttention", &[27], read).arity(6, 2)];
 
 const STATE: usize = 3;
 const DECAY: usize = 4;
@@ -71,7 +69,9 @@ impl Operator for LinearAttention {
         self.check(cx, BETA, ("beta", self.delta), [&query, &key])?;
         for other in [&key, &value] {
             if other.dtype != query.dtype {
-                return Err(Problem::new(format!("the query is {query}, but another input {other}")));
+                return Err(Problem::new(format!(
+                    "the query is {query}, but another input {other}"
+                )));
             }
         }
         for (what, at) in [("the batch", 0), ("the length", 1)] {
@@ -82,7 +82,12 @@ impl Operator for LinearAttention {
             }
         }
         let [batch, length] = [0, 1].map(|at| query.shape.get(at).cloned().unwrap_or_default());
-        let state = vec![batch.clone(), dim(self.key_heads), key_size, value_size.clone()];
+        let state = vec![
+            batch.clone(),
+            dim(self.key_heads),
+            key_size,
+            value_size.clone(),
+        ];
         let mut held = query.dtype;
         if cx.has(STATE) {
             let past = cx.tensor_of_rank(STATE, 4)?;
@@ -92,9 +97,9 @@ impl Operator for LinearAttention {
             }
         }
         let hidden = if self.query_heads == self.key_heads {
-value.shape.last().cloned()
+            value.shape.last().cloned()
         } else {
-value_size.mul(&dim(self.query_heads))
+            value_size.mul(&dim(self.query_heads))
         };
         let hidden = cx.dim_or_fresh(hidden, "hidden");
         cx.output(0, query.dtype, vec![batch, length, hidden]);
@@ -142,8 +147,10 @@ impl LinearAttention {
     ) -> Result<(), Problem> {
         if cx.has(input) != needed {
             let verb = if needed { "needs" } else { "has no" };
-            return Err(Problem::new(format!("this update rule {verb} input `{name}`"))
-                .help("`gated` rules need decay, `delta` rules need beta"));
+            return Err(
+                Problem::new(format!("this update rule {verb} input `{name}`"))
+                    .help("`gated` rules need decay, `delta` rules need beta"),
+            );
         }
         if !needed {
             return Ok(());
@@ -159,7 +166,9 @@ impl LinearAttention {
             dim(self.key_heads).is(last) || other.number().is_none_or(|other| other == last)
         });
         if !fits || held.dtype != query.dtype {
-            return Err(Problem::new(format!("`{name}` is {held}, but the query {query}")));
+            return Err(Problem::new(format!(
+                "`{name}` is {held}, but the query {query}"
+            )));
         }
         Ok(())
     }

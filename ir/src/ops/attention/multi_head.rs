@@ -14,8 +14,11 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] =
-    &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?)))).arity(10, 4).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| {
+    Ok(Rc::new(MultiHead(read(a)?)))
+})
+.arity(10, 4)
+.of(MICROSOFT)];
 
 /// What attention with and without projections has.
 #[derive(Debug)]
@@ -57,9 +60,9 @@ pub fn scale(a: &Attributes<'_>) -> Result<Option<f32>, Problem> {
 /// Refuses what a flag asks for.
 pub fn refuse(a: &Attributes<'_>, name: &str, help: &str) -> Result<(), Problem> {
     if a.flag(name, false)? {
-Err(Problem::new(format!("`{name}` is not supported")).help(help))
+        Err(Problem::new(format!("`{name}` is not supported")).help(help))
     } else {
-Ok(())
+        Ok(())
     }
 }
 
@@ -68,7 +71,9 @@ pub fn divided(size: &Dim, heads: i64) -> Result<Dim, Problem> {
     let whole = size.number().is_none_or(|size| size % heads == 0);
     match (whole, size.div(&Dim::from(heads))) {
         (true, Some(part)) => Ok(part),
-        _ => Err(Problem::new(format!("size {size} is no multiple of {heads} heads"))),
+        _ => Err(Problem::new(format!(
+            "size {size} is no multiple of {heads} heads"
+        ))),
     }
 }
 
@@ -81,7 +86,10 @@ impl Heads {
             }
             None => code!(None),
         };
-        let (causal, hidden) = (self.causal, float_literal(f64::from(self.hidden), DType::F32));
+        let (causal, hidden) = (
+            self.causal,
+            float_literal(f64::from(self.hidden), DType::F32),
+        );
         code!(&ops::multi_head::MultiHead { causal: #causal, scale: #scale, hidden: #hidden })
     }
 
@@ -137,23 +145,41 @@ impl MultiHead {
     fn check(&self, types: [Option<&[Dim]>; 3]) -> Result<(), Problem> {
         let (heads, batch) = (Dim::from(self.0.heads), "the batch");
         let packed = |all: &Dim, parts: i64, own: &Dim| {
-            sizes::equal(("the packed tensor", own, "heads"), ("the node", &heads, "heads"))?;
-            sizes::equal(("the packed tensor", all, "parts"), ("such a tensor", &parts.into(), "parts"))
+            sizes::equal(
+                ("the packed tensor", own, "heads"),
+                ("the node", &heads, "heads"),
+            )?;
+            sizes::equal(
+                ("the packed tensor", all, "parts"),
+                ("such a tensor", &parts.into(), "parts"),
+            )
         };
         match types {
             [Some([_, _, own, all, _]), None, None] => packed(all, 3, own),
-            [Some([one, _, hidden]), Some([other, _, own, all, size]), None] => {
+            [
+                Some([one, _, hidden]),
+                Some([other, _, own, all, size]),
+                None,
+            ] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree("the size of a head", &divided(hidden, self.0.heads)?, size)?;
                 packed(all, 2, own)
             }
-            [Some([one, _, hidden]), Some([other, keys, features]), Some([third, values, _])] => {
+            [
+                Some([one, _, hidden]),
+                Some([other, keys, features]),
+                Some([third, values, _]),
+            ] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree(batch, one, third)?;
                 sizes::agree("the number of features", hidden, features)?;
                 sizes::agree("the number of keys", keys, values)
             }
-            [Some([one, _, hidden]), Some([other, own, keys, size]), Some([third, its, values, _])] => {
+            [
+                Some([one, _, hidden]),
+                Some([other, own, keys, size]),
+                Some([third, its, values, _]),
+            ] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree(batch, one, third)?;
                 sizes::agree("the number of heads", own, &heads)?;
@@ -185,7 +211,11 @@ impl MultiHead {
                 size: size.clone(),
                 value: size.clone(),
             },
-            [Some([batch, queries, hidden]), Some([_, keys, _]), Some([_, _, value])] => Forms {
+            [
+                Some([batch, queries, hidden]),
+                Some([_, keys, _]),
+                Some([_, _, value]),
+            ] => Forms {
                 packed: None,
                 batch: batch.clone(),
                 queries: queries.clone(),
@@ -193,7 +223,11 @@ impl MultiHead {
                 size: size(hidden)?,
                 value: size(value)?,
             },
-            [Some([batch, queries, hidden]), Some([_, _, keys, _]), Some([_, _, _, value])] => Forms {
+            [
+                Some([batch, queries, hidden]),
+                Some([_, _, keys, _]),
+                Some([_, _, _, value]),
+            ] => Forms {
                 packed: None,
                 batch: batch.clone(),
                 queries: queries.clone(),
@@ -222,10 +256,19 @@ impl Operator for MultiHead {
         self.check([shape(0), shape(1), shape(2)])?;
         additions(cx, 4, 5)?;
         if cx.has(3) {
-            let each = forms.size.add(&forms.size).and_then(|both| both.add(&forms.value));
+            let each = forms
+                .size
+                .add(&forms.size)
+                .and_then(|both| both.add(&forms.value));
             let bias = cx.tensor_of_rank(3, 1)?;
-            if let (Some(length), Some(all)) = (bias.shape.first(), each.and_then(|each| each.mul(&self.0.heads.into()))) {
-                sizes::equal(("the bias", length, "elements"), ("what it is added to", &all, "features"))?;
+            if let (Some(length), Some(all)) = (
+                bias.shape.first(),
+                each.and_then(|each| each.mul(&self.0.heads.into())),
+            ) {
+                sizes::equal(
+                    ("the bias", length, "elements"),
+                    ("what it is added to", &all, "features"),
+                )?;
             }
         }
         if cx.has(8) || cx.has(9) {
@@ -235,9 +278,9 @@ impl Operator for MultiHead {
             return Err(Problem::new("a cache has both keys and values"));
         }
         let past = if cx.has(6) {
-cx.tensor_of_rank(6, 4)?.shape.get(2).cloned()
+            cx.tensor_of_rank(6, 4)?.shape.get(2).cloned()
         } else {
-Some(Dim::from(0))
+            Some(Dim::from(0))
         };
         let dtype = cx.tensor(0)?.dtype;
         let total = past.and_then(|past| past.add(&forms.keys));
@@ -245,10 +288,22 @@ Some(Dim::from(0))
         let heads = Dim::from(self.0.heads);
         let hidden = forms.value.mul(&heads);
         let hidden = cx.dim_or_fresh(hidden, "hidden");
-        let cache = |size: &Dim| vec![forms.batch.clone(), heads.clone(), total.clone(), size.clone()];
+        let cache = |size: &Dim| {
+            vec![
+                forms.batch.clone(),
+                heads.clone(),
+                total.clone(),
+                size.clone(),
+            ]
+        };
         cx.output(1, dtype, cache(&forms.size));
         cx.output(2, dtype, cache(&forms.value));
-        let scores = vec![forms.batch.clone(), heads.clone(), forms.queries.clone(), total.clone()];
+        let scores = vec![
+            forms.batch.clone(),
+            heads.clone(),
+            forms.queries.clone(),
+            total.clone(),
+        ];
         if cx.has(5) {
             sizes::broadcasts("the bias of the scores", &cx.tensor(5)?, &scores)?;
         }
@@ -268,7 +323,9 @@ Some(Dim::from(0))
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut held = Vec::new();
         for input in 0..3 {
-            let shape = cx.has(input).then(|| cx.tensor_type(input).map(|held| held.shape.clone()));
+            let shape = cx
+                .has(input)
+                .then(|| cx.tensor_type(input).map(|held| held.shape.clone()));
             held.push(shape.transpose()?);
         }
         let shape = |at: usize| held.get(at)?.as_deref();
@@ -291,23 +348,20 @@ Some(Dim::from(0))
                 None => x,
             };
             parts.push(if cx.has(3) {
-
-                    let start = start(i64::try_from(part).unwrap_or_default());
-                    let start = start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
-                    let (bias, start) = (cx.tensor(3)?, cx.size(&start));
-                    code!(ops::multi_head::biased(#x, #bias, #start))
-                
+                let start = start(i64::try_from(part).unwrap_or_default());
+                let start =
+                    start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
+                let (bias, start) = (cx.tensor(3)?, cx.size(&start));
+                code!(ops::multi_head::biased(#x, #bias, #start))
             } else {
-x
+                x
             });
         }
         let past = if cx.has(6) {
-
-                let (key, value) = (cx.tensor(6)?, cx.tensor(7)?);
-                code!(Some((#key, #value)))
-            
+            let (key, value) = (cx.tensor(6)?, cx.tensor(7)?);
+            code!(Some((#key, #value)))
         } else {
-code!(None)
+            code!(None)
         };
         let (mask, bias, options) = (self.0.mask(cx, 4)?, cx.optional(5)?, self.0.options());
         let wants: Vec<bool> = (1..cx.outputs()).map(|output| cx.wants(output)).collect();
@@ -322,9 +376,9 @@ code!(None)
         if name == "attend" {
             let nothing = wants.iter().map(|_| code!(()));
             return Ok(if wants.is_empty() {
-call
+                call
             } else {
-code!((#call, #(#nothing),*))
+                code!((#call, #(#nothing),*))
             });
         }
         let all = [code!(key), code!(value), code!(scores)];

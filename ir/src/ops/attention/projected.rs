@@ -25,12 +25,22 @@ struct Projected {
 }
 
 fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(a, "do_rotary", "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention")?;
-    refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
+    refuse(
+        a,
+        "do_rotary",
+        "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention",
+    )?;
+    refuse(
+        a,
+        "past_present_share_buffer",
+        "export the model without shared buffers",
+    )?;
     a.ignore(&["rotary_embedding_dim"]);
     Ok(Rc::new(Projected {
         inner: read(a)?,
-        sizes: a.ints("qkv_hidden_sizes")?.filter(|sizes| !sizes.is_empty()),
+        sizes: a
+            .ints("qkv_hidden_sizes")?
+            .filter(|sizes| !sizes.is_empty()),
     }))
 }
 
@@ -40,7 +50,9 @@ impl Projected {
         let sizes = match self.sizes.as_deref() {
             Some(&[query, key, value]) => Some([query, key, value]),
             Some(_) => None,
-            None => columns.and_then(Dim::number).map(|columns| [columns / 3; 3]),
+            None => columns
+                .and_then(Dim::number)
+                .map(|columns| [columns / 3; 3]),
         };
         match sizes {
             Some([query, key, value]) if query == key && query > 0 && value > 0 => {
@@ -52,8 +64,10 @@ impl Projected {
                     ))),
                 }
             }
-            _ => Err(Problem::new("the sizes of queries, keys and values do not fit")
-                .help("`qkv_hidden_sizes` has three, of which the first two are equal")),
+            _ => Err(
+                Problem::new("the sizes of queries, keys and values do not fit")
+                    .help("`qkv_hidden_sizes` has three, of which the first two are equal"),
+            ),
         }
     }
 }
@@ -63,7 +77,10 @@ impl Operator for Projected {
         let (x, weight) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 2)?);
         let [size, _, value] = self.sizes(weight.shape.get(1))?;
         if let ([.., features], [rows, columns]) = (x.shape.as_slice(), weight.shape.as_slice()) {
-            sizes::equal(("the weight", rows, "rows"), ("the input", features, "features"))?;
+            sizes::equal(
+                ("the weight", rows, "rows"),
+                ("the input", features, "features"),
+            )?;
             let wanted = size.checked_mul(2).and_then(|both| both.checked_add(value));
             let wanted = Dim::from(wanted.unwrap_or(i64::MAX));
             if sizes::differ(columns, &wanted) {
@@ -83,9 +100,9 @@ impl Operator for Projected {
             return Ok(());
         };
         let past = if cx.has(4) {
-cx.tensor_of_rank(4, 5)?.shape.get(3).cloned()
+            cx.tensor_of_rank(4, 5)?.shape.get(3).cloned()
         } else {
-Some(Dim::from(0))
+            Some(Dim::from(0))
         };
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
@@ -93,10 +110,22 @@ Some(Dim::from(0))
         if cx.has(4) {
             check_cache(cx, 4, batch, heads, &Dim::from(size / heads))?;
         }
-        let cache = vec![2.into(), batch.clone(), heads.into(), total, (size / heads).into()];
-        cx.output(0, x.dtype, vec![batch.clone(), length.clone(), value.into()]);
+        let cache = vec![
+            2.into(),
+            batch.clone(),
+            heads.into(),
+            total,
+            (size / heads).into(),
+        ];
+        cx.output(
+            0,
+            x.dtype,
+            vec![batch.clone(), length.clone(), value.into()],
+        );
         if cx.wants(1) && size != value {
-            return Err(Problem::new("keys and values of different sizes have no cache"));
+            return Err(Problem::new(
+                "keys and values of different sizes have no cache",
+            ));
         }
         cx.output(1, x.dtype, cache);
         Ok(())
@@ -109,9 +138,9 @@ Some(Dim::from(0))
         let projected = projection(cx)?;
         let (mask, past, bias) = (self.inner.mask(cx, 3)?, cx.optional(4)?, cx.optional(5)?);
         let name = if cx.wants(1) {
-format_ident!("attend_projected_with_cache")
+            format_ident!("attend_projected_with_cache")
         } else {
-format_ident!("attend_projected")
+            format_ident!("attend_projected")
         };
         let options = self.inner.options();
         let call = code! {
@@ -155,7 +184,13 @@ pub fn check_cache(
 ) -> Result<(), Problem> {
     let past = cx.tensor_of_rank(input, 5)?;
     let length = past.shape.get(3).cloned().unwrap_or_default();
-    let wanted = [Dim::from(2), batch.clone(), Dim::from(heads), length, size.clone()];
+    let wanted = [
+        Dim::from(2),
+        batch.clone(),
+        Dim::from(heads),
+        length,
+        size.clone(),
+    ];
     sizes::shaped("the cache", &past, &wanted)
 }
 
@@ -165,9 +200,9 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     let hint = cx.layer_hint(1);
     let x = cx.tensor(0)?;
     let bias = if cx.has(2) {
-cx.weight(2).map(|name| code!(Some(#name)))
+        cx.weight(2).map(|name| code!(Some(#name)))
     } else {
-Some(code!(None))
+        Some(code!(None))
     };
     if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
         let load = code!(layers::Linear::load(weights, #weight, #bias));

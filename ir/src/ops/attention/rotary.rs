@@ -11,9 +11,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[
-    row("RotaryEmbedding", &[23], read).arity(4, 1),
-];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read).arity(4, 1)];
 
 const POSITIONS: usize = 3;
 
@@ -28,7 +26,9 @@ struct RotaryEmbedding {
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let features = a.int_or("rotary_embedding_dim", 0)?;
     let Ok(features) = usize::try_from(features) else {
-        return Err(Problem::new(format!("`rotary_embedding_dim` is {features}")));
+        return Err(Problem::new(format!(
+            "`rotary_embedding_dim` is {features}"
+        )));
     };
     // Exporters write 0 heads where the input has an axis of them.
     let heads = match a.int("num_heads")? {
@@ -47,7 +47,9 @@ impl Operator for RotaryEmbedding {
         let [batch, _, length, size] = sizes(cx, 0, ("num_heads", self.heads))?;
         let x = cx.tensor(0)?;
         let turned = self.features.map_or(size.clone(), dim);
-        let odd = turned.number().is_some_and(|turned| turned.rem_euclid(2) != 0);
+        let odd = turned
+            .number()
+            .is_some_and(|turned| turned.rem_euclid(2) != 0);
         let beyond = match (turned.number(), size.number()) {
             (Some(turned), Some(size)) => turned > size,
             _ => false,
@@ -62,7 +64,9 @@ impl Operator for RotaryEmbedding {
         for input in [1, 2] {
             let cache = cx.tensor_of_rank(input, rank)?;
             if cache.dtype != x.dtype {
-                return Err(Problem::new(format!("input {input} is {cache}, the input {x}")));
+                return Err(Problem::new(format!(
+                    "input {input} is {cache}, the input {x}"
+                )));
             }
             if let Some(last) = cache.shape.last() {
                 agree("the number of angles", last, &pairs)?;
@@ -128,7 +132,9 @@ impl Operator for Turn {
             let last = held.shape.last().and_then(Dim::number);
             let pairs = features.map(|features| features.div_euclid(2));
             if last.is_none() || ![features, pairs].contains(&last) || held.dtype != x.dtype {
-                return Err(Problem::new(format!("the angles are {held}, the input {x}")));
+                return Err(Problem::new(format!(
+                    "the angles are {held}, the input {x}"
+                )));
             }
             let outer = held.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
             let stretches = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;

@@ -37,10 +37,14 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl RotaryEmbedding {
     /// How many heads an input of rank 3 has: as many as the attribute says, or the caches turn whole.
     fn heads(&self, hidden: Option<&Dim>, cache: Option<&Dim>) -> Result<i64, Problem> {
-        let sizes = hidden.and_then(Dim::number).zip(cache.and_then(Dim::number));
+        let sizes = hidden
+            .and_then(Dim::number)
+            .zip(cache.and_then(Dim::number));
         match (self.heads, sizes) {
             (1.., _) => Ok(self.heads),
-            (_, Some((hidden, pairs @ 1..))) if hidden % (2 * pairs) == 0 => Ok(hidden / (2 * pairs)),
+            (_, Some((hidden, pairs @ 1..))) if hidden % (2 * pairs) == 0 => {
+                Ok(hidden / (2 * pairs))
+            }
             _ => Err(Problem::new("the number of heads is unknown").help("`num_heads` gives it")),
         }
     }
@@ -50,11 +54,18 @@ impl Operator for RotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
         let (cosine, sine) = (cx.tensor_of_rank(2, 2)?, cx.tensor_of_rank(3, 2)?);
-        if !(3..=4).contains(&x.rank()) || !(1..=2).contains(&places.rank()) || !places.dtype.is_int() {
-            return Err(Problem::new(format!("the input is {x}, the positions are {places}")));
+        if !(3..=4).contains(&x.rank())
+            || !(1..=2).contains(&places.rank())
+            || !places.dtype.is_int()
+        {
+            return Err(Problem::new(format!(
+                "the input is {x}, the positions are {places}"
+            )));
         }
         if cosine.dtype != x.dtype || sine.dtype != x.dtype {
-            return Err(Problem::new(format!("the caches are {cosine} and {sine}, the input is {x}")));
+            return Err(Problem::new(format!(
+                "the caches are {cosine} and {sine}, the input is {x}"
+            )));
         }
         sizes::shaped("the cache of sines", &sine, &cosine.shape)?;
         if let ([batch, length], Some(first)) = (places.shape.as_slice(), x.shape.first()) {
@@ -85,9 +96,8 @@ impl Operator for RotaryEmbedding {
             _ => places,
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
-        let turned = |x: Code| {
-            code!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved))
-        };
+        let turned =
+            |x: Code| code!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved));
         if held.rank() == 4 {
             return Ok(turned(x));
         }

@@ -16,8 +16,12 @@ use crate::ops::{MANY, ML, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor))).arity(2, 1).of(ML),
-    row("FeatureVectorizer", &[1], vectorizer).arity(MANY, 1).of(ML),
+    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor)))
+        .arity(2, 1)
+        .of(ML),
+    row("FeatureVectorizer", &[1], vectorizer)
+        .arity(MANY, 1)
+        .of(ML),
     row("OneHotEncoder", &[1], one_hot).of(ML),
 ];
 
@@ -42,11 +46,15 @@ fn vectorizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let missing = || Problem::new("attribute `inputdimensions` is missing");
     let columns = a.ints("inputdimensions")?.ok_or_else(missing)?;
     if let Some(size) = columns.iter().find(|&&size| size < 0) {
-        return Err(Problem::new(format!("`inputdimensions` has the size {size}")));
+        return Err(Problem::new(format!(
+            "`inputdimensions` has the size {size}"
+        )));
     }
     if columns.len() != a.inputs() {
         let (sizes, inputs) = (columns.len(), a.inputs());
-        return Err(Problem::new(format!("there are {sizes} sizes for {inputs} inputs")));
+        return Err(Problem::new(format!(
+            "there are {sizes} sizes for {inputs} inputs"
+        )));
     }
     Ok(Rc::new(Vectorizer { columns }))
 }
@@ -105,7 +113,10 @@ impl Operator for Vectorizer {
                 rows = first.clone();
             }
         }
-        let sum = self.columns.iter().try_fold(0i64, |sum, &size| sum.checked_add(size));
+        let sum = self
+            .columns
+            .iter()
+            .try_fold(0i64, |sum, &size| sum.checked_add(size));
         let sum = sum.ok_or_else(|| Problem::new("`inputdimensions` add up to too much"))?;
         cx.output(0, DType::F32, vec![rows, Dim::from(sum)]);
         Ok(())

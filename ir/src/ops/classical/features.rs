@@ -96,7 +96,10 @@ impl Operator for Binarizer {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let kind = cx.tensor_type(0)?.dtype.kind();
-        let (x, threshold) = (cx.tensor(0)?, float_literal(f64::from(self.threshold), DType::F64));
+        let (x, threshold) = (
+            cx.tensor(0)?,
+            float_literal(f64::from(self.threshold), DType::F64),
+        );
         Ok(match kind {
             Kind::Int => code!(ops::features::binarize_int(#x, #threshold)),
             _ => code!(ops::features::binarize(#x, #threshold)),
@@ -131,7 +134,8 @@ impl Operator for Imputer {
                 code!(ops::features::impute(#x, #replaced, #values))
             }
             Imputer::Ints(replaced, values) => {
-                let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
+                let (count, element) =
+                    (Literal::usize_unsuffixed(values.len()), element_type(dtype));
                 let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
                 let load = code! {
                     constant::int::<1>(weights.device(), #element, [#count], &[#(#values),*])
@@ -194,9 +198,9 @@ pub fn is_number(dtype: DType) -> bool {
 pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let held = cx.tensor(input)?;
     if is_number(held.dtype) {
-Ok(held)
+        Ok(held)
     } else {
-Err(Problem::new(format!("input {input} is {held}"))
+        Err(Problem::new(format!("input {input} is {held}"))
             .help("it may be of floats or integers of 32 or 64 bits"))
     }
 }
@@ -206,9 +210,11 @@ fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
     let size = x.shape.last().map_or(Some(1), Dim::number);
     let fits = size.is_none_or(|size| usize::try_from(size) == Ok(count));
     if fits || count == 1 {
-Ok(())
+        Ok(())
     } else {
-Err(Problem::new(format!("there are {count} values for the features of {x}")))
+        Err(Problem::new(format!(
+            "there are {count} values for the features of {x}"
+        )))
     }
 }
 
@@ -226,9 +232,10 @@ pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<Code, Pro
 /// Floats as a vector that is a field.
 fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> Code {
     let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
-    let values = values.iter().map(|&value| float_literal(f64::from(value), DType::F64));
-    let load =
-        code!(constant::float::<1>(weights.device(), #element, [#count], &[#(#values),*]));
+    let values = values
+        .iter()
+        .map(|&value| float_literal(f64::from(value), DType::F64));
+    let load = code!(constant::float::<1>(weights.device(), #element, [#count], &[#(#values),*]));
     let field = cx.layer(hint, code!(Tensor<1>), load);
     code!(#field.clone())
 }

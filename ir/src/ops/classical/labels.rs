@@ -62,7 +62,11 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         return both(a, Labels::ints(places), Labels::strings(classes));
     }
     let (keys, values) = (list(a, "keys")?, list(a, "values")?);
-    let unused = (a.int("default_int64")?, a.float("default_float")?, a.string("default_string")?);
+    let unused = (
+        a.int("default_int64")?,
+        a.float("default_float")?,
+        a.string("default_string")?,
+    );
     let default = match (tensor(a, "default_tensor")?, values.dtype) {
         (Some(default), dtype) if default.dtype == dtype => default,
         (Some(default), dtype) => {
@@ -93,11 +97,7 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 const UNUSED: &str = "_Unused";
 
 /// From strings to integers and back.
-fn both(
-    a: &Attributes<'_>,
-    numbers: Labels,
-    strings: Labels,
-) -> Result<Rc<dyn Operator>, Problem> {
+fn both(a: &Attributes<'_>, numbers: Labels, strings: Labels) -> Result<Rc<dyn Operator>, Problem> {
     let number = Labels::ints(vec![a.int_or("default_int64", -1)?]);
     let string = Labels::strings(vec![a.string_or("default_string", UNUSED)?]);
     let tables = vec![
@@ -142,24 +142,35 @@ fn tensor(a: &Attributes<'_>, name: &str) -> Result<Option<Labels>, Problem> {
             dtype: weight.dtype,
             held,
         })),
-        _ => Err(Problem::new(format!("`{name}` is {}", weight.tensor_type()))
-            .help("it may be of strings, floats of 32 and 64 or integers of 16 to 64 bits")),
+        _ => Err(
+            Problem::new(format!("`{name}` is {}", weight.tensor_type()))
+                .help("it may be of strings, floats of 32 and 64 or integers of 16 to 64 bits"),
+        ),
     }
 }
 
 impl Labels {
     pub fn ints(ints: Vec<i64>) -> Self {
         let held = Known::Ints(ints.into_iter().map(Dim::from).collect());
-        Labels { dtype: DType::I64, held }
+        Labels {
+            dtype: DType::I64,
+            held,
+        }
     }
 
     pub fn strings(strings: Vec<String>) -> Self {
-        Labels { dtype: DType::String, held: Known::Strings(strings) }
+        Labels {
+            dtype: DType::String,
+            held: Known::Strings(strings),
+        }
     }
 
     pub fn floats(floats: Vec<f32>) -> Self {
         let held = Known::Floats(floats.into_iter().map(f64::from).collect());
-        Labels { dtype: DType::F32, held }
+        Labels {
+            dtype: DType::F32,
+            held,
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -180,9 +191,10 @@ impl Labels {
                 };
                 ints.iter().map(literal).collect()
             }
-            Known::Floats(floats) => {
-                floats.iter().map(|float| float_literal(*float, self.dtype)).collect()
-            }
+            Known::Floats(floats) => floats
+                .iter()
+                .map(|float| float_literal(*float, self.dtype))
+                .collect(),
             Known::Strings(strings) => strings.iter().map(|string| code!(#string)).collect(),
             Known::Bools(bools) => bools.iter().map(|bool| code!(#bool)).collect(),
         }
@@ -225,7 +237,10 @@ impl Labels {
 
     fn pick(&self, places: &[usize]) -> Option<Self> {
         let held = self.held.pick(places)?;
-        Some(Labels { dtype: self.dtype, held })
+        Some(Labels {
+            dtype: self.dtype,
+            held,
+        })
     }
 }
 
@@ -234,8 +249,14 @@ impl Table {
         let order = keys.order(wins);
         let (count, others) = (keys.len(), values.len());
         match (keys.pick(&order), values.pick(&order), default.len()) {
-            (Some(keys), Some(values), 1) if count == others => Ok(Table { keys, values, default }),
-            (.., 1) => Err(Problem::new(format!("there are {count} keys for {others} values"))),
+            (Some(keys), Some(values), 1) if count == others => Ok(Table {
+                keys,
+                values,
+                default,
+            }),
+            (.., 1) => Err(Problem::new(format!(
+                "there are {count} keys for {others} values"
+            ))),
             _ => Err(Problem::new("the default is not one element")),
         }
     }
@@ -286,7 +307,9 @@ impl LookUp {
         found.ok_or_else(|| {
             let types = self.tables.iter().map(|table| table.keys.dtype.name());
             let types = types.collect::<Vec<_>>().join(" or ");
-            Problem::new(format!("the input is of type {dtype}, the keys are of type {types}"))
+            Problem::new(format!(
+                "the input is of type {dtype}, the keys are of type {types}"
+            ))
         })
     }
 }
@@ -299,7 +322,10 @@ mod tests {
 
     fn ml(version: i64, graph: &str, expected: expect_test::Expect) {
         let opsets = format!(r#"["" : 21, "ai.onnx.ml" : {version}]"#);
-        check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
+        check(
+            &format!("<ir_version: 10, opset_import: {opsets}> {graph}"),
+            expected,
+        );
     }
 
     #[test]

@@ -147,7 +147,9 @@ mod tests {
     #[test]
     fn a_regressor_has_a_row_of_coefficients_for_each_target() {
         let attributes = "coefficients = [1.0, 2.0, 3.0, 4.0], targets = 2";
-        check(&model("LinearRegressor", attributes), expect![[r#"
+        check(
+            &model("LinearRegressor", attributes),
+            expect![[r#"
             g (float32[n, 2] x) => (float32[n, 2] y)
             <
                 float32[4] y.coefficients = {1, 2, 3, 4}
@@ -155,21 +157,27 @@ mod tests {
             {
                 float32[n, 2] y = ai.onnx.ml.LinearRegressor <coefficients: #1, targets: 2, transform: "None"> (x, y.coefficients)
             }
-        "#]]);
+        "#]],
+        );
         let attributes = "coefficients = [1.0, 2.0, 3.0], targets = 2";
-        check(&model("LinearRegressor", attributes), expect![[r#"
+        check(
+            &model("LinearRegressor", attributes),
+            expect![[r#"
             cannot compile `model`
 
               3 coefficients do not fit 2 targets of the input float32[n, 2]
                 at node `y` (ai.onnx.ml.LinearRegressor version 1)
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+        );
     }
 
     #[test]
     fn one_score_tells_two_classes_only() {
         let attributes = "coefficients = [1.0, 2.0], intercepts = [0.5], classlabels_ints = [1, 2]";
-        check(&model("LinearClassifier", attributes), expect![[r#"
+        check(
+            &model("LinearClassifier", attributes),
+            expect![[r#"
             g (float32[n, 2] x) => (int64[n] y)
             <
                 int64[2] y.classlabels_ints = {1, 2},
@@ -179,15 +187,19 @@ mod tests {
             {
                 int64[n] y = ai.onnx.ml.LinearClassifier <coefficients: #2, intercepts: #3, targets: 1, transform: "None", labels: {count: 2, list: #1}> (x, y.classlabels_ints, y.coefficients, y.intercepts)
             }
-        "#]]);
+        "#]],
+        );
         let attributes = "coefficients = [1.0], intercepts = [0.5], classlabels_ints = [1, 2, 3]";
-        check(&model("LinearClassifier", attributes), expect![[r#"
+        check(
+            &model("LinearClassifier", attributes),
+            expect![[r#"
             cannot compile `model`
 
               1 scores are to tell 3 classes
                 at node `y` (ai.onnx.ml.LinearClassifier opset 3)
                 help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+        );
     }
 }

@@ -64,8 +64,9 @@ fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "SPARSE" if size > 0 => Some(size),
         "SPARSE" => return Err(Problem::new(format!("`max_map` is {size}"))),
         other => {
-            return Err(Problem::new(format!("`map_form` is `{other}`"))
-                .help("it may be DENSE or SPARSE"));
+            return Err(
+                Problem::new(format!("`map_form` is `{other}`")).help("it may be DENSE or SPARSE")
+            );
         }
     };
     Ok(Rc::new(CastMap { to, size }))
@@ -100,7 +101,9 @@ impl Operator for CastMap {
         match map(cx)? {
             (DType::I64, DType::F32 | DType::String) => {}
             (key, item) => {
-                return Err(Problem::new(format!("the input is a map from {key} to {item}")));
+                return Err(Problem::new(format!(
+                    "the input is a map from {key} to {item}"
+                )));
             }
         }
         let size = match self.size {
@@ -162,7 +165,9 @@ impl Operator for ZipMap {
                 .help("it may be floats of the shape [N, C] or [C]"));
         }
         if columns.is_some_and(|columns| columns != count) {
-            return Err(Problem::new(format!("there are {count} keys for the columns of {x}")));
+            return Err(Problem::new(format!(
+                "there are {count} keys for the columns of {x}"
+            )));
         }
         let value = Type::tensor(DType::F32, vec![]);
         let map = Type::Map(self.keys.dtype, Box::new(value));

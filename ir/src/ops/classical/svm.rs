@@ -74,7 +74,8 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let each = a.ints("vectors_per_class")?.unwrap_or_default();
     let sum = |sum: usize, &count: &i64| sum.checked_add(usize::try_from(count).ok()?);
     let count = each.iter().try_fold(0, sum);
-    let count = count.ok_or_else(|| Problem::new("`vectors_per_class` has numbers of no vectors"))?;
+    let count =
+        count.ok_or_else(|| Problem::new("`vectors_per_class` has numbers of no vectors"))?;
     let machine = machine(a, count)?;
     let optional = |name: &str| Ok(a.keep(name)?.filter(|list| list.count > 0));
     let probabilities = match (optional("prob_a")?, optional("prob_b")?) {
@@ -94,7 +95,11 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             return Err(lengths("coefficients", machine.coefficients.count, needed));
         }
         let [slopes, offsets] = probabilities.unwrap_or([machine.rho; 2]);
-        for (name, list) in [("rho", machine.rho), ("prob_a", slopes), ("prob_b", offsets)] {
+        for (name, list) in [
+            ("rho", machine.rho),
+            ("prob_a", slopes),
+            ("prob_b", offsets),
+        ] {
             if list.count < pairs {
                 return Err(lengths(name, list.count, pairs));
             }
@@ -143,8 +148,10 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
 }
 
 fn lengths(name: &str, held: usize, needed: usize) -> Problem {
-    Problem::new(format!("`{name}` has {held} values where {needed} are needed"))
-        .help("the file is inconsistent; export the model again")
+    Problem::new(format!(
+        "`{name}` has {held} values where {needed} are needed"
+    ))
+    .help("the file is inconsistent; export the model again")
 }
 
 impl Machine {
@@ -155,9 +162,9 @@ impl Machine {
         let features = x.shape.last().and_then(Dim::number);
         let features = features.and_then(|features| usize::try_from(features).ok());
         if features.is_none_or(|features| features.checked_mul(vectors) == Some(held)) {
-Ok(rows)
+            Ok(rows)
         } else {
-Err(Problem::new(format!(
+            Err(Problem::new(format!(
                 "{vectors} vectors of together {held} numbers do not fit the input {x}"
             )))
         }
@@ -192,7 +199,10 @@ impl Operator for Regressor {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_of_rank(0, 2)?;
         let machine = self.machine.emit(cx)?;
-        let (count, one_class) = (Literal::usize_unsuffixed(self.machine.count), self.one_class);
+        let (count, one_class) = (
+            Literal::usize_unsuffixed(self.machine.count),
+            self.one_class,
+        );
         let hint = cx.hint();
         let load = code!(layers::SvmRegressor::load(weights, #machine, #count, #one_class));
         let layer = cx.layer(&hint, code!(layers::SvmRegressor), load);
@@ -262,7 +272,9 @@ mod tests {
             vectors_per_class = [1, 1, 1], support_vectors = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
             coefficients = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], rho = [0.1, 0.2, 0.3],
             classlabels_ints = [1, 2, 3]"#;
-        check(&model("SVMClassifier", attributes), expect![[r#"
+        check(
+            &model("SVMClassifier", attributes),
+            expect![[r#"
             g (float32[n, 2] x) => (int64[n] y, float32[n, 3] z)
             <
                 int64[3] y.classlabels_ints = {1, 2, 3},
@@ -274,22 +286,28 @@ mod tests {
             {
                 int64[n] y, float32[n, 3] z = ai.onnx.ml.SVMClassifier <machine: {kernel: "Rbf", parameters: [0.5, 0.0, 3.0], count: 3, vectors: #2, coefficients: #3, rho: #4}, labels: {count: 3, list: #1}, sizes: #5, transform: "None"> (x, y.classlabels_ints, y.support_vectors, y.coefficients, y.rho, y.vectors_per_class)
             }
-        "#]]);
+        "#]],
+        );
         let short = attributes.replace("0.2, 0.3]", "0.2]");
-        check(&model("SVMClassifier", &short), expect![[r#"
+        check(
+            &model("SVMClassifier", &short),
+            expect![[r#"
             cannot compile `model`
 
               `rho` has 2 values where 3 are needed
                 at node `y` (ai.onnx.ml.SVMClassifier opset 3)
                 help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+        );
     }
 
     #[test]
     fn a_machine_without_vectors_is_linear() {
         let attributes = "coefficients = [1.0, 2.0], rho = [0.1], classlabels_ints = [1]";
-        check(&model("SVMClassifier", attributes), expect![[r#"
+        check(
+            &model("SVMClassifier", attributes),
+            expect![[r#"
             g (float32[n, 2] x) => (int64[n] y, float32[n, 1] z)
             <
                 int64[1] y.classlabels_ints = {1},
@@ -299,14 +317,18 @@ mod tests {
             {
                 int64[n] y, float32[n, 1] z = ai.onnx.ml.SVMClassifier <machine: {kernel: "Linear", parameters: [0.0, 0.0, 0.0], count: 0, coefficients: #2, rho: #3}, labels: {count: 1, list: #1}, transform: "None"> (x, y.classlabels_ints, y.coefficients, y.rho)
             }
-        "#]]);
+        "#]],
+        );
         let attributes = "coefficients = [1.0, 2.0, 3.0], rho = [0.1], classlabels_ints = [1]";
-        check(&model("SVMClassifier", attributes), expect![[r#"
+        check(
+            &model("SVMClassifier", attributes),
+            expect![[r#"
             cannot compile `model`
 
               1 vectors of together 3 numbers do not fit the input float32[n, 2]
                 at node `y` (ai.onnx.ml.SVMClassifier version 1)
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+        );
     }
 }

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::classical::trees::form::Form;
 use super::super::classical::{
     Labels, NUMBERS, input, labels, optional_name, tell, transform, transform_code,
 };
@@ -19,10 +18,13 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
+use crate::ops::classical::trees::form::Form;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("TreeEnsembleClassifier", &[1, 3, 5], classifier).arity(1, 2).of(ML),
+    row("TreeEnsembleClassifier", &[1, 3, 5], classifier)
+        .arity(1, 2)
+        .of(ML),
     row("TreeEnsembleRegressor", &[1, 3, 5], regressor).of(ML),
     row("TreeEnsemble", &[5], ensemble).of(ML),
 ];
@@ -61,11 +63,16 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let form = form::labelled(a, names, ["class_weights", "class_weights_as_tensor"])?;
     let count = labels.count;
     let width = check::labelled(a, names, form.sizes(), count)?;
-    labelled_trees(a, (form, width), Tells::Classes(labels), |base| match count {
-        1 => true,
-        2 => base <= 2,
-        _ => base == count,
-    })
+    labelled_trees(
+        a,
+        (form, width),
+        Tells::Classes(labels),
+        |base| match count {
+            1 => true,
+            2 => base <= 2,
+            _ => base == count,
+        },
+    )
 }
 
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -141,17 +148,22 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 fn targets(a: &Attributes<'_>) -> Result<usize, Problem> {
     let targets = a.int_or("n_targets", 1)?;
-    let found = usize::try_from(targets).ok().filter(|&targets| (1..=LARGEST).contains(&targets));
+    let found = usize::try_from(targets)
+        .ok()
+        .filter(|&targets| (1..=LARGEST).contains(&targets));
     found.ok_or_else(|| Problem::new(format!("`n_targets` is {targets}")))
 }
 
 impl Operator for Trees {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let features = cx.tensor(0)?.shape.last().and_then(Dim::number);
-        if let Some(features) = features.filter(|&features| usize::try_from(features).is_ok_and(|held| held < self.width)) {
+        if let Some(features) = features
+            .filter(|&features| usize::try_from(features).is_ok_and(|held| held < self.width))
+        {
             let needed = self.width;
             let message = format!("the trees look at {needed} features, the input has {features}");
-            return Err(Problem::new(message).help("give the input as many features as the model was made for"));
+            return Err(Problem::new(message)
+                .help("give the input as many features as the model was made for"));
         }
         match &self.tells {
             Tells::Classes(labels) => {
@@ -164,9 +176,9 @@ impl Operator for Trees {
                 let targets = Dim::from(i64::try_from(*targets).unwrap_or(i64::MAX));
                 let floats = [DType::F32, DType::F64, DType::F16];
                 let (dtype, rows) = if *same_type {
-input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
+                    input(cx, &floats).map(|(x, rows)| (x.dtype, rows))?
                 } else {
-(DType::F32, input(cx, &NUMBERS)?.1)
+                    (DType::F32, input(cx, &NUMBERS)?.1)
                 };
                 cx.output(0, dtype, vec![rows, targets]);
             }
@@ -251,7 +263,9 @@ mod tests {
             "n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2],
             target_ids = [0, 1], target_weights = [0.25, 0.75]",
         );
-        check(&text, expect![[r#"
+        check(
+            &text,
+            expect![[r#"
             g (int32[n, 4] x) => (float32[n, 2] y)
             <
                 int64[3] y.nodes_treeids = {0, 0, 0},
@@ -269,7 +283,8 @@ mod tests {
             {
                 float32[n, 2] y = ai.onnx.ml.TreeEnsembleRegressor <..> (x, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.target_treeids, y.target_nodeids, y.target_ids, y.target_weights)
             }
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -280,7 +295,9 @@ mod tests {
             r#"classlabels_strings = ["a", "b"], class_treeids = [0, 0], class_nodeids = [1, 2],
             class_ids = [0, 1], class_weights = [0.25, 0.75]"#,
         );
-        check(&text, expect![[r#"
+        check(
+            &text,
+            expect![[r#"
             g (float64[3] x) => (string[1] y)
             <
                 string[2] y.classlabels_strings = {.. 6 bytes},
@@ -299,7 +316,8 @@ mod tests {
             {
                 string[1] y = ai.onnx.ml.TreeEnsembleClassifier <..> (x, y.classlabels_strings, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.class_treeids, y.class_nodeids, y.class_ids, y.class_weights)
             }
-        "#]]);
+        "#]],
+        );
     }
 
     /// The problem of a regressor with these lists in place of the stump's.
@@ -340,7 +358,8 @@ mod tests {
             the trees look at 5 features, the input has 4
             there is a weight of node 77 of tree 0, which is not there
             there is a weight for target 2 of 2
-            `n_targets` is 1099511627776"#]].assert_eq(&problems.join("\n"));
+            `n_targets` is 1099511627776"#]]
+        .assert_eq(&problems.join("\n"));
     }
 
     #[test]
@@ -356,7 +375,10 @@ mod tests {
             let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
             let bytes = prost::Message::encode_to_vec(&model);
             let model = crate::load_bytes(bytes.into(), &Default::default());
-            model.map_or_else(|problems| problems.messages().join("; "), |_| "fits".to_owned())
+            model.map_or_else(
+                |problems| problems.messages().join("; "),
+                |_| "fits".to_owned(),
+            )
         };
         let problems = [
             ("n_targets", "n_targets"),
@@ -376,7 +398,8 @@ mod tests {
             node 1 leads to leaf 2, which is not there
             node 1 has a mode that is not one of 0 to 6
             there is a weight for target 2 of 2
-            the trees look at 5 features, the input has 4"#]].assert_eq(&problems.map(problem).join("\n"));
+            the trees look at 5 features, the input has 4"#]]
+        .assert_eq(&problems.map(problem).join("\n"));
     }
 
     #[test]
@@ -387,14 +410,17 @@ mod tests {
             "target_treeids = [0, 0], target_nodeids = [1, 2],
             target_ids = [0], target_weights = [0.25, 0.75]",
         );
-        check(&text, expect![[r#"
+        check(
+            &text,
+            expect![[r#"
             cannot compile `model`
 
               the lists of weights are of different lengths: `weight_targets`
                 at node `y` (ai.onnx.ml.TreeEnsembleRegressor opset 3)
                 help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+        );
     }
 
     #[test]
@@ -405,13 +431,16 @@ mod tests {
             "base_values = [1.0, 2.0], target_treeids = [0, 0], target_nodeids = [1, 2],
             target_ids = [0, 0], target_weights = [0.25, 0.75]",
         );
-        check(&text, expect![[r#"
+        check(
+            &text,
+            expect![[r#"
             cannot compile `model`
 
               `base_values` has 2 values, not one a target
                 at node `y` (ai.onnx.ml.TreeEnsembleRegressor opset 3)
                 help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]]);
+              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+        );
     }
 }

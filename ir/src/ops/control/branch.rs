@@ -37,8 +37,10 @@ impl Operator for If {
             .iter()
             .find(|(_, block)| !block.inputs.is_empty())
         {
-            return Err(Problem::new(format!("`{name}` has inputs, which nothing gives"))
-                .help("a branch takes values from around it; export the model again"));
+            return Err(
+                Problem::new(format!("`{name}` has inputs, which nothing gives"))
+                    .help("a branch takes values from around it; export the model again"),
+            );
         }
         if counts[0] != counts[1] {
             let [then, otherwise] = counts;
@@ -137,9 +139,9 @@ fn lifted(facts: &[Fact], others: &[Fact]) -> Vec<Fact> {
     let lift = |(fact, other): (&Fact, &Fact)| {
         let one = merge::is_one_of_another_rank(&fact.ty, &other.ty);
         if one && rank(&fact.ty) < rank(&other.ty) {
-Fact::of(other.ty.clone())
+            Fact::of(other.ty.clone())
         } else {
-fact.clone()
+            fact.clone()
         }
     };
     facts.iter().zip(others).map(lift).collect()

@@ -12,10 +12,12 @@ use crate::types::{TensorType, Type};
 /// What holds of either of two values: sizes that differ get a name of their own.
 pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Result<Fact, Problem> {
     let mut merged = left.clone();
-    merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| if a == b {
-a.clone()
-    } else {
-cx.fresh("branch")
+    merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| {
+        if a == b {
+            a.clone()
+        } else {
+            cx.fresh("branch")
+        }
     })?;
     if left.known != right.known || left.ty != right.ty {
         merged.known = Elements::default();
@@ -66,7 +68,11 @@ pub fn widen(
 
 /// What a round leaves, as the state of the next: one element is one element on any number of axes.
 fn as_state(held: &Type, next: &Type) -> Type {
-    if is_one_of_another_rank(held, next) { held.clone() } else { next.clone() }
+    if is_one_of_another_rank(held, next) {
+        held.clone()
+    } else {
+        next.clone()
+    }
 }
 
 /// What the rounds leave of a state, if they are any: one element on as many axes as a round gives it.

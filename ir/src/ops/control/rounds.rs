@@ -266,10 +266,12 @@ pub fn stack(
 fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
     let sizes = whole.shape.iter().enumerate();
     let sizes: Vec<Code> = sizes
-        .map(|(at, dim)| if at == axis || cx.is_first_told_here(dim) {
-code!(0)
-        } else {
-cx.size(dim)
+        .map(|(at, dim)| {
+            if at == axis || cx.is_first_told_here(dim) {
+                code!(0)
+            } else {
+                cx.size(dim)
+            }
         })
         .collect();
     code!([#(#sizes),*])

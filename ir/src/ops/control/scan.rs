@@ -43,9 +43,9 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let list = |name: &str| a.ints(name).map(Option::unwrap_or_default);
     let batched = a.version() < 9;
     let (inputs, outputs) = if batched {
-([vec![], list("directions")?], [vec![], vec![]])
+        ([vec![], list("directions")?], [vec![], vec![]])
     } else {
-(
+        (
             [list("scan_input_axes")?, list("scan_input_directions")?],
             [list("scan_output_axes")?, list("scan_output_directions")?],
         )
@@ -115,7 +115,11 @@ impl Operator for Scan {
             };
         }
         if let (Some(batch), true) = (&batch, cx.has(0)) {
-            sizes::shaped("`sequence_lens`", &cx.tensor(0)?, std::slice::from_ref(batch))?;
+            sizes::shaped(
+                "`sequence_lens`",
+                &cx.tensor(0)?,
+                std::slice::from_ref(batch),
+            )?;
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
         let Some((held, told)) = settle(cx, BODY, (self.flow, None), names, facts)? else {
@@ -167,7 +171,8 @@ impl Operator for Scan {
         let element = self.flow.batched.then(|| cx.index());
         let mut before = Code::default();
         let length = (self.flow.batched && cx.has(0)).then(|| cx.temporary("length"));
-        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element {
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element
+        {
             None => cx.input_at(at, wanted.0),
             Some(element) => {
                 let held = cx.tensor_type(at + 1)?.clone();
@@ -213,7 +218,9 @@ impl Operator for Scan {
             }
         }
         let longest = cx.size(&count.unwrap_or_default());
-        let count = length.as_ref().map_or(longest.clone(), |length| code!(#length));
+        let count = length
+            .as_ref()
+            .map_or(longest.clone(), |length| code!(#length));
         let (round, step) = (&code.round, &code.step);
         let rounds = code!(#inputs for #index in 0..#count { #slices #round #step });
         let one = code.around(&rounds);
@@ -261,7 +268,9 @@ impl Scan {
             let padded = match &lengths {
                 Some((length, longest)) if at >= state => {
                     if whole.dtype == DType::String {
-                        return Err(Problem::new("strings of rounds cannot be padded with zeros"));
+                        return Err(Problem::new(
+                            "strings of rounds cannot be padded with zeros",
+                        ));
                     }
                     let none = (2..whole.rank()).map(|_| code!((0, 0)));
                     let pads = code!([(0, (#longest - #length) as i64), #(#none),*]);
@@ -347,9 +356,9 @@ fn take_batch(batch: &mut Option<Dim>, held: &mut TensorType) -> Result<(), Prob
 /// Takes the first axis away.
 fn without_batch(held: &mut TensorType) -> Result<Dim, Problem> {
     if held.shape.is_empty() {
-Err(Problem::new("a scalar has no axis for the batch"))
+        Err(Problem::new("a scalar has no axis for the batch"))
     } else {
-Ok(held.shape.remove(0))
+        Ok(held.shape.remove(0))
     }
 }
 

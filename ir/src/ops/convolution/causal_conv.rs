@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -40,7 +40,9 @@ impl Operator for CausalConv {
         let [batch, channels] = [0, 1].map(|at| x.shape.get(at).cloned().unwrap_or_default());
         let size = weight.shape.last().cloned().unwrap_or_default();
         if size.is(0) {
-            return Err(Problem::new(format!("the weight is {weight}, a kernel of no elements")));
+            return Err(Problem::new(format!(
+                "the weight is {weight}, a kernel of no elements"
+            )));
         }
         let state = size.sub(&Dim::from(1));
         let state = vec![batch, channels.clone(), cx.dim_or_fresh(state, "state")];
@@ -72,9 +74,11 @@ fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<
     let held = cx.tensor(input)?;
     let fits = sizes::shaped("", &held, shape).is_ok();
     if fits && held.dtype == x.dtype && x.dtype.is_float() {
-Ok(())
+        Ok(())
     } else {
-Err(Problem::new(format!("input {input} is {held}, but the input {x}")))
+        Err(Problem::new(format!(
+            "input {input} is {held}, but the input {x}"
+        )))
     }
 }
 

@@ -3,17 +3,16 @@
 use std::rc::Rc;
 
 use super::window::Window;
-use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("Col2Im", &[18], |a| {
-    Ok(Rc::new(Col2Im(Window::read(a)?)))
-}).arity(3, 1)];
+pub const ROWS: &[Row] =
+    &[row("Col2Im", &[18], |a| Ok(Rc::new(Col2Im(Window::read(a)?)))).arity(3, 1)];
 
 #[derive(Debug)]
 struct Col2Im(Window);
@@ -40,7 +39,9 @@ impl Operator for Col2Im {
                 .help("how many axes an image has must be known while compiling"));
             }
         };
-        let window = self.0.resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
+        let window = self
+            .0
+            .resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
         let taps = cx.ints(2).and_then(|block| {
             let mut block = block.iter();
             block.try_fold(Dim::from(1), |product, size| product.mul(size))
@@ -51,9 +52,16 @@ impl Operator for Col2Im {
         }
         if let (Some(sizes), Some(_)) = (cx.ints(1), cx.numbers(2)) {
             let positions = window.positions(&sizes).unwrap_or_default();
-            let blocks = positions.iter().try_fold(Dim::from(1), |count, along| count.mul(along));
-            if let (Some(columns), Some(blocks)) = (x.shape.get(2), blocks.filter(|_| !positions.is_empty())) {
-                sizes::equal(("the input", columns, "columns"), ("the image", &blocks, "blocks"))?;
+            let blocks = positions
+                .iter()
+                .try_fold(Dim::from(1), |count, along| count.mul(along));
+            if let (Some(columns), Some(blocks)) =
+                (x.shape.get(2), blocks.filter(|_| !positions.is_empty()))
+            {
+                sizes::equal(
+                    ("the input", columns, "columns"),
+                    ("the image", &blocks, "blocks"),
+                )?;
             }
         }
         let channels = taps.and_then(|taps| rows.div(&taps));
@@ -74,22 +82,20 @@ impl Operator for Col2Im {
         let boolean = cx.tensor_type(0)?.dtype.kind() == Kind::Bool;
         let block = cx.numbers(2);
         let known = block.is_some();
-        let window = self.0.resolve(axes, block.or_else(|| Some(vec![1; axes])))?;
+        let window = self
+            .0
+            .resolve(axes, block.or_else(|| Some(vec![1; axes])))?;
         let mut window = window.emit(cx, &[]);
         if !known {
             let block = cx.host_ints(2)?;
             window = code!(Window { kernel: ops::shape::sizes(#block), ..#window });
         }
         let image = if cx.is_known(1) {
-
-                let shape = cx.output_tensor(0)?.shape.clone();
-                cx.shape(shape.get(2..).unwrap_or_default())
-            
+            let shape = cx.output_tensor(0)?.shape.clone();
+            cx.shape(shape.get(2..).unwrap_or_default())
         } else {
-
-                let image = cx.host_ints(1)?;
-                code!(ops::shape::sizes(#image))
-            
+            let image = cx.host_ints(1)?;
+            code!(ops::shape::sizes(#image))
         };
         if !known || cx.tensor_type(0)?.count().is_none() || !cx.is_known(1) {
             cx.may_fail();
@@ -97,9 +103,9 @@ impl Operator for Col2Im {
         let x = cx.tensor(0)?;
         // The sum of booleans is whether one holds.
         Ok(if boolean {
-code!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0))
+            code!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0))
         } else {
-code!(ops::col2im::col2im(#x, #image, #window))
+            code!(ops::col2im::col2im(#x, #image, #window))
         })
     }
 

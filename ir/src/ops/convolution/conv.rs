@@ -5,16 +5,16 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::elementwise::activation::Fused;
-use crate::ops::quantize::integer;
 use super::window::filter::Filter;
 use super::window::{Resolved, Window};
-use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::quantize::integer;
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
@@ -25,15 +25,19 @@ pub const ROWS: &[Row] = &[
             activation: Fused::of_conv(a)?,
             ..conv(a)?
         }))
-    }).arity(4, 1)
+    })
+    .arity(4, 1)
     .of(MICROSOFT),
-    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?)))).arity(3, 1).of(MICROSOFT),
+    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?))))
+        .arity(3, 1)
+        .of(MICROSOFT),
     row("NhwcFusedConv", &[1], |a| {
         Ok(Rc::new(ChannelsLast(Conv {
             activation: Fused::of_conv(a)?,
             ..conv(a)?
         })))
-    }).arity(4, 1)
+    })
+    .arity(4, 1)
     .of(MICROSOFT),
 ];
 
@@ -83,9 +87,9 @@ impl Operator for ChannelsLast {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (channels_second(cx.tensor(0)?), cx.tensor(1)?);
         let weight = if self.0.keeps_channels_last(&x, &weight) {
-channels_second(weight)
+            channels_second(weight)
         } else {
-weight
+            weight
         };
         let mut shape = self.0.shape(cx, &x, &weight)?;
         if let Some(inner) = shape.get_mut(1..) {
@@ -99,9 +103,16 @@ weight
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let (x, weight) = (channels_second(cx.tensor_type(0)?.clone()), cx.tensor_type(1)?.clone());
+        let (x, weight) = (
+            channels_second(cx.tensor_type(0)?.clone()),
+            cx.tensor_type(1)?.clone(),
+        );
         let turned = self.0.keeps_channels_last(&x, &weight);
-        let weight = if turned { channels_second(weight) } else { weight };
+        let weight = if turned {
+            channels_second(weight)
+        } else {
+            weight
+        };
         let window = self.0.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         if !window.always_fits(&spatial) {
@@ -113,9 +124,9 @@ weight
         let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
         let weight = if turned {
-code!(#weight.movedim(#last, 1))
+            code!(#weight.movedim(#last, 1))
         } else {
-weight
+            weight
         };
         let input = code!(#input.movedim(#last, 1));
         let mut result = code! {
@@ -171,7 +182,10 @@ impl Conv {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
-        let channels = weight.shape.get(1).and_then(|size| size.mul(&Dim::from(self.groups)));
+        let channels = weight
+            .shape
+            .get(1)
+            .and_then(|size| size.mul(&Dim::from(self.groups)));
         if !window.always_fits(&spatial) || x.shape.get(1) != channels.as_ref() {
             cx.may_fail();
         }
@@ -202,9 +216,19 @@ impl Conv {
         channels.is_none() || fits(weight.shape.last()) || !fits(weight.shape.get(1))
     }
 
-    fn shape(&self, cx: &mut Infer<'_>, x: &TensorType, weight: &TensorType) -> Result<Shape, Problem> {
+    fn shape(
+        &self,
+        cx: &mut Infer<'_>,
+        x: &TensorType,
+        weight: &TensorType,
+    ) -> Result<Shape, Problem> {
         let window = self.resolve(x, weight)?;
-        let filter = Filter { x, weight, groups: self.groups, transposed: false };
+        let filter = Filter {
+            x,
+            weight,
+            groups: self.groups,
+            transposed: false,
+        };
         filter.check(cx, &self.window, 2)?;
         let channels = weight.shape.first().cloned().unwrap_or_default();
         let positions = window.positions(x.shape.get(2..).unwrap_or_default());
@@ -222,8 +246,7 @@ impl Conv {
                 "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
             )));
         }
-        let kernel: Option<Vec<i64>> =
-            weight.shape.iter().skip(2).map(Dim::number).collect();
+        let kernel: Option<Vec<i64>> = weight.shape.iter().skip(2).map(Dim::number).collect();
         self.window.resolve(x.rank() - 2, kernel)
     }
 }

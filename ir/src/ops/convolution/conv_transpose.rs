@@ -7,12 +7,12 @@ use quote::format_ident;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window, list};
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -48,7 +48,12 @@ impl Operator for ConvTranspose {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
         let fit = self.fit(&x, &weight)?;
-        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: true };
+        let filter = Filter {
+            x: &x,
+            weight: &weight,
+            groups: self.groups,
+            transposed: true,
+        };
         filter.check(cx, &self.window, 2)?;
         let sizes = match fit {
             Fit::Settled(window, more) => spread(&x, &window, &more),
@@ -173,9 +178,9 @@ impl ConvTranspose {
             let total = natural.checked_sub(wanted)?.max(0);
             let (less, rest) = (total / 2, total - total / 2);
             pads.push(if window.is_upper() {
-(less, rest)
+                (less, rest)
             } else {
-(rest, less)
+                (rest, less)
             });
             longer.push(more.checked_add(wanted.checked_sub(natural)?.max(0))?);
         }
@@ -184,9 +189,9 @@ impl ConvTranspose {
 
     fn odd(&self, window: &Resolved) -> Code {
         if window.is_upper() {
-code!(ops::conv_transpose::Odd::End)
+            code!(ops::conv_transpose::Odd::End)
         } else {
-code!(ops::conv_transpose::Odd::Begin)
+            code!(ops::conv_transpose::Odd::Begin)
         }
     }
 

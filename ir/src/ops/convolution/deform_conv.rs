@@ -6,12 +6,12 @@ use proc_macro2::Literal;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window};
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -41,20 +41,31 @@ impl Operator for DeformConv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [x, weight, offset] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
         let window = self.resolve(&x, &weight)?;
-        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
+        let filter = Filter {
+            x: &x,
+            weight: &weight,
+            groups: self.groups,
+            transposed: false,
+        };
         filter.check(cx, &self.window, 3)?;
         let channels = x.shape.get(1).cloned().unwrap_or_default();
-        sizes::multiple(("the input", &channels, "channels"), (self.offset_groups, "groups of offsets"))?;
+        sizes::multiple(
+            ("the input", &channels, "channels"),
+            (self.offset_groups, "groups of offsets"),
+        )?;
         let positions = window.positions(x.shape.get(2..).unwrap_or_default());
         let mut taps = vec![(offset, i64::try_from(x.rank() - 2).ok())];
         if cx.has(4) {
             taps.push((cx.tensor(4)?, Some(1)));
         }
         for (held, each) in taps {
-            let count = window.kernel.iter().try_fold(self.offset_groups, |count, &size| {
-                count.checked_mul(size)
-            });
-            let count = count.zip(each).and_then(|(count, each)| count.checked_mul(each));
+            let count = window
+                .kernel
+                .iter()
+                .try_fold(self.offset_groups, |count, &size| count.checked_mul(size));
+            let count = count
+                .zip(each)
+                .and_then(|(count, each)| count.checked_mul(each));
             let channels = held.shape.get(1).and_then(Dim::number);
             let fits = channels.is_none_or(|channels| Some(channels) == count);
             if held.rank() != x.rank() || held.dtype != x.dtype || !fits {

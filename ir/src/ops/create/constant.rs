@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::{Infer, LARGEST_KNOWN};
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
@@ -18,7 +18,8 @@ pub const ROWS: &[Row] = &[
         "Constant",
         &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25],
         constant,
-    ).arity(0, 1),
+    )
+    .arity(0, 1),
     row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity),
 ];
 
@@ -36,10 +37,12 @@ fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = |len: usize| vec![Dim::from(i64::try_from(len).unwrap_or(i64::MAX))];
     let ints = |ints: Vec<i64>| Known::Ints(ints.into_iter().map(Dim::from).collect());
     let floats = |floats: Vec<f32>| Known::Floats(floats.into_iter().map(f64::from).collect());
-    let long = |name: &str, len: usize| if len > LARGEST_KNOWN {
-attributes.stored(name)
-    } else {
-Ok(None)
+    let long = |name: &str, len: usize| {
+        if len > LARGEST_KNOWN {
+            attributes.stored(name)
+        } else {
+            Ok(None)
+        }
     };
     let made = if let Some(strings) = attributes.string_tensor("value")? {
         let (sizes, strings) = strings;

@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::elementwise::cast::from_bool;
-use crate::ops::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, element_type, float_literal, host_element};
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::from_bool;
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
@@ -109,12 +109,10 @@ impl Operator for ConstantOfShape {
         }
         if cx.on_host() {
             let sizes = if known {
-
-                    let sizes = cx.shape_of(&shape);
-                    code!(&#sizes)
-                
+                let sizes = cx.shape_of(&shape);
+                code!(&#sizes)
             } else {
-cx.host_ints(0)?
+                cx.host_ints(0)?
             };
             let carried = match self.dtype {
                 DType::F32 => DType::F32,
@@ -128,13 +126,11 @@ cx.host_ints(0)?
             });
         }
         let shape = if known {
-cx.shape(&shape)
+            cx.shape(&shape)
         } else {
-
-                let sizes = cx.host_ints(0)?;
-                let rank = Literal::usize_unsuffixed(shape.len());
-                code!(host::sizes::<#rank>(#sizes))
-            
+            let sizes = cx.host_ints(0)?;
+            let rank = Literal::usize_unsuffixed(shape.len());
+            code!(host::sizes::<#rank>(#sizes))
         };
         let (device, element, value) = (
             cx.device(),

@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::ops::elementwise::cast::carrier;
-use crate::ops::elementwise::unary::rounded;
-use crate::ops::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::elementwise::unary::rounded;
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 

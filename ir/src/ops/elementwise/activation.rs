@@ -1,10 +1,10 @@
 //! Activations that are part of another operator.
 
-use crate::ops::elementwise::unary::shaped_call;
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
+use crate::ops::elementwise::unary::shaped_call;
 use crate::rust::{Code, code};
 
 /// An activation named by attributes.

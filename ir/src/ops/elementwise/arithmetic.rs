@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use table::Device::{Kernel, Method, Symbol};
@@ -24,11 +24,14 @@ pub const ROWS: &[Row] = &[
     row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)).arity(2, 1),
     row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)).arity(2, 1),
     row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)).arity(2, 1),
-    row("Mod", &[10, 13, 28], |a| if a.flag("fmod", false)? {
-pair(a, &FMOD)
-    } else {
-pair(a, &MODULO)
-    }).arity(2, 1),
+    row("Mod", &[10, 13, 28], |a| {
+        if a.flag("fmod", false)? {
+            pair(a, &FMOD)
+        } else {
+            pair(a, &MODULO)
+        }
+    })
+    .arity(2, 1),
     row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)).arity(MANY, 1),
     row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)).arity(MANY, 1),
     row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD)).arity(MANY, 1),
@@ -148,7 +151,9 @@ impl Operator for Pair {
                 first.dtype
             )));
         }
-        if let (Some(second), Some(trailing)) = (types.get_mut(1), broadcast::trailing(self.axis(), &first)) {
+        if let (Some(second), Some(trailing)) =
+            (types.get_mut(1), broadcast::trailing(self.axis(), &first))
+        {
             let missing = trailing.saturating_sub(second.rank());
             second.shape.extend(vec![Dim::from(1); missing]);
         }

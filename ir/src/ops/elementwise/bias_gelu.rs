@@ -11,8 +11,12 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu")))).arity(2, 1).of(MICROSOFT),
-    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu")))).arity(2, 1).of(MICROSOFT),
+    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu"))))
+        .arity(2, 1)
+        .of(MICROSOFT),
+    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu"))))
+        .arity(2, 1)
+        .of(MICROSOFT),
 ];
 
 /// The function of the kernels.
@@ -30,7 +34,9 @@ impl Operator for Gelu {
             let sizes = bias.shape.last().zip(x.shape.last());
             let sizes = sizes.map(|(bias, size)| (bias.number(), size.number()));
             if sizes.is_none_or(|(bias, size)| bias.zip(size).is_some_and(|(a, b)| a != b)) {
-                return Err(Problem::new(format!("the bias is {bias}, but the input is {x}")));
+                return Err(Problem::new(format!(
+                    "the bias is {bias}, but the input is {x}"
+                )));
             }
         }
         cx.output(0, x.dtype, x.shape);

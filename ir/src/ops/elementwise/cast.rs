@@ -7,12 +7,12 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, host_element};
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub use known::fits;
@@ -169,7 +169,10 @@ impl Cast {
     ) -> Result<Code, Problem> {
         let held = cx.tensor_type(0)?;
         let (rank, axes) = (held.rank(), held.burn_rank());
-        let (rank, axes) = (Literal::usize_unsuffixed(rank), Literal::usize_unsuffixed(axes));
+        let (rank, axes) = (
+            Literal::usize_unsuffixed(rank),
+            Literal::usize_unsuffixed(axes),
+        );
         let (x, device) = (cx.host(0)?, cx.device());
         let (read, between) = match (from, to.kind()) {
             (DType::String, Kind::Int) => (code!(&host::parse::<i64>(#x)), DType::I64),
@@ -211,11 +214,7 @@ impl Cast {
 }
 
 /// What `run` makes of numbers of any type as floats, in their own type again.
-pub fn through_floats(
-    x: Code,
-    dtype: DType,
-    run: impl FnOnce(Code) -> Code,
-) -> Code {
+pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> Code {
     let to = format_ident!("{}", carrier(dtype));
     match dtype.kind() {
         Kind::Int => {

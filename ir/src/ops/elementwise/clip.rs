@@ -4,17 +4,19 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip).arity(3, 1).before(&[(11, 1, 1)])];
+pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)
+    .arity(3, 1)
+    .before(&[(11, 1, 1)])];
 
 /// Bounds from attributes in old versions, from inputs 1 and 2 in new ones.
 #[derive(Debug)]
@@ -72,9 +74,9 @@ impl Operator for Clip {
                 result = code!(host::min(#result, #upper));
             }
             return if cx.has(1) || cx.has(2) {
-Ok(result)
+                Ok(result)
             } else {
-cx.value(0)
+                cx.value(0)
             };
         }
         let dtype = cx.tensor_type(0)?.dtype;

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::cast::fits;
-use crate::ops::elementwise::unary::rounded;
-use crate::ops::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::{Emit, float_literal};
 use crate::infer::{Infer, LARGEST_KNOWN};
+use crate::ops::elementwise::unary::rounded;
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
@@ -82,7 +82,10 @@ impl Operator for Power {
             }
         }
         let rank = shape.len().max(1);
-        let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
+        let (x, y) = (
+            cx.tensor_of_rank(0, rank)?,
+            broadcast::second(cx, self.axis, rank)?,
+        );
         let operands = (!agree).then(|| code!(ops::broadcast::agreed(#x, #y)));
         let (x, y) = match &operands {
             Some(_) => (code!(a), code!(b)),

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).arity(2, 1)];

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use quote::format_ident;
 
 use super::cast::carrier;
-use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -247,9 +247,9 @@ impl Operator for Plain {
             Activation(name) => {
                 let name = format_ident!("{name}");
                 if is_half(cx.tensor_type(0)?.dtype) {
-code!(ops::activation::in_single(#x, activation::#name))
+                    code!(ops::activation::in_single(#x, activation::#name))
                 } else {
-code!(activation::#name(#x))
+                    code!(activation::#name(#x))
                 }
             }
             Kernel(family, name) => {
@@ -278,18 +278,16 @@ impl Operator for Infinite {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
         // What is computed more precisely may be finite where its own type has no such number.
         let x = if is_half(dtype) {
-
-                let dtype = format_ident!("{}", carrier(dtype));
-                code!(ops::cast::float_to_float(#x, DType::#dtype))
-            
+            let dtype = format_ident!("{}", carrier(dtype));
+            code!(ops::cast::float_to_float(#x, DType::#dtype))
         } else {
-x
+            x
         };
         let (negative, positive) = (self.negative, self.positive);
         Ok(if negative && positive {
-code!(#x.is_inf())
+            code!(#x.is_inf())
         } else {
-code!(ops::arith::is_inf(#x, #negative, #positive))
+            code!(ops::arith::is_inf(#x, #negative, #positive))
         })
     }
 }

@@ -4,18 +4,19 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("AffineGrid", &[20], |a| {
     Ok(Rc::new(AffineGrid {
         align_corners: a.flag("align_corners", false)?,
     }))
-}).arity(2, 1)];
+})
+.arity(2, 1)];
 
 #[derive(Debug)]
 struct AffineGrid {
@@ -42,8 +43,9 @@ impl Operator for AffineGrid {
         });
         let axes = axes.filter(|_| theta.dtype.is_float());
         let axes = axes.ok_or_else(|| {
-            Problem::new(format!("the maps are {theta} and the sizes {size}"))
-                .help("maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5")
+            Problem::new(format!("the maps are {theta} and the sizes {size}")).help(
+                "maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5",
+            )
         })?;
         let mut shape = vec![batch.clone()];
         if let Some(images) = cx.ints(1).and_then(|sizes| sizes.into_iter().next()) {

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("ImageDecoder", &[20], decoder)];
@@ -22,15 +22,17 @@ enum Decoder {
 }
 
 fn decoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(match a.string_or("pixel_format", "RGB")?.as_str() {
-        "RGB" => Decoder::Rgb,
-        "BGR" => Decoder::Bgr,
-        "Grayscale" => Decoder::Grayscale,
-        other => {
-            return Err(Problem::new(format!("`pixel_format` is `{other}`"))
-                .help("it may be RGB, BGR or Grayscale"));
-        }
-    }))
+    Ok(Rc::new(
+        match a.string_or("pixel_format", "RGB")?.as_str() {
+            "RGB" => Decoder::Rgb,
+            "BGR" => Decoder::Bgr,
+            "Grayscale" => Decoder::Grayscale,
+            other => {
+                return Err(Problem::new(format!("`pixel_format` is `{other}`"))
+                    .help("it may be RGB, BGR or Grayscale"));
+            }
+        },
+    ))
 }
 
 impl Operator for Decoder {

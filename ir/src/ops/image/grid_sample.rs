@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::ops::elementwise::cast::through_floats;
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::through_floats;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read).arity(2, 1)];
@@ -78,7 +78,10 @@ impl Operator for GridSample {
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
         if let (Some(grids), Some(images)) = (grid.shape.first(), x.shape.first()) {
-            sizes::equal(("the grid", grids, "batch elements"), ("the input", images, "batch elements"))?;
+            sizes::equal(
+                ("the grid", grids, "batch elements"),
+                ("the input", images, "batch elements"),
+            )?;
         }
         let points = grid.shape.iter().skip(1).take(axes.unwrap_or(0));
         shape.extend(points.cloned());

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
@@ -22,7 +22,8 @@ pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
         }
     };
     Ok(Rc::new(NonMaxSuppression(form)))
-}).arity(5, 1)];
+})
+.arity(5, 1)];
 
 /// With a variant of the kernels' `BoxForm`.
 #[derive(Debug)]
@@ -32,22 +33,35 @@ impl Operator for NonMaxSuppression {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (boxes, scores) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 3)?);
         let numbers = boxes.shape.last().and_then(Dim::number);
-        if boxes.dtype != DType::F32 || scores.dtype != DType::F32 || numbers.is_some_and(|n| n != 4)
+        if boxes.dtype != DType::F32
+            || scores.dtype != DType::F32
+            || numbers.is_some_and(|n| n != 4)
         {
             return Err(Problem::new(format!(
                 "the boxes are {boxes} and the scores {scores}"
             )));
         }
-        if let ([batch, count, _], [other, _, each]) = (boxes.shape.as_slice(), scores.shape.as_slice()) {
+        if let ([batch, count, _], [other, _, each]) =
+            (boxes.shape.as_slice(), scores.shape.as_slice())
+        {
             let images = "batch elements";
-            sizes::equal(("the tensor of boxes", batch, images), ("that of scores", other, images))?;
-            sizes::equal(("the tensor of boxes", count, "boxes"), ("that of scores", each, "scores in each class"))?;
+            sizes::equal(
+                ("the tensor of boxes", batch, images),
+                ("that of scores", other, images),
+            )?;
+            sizes::equal(
+                ("the tensor of boxes", count, "boxes"),
+                ("that of scores", each, "scores in each class"),
+            )?;
         }
-        let none = !cx.has(2) || cx.numbers(2).is_some_and(|most| most.iter().all(|&n| n <= 0));
+        let none = !cx.has(2)
+            || cx
+                .numbers(2)
+                .is_some_and(|most| most.iter().all(|&n| n <= 0));
         let count = if none {
-Dim::default()
+            Dim::default()
         } else {
-cx.fresh("kept")
+            cx.fresh("kept")
         };
         cx.output(0, DType::I64, vec![count, Dim::from(3)]);
         Ok(())
@@ -56,23 +70,17 @@ cx.fresh("kept")
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
         let form = format_ident!("{}", self.0);
-        let most = if cx.has(2) {
-cx.host_int(2)?
-        } else {
-code!(0)
-        };
+        let most = if cx.has(2) { cx.host_int(2)? } else { code!(0) };
         let overlap = if cx.has(3) {
-cx.host_float(3)?
+            cx.host_float(3)?
         } else {
-code!(0.0)
+            code!(0.0)
         };
         let score = if cx.has(4) {
-
-                let score = cx.host_float(4)?;
-                code!(Some(#score))
-            
+            let score = cx.host_float(4)?;
+            code!(Some(#score))
         } else {
-code!(None)
+            code!(None)
         };
         Ok(code! {
             ops::non_max_suppression::non_max_suppression(

@@ -7,15 +7,15 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::image::resize::target::{Policy, Target, scaled};
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::image::resize::target::{Policy, Target, scaled};
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType};
 
@@ -23,8 +23,12 @@ pub const ROWS: &[Row] = &[
     row("Resize", &[10, 11, 13, 18, 19], |a| match a.version() {
         10 => old(a, None),
         _ => resize(a),
-    }).arity(4, 1).before(&[(11, 2, 1)]),
-    row("Upsample", &[1, 7, 9, 10], upsample).arity(2, 1).before(&[(9, 1, 1)]),
+    })
+    .arity(4, 1)
+    .before(&[(11, 2, 1)]),
+    row("Upsample", &[1, 7, 9, 10], upsample)
+        .arity(2, 1)
+        .before(&[(9, 1, 1)]),
 ];
 
 #[derive(Debug)]
@@ -255,9 +259,9 @@ impl Operator for Resize {
             };
         }
         Ok(if truth {
-code!(ops::cast::to_bool(#result))
+            code!(ops::cast::to_bool(#result))
         } else {
-result
+            result
         })
     }
 
@@ -333,9 +337,9 @@ impl Resize {
             fields.push(code!(extrapolation: #value));
         }
         if fields.is_empty() {
-plain
+            plain
         } else {
-code!(ops::resize::Resize { #(#fields,)* ..#plain })
+            code!(ops::resize::Resize { #(#fields,)* ..#plain })
         }
     }
 }

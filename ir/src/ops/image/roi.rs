@@ -5,14 +5,14 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::convolution::window::list;
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::convolution::window::list;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -21,7 +21,8 @@ pub const ROWS: &[Row] = &[
             output: output(&a.ints("pooled_shape")?.unwrap_or_default())?,
             scale: a.float_or("spatial_scale", 1.0)?,
         }))
-    }).arity(2, 1),
+    })
+    .arity(2, 1),
     row("RoiAlign", &[10, 16, 22], align).arity(3, 1),
 ];
 
@@ -64,9 +65,7 @@ fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "avg" => "Average",
         "max" => "Max",
         other => {
-            return Err(
-                Problem::new(format!("`mode` is `{other}`")).help("it may be avg or max")
-            );
+            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be avg or max"));
         }
     };
     let sampling = a.int_or("sampling_ratio", 0)?;
@@ -132,7 +131,10 @@ impl Operator for RoiAlign {
             return Err(Problem::new(format!("the batches are {batches}")));
         }
         if let (Some(count), Some(rois)) = (batches.shape.first(), cx.tensor(1)?.shape.first()) {
-            sizes::equal(("`batch_indices`", count, "elements"), ("`rois`", rois, "regions"))?;
+            sizes::equal(
+                ("`batch_indices`", count, "elements"),
+                ("`rois`", rois, "regions"),
+            )?;
         }
         infer(cx, 4, self.output)
     }

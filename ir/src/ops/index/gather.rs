@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
@@ -20,12 +20,14 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(Gather {
             axis: a.int_or("axis", 0)?,
         }))
-    }).arity(2, 1),
+    })
+    .arity(2, 1),
     row("GatherElements", &[11, 13], |a| {
         Ok(Rc::new(GatherElements {
             axis: a.int_or("axis", 0)?,
         }))
-    }).arity(2, 1),
+    })
+    .arity(2, 1),
     row("GatherND", &[11, 12, 13], tuples).arity(2, 1),
 ];
 
@@ -159,10 +161,12 @@ struct Run {
 
 impl Run {
     fn of(indices: &[i64], size: Option<usize>) -> Option<Run> {
-        let place = |&index: &i64| if index < 0 {
-size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
-        } else {
-usize::try_from(index).ok()
+        let place = |&index: &i64| {
+            if index < 0 {
+                size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
+            } else {
+                usize::try_from(index).ok()
+            }
         };
         let start = indices.first().and_then(place)?;
         let follow = |(at, index)| place(index) == Some(start + at);
@@ -187,7 +191,7 @@ fn one(cx: &mut Emit<'_, '_>) -> Option<Code> {
         Some(number) => {
             let number = Literal::i64_unsuffixed(number);
             Some(code!(#number))
-        },
+        }
         None => index.is_size().then(|| cx.size(&index)),
     }
 }
@@ -253,7 +257,10 @@ impl Operator for GatherTuples {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let length = tuple(&x, &indices, self.batch)?;
         for (own, all) in indices.shape.iter().zip(&x.shape).take(self.batch) {
-            sizes::equal(("the tensor of indices", own, "batch elements"), ("the input", all, "batch elements"))?;
+            sizes::equal(
+                ("the tensor of indices", own, "batch elements"),
+                ("the input", all, "batch elements"),
+            )?;
         }
         let outer = indices.shape.iter().take(indices.rank().saturating_sub(1));
         let inner = x.shape.iter().skip(self.batch + length);
@@ -279,7 +286,10 @@ pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), 
     let pairs = indices.shape.iter().zip(&x.shape).enumerate();
     for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
         let places = format!("places along axis {at}");
-        sizes::at_most(("the tensor of indices", own, &places), ("the input", all, &places))?;
+        sizes::at_most(
+            ("the tensor of indices", own, &places),
+            ("the input", all, &places),
+        )?;
     }
     Ok(())
 }

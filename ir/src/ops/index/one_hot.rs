@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -17,7 +17,8 @@ pub const ROWS: &[Row] = &[row("OneHot", &[9, 11, 28], |a| {
     Ok(Rc::new(OneHot {
         axis: a.int_or("axis", -1)?,
     }))
-}).arity(3, 1)];
+})
+.arity(3, 1)];
 
 /// Along a new axis of size `depth` one of two values where the place is the index, else the other.
 #[derive(Debug)]
@@ -62,13 +63,11 @@ impl Operator for OneHot {
         let output = cx.output_tensor(0)?.clone();
         let at = axis(self.axis, output.rank())?;
         let depth = if cx.is_known(1) {
-cx.size(output.shape.get(at).unwrap_or(&Dim::default()))
+            cx.size(output.shape.get(at).unwrap_or(&Dim::default()))
         } else {
-
-                cx.may_fail();
-                let depth = cx.host_int(1)?;
-                code!(host::sizes::<1>(&[#depth])[0])
-            
+            cx.may_fail();
+            let depth = cx.host_int(1)?;
+            code!(host::sizes::<1>(&[#depth])[0])
         };
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let (mut indices, values) = (cx.tensor(0)?, cx.tensor(2)?);

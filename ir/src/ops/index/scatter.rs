@@ -5,15 +5,15 @@ use std::rc::Rc;
 use proc_macro2::{Ident, Literal};
 use quote::format_ident;
 
-use crate::ops::axes::axis;
 use super::gather::{indices, is_within, tuple, within};
-use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
@@ -22,7 +22,8 @@ pub const ROWS: &[Row] = &[
     row("ScatterElements", &[11, 13, 16, 18], elements).arity(3, 1),
     row("ScatterND", &[11, 13, 16, 18], |a| {
         Ok(Rc::new(ScatterTuples(reduction(a)?)))
-    }).arity(3, 1),
+    })
+    .arity(3, 1),
 ];
 
 /// What becomes of an element that is written to.
@@ -182,11 +183,7 @@ impl Operator for ScatterTuples {
     }
 }
 
-fn updates(
-    cx: &Infer<'_>,
-    x: &TensorType,
-    reduction: Reduction,
-) -> Result<TensorType, Problem> {
+fn updates(cx: &Infer<'_>, x: &TensorType, reduction: Reduction) -> Result<TensorType, Problem> {
     let updates = cx.tensor(2)?;
     match updates.dtype == x.dtype {
         true if x.dtype == DType::String && reduction != Reduction::Assign => {

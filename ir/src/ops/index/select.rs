@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -20,7 +20,8 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(Compress {
             axis: a.int("axis")?,
         }))
-    }).arity(2, 1),
+    })
+    .arity(2, 1),
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
     row("Trilu", &[14], trilu).arity(2, 1),
     row("Trilu", &[1], trilu).arity(2, 1).of(MICROSOFT),
@@ -211,9 +212,9 @@ impl Operator for NonZero {
         let scalar = cx.tensor_type(0)?.rank() == 0;
         let x = cx.tensor(0)?;
         Ok(if scalar {
-code!(ops::select::nonzero_scalar(#x))
+            code!(ops::select::nonzero_scalar(#x))
         } else {
-code!(ops::select::nonzero(#x))
+            code!(ops::select::nonzero(#x))
         })
     }
 
@@ -256,9 +257,9 @@ impl Operator for Trilu {
             return Err(Problem::new(format!("the input is {x}, no matrix")));
         };
         let k = if cx.has(1) {
-cx.numbers(1).and_then(|numbers| numbers.first().copied())
+            cx.numbers(1).and_then(|numbers| numbers.first().copied())
         } else {
-Some(0)
+            Some(0)
         };
         let known = cx
             .folded(0)
@@ -269,11 +270,7 @@ Some(0)
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let k = if cx.has(1) {
-cx.host_int(1)?
-        } else {
-code!(0)
-        };
+        let k = if cx.has(1) { cx.host_int(1)? } else { code!(0) };
         let (x, upper) = (cx.tensor(0)?, self.upper);
         Ok(code!(ops::select::trilu(#x, #k, #upper)))
     }

@@ -4,20 +4,21 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::reduce::arg_max::ordered;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::reduce::arg_max::ordered;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-pub const ROWS: &[Row] =
-    &[row("TopK", &[1, 10, 11, 24], top).arity(2, 2).before(&[(10, 1, 2)])];
+pub const ROWS: &[Row] = &[row("TopK", &[1, 10, 11, 24], top)
+    .arity(2, 2)
+    .before(&[(10, 1, 2)])];
 
 /// Some of the extremes along an axis, in order. Before version 10 their number was an attribute,
 /// later it is input 1.
@@ -79,7 +80,11 @@ impl Operator for Top {
         let output = cx.output_tensor(0).or_else(|_| cx.output_tensor(1))?;
         let kept = output.shape.get(at).cloned();
         let all = x_type.shape.get(at) == kept.as_ref();
-        let numbers = x_type.shape.get(at).and_then(Dim::number).zip(kept.and_then(|k| k.number()));
+        let numbers = x_type
+            .shape
+            .get(at)
+            .and_then(Dim::number)
+            .zip(kept.and_then(|k| k.number()));
         if !all && numbers.is_none() {
             cx.may_fail();
         }

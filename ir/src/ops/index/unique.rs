@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -18,8 +18,11 @@ pub const ROWS: &[Row] = &[
             axis: a.int("axis")?,
             sorted: a.flag("sorted", true)?,
         }))
-    }).arity(1, 4),
-    row("Unique", &[1], |_| Ok(Rc::new(Distinct))).arity(1, 3).of(MICROSOFT),
+    })
+    .arity(1, 4),
+    row("Unique", &[1], |_| Ok(Rc::new(Distinct)))
+        .arity(1, 3)
+        .of(MICROSOFT),
 ];
 
 /// Slices along an axis, or elements, that differ; their first places, the one at each place, and

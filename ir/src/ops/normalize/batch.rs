@@ -10,9 +10,9 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[
-    row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read).arity(5, 3).before(&[(14, 5, 5)]),
-];
+pub const ROWS: &[Row] = &[row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read)
+    .arity(5, 3)
+    .before(&[(14, 5, 5)])];
 
 #[derive(Debug)]
 pub struct Batch {
@@ -79,9 +79,9 @@ impl Operator for Batch {
             );
         }
         let function = if self.elements {
-code!(batch_norm_elements)
+            code!(batch_norm_elements)
         } else {
-code!(batch_norm)
+            code!(batch_norm)
         };
         let weights = (cx.weight(1), cx.weight(2), cx.weight(3), cx.weight(4));
         let normalized = match weights {
@@ -110,11 +110,7 @@ code!(batch_norm)
     }
 }
 
-fn train(
-    cx: &mut Emit<'_, '_>,
-    epsilon: &Code,
-    momentum: f32,
-) -> Result<Code, Problem> {
+fn train(cx: &mut Emit<'_, '_>, epsilon: &Code, momentum: f32) -> Result<Code, Problem> {
     let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let (mean, variance) = (cx.tensor(3)?, cx.tensor(4)?);
     let momentum = number(momentum);

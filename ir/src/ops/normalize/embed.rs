@@ -15,7 +15,8 @@ pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
     Ok(Rc::new(Embed {
         epsilon: a.float_or("epsilon", 1e-12)?,
     }))
-}).arity(9, 3)
+})
+.arity(9, 3)
 .of(MICROSOFT)];
 
 /// Their sum normalised over the last axis, how many words a mask keeps, and the sum.
@@ -37,7 +38,9 @@ impl Operator for Embed {
             }
         }
         if cx.has(1) != cx.has(4) {
-            return Err(Problem::new("segments need both their numbers and their embedding"));
+            return Err(Problem::new(
+                "segments need both their numbers and their embedding",
+            ));
         }
         for input in [1, 7].into_iter().filter(|&input| cx.has(input)) {
             sizes::shaped(&format!("input {input}"), &cx.tensor(input)?, &ids.shape)?;
@@ -49,7 +52,10 @@ impl Operator for Embed {
         for input in [3, 4, 5, 6].into_iter().filter(|&input| cx.has(input)) {
             if let Some(size) = cx.tensor(input)?.shape.last() {
                 let whose = format!("input {input}");
-                sizes::equal((&whose, size, "features"), ("the embedding of words", &hidden, "features"))?;
+                sizes::equal(
+                    (&whose, size, "features"),
+                    ("the embedding of words", &hidden, "features"),
+                )?;
             }
         }
         let mut shape = ids.shape.clone();
@@ -66,18 +72,15 @@ impl Operator for Embed {
         cx.may_fail();
         let places = cx.optional(8)?;
         let segments = if cx.has(4) {
-
-                let (ids, segments) = (cx.tensor(1)?, cx.tensor(4)?);
-                code!(Some((#ids, #segments)))
-            
+            let (ids, segments) = (cx.tensor(1)?, cx.tensor(4)?);
+            code!(Some((#ids, #segments)))
         } else {
-code!(None)
+            code!(None)
         };
         let (scale, shift) = (cx.tensor(5)?, cx.tensor(6)?);
         let sum = code!(ops::embed::embeddings(#ids, #words, #positions, #places, #segments));
-        let normed = |sum: Code| {
-            code!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon))
-        };
+        let normed =
+            |sum: Code| code!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon));
         if cx.outputs() == 1 {
             return Ok(normed(sum));
         }

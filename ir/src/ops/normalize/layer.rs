@@ -11,8 +11,8 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row, sizes};
 use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -104,9 +104,9 @@ impl Operator for Layer {
         let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
         statistics.resize(x.rank(), Dim::from(1));
         let result = if self.root_mean_square {
-cx.tensor(1)?.dtype
+            cx.tensor(1)?.dtype
         } else {
-x.dtype
+            x.dtype
         };
         cx.output(0, result, x.shape);
         cx.output(1, DType::F32, statistics.clone());
@@ -119,9 +119,9 @@ x.dtype
         let epsilon = number(self.epsilon);
         let rank = cx.tensor_type(1)?.burn_rank();
         let bias_rank = if cx.has(2) {
-cx.tensor_type(2)?.burn_rank()
+            cx.tensor_type(2)?.burn_rank()
         } else {
-rank
+            rank
         };
         let statistics = cx.wants(1) || cx.wants(2);
         let bias = if cx.has(2) {
@@ -135,12 +135,12 @@ rank
                 let (hint, x, dimension) = (cx.layer_hint(1), cx.tensor(0)?, integer(rank));
                 let bias = optional(bias);
                 let (ty, load) = if self.root_mean_square {
-(
+                    (
                         code!(layers::RmsNorm<#dimension>),
                         code!(layers::RmsNorm::load(weights, #scale, #at, #epsilon)),
                     )
                 } else {
-(
+                    (
                         code!(layers::LayerNorm<#dimension>),
                         code!(layers::LayerNorm::load(weights, #scale, #bias, #at, #epsilon)),
                     )
@@ -153,26 +153,24 @@ rank
                 let (x, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?);
                 if self.root_mean_square {
                     let function = if statistics {
-code!(rms_norm_with_statistics)
+                        code!(rms_norm_with_statistics)
                     } else {
-code!(rms_norm)
+                        code!(rms_norm)
                     };
                     return Ok(code!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
                 }
                 let bias = if cx.has(2) {
-
-                        let bias = cx.tensor_of_rank(2, rank)?;
-                        code!(Some(#bias))
-                    
+                    let bias = cx.tensor_of_rank(2, rank)?;
+                    code!(Some(#bias))
                 } else {
-code!(None)
+                    code!(None)
                 };
                 if statistics {
-code! {
+                    code! {
                         ops::normalize::layer_norm_with_statistics(#x, #scale, #bias, #at, #epsilon)
                     }
                 } else {
-code!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon))
+                    code!(ops::normalize::layer_norm(#x, #scale, #bias, #at, #epsilon))
                 }
             }
         };

@@ -11,8 +11,12 @@ use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("SkipLayerNormalization", &[1], |a| read(a, false)).arity(5, 4).of(MICROSOFT),
-    row("SkipSimplifiedLayerNormalization", &[1], |a| read(a, true)).arity(4, 4).of(MICROSOFT),
+    row("SkipLayerNormalization", &[1], |a| read(a, false))
+        .arity(5, 4)
+        .of(MICROSOFT),
+    row("SkipSimplifiedLayerNormalization", &[1], |a| read(a, true))
+        .arity(4, 4)
+        .of(MICROSOFT),
 ];
 
 /// Of the sum of the first two inputs and a bias, over the last axis.
@@ -40,14 +44,20 @@ impl Operator for Skip {
         let hidden = x.shape.last().cloned().unwrap_or_default();
         for input in (2..cx.inputs()).filter(|&input| cx.has(input)) {
             let factor = cx.tensor_of_rank(input, 1)?;
-            if factor.shape.first().is_some_and(|size| sizes::differ(size, &hidden)) {
+            if factor
+                .shape
+                .first()
+                .is_some_and(|size| sizes::differ(size, &hidden))
+            {
                 let problem = format!("input {input} is {factor}, but the input is {x}");
                 return Err(Problem::new(problem));
             }
         }
         if cx.wants(1) || cx.wants(2) {
-            return Err(Problem::new("outputs 1 and 2, the statistics, are for training alone")
-                .help("export the model for inference"));
+            return Err(
+                Problem::new("outputs 1 and 2, the statistics, are for training alone")
+                    .help("export the model for inference"),
+            );
         }
         cx.output(0, x.dtype, x.shape.clone());
         cx.output(3, x.dtype, x.shape);
@@ -59,15 +69,11 @@ impl Operator for Skip {
         let epsilon = float_literal(f64::from(self.epsilon), DType::F32);
         let (x, skip, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?, cx.tensor(2)?);
         let both = if self.root_mean_square {
-
-                let bias = cx.optional(3)?;
-                code!(ops::normalize::skip_rms_norm(#x, #skip, #scale, #bias, #epsilon))
-            
+            let bias = cx.optional(3)?;
+            code!(ops::normalize::skip_rms_norm(#x, #skip, #scale, #bias, #epsilon))
         } else {
-
-                let (shift, bias) = (cx.optional(3)?, cx.optional(4)?);
-                code!(ops::normalize::skip_layer_norm(#x, #skip, #scale, #shift, #bias, #epsilon))
-            
+            let (shift, bias) = (cx.optional(3)?, cx.optional(4)?);
+            code!(ops::normalize::skip_layer_norm(#x, #skip, #scale, #shift, #bias, #epsilon))
         };
         Ok(match cx.outputs() {
             1 => code!(#both.0),

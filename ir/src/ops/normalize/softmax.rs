@@ -5,14 +5,14 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::axes::axis;
-use crate::ops::elementwise::unary::is_half;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::elementwise::unary::is_half;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -66,8 +66,12 @@ impl Operator for Softmax {
             0 => 0,
             rank => axis(self.axis, rank).unwrap_or(rank),
         };
-        let inner: Option<Vec<usize>> =
-            held.shape.iter().skip(at.saturating_add(1)).map(|dim| dim.fixed()).collect();
+        let inner: Option<Vec<usize>> = held
+            .shape
+            .iter()
+            .skip(at.saturating_add(1))
+            .map(|dim| dim.fixed())
+            .collect();
         let together = self.flat && inner.is_none_or(|sizes| sizes.iter().any(|&size| size != 1));
         let axis = Literal::usize_unsuffixed(at);
         let half = is_half(held.dtype);

@@ -2,18 +2,19 @@
 
 use std::rc::Rc;
 
-use crate::ops::convolution::window::{Resolved, Window};
-use crate::ops::{Operator, Row, row, sizes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::convolution::window::{Resolved, Window};
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("MaxUnpool", &[9, 11, 22], |a| {
     Ok(Rc::new(MaxUnpool(Window::read(a)?)))
-}).arity(3, 1)];
+})
+.arity(3, 1)];
 
 #[derive(Debug)]
 struct MaxUnpool(Window);
@@ -34,7 +35,9 @@ impl Operator for MaxUnpool {
         }
         let sizes = cx.ints(2);
         if sizes.as_ref().is_some_and(|sizes| sizes.len() != x.rank()) {
-            return Err(Problem::new("`output_shape` is not for the rank of the input"));
+            return Err(Problem::new(
+                "`output_shape` is not for the rank of the input",
+            ));
         }
         let shape = match sizes {
             Some(sizes) => sizes,
@@ -42,7 +45,9 @@ impl Operator for MaxUnpool {
         };
         let less = |(size, own): (&Dim, &Dim)| size.compare(own).is_some_and(|order| order.is_lt());
         if shape.iter().zip(&own).any(less) {
-            return Err(Problem::new("the output's sizes are less than the window needs"));
+            return Err(Problem::new(
+                "the output's sizes are less than the window needs",
+            ));
         }
         cx.output(0, x.dtype, shape);
         Ok(())

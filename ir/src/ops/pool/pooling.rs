@@ -5,18 +5,20 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::convolution::window::{Window, spatial_axes};
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::convolution::window::{Window, spatial_axes};
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool).arity(1, 2).before(&[(8, 1, 1)]),
+    row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool)
+        .arity(1, 2)
+        .before(&[(8, 1, 1)]),
     row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool),
     row("LpPool", &[1, 2, 11, 18, 22], lp_pool),
     row("GlobalAveragePool", &[1, 22], |_| {
@@ -106,10 +108,16 @@ impl Pool {
             Kind::Average(_) => Kind::Average(true),
             kind => kind,
         };
-        let window = self.window.padded(more).filter(|_| counted && !self.window.ceil)?;
+        let window = self
+            .window
+            .padded(more)
+            .filter(|_| counted && !self.window.ceil)?;
         // A window beyond the elements would have nothing to take.
         let kernel = window.kernel.as_ref()?;
-        let within = kernel.iter().zip(more).all(|(&size, &(begin, end))| begin < size && end < size);
+        let within = kernel
+            .iter()
+            .zip(more)
+            .all(|(&size, &(begin, end))| begin < size && end < size);
         within.then_some(Pool { window, kind })
     }
 }
@@ -134,9 +142,9 @@ impl Operator for Pool {
         Ok(match self.kind {
             Kind::Max(columns) if cx.wants(1) => {
                 let order = if columns {
-code!(ops::pool::StorageOrder::ColumnMajor)
+                    code!(ops::pool::StorageOrder::ColumnMajor)
                 } else {
-code!(ops::pool::StorageOrder::RowMajor)
+                    code!(ops::pool::StorageOrder::RowMajor)
                 };
                 code!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
             }

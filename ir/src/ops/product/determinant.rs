@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -63,9 +63,9 @@ fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
         _ => false,
     };
     if square && x.dtype.is_float() {
-Ok(x)
+        Ok(x)
     } else {
-Err(Problem::new(format!(
+        Err(Problem::new(format!(
             "the input is {x}, not square matrices of floats"
         )))
     }

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::elementwise::cast::carrier;
-use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
@@ -158,18 +158,18 @@ impl Operator for Einsum {
         let operands = (0..cx.inputs()).map(|at| {
             let x = cx.tensor(at)?;
             Ok(if wide {
-code!(ops::cast::int_to_int(#x, DType::I64).into())
+                code!(ops::cast::int_to_int(#x, DType::I64).into())
             } else {
-code!(#x.into())
+                code!(#x.into())
             })
         });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
         let product = code!(#kind::einsum(#equation, [#(#operands),*]));
         let to = format_ident!("{}", carrier(dtype));
         Ok(if wide {
-code!(ops::cast::int_to_int(#product, DType::#to))
+            code!(ops::cast::int_to_int(#product, DType::#to))
         } else {
-product
+            product
         })
     }
 }
@@ -201,7 +201,10 @@ fn assign(
             continue;
         }
         let Some(dim) = dims.next() else { continue };
-        if let Some(before) = own.insert(label, dim.clone()).filter(|before| sizes::differ(before, &dim)) {
+        if let Some(before) = own
+            .insert(label, dim.clone())
+            .filter(|before| sizes::differ(before, &dim))
+        {
             let problem = format!("axis `{label}` of {x} is of sizes {before} and {dim}");
             return Err(Problem::new(problem));
         }

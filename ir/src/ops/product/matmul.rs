@@ -4,20 +4,22 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::elementwise::activation::Fused;
-use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal, lifted, whole};
 use crate::infer::Infer;
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
     row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default()))).arity(2, 1),
     row("FusedMatMul", &[1], matmul).arity(2, 1).of(MICROSOFT),
-    row("TransposeMatMul", &[1], matmul).arity(2, 1).of(MICROSOFT),
+    row("TransposeMatMul", &[1], matmul)
+        .arity(2, 1)
+        .of(MICROSOFT),
     row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).arity(3, 1),
     row("FusedGemm", &[1], gemm).arity(3, 1).of(MICROSOFT),
 ];
@@ -56,7 +58,10 @@ fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         })
     };
     Ok(Rc::new(MatMul {
-        turned: [turn("transBatchA", "transA")?, turn("transBatchB", "transB")?],
+        turned: [
+            turn("transBatchA", "transA")?,
+            turn("transBatchB", "transB")?,
+        ],
         alpha: a.float("alpha")?.filter(|&alpha| alpha != 1.0),
         activation: None,
     }))
@@ -122,7 +127,9 @@ impl MatMul {
 
     /// Whether nothing is exchanged or scaled, and no activation follows.
     pub fn is_plain(&self) -> bool {
-        self.alpha.is_none() && self.activation.is_none() && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
+        self.alpha.is_none()
+            && self.activation.is_none()
+            && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
     }
 
     /// The factor and whether either operand is transposed, when there is nothing else to it.
@@ -176,9 +183,9 @@ impl MatMul {
             let b = right.written(cx.tensor(1)?, b.rank());
             let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
             return Ok(if integers {
-code!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b))
+                code!(ops::matmul::matmul_int::<_, _, #rank>(#a, #b))
             } else {
-code!(ops::matmul::matmul::<_, _, #rank>(#a, #b))
+                code!(ops::matmul::matmul::<_, _, #rank>(#a, #b))
             });
         }
         let rank = a.rank().max(b.rank());
@@ -190,9 +197,11 @@ code!(ops::matmul::matmul::<_, _, #rank>(#a, #b))
 impl Turn {
     /// Which axis stands at each place, or `None` when each keeps its own.
     fn axes(self, rank: usize) -> Option<Vec<usize>> {
-        let (true, Some(rows), Some(last)) =
-            (self.batch || self.matrix, rank.checked_sub(2), rank.checked_sub(1))
-        else {
+        let (true, Some(rows), Some(last)) = (
+            self.batch || self.matrix,
+            rank.checked_sub(2),
+            rank.checked_sub(1),
+        ) else {
             return None;
         };
         let mut axes: Vec<usize> = (0..rank).collect();
@@ -215,7 +224,10 @@ impl Turn {
     fn of(self, x: TensorType) -> TensorType {
         match self.axes(x.rank()) {
             Some(axes) => TensorType {
-                shape: axes.iter().filter_map(|&at| x.shape.get(at).cloned()).collect(),
+                shape: axes
+                    .iter()
+                    .filter_map(|&at| x.shape.get(at).cloned())
+                    .collect(),
                 ..x
             },
             None => x,
@@ -243,11 +255,17 @@ impl Operator for Gemm {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (a, b) = (cx.tensor_of_rank(0, 2)?, cx.tensor_of_rank(1, 2)?);
         let side = |shape: &Shape, transposed: bool, outer: usize| {
-            shape.get(if transposed { 1 - outer } else { outer }).cloned().unwrap_or_default()
+            shape
+                .get(if transposed { 1 - outer } else { outer })
+                .cloned()
+                .unwrap_or_default()
         };
         let [left, right] = self.transposed;
         let (columns, rows) = (side(&a.shape, left, 1), side(&b.shape, right, 0));
-        sizes::equal(("the right matrix", &rows, "rows"), ("the left one", &columns, "columns"))?;
+        sizes::equal(
+            ("the right matrix", &rows, "rows"),
+            ("the left one", &columns, "columns"),
+        )?;
         let shape = vec![side(&a.shape, left, 0), side(&b.shape, right, 1)];
         if cx.has(2) {
             sizes::broadcasts("the bias", &cx.tensor(2)?, &shape)?;
@@ -297,12 +315,10 @@ impl Gemm {
         }
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
         let c = if cx.has(2) {
-
-                let c = cx.tensor_of_rank(2, 2)?;
-                code!(Some(#c))
-            
+            let c = cx.tensor_of_rank(2, 2)?;
+            code!(Some(#c))
         } else {
-code!(None)
+            code!(None)
         };
         let [left, right] = self.transposed;
         let number = |value: f32| float_literal(f64::from(value), DType::F32);
@@ -353,9 +369,9 @@ fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<Code>, Pro
     }
     let hint = cx.layer_hint(1);
     let bias = if cx.has(2) {
-cx.weight(2).map(|name| code!(Some(#name)))
+        cx.weight(2).map(|name| code!(Some(#name)))
     } else {
-Some(code!(None))
+        Some(code!(None))
     };
     let named = [("weight", 1), ("bias", 2)];
     let held: &[_] = match (cx.weight(1), &bias) {
@@ -370,12 +386,10 @@ Some(code!(None))
         (.., turned) => {
             let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
             if turned {
-
-                    let weight = whole(weight);
-                    code!(layers::Linear::new(#weight.transpose(), #bias))
-                
+                let weight = whole(weight);
+                code!(layers::Linear::new(#weight.transpose(), #bias))
             } else {
-code!(layers::Linear::new(#weight, #bias))
+                code!(layers::Linear::new(#weight, #bias))
             }
         }
     };
@@ -395,8 +409,15 @@ pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Sha
     }
     let (left, right) = (a.rank().saturating_sub(2), b.rank().saturating_sub(2));
     let columns = a.shape.last().cloned().unwrap_or_default();
-    let rows = b.shape.get(if b.rank() > 1 { right } else { 0 }).cloned().unwrap_or_default();
-    sizes::equal(("the right operand", &rows, "rows"), ("the left one", &columns, "columns"))?;
+    let rows = b
+        .shape
+        .get(if b.rank() > 1 { right } else { 0 })
+        .cloned()
+        .unwrap_or_default();
+    sizes::equal(
+        ("the right operand", &rows, "rows"),
+        ("the left one", &columns, "columns"),
+    )?;
     let leading = |shape: &Shape, count: usize| shape.iter().take(count).cloned().collect();
     let shapes = [leading(&a.shape, left), leading(&b.shape, right)];
     let mut shape = broadcast::shape(cx, &shapes)?;

@@ -62,15 +62,21 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl MatMulNBits {
     /// Whether the input has this type and number of elements, as far as that is known.
-    fn check(&self, cx: &Infer<'_>, input: usize, dtype: DType, count: usize) -> Result<(), Problem> {
+    fn check(
+        &self,
+        cx: &Infer<'_>,
+        input: usize,
+        dtype: DType,
+        count: usize,
+    ) -> Result<(), Problem> {
         if !cx.has(input) {
             return Ok(());
         }
         let held = cx.tensor(input)?;
         if held.dtype == dtype && held.count().is_none_or(|held| held == count) {
-Ok(())
+            Ok(())
         } else {
-Err(Problem::new(format!(
+            Err(Problem::new(format!(
                 "input {input} is {held}, not {count} elements of type {dtype}"
             )))
         }
@@ -78,8 +84,8 @@ Err(Problem::new(format!(
 
     /// `ops::quantize::Blocks { .. }`.
     fn blocks(&self) -> Code {
-        let [inputs, outputs, bits, size] = [self.inputs, self.outputs, self.bits, self.block]
-            .map(Literal::usize_unsuffixed);
+        let [inputs, outputs, bits, size] =
+            [self.inputs, self.outputs, self.bits, self.block].map(Literal::usize_unsuffixed);
         code!(ops::quantize::Blocks { inputs: #inputs, outputs: #outputs, bits: #bits, size: #size })
     }
 
@@ -102,10 +108,12 @@ Err(Problem::new(format!(
             return None;
         }
         let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
-        let mut optional = |input: usize| if cx.has(input) {
-cx.weight(input).map(|name| code!(Some(#name)))
-        } else {
-Some(code!(None))
+        let mut optional = |input: usize| {
+            if cx.has(input) {
+                cx.weight(input).map(|name| code!(Some(#name)))
+            } else {
+                Some(code!(None))
+            }
         };
         let (zeros, groups, bias) = (optional(3)?, optional(4)?, optional(5)?);
         let (hint, blocks) = (cx.layer_hint(1), self.blocks());
@@ -136,21 +144,34 @@ impl Operator for MatMulNBits {
         let blocks = self.inputs.div_ceil(self.block);
         let bytes = |count: usize| count.saturating_mul(self.bits).div_ceil(8);
         let each = |count: usize| self.outputs.saturating_mul(count);
-        self.check(cx, 1, DType::U8, each(bytes(blocks.saturating_mul(self.block))))?;
+        self.check(
+            cx,
+            1,
+            DType::U8,
+            each(bytes(blocks.saturating_mul(self.block))),
+        )?;
         self.check(cx, 2, x.dtype, each(blocks))?;
         if cx.has(3) && cx.tensor(3)?.dtype == DType::U8 {
-self.check(cx, 3, DType::U8, each(bytes(blocks)))?
+            self.check(cx, 3, DType::U8, each(bytes(blocks)))?
         } else {
-self.check(cx, 3, x.dtype, each(blocks))?
+            self.check(cx, 3, x.dtype, each(blocks))?
         }
         if cx.has(4) && cx.tensor_of_rank(4, 1)?.dtype != DType::I32 {
-            return Err(Problem::new("the blocks of the inputs are not of type int32"));
+            return Err(Problem::new(
+                "the blocks of the inputs are not of type int32",
+            ));
         }
-        let groups = if cx.has(4) { cx.tensor(4)?.count() } else { None };
+        let groups = if cx.has(4) {
+            cx.tensor(4)?.count()
+        } else {
+            None
+        };
         let padded = blocks.saturating_mul(self.block);
         if let Some(groups) = groups.filter(|groups| ![self.inputs, padded].contains(groups)) {
             let inputs = self.inputs;
-            return Err(Problem::new(format!("there are {groups} blocks of inputs for {inputs} inputs")));
+            return Err(Problem::new(format!(
+                "there are {groups} blocks of inputs for {inputs} inputs"
+            )));
         }
         self.check(cx, 5, x.dtype, self.outputs)?;
         shape.push(Dim::from(i64::try_from(self.outputs).unwrap_or(i64::MAX)));
@@ -165,14 +186,17 @@ self.check(cx, 3, x.dtype, each(blocks))?
         }
         let x = cx.tensor(0)?;
         let (bytes, scales) = (flat(cx, 1)?, flat(cx, 2)?);
-        let zeros = match (cx.has(3), cx.has(3) && cx.tensor_type(3)?.dtype == DType::U8) {
+        let zeros = match (
+            cx.has(3),
+            cx.has(3) && cx.tensor_type(3)?.dtype == DType::U8,
+        ) {
             (false, _) => code!(ops::quantize::Zeros::Middle),
             (true, packed) => {
                 let zeros = flat(cx, 3)?;
                 if packed {
-code!(ops::quantize::Zeros::Packed(#zeros))
+                    code!(ops::quantize::Zeros::Packed(#zeros))
                 } else {
-code!(ops::quantize::Zeros::Plain(#zeros))
+                    code!(ops::quantize::Zeros::Plain(#zeros))
                 }
             }
         };

@@ -14,12 +14,12 @@ pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(input)?;
     let held = check(cx, input.saturating_add(1), input.saturating_add(2))?;
     if held.is_some_and(|held| held != x.dtype) || !is_byte(x.dtype) {
-Err(Problem::new(format!(
+        Err(Problem::new(format!(
             "input {input} is {x}, and its zero point of type {}",
             held.unwrap_or(x.dtype)
         )))
     } else {
-Ok(x)
+        Ok(x)
     }
 }
 
@@ -35,9 +35,9 @@ pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>,
     }
     let zero = cx.tensor(zero)?;
     if one(&zero) && is_byte(zero.dtype) {
-Ok(Some(zero.dtype))
+        Ok(Some(zero.dtype))
     } else {
-Err(Problem::new(format!("a zero point is {zero}")))
+        Err(Problem::new(format!("a zero point is {zero}")))
     }
 }
 
@@ -60,9 +60,9 @@ pub fn emit(
         }
     };
     let zero = if cx.has(zero) {
-cx.host_int(zero)?
+        cx.host_int(zero)?
     } else {
-code!(0)
+        code!(0)
     };
     let of = format_ident!("{}", if dtype.is_signed() { "i8" } else { "u8" });
     Ok(code!(ops::quantize::Affine::#of(#scale, #zero)))

@@ -17,7 +17,9 @@ use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).arity(4, 1).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read)
+    .arity(4, 1)
+    .of(MICROSOFT)];
 
 /// Inputs are the tensor, indices, scales and zero points.
 #[derive(Debug)]
@@ -35,7 +37,9 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = usize::try_from(block).ok();
     let size = size.filter(|&size| size == 0 || size >= 16 && size.is_power_of_two());
     let bits = a.int_or("bits", 4)?;
-    let bits = usize::try_from(bits).ok().filter(|bits| [2, 4, 8].contains(bits));
+    let bits = usize::try_from(bits)
+        .ok()
+        .filter(|bits| [2, 4, 8].contains(bits));
     Ok(Rc::new(Gather {
         axis: a.int_or("gather_axis", 0)?,
         blocks_axis: a.int_or("quantize_axis", 1)?,
@@ -54,7 +58,10 @@ impl Gather {
     }
 
     fn axes(&self, x: &TensorType) -> Result<[usize; 2], Problem> {
-        Ok([axis(self.axis, x.rank())?, axis(self.blocks_axis, x.rank())?])
+        Ok([
+            axis(self.axis, x.rank())?,
+            axis(self.blocks_axis, x.rank())?,
+        ])
     }
 
     fn check(&self, cx: &Infer<'_>, x: &TensorType) -> Result<(), Problem> {
@@ -64,7 +71,9 @@ impl Gather {
         let integer = matches!(x.dtype, DType::U8 | DType::U4 | DType::I4);
         let zeros = cx.has(3) && (small || cx.tensor(3)?.dtype != x.dtype);
         if !scales.dtype.is_float() || scales.rank() != x.rank() || !(small || integer) || zeros {
-            return Err(Problem::new(format!("the data is {x}, and the scales are {scales}")));
+            return Err(Problem::new(format!(
+                "the data is {x}, and the scales are {scales}"
+            )));
         }
         if cx.has(3) && x.dtype != DType::U8 {
             sizes::shaped("the tensor of zero points", &cx.tensor(3)?, &scales.shape)?;
@@ -90,7 +99,9 @@ impl Gather {
                 (false, _) => scales == size || small && scales == 1,
             };
             if !fits {
-                return Err(Problem::new(format!("there are {scales} scales along axis {at}")));
+                return Err(Problem::new(format!(
+                    "there are {scales} scales along axis {at}"
+                )));
             }
         }
         Ok(())
@@ -130,7 +141,11 @@ impl Operator for Gather {
             }
         };
         let bits = self.bits(&x);
-        let middle = if x.dtype == DType::U8 { 1i64 << (bits - 1) } else { 0 };
+        let middle = if x.dtype == DType::U8 {
+            1i64 << (bits - 1)
+        } else {
+            0
+        };
         let (bits, middle) = (
             Literal::usize_unsuffixed(bits),
             Literal::i64_unsuffixed(middle),
@@ -147,23 +162,28 @@ impl Operator for Gather {
         let rank = Literal::usize_unsuffixed(x.rank() + indices.burn_rank() - 1);
         let (data, found, scales) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let integers = x.dtype.kind() == Kind::Int;
-        let function = format_ident!("{}", if integers { "gather_int" } else { "gather_float" });
+        let function = format_ident!(
+            "{}",
+            if integers {
+                "gather_int"
+            } else {
+                "gather_float"
+            }
+        );
         let zeros = if integers {
-
-                let zeros = cx.optional(3)?;
-                code!(#zeros,)
-            
+            let zeros = cx.optional(3)?;
+            code!(#zeros,)
         } else {
-code!()
+            code!()
         };
         let slices = code! {
             ops::quantize::#function::<_, _, #rank>(#data, #found, #scales, #zeros &#how)
         };
         // The axis of one index vanishes.
         Ok(if indices.rank() == 0 && x.rank() > 1 {
-code!(#slices.squeeze_dim(#gathered))
+            code!(#slices.squeeze_dim(#gathered))
         } else {
-slices
+            slices
         })
     }
 }

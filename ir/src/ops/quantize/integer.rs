@@ -34,7 +34,10 @@ struct Places {
 enum End {
     Sums,
     /// By the scales of both operands and of the result, and the result's zero point.
-    Quantized { scales: [usize; 3], zero: usize },
+    Quantized {
+        scales: [usize; 3],
+        zero: usize,
+    },
     /// By the scales of both operands, and a bias.
     Float {
         scales: [usize; 2],
@@ -159,11 +162,7 @@ impl Places {
 }
 
 /// Refuses a scale or a zero point that is neither one nor one for each of the `things`.
-fn check_factor(
-    cx: &Infer<'_>,
-    input: usize,
-    (size, things): (&Dim, &str),
-) -> Result<(), Problem> {
+fn check_factor(cx: &Infer<'_>, input: usize, (size, things): (&Dim, &str)) -> Result<(), Problem> {
     if !cx.has(input) {
         return Ok(());
     }
@@ -199,29 +198,17 @@ fn is_zero(cx: &Emit<'_, '_>, input: usize) -> bool {
 }
 
 /// `Some` of the input in `rank` axes, `None` if it is left out.
-fn optional(
-    cx: &mut Emit<'_, '_>,
-    input: usize,
-    rank: usize,
-    side: Side,
-) -> Result<Code, Problem> {
+fn optional(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Result<Code, Problem> {
     if cx.has(input) {
-
-            let held = spread(cx, input, rank, side)?;
-            Ok(code!(Some(#held)))
-        
+        let held = spread(cx, input, rank, side)?;
+        Ok(code!(Some(#held)))
     } else {
-Ok(code!(None))
+        Ok(code!(None))
     }
 }
 
 /// The input in `rank` axes, its elements along that of `side`.
-fn spread(
-    cx: &mut Emit<'_, '_>,
-    input: usize,
-    rank: usize,
-    side: Side,
-) -> Result<Code, Problem> {
+fn spread(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Result<Code, Problem> {
     let held = cx.tensor_type(input)?.clone();
     match (side, held.shape.as_slice()) {
         (Side::Before(at), [size]) if at + 1 < rank && !size.is(1) => {

@@ -55,15 +55,12 @@ impl Layout {
                 let sizes = size(&x.shape, at).zip(size(&factor.shape, at));
                 let whole = |(size, count): (usize, usize)| size.div_ceil(block) == count;
                 let mut others = x.shape.iter().zip(&factor.shape).enumerate();
-                let equal = others.all(|(axis, (size, own))| axis == at || !sizes::differ(size, own));
+                let equal =
+                    others.all(|(axis, (size, own))| axis == at || !sizes::differ(size, own));
                 factor.rank() == x.rank() && equal && sizes.is_none_or(whole)
             }
         };
-        if fits {
-Ok(())
-        } else {
-Err(unfit(x, factor))
-        }
+        if fits { Ok(()) } else { Err(unfit(x, factor)) }
     }
 
     /// The input so that it broadcasts to `x`.

@@ -94,19 +94,15 @@ impl Operator for Linear {
             layout.check(&x, zero)?;
         }
         let to = if self.back {
-self.to.unwrap_or(scale.dtype)
+            self.to.unwrap_or(scale.dtype)
         } else {
-quantized(self.to, zero.as_ref())?
+            quantized(self.to, zero.as_ref())?
         };
         let held = if self.back {
-
-                let held = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
-                held && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
-            
+            let held = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
+            held && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
         } else {
-
-                (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
-            
+            (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
         };
         if !held {
             let problem = format!("quantization from {} to {to} is not supported", x.dtype);
@@ -147,9 +143,9 @@ quantized(self.to, zero.as_ref())?
             return Ok(code!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
         }
         let target = if self.back {
-code!(DType::#dtype)
+            code!(DType::#dtype)
         } else {
-code!(DType::#dtype, #bits)
+            code!(DType::#dtype, #bits)
         };
         let function = if self.back { "dequantize" } else { "quantize" };
         if let Some([scale, zero]) = literals(cx, 1, 2) {
@@ -158,12 +154,10 @@ code!(DType::#dtype, #bits)
         }
         let scale = factor(cx)?;
         let zero = if cx.has(2) {
-
-                let zero = layout.emit(cx, 2, &held)?;
-                code!(Some(#zero))
-            
+            let zero = layout.emit(cx, 2, &held)?;
+            code!(Some(#zero))
         } else {
-code!(None)
+            code!(None)
         };
         let function = format_ident!("{function}");
         Ok(code!(ops::quantize::#function(#x, #scale, #zero, #target)))

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::attention::projected::check_cache;
-use crate::ops::attention::multi_head::{Heads, additions, divided, read as read_heads, refuse};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::attention::multi_head::{Heads, additions, divided, read as read_heads, refuse};
+use crate::ops::attention::projected::check_cache;
 use crate::ops::quantize::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
@@ -46,29 +46,42 @@ impl Operator for QAttention {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (dtype, projected) = self.projection.result(cx)?;
         let [batch, length, columns] = projected.as_slice() else {
-            return Err(Problem::new("the input is not of rank 3, or the weight not of rank 2"));
+            return Err(Problem::new(
+                "the input is not of rank 3, or the weight not of rank 2",
+            ));
         };
         additions(cx, 5, usize::MAX)?;
         let hidden = divided(columns, 3)?;
         let size = divided(&hidden, self.heads.heads)?;
         let past = if cx.has(8) {
-cx.tensor_of_rank(8, 5)?.shape.get(3).cloned()
+            cx.tensor_of_rank(8, 5)?.shape.get(3).cloned()
         } else {
-Some(Dim::from(0))
+            Some(Dim::from(0))
         };
         if cx.has(8) {
             check_cache(cx, 8, batch, self.heads.heads, &size)?;
         }
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
-        let cache = vec![2.into(), batch.clone(), self.heads.heads.into(), total, size];
+        let cache = vec![
+            2.into(),
+            batch.clone(),
+            self.heads.heads.into(),
+            total,
+            size,
+        ];
         cx.output(0, dtype, vec![batch.clone(), length.clone(), hidden]);
         cx.output(1, dtype, cache);
         Ok(())
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let hidden = cx.output_tensor(0)?.shape.get(2).cloned().unwrap_or_default();
+        let hidden = cx
+            .output_tensor(0)?
+            .shape
+            .get(2)
+            .cloned()
+            .unwrap_or_default();
         let (hidden, heads) = (cx.size(&hidden), Literal::i64_unsuffixed(self.heads.heads));
         let x = self.projection.emit(cx)?;
         let (mask, past) = (self.heads.mask(cx, 5)?, cx.optional(8)?);

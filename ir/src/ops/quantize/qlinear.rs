@@ -12,19 +12,33 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::quantize::affine;
-use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, row};
 use crate::ops::shape::concat;
+use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
 pub const ROWS: &[Row] = &[
-    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR)).arity(8, 1).of(MICROSOFT),
-    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR)).arity(8, 1).of(MICROSOFT),
-    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE)).arity(5, 1).of(MICROSOFT),
-    row("QLinearLeakyRelu", &[1], leaky_relu).arity(5, 1).of(MICROSOFT),
-    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE)).arity(9, 1).of(MICROSOFT),
-    row("QLinearConcat", &[1], joined).arity(MANY, 1).of(MICROSOFT),
-    row("QLinearSoftmax", &[1], softmax).arity(5, 1).of(MICROSOFT),
+    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR))
+        .arity(8, 1)
+        .of(MICROSOFT),
+    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR))
+        .arity(8, 1)
+        .of(MICROSOFT),
+    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE))
+        .arity(5, 1)
+        .of(MICROSOFT),
+    row("QLinearLeakyRelu", &[1], leaky_relu)
+        .arity(5, 1)
+        .of(MICROSOFT),
+    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE))
+        .arity(9, 1)
+        .of(MICROSOFT),
+    row("QLinearConcat", &[1], joined)
+        .arity(MANY, 1)
+        .of(MICROSOFT),
+    row("QLinearSoftmax", &[1], softmax)
+        .arity(5, 1)
+        .of(MICROSOFT),
 ];
 
 /// A function of the kernels on each element alone.
@@ -169,7 +183,9 @@ impl Operator for Elementwise {
         }
         let result = self.places.result;
         inputs.push(affine::emit(cx, result, result + 1, output.dtype)?);
-        let alpha = self.alpha.map(|alpha| float_literal(f64::from(alpha), DType::F32));
+        let alpha = self
+            .alpha
+            .map(|alpha| float_literal(f64::from(alpha), DType::F32));
         inputs.extend(alpha);
         let function = format_ident!("{}", self.function);
         if self.in_steps {
@@ -186,7 +202,9 @@ impl Operator for Elementwise {
 impl Operator for Concat {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let dtype = affine::check(cx, 0, 1)?.unwrap_or(DType::U8);
-        let parts = (2..cx.inputs()).step_by(3).map(|at| affine::quantized(cx, at));
+        let parts = (2..cx.inputs())
+            .step_by(3)
+            .map(|at| affine::quantized(cx, at));
         let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
         let shapes: Vec<&Shape> = parts.iter().map(|part| &part.shape).collect();
         let Some(first) = shapes.first() else {
@@ -204,7 +222,9 @@ impl Operator for Concat {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let (rank, result) = (output.rank(), affine::emit(cx, 0, 1, output.dtype)?);
-        let parts = (2..cx.inputs()).step_by(3).map(|at| affine::pair(cx, at, rank));
+        let parts = (2..cx.inputs())
+            .step_by(3)
+            .map(|at| affine::pair(cx, at, rank));
         let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
         let axis = Literal::usize_unsuffixed(axis(self.axis, rank)?);
         Ok(code!(ops::quantize::concat(vec![#(#parts),*], #result, #axis)))

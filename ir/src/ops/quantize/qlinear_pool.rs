@@ -10,16 +10,22 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::quantize::affine;
 use crate::ops::convolution::window::{Window, channels, spatial_axes};
+use crate::ops::quantize::affine;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("QLinearAveragePool", &[1], pool).arity(5, 1).of(MICROSOFT),
-    row("QLinearGlobalAveragePool", &[1], global).arity(5, 1).of(MICROSOFT),
-    row("QLinearReduceMean", &[1], reduce).arity(5, 1).of(MICROSOFT),
+    row("QLinearAveragePool", &[1], pool)
+        .arity(5, 1)
+        .of(MICROSOFT),
+    row("QLinearGlobalAveragePool", &[1], global)
+        .arity(5, 1)
+        .of(MICROSOFT),
+    row("QLinearReduceMean", &[1], reduce)
+        .arity(5, 1)
+        .of(MICROSOFT),
 ];
 
 /// Of each window.
@@ -98,8 +104,11 @@ impl Operator for Pool {
         let shape = channels::first(&x.shape, self.channels_last);
         let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
         let window = window.emit(cx, shape.get(2..).unwrap_or_default());
-        let (result, include, ceil) =
-            (affine::emit(cx, 3, 4, x.dtype)?, self.include_padding, self.window.ceil);
+        let (result, include, ceil) = (
+            affine::emit(cx, 3, 4, x.dtype)?,
+            self.include_padding,
+            self.window.ceil,
+        );
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::turned_first(input, x.rank(), self.channels_last);
         let y = code! {
@@ -128,7 +137,11 @@ impl Operator for Global {
         let result = affine::emit(cx, 3, 4, x.dtype)?;
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::turned_first(input, x.rank(), self.channels_last);
-        let module = if self.in_steps { code!(quantize::steps) } else { code!(quantize) };
+        let module = if self.in_steps {
+            code!(quantize::steps)
+        } else {
+            code!(quantize)
+        };
         let y = code!(ops::#module::global_average_pool((#input, #of), #result));
         Ok(channels::turned_back(y, x.rank(), self.channels_last))
     }
@@ -168,7 +181,10 @@ impl Operator for Reduce {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
-        let axes = self.axes(x.rank())?.into_iter().map(Literal::usize_unsuffixed);
+        let axes = self
+            .axes(x.rank())?
+            .into_iter()
+            .map(Literal::usize_unsuffixed);
         let axes: Vec<Literal> = axes.collect();
         let (input, result) = (
             affine::pair(cx, 0, x.burn_rank())?,

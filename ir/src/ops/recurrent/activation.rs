@@ -77,9 +77,9 @@ impl Activation {
         let beta = self.beta.map(number).map(|beta| code!(beta: #beta));
         let parameters: Vec<Code> = alpha.into_iter().chain(beta).collect();
         if parameters.is_empty() {
-code!(ops::recurrent::Activation::#name)
+            code!(ops::recurrent::Activation::#name)
         } else {
-code!(ops::recurrent::Activation::#name { #(#parameters),* })
+            code!(ops::recurrent::Activation::#name { #(#parameters),* })
         }
     }
 }

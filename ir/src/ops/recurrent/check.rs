@@ -29,7 +29,10 @@ impl Recurrent {
         }
         let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
         for &input in factors {
-            let (held, weight) = (cx.tensor(input)?, cx.tensor(if input < 10 { 1 } else { 2 })?);
+            let (held, weight) = (
+                cx.tensor(input)?,
+                cx.tensor(if input < 10 { 1 } else { 2 })?,
+            );
             let wanted = if input % 2 == 0 { dtype } else { weight.dtype };
             if held.dtype != wanted || !(1..=2).contains(&held.rank()) {
                 return Err(Problem::new(format!(
@@ -51,21 +54,28 @@ impl Recurrent {
         let [first, second, features] = x.shape.as_slice() else {
             return Ok(());
         };
-        let (steps, batch) = if self.batch_first { (second, first) } else { (first, second) };
+        let (steps, batch) = if self.batch_first {
+            (second, first)
+        } else {
+            (first, second)
+        };
         let many = |count: i64| hidden.mul(&Dim::from(count));
         let gates = self.cell.gates();
-        let (Some(rows), Some(biases), Some(peepholes)) = (many(gates), many(2 * gates), many(3)) else {
+        let (Some(rows), Some(biases), Some(peepholes)) = (many(gates), many(2 * gates), many(3))
+        else {
             return Ok(());
         };
-        let weight = |inputs: &Dim| if self.quantized {
-[directions, inputs, &rows].map(Clone::clone)
-        } else {
-[directions, &rows, inputs].map(Clone::clone)
+        let weight = |inputs: &Dim| {
+            if self.quantized {
+                [directions, inputs, &rows].map(Clone::clone)
+            } else {
+                [directions, &rows, inputs].map(Clone::clone)
+            }
         };
         let state = if self.batch_first {
-[batch, directions, hidden].map(Clone::clone)
+            [batch, directions, hidden].map(Clone::clone)
         } else {
-[directions, batch, hidden].map(Clone::clone)
+            [directions, batch, hidden].map(Clone::clone)
         };
         let vector = |size: &Dim| [directions, size].map(Clone::clone);
         sizes::shaped("the weight", &cx.tensor(1)?, &weight(features))?;
@@ -81,7 +91,10 @@ impl Recurrent {
             sizes::shaped(what, &cx.tensor(input)?, shape)?;
         }
         for length in cx.ints(4).unwrap_or_default() {
-            sizes::at_most(("a sequence", &length, "steps"), ("the input", steps, "steps"))?;
+            sizes::at_most(
+                ("a sequence", &length, "steps"),
+                ("the input", steps, "steps"),
+            )?;
         }
         Ok(())
     }

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -44,9 +44,9 @@ fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>,
 pub fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
     if x.dtype.is_float() || x.dtype.is_int() {
-Ok(x)
+        Ok(x)
     } else {
-Err(Problem::new(format!("the input is of type {}", x.dtype)))
+        Err(Problem::new(format!("the input is of type {}", x.dtype)))
     }
 }
 
@@ -97,12 +97,15 @@ mod tests {
 
     #[test]
     fn strings_have_no_order() {
-        check("main (string[4] x) => (int64[1] y) { y = ArgMax (x) }", expect![[r#"
+        check(
+            "main (string[4] x) => (int64[1] y) { y = ArgMax (x) }",
+            expect![[r#"
             cannot compile `model`
 
               the input is of type string
                 at node `y` (ArgMax version 13)
 
-              model: IR version 10, ai.onnx 21"#]]);
+              model: IR version 10, ai.onnx 21"#]],
+        );
     }
 }

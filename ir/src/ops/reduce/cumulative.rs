@@ -5,14 +5,14 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::axes::axis;
-use crate::ops::elementwise::cast::fits;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::elementwise::cast::fits;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 

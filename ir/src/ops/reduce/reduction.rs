@@ -7,35 +7,55 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 use fold::{Fold, L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MEAN, MIN, PROD, SUM, SUM_SQUARE};
 
 pub const ROWS: &[Row] = &[
-    row("ReduceSum", &[1, 11, 13], |a| read(a, &SUM, 13)).arity(2, 1).before(&[(13, 1, 1)]),
-    row("ReduceMean", &[1, 11, 13, 18], |a| read(a, &MEAN, 18)).arity(2, 1).before(&[(18, 1, 1)]),
-    row("ReduceMax", &[1, 11, 12, 13, 18, 20], |a| read(a, &MAX, 18)).arity(2, 1).before(&[(18, 1, 1)]),
-    row("ReduceMin", &[1, 11, 12, 13, 18, 20], |a| read(a, &MIN, 18)).arity(2, 1).before(&[(18, 1, 1)]),
-    row("ReduceProd", &[1, 11, 13, 18], |a| read(a, &PROD, 18)).arity(2, 1).before(&[(18, 1, 1)]),
-    row("ReduceL1", &[1, 11, 13, 18], |a| read(a, &L1, 18)).arity(2, 1).before(&[(18, 1, 1)]),
-    row("ReduceL2", &[1, 11, 13, 18], |a| read(a, &L2, 18)).arity(2, 1).before(&[(18, 1, 1)]),
+    row("ReduceSum", &[1, 11, 13], |a| read(a, &SUM, 13))
+        .arity(2, 1)
+        .before(&[(13, 1, 1)]),
+    row("ReduceMean", &[1, 11, 13, 18], |a| read(a, &MEAN, 18))
+        .arity(2, 1)
+        .before(&[(18, 1, 1)]),
+    row("ReduceMax", &[1, 11, 12, 13, 18, 20], |a| read(a, &MAX, 18))
+        .arity(2, 1)
+        .before(&[(18, 1, 1)]),
+    row("ReduceMin", &[1, 11, 12, 13, 18, 20], |a| read(a, &MIN, 18))
+        .arity(2, 1)
+        .before(&[(18, 1, 1)]),
+    row("ReduceProd", &[1, 11, 13, 18], |a| read(a, &PROD, 18))
+        .arity(2, 1)
+        .before(&[(18, 1, 1)]),
+    row("ReduceL1", &[1, 11, 13, 18], |a| read(a, &L1, 18))
+        .arity(2, 1)
+        .before(&[(18, 1, 1)]),
+    row("ReduceL2", &[1, 11, 13, 18], |a| read(a, &L2, 18))
+        .arity(2, 1)
+        .before(&[(18, 1, 1)]),
     row("ReduceLogSum", &[1, 11, 13, 18, 28], |a| {
         read(a, &LOG_SUM, 18)
-    }).arity(2, 1).before(&[(18, 1, 1)]),
+    })
+    .arity(2, 1)
+    .before(&[(18, 1, 1)]),
     row("ReduceLogSumExp", &[1, 11, 13, 18, 28], |a| {
         read(a, &LOG_SUM_EXP, 18)
-    }).arity(2, 1).before(&[(18, 1, 1)]),
+    })
+    .arity(2, 1)
+    .before(&[(18, 1, 1)]),
     row("ReduceSumSquare", &[1, 11, 13, 18], |a| {
         read(a, &SUM_SQUARE, 18)
-    }).arity(2, 1).before(&[(18, 1, 1)]),
+    })
+    .arity(2, 1)
+    .before(&[(18, 1, 1)]),
 ];
 
 /// A reduction, over all axes if `axes` and input 1 name none.
@@ -92,9 +112,9 @@ impl Operator for Reduction {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
         let second = if cx.has(1) {
-Some(cx.tensor_type(1)?.clone())
+            Some(cx.tensor_type(1)?.clone())
         } else {
-None
+            None
         };
         let axes = match self.axes(cx.numbers(1), second.as_ref(), x.rank())? {
             Some(axes) => {
@@ -176,10 +196,12 @@ impl Reduction {
         count: Option<usize>,
     ) -> Result<Vec<Dim>, Problem> {
         if self.keep {
-            let size = |dim: &Dim| if dim.is(1) {
-dim.clone()
-            } else {
-cx.fresh("reduced")
+            let size = |dim: &Dim| {
+                if dim.is(1) {
+                    dim.clone()
+                } else {
+                    cx.fresh("reduced")
+                }
             };
             return Ok(x.shape.iter().map(size).collect());
         }

@@ -10,8 +10,8 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::axes::axis;
 use crate::ops::Operator;
+use crate::ops::axes::axis;
 use crate::ops::shape::concat;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType, Type};
@@ -43,14 +43,16 @@ impl Operator for Join {
             (item, parts) => {
                 let ranks: Vec<String> = parts.iter().flatten().map(ToString::to_string).collect();
                 let items = if ranks.is_empty() {
-item.to_string()
+                    item.to_string()
                 } else {
-ranks.join(" and ")
+                    ranks.join(" and ")
                 };
                 return Err(Problem::new(format!(
                     "items of any rank cannot be joined, which {items} are"
                 ))
-                .help("give the shape of the items where the sequence is an input, with `inputs(..)`"));
+                .help(
+                    "give the shape of the items where the sequence is an input, with `inputs(..)`",
+                ));
             }
         };
         let along = self.along(one.rank())?;
@@ -65,7 +67,10 @@ ranks.join(" and ")
             cx.output(0, one.dtype, shape);
             return Ok(());
         };
-        let shapes: Vec<Shape> = parts.into_iter().map(|part| self.row(part, along)).collect();
+        let shapes: Vec<Shape> = parts
+            .into_iter()
+            .map(|part| self.row(part, along))
+            .collect();
         let shapes: Vec<&Shape> = shapes.iter().collect();
         let shape = concat::shape(cx, &shapes, along)?;
         let held = cx.parts(0).unwrap_or_default();

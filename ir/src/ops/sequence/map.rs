@@ -74,9 +74,9 @@ impl Operator for Map {
         let mut wanted = Vec::new();
         for (at, &id) in block.outputs.iter().enumerate() {
             let ty = if cx.wants(at) {
-cx.output_items(at)?.clone()
+                cx.output_items(at)?.clone()
             } else {
-cx.type_of(id)?.clone()
+                cx.type_of(id)?.clone()
             };
             wanted.push((Place::Device, ty));
         }

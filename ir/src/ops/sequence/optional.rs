@@ -2,21 +2,25 @@
 
 use std::rc::Rc;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::proto::{DimensionValue, TypeProto, TypeValue};
 use crate::rust::{Code, code};
 use crate::types::{Known, Type};
 
 pub const ROWS: &[Row] = &[
     row("Optional", &[15, 28], optional),
-    row("OptionalGetElement", &[15, 18, 28], |_| Ok(Rc::new(GetElement))),
-    row("OptionalHasElement", &[15, 18, 28], |_| Ok(Rc::new(HasElement))),
+    row("OptionalGetElement", &[15, 18, 28], |_| {
+        Ok(Rc::new(GetElement))
+    }),
+    row("OptionalHasElement", &[15, 18, 28], |_| {
+        Ok(Rc::new(HasElement))
+    }),
 ];
 
 /// Its input, or nothing.
@@ -46,7 +50,9 @@ impl Operator for Optional {
             (true, _) => cx.ty(0)?.clone(),
             (false, Some(ty)) => ty.clone(),
             (false, None) => {
-                return Err(Problem::new("the optional has neither an input nor a `type`"));
+                return Err(Problem::new(
+                    "the optional has neither an input nor a `type`",
+                ));
             }
         };
         cx.output_type(0, Type::Optional(Box::new(ty)));
@@ -93,12 +99,12 @@ impl Operator for GetElement {
 impl Operator for HasElement {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let known = if cx.has(0) {
-match cx.ty(0)? {
+            match cx.ty(0)? {
                 Type::Optional(_) => cx.parts(0).map(|parts| !parts.is_empty()),
                 _ => Some(true),
             }
         } else {
-Some(false)
+            Some(false)
         };
         cx.output(0, DType::Bool, vec![]);
         cx.output_known(0, known.map(|known| Known::Bools(vec![known])));

@@ -10,8 +10,8 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::axes::axis;
 use crate::ops::Operator;
+use crate::ops::axes::axis;
 use crate::ops::shape::split;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType, Type};
@@ -50,10 +50,12 @@ impl Operator for Split {
                 .reduce(|a, b| a.either(&b).unwrap_or(a)),
             None => None,
         };
-        let whole = whole.unwrap_or_else(|| if cx.has(1) {
-item(Dim::any())
-        } else {
-item(Dim::from(1))
+        let whole = whole.unwrap_or_else(|| {
+            if cx.has(1) {
+                item(Dim::any())
+            } else {
+                item(Dim::from(1))
+            }
         });
         cx.output_type(0, Type::Sequence(Box::new(whole)));
         if let Some(sizes) = sizes {
@@ -80,9 +82,9 @@ item(Dim::from(1))
         }
         if !cx.has(1) {
             return Ok(if self.keeps || x.rank() == 1 && x.dtype != DType::String {
-code!(#module::chunks(#from, #at, 1))
+                code!(#module::chunks(#from, #at, 1))
             } else {
-code!(#module::unbind(#from, #at))
+                code!(#module::unbind(#from, #at))
             });
         }
         cx.may_fail();
@@ -131,9 +133,9 @@ impl Split {
     ) -> Result<Code, Problem> {
         let size = x.shape.get(along).cloned().unwrap_or_default();
         let given = if cx.has(1) {
-Some(cx.tensor_type(1)?.rank())
+            Some(cx.tensor_type(1)?.rank())
         } else {
-None
+            None
         };
         let sizes = sizes(given, cx.known(1), &size)?.unwrap_or_default();
         let count = sizes.len();
@@ -154,9 +156,9 @@ None
         let parts = code!(#module::split(#from, #at, #sizes));
         let part = squeezed(code!(part));
         Ok(if part == code!(part) {
-split::tuple(&parts, count)
+            split::tuple(&parts, count)
         } else {
-split::tuple(&code!(#parts.map(|part| #part)), count)
+            split::tuple(&code!(#parts.map(|part| #part)), count)
         })
     }
 }
@@ -168,9 +170,11 @@ fn given(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
     }
     let held = cx.tensor(1)?;
     if held.dtype.kind() == Kind::Int && held.rank() <= 1 {
-Ok(Some(held.rank()))
+        Ok(Some(held.rank()))
     } else {
-Err(Problem::new(format!("{x} is split into parts of sizes {held}")))
+        Err(Problem::new(format!(
+            "{x} is split into parts of sizes {held}"
+        )))
     }
 }
 
@@ -194,14 +198,25 @@ fn sizes(
     let Some(Known::Ints(ints)) = known else {
         return Ok(None);
     };
-    let sum = ints.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
+    let sum = ints
+        .iter()
+        .try_fold(Dim::default(), |sum, size| sum.add(size));
     let numbers: Option<Vec<i64>> = ints.iter().map(Dim::number).collect();
-    match (rank, numbers.as_deref(), sum.and_then(|sum| sum.number()), size.number()) {
+    match (
+        rank,
+        numbers.as_deref(),
+        sum.and_then(|sum| sum.number()),
+        size.number(),
+    ) {
         (0, Some(&[each]), ..) if each > 0 => Ok(chunks(each)),
         (0, Some(each), ..) => Err(Problem::new(format!("parts cannot be of sizes {each:?}"))),
         (0, None, ..) => Ok(None),
-        (_, Some(sizes), Some(sum), Some(size)) if sum != size || sizes.iter().any(|&size| size < 0) => {
-            Err(Problem::new(format!("parts of sizes {sizes:?} are not an axis of size {size}")))
+        (_, Some(sizes), Some(sum), Some(size))
+            if sum != size || sizes.iter().any(|&size| size < 0) =>
+        {
+            Err(Problem::new(format!(
+                "parts of sizes {sizes:?} are not an axis of size {size}"
+            )))
         }
         _ => Ok((ints.len() as i64 <= PARTS).then(|| ints.clone())),
     }

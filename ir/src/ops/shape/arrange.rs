@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -20,7 +20,8 @@ pub const ROWS: &[Row] = &[
             batch: a.int_or("batch_axis", 1)?,
             time: a.int_or("time_axis", 0)?,
         }))
-    }).arity(2, 1),
+    })
+    .arity(2, 1),
     row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)),
 ];
 
@@ -48,9 +49,9 @@ fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Proble
     }
     let since = if to_space { 11 } else { 28 };
     let mode = if a.version() >= since {
-a.string_or("mode", "DCR")?
+        a.string_or("mode", "DCR")?
     } else {
-"DCR".to_owned()
+        "DCR".to_owned()
     };
     let depth_first = match mode.as_str() {
         "DCR" => false,
@@ -82,13 +83,13 @@ impl Operator for Blocks {
             }
         };
         let sizes = if self.to_space {
-[
+            [
                 divided(channels, &area)?,
                 height.mul(&side),
                 width.mul(&side),
             ]
         } else {
-[
+            [
                 channels.mul(&area),
                 divided(height, &side)?,
                 divided(width, &side)?,
@@ -105,14 +106,14 @@ impl Operator for Blocks {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, size) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.size));
         let order = if self.depth_first {
-code!(ops::depth::DepthOrder::ColumnRowDepth)
+            code!(ops::depth::DepthOrder::ColumnRowDepth)
         } else {
-code!(ops::depth::DepthOrder::DepthColumnRow)
+            code!(ops::depth::DepthOrder::DepthColumnRow)
         };
         Ok(if self.to_space {
-code!(ops::depth::depth_to_space(#x, #size, #order))
+            code!(ops::depth::depth_to_space(#x, #size, #order))
         } else {
-code!(ops::depth::space_to_depth(#x, #size, #order))
+            code!(ops::depth::space_to_depth(#x, #size, #order))
         })
     }
 
@@ -130,11 +131,17 @@ impl Operator for ReverseSequence {
             return Err(Problem::new("`batch_axis` and `time_axis` are equal"));
         }
         if let (Some(count), Some(batch)) = (lengths.shape.first(), x.shape.get(batch)) {
-            sizes::equal(("`sequence_lens`", count, "elements"), ("the input", batch, "sequences"))?;
+            sizes::equal(
+                ("`sequence_lens`", count, "elements"),
+                ("the input", batch, "sequences"),
+            )?;
         }
         let longest = x.shape.get(time).cloned().unwrap_or_default();
         for length in cx.ints(1).unwrap_or_default() {
-            sizes::at_most(("a sequence", &length, "elements to reverse"), ("the input", &longest, "elements"))?;
+            sizes::at_most(
+                ("a sequence", &length, "elements to reverse"),
+                ("the input", &longest, "elements"),
+            )?;
         }
         cx.output(0, x.dtype, x.shape);
         Ok(())

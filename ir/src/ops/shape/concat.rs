@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{MANY, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{MANY, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -81,9 +81,9 @@ impl Operator for Concat {
         let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
         let parts: Vec<Code> = parts.collect::<Result<_, _>>()?;
         Ok(if proven {
-code!(Tensor::cat(vec![#(#parts),*], #at))
+            code!(Tensor::cat(vec![#(#parts),*], #at))
         } else {
-code!(ops::stack::concat(vec![#(#parts),*], #at))
+            code!(ops::stack::concat(vec![#(#parts),*], #at))
         })
     }
 

@@ -4,18 +4,20 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
     row("Expand", &[8, 13], |_| Ok(Rc::new(Expand))).arity(2, 1),
-    row("Tile", &[1, 6, 13], tile).arity(2, 1).before(&[(6, 3, 1)]),
+    row("Tile", &[1, 6, 13], tile)
+        .arity(2, 1)
+        .before(&[(6, 3, 1)]),
 ];
 
 /// Broadcast together with a shape.
@@ -70,12 +72,10 @@ impl Operator for Expand {
         if cx.on_host() {
             let x = cx.host(0)?;
             let sizes = if known {
-
-                    let sizes = cx.shape_of(&to.shape);
-                    code!(&#sizes)
-                
+                let sizes = cx.shape_of(&to.shape);
+                code!(&#sizes)
             } else {
-cx.host_ints(1)?
+                cx.host_ints(1)?
             };
             return Ok(code!(host::expand(#x, #sizes)));
         }
@@ -124,9 +124,9 @@ impl Operator for Tile {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let repeats = if self.one_axis {
-Some(self.along_one(x.rank(), cx.known(1), cx.known(2))?)
+            Some(self.along_one(x.rank(), cx.known(1), cx.known(2))?)
         } else {
-cx.ints(1)
+            cx.ints(1)
         };
         if repeats
             .as_ref()
@@ -145,7 +145,9 @@ cx.ints(1)
             let product = times.and_then(|times| size.mul(times));
             shape.push(cx.dim_or_fresh(product, "tile"));
         }
-        let known = cx.folded(0).and_then(|known| tiled(known, &x.shape, &shape));
+        let known = cx
+            .folded(0)
+            .and_then(|known| tiled(known, &x.shape, &shape));
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
         Ok(())

@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
@@ -20,8 +20,11 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(CenterCropPad {
             axes: a.ints("axes")?,
         }))
-    }).arity(2, 1),
-    row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad).arity(4, 1).before(&[(11, 1, 1), (18, 3, 1)]),
+    })
+    .arity(2, 1),
+    row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad)
+        .arity(4, 1)
+        .before(&[(11, 1, 1), (18, 3, 1)]),
 ];
 
 /// So many elements before and after each axis; fewer than none takes elements away.
@@ -87,10 +90,12 @@ impl Operator for Pad {
         let (Some(pads), Some(axes)) = (pads, &axes) else {
             let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
             let sizes = x.shape.iter().enumerate();
-            let sizes = sizes.map(|(axis, size)| if padded(axis) {
-cx.fresh("pad")
-            } else {
-size.clone()
+            let sizes = sizes.map(|(axis, size)| {
+                if padded(axis) {
+                    cx.fresh("pad")
+                } else {
+                    size.clone()
+                }
             });
             let shape = sizes.collect();
             cx.output(0, x.dtype, shape);
@@ -219,7 +224,10 @@ impl Operator for CenterCropPad {
         let sizes = cx.ints(1);
         let count = cx.tensor_of_rank(1, 1)?.count().unwrap_or(axes.len());
         if count != axes.len() {
-            return Err(Problem::new(format!("there are {count} sizes for {} axes", axes.len())));
+            return Err(Problem::new(format!(
+                "there are {count} sizes for {} axes",
+                axes.len()
+            )));
         }
         let mut shape = x.shape;
         for (at, &axis) in axes.iter().enumerate() {
@@ -261,12 +269,10 @@ impl Operator for CenterCropPad {
         }
         let (x, zero) = (cx.tensor(0)?, zero(held.dtype.kind()));
         let pads = if known {
-code!([#(#pads),*])
+            code!([#(#pads),*])
         } else {
-
-                let count = Literal::usize_unsuffixed(axes.len());
-                code!({ let sizes = host::ints::<#count>(#wanted); [#(#pads),*] })
-            
+            let count = Literal::usize_unsuffixed(axes.len());
+            code!({ let sizes = host::ints::<#count>(#wanted); [#(#pads),*] })
         };
         Ok(code!(ops::pad::pad_constant(#x, #pads, #zero)))
     }
@@ -395,8 +401,11 @@ mod tests {
     #[test]
     fn there_is_a_size_for_each_axis() {
         let graph = "(float[4, 3] x, int64[3] s) => (float[a, b] y) { y = CenterCropPad (x, s) }";
-        problems(&[graph], expect![[r#"
+        problems(
+            &[graph],
+            expect![[r#"
             there are 3 sizes for 2 axes
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -5,32 +5,43 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::{Emit, whole};
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape).arity(2, 1).before(&[(5, 1, 1)]),
+    row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape)
+        .arity(2, 1)
+        .before(&[(5, 1, 1)]),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
     }),
-    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Squeeze(axes(a)?)))).arity(2, 1).before(&[(13, 1, 1)]),
+    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
+        Ok(Rc::new(Reshape::Squeeze(axes(a)?)))
+    })
+    .arity(2, 1)
+    .before(&[(13, 1, 1)]),
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
-    }).arity(2, 1).before(&[(13, 1, 1)]),
+    })
+    .arity(2, 1)
+    .before(&[(13, 1, 1)]),
 ];
 
 /// Operators that leave the elements in their order. Axes and sizes come from an attribute in old
 /// versions and from input 1 in new ones.
 #[derive(Debug)]
 enum Reshape {
-    To { sizes: Option<Vec<i64>>, allow_zero: bool },
+    To {
+        sizes: Option<Vec<i64>>,
+        allow_zero: bool,
+    },
     Flatten(i64),
     Squeeze(Option<Vec<i64>>),
     Unsqueeze(Option<Vec<i64>>),
@@ -74,13 +85,22 @@ impl Operator for Reshape {
         // A size that only the result tells, as where a quotient is too large, computes no result.
         let late = shape.iter().any(|size| cx.is_first_told_here(size));
         let asked = self.at_run_time() && open && (late || cx.has(1) && !cx.is_known(1));
-        let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
+        let allow_zero = matches!(
+            self,
+            Reshape::To {
+                allow_zero: true,
+                ..
+            }
+        );
         let axes = match self {
             Reshape::Squeeze(None) if cx.has(1) && !cx.is_known(1) => Some("squeeze"),
             Reshape::Unsqueeze(None) if !cx.is_known(1) => Some("unsqueeze"),
             _ => None,
         };
-        let (from, to) = (cx.tensor_type(0)?.elements(), cx.output_tensor(0)?.elements());
+        let (from, to) = (
+            cx.tensor_type(0)?.elements(),
+            cx.output_tensor(0)?.elements(),
+        );
         let proven = from.is_some() && from == to && !asked && axes.is_none();
         if !proven {
             cx.may_fail();
@@ -129,9 +149,9 @@ impl Operator for Reshape {
         };
         // Burn's own takes a size of 0 for the one that was there.
         Ok(if !proven || shape.iter().any(|dim| dim.is(0)) {
-code!(ops::shape::reshape(#x, #sizes))
+            code!(ops::shape::reshape(#x, #sizes))
         } else {
-code!(#x.reshape(#sizes))
+            code!(#x.reshape(#sizes))
         })
     }
 
@@ -153,7 +173,9 @@ impl Reshape {
     /// The sizes as the model gives them, -1 and 0 included.
     fn asked(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         match self {
-            Reshape::To { sizes: Some(sizes), .. } => {
+            Reshape::To {
+                sizes: Some(sizes), ..
+            } => {
                 let sizes = sizes.iter().map(|&size| Literal::i64_unsuffixed(size));
                 Ok(code!(&[#(#sizes),*]))
             }
@@ -195,13 +217,17 @@ fn to(
             Problem::new("the rank of the result is not known while compiling")
                 .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
         })?;
-        return Ok((0..rank).map(|axis| cx.fresh(&format!("reshape_{axis}"))).collect());
+        return Ok((0..rank)
+            .map(|axis| cx.fresh(&format!("reshape_{axis}")))
+            .collect());
     };
     let mut shape: Shape = wanted;
     for (at, dim) in shape.iter_mut().enumerate() {
         if dim.is(0) && !allow_zero {
             *dim = x.shape.get(at).cloned().ok_or_else(|| {
-                Problem::new(format!("size 0 on axis {at} copies a size of {x}, which has none there"))
+                Problem::new(format!(
+                    "size 0 on axis {at} copies a size of {x}, which has none there"
+                ))
             })?;
         }
     }
@@ -210,11 +236,15 @@ fn to(
         .collect();
     match open.as_slice() {
         [] => {
-            let total = shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            let total = shape
+                .iter()
+                .try_fold(Dim::from(1), |count, dim| count.mul(dim));
             if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
                 && have != want
             {
-                return Err(Problem::new(format!("{x} of {have} elements cannot become {want}")));
+                return Err(Problem::new(format!(
+                    "{x} of {have} elements cannot become {want}"
+                )));
             }
         }
         [at] => {
@@ -232,7 +262,10 @@ fn to(
                     None => others.push(dim.clone()),
                 }
             }
-            let all = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            let all = |dims: &[Dim]| {
+                dims.iter()
+                    .try_fold(Dim::from(1), |count, dim| count.mul(dim))
+            };
             let counts = all(&elements).zip(all(&others));
             if let Some((elements, others)) = &counts
                 && let (Some(have), Some(each @ 1..)) = (elements.number(), others.number())
@@ -251,7 +284,10 @@ fn to(
         }
         _ => return Err(Problem::new("more than one size is -1")),
     }
-    if shape.iter().any(|dim| dim.number().is_some_and(|size| size < 0)) {
+    if shape
+        .iter()
+        .any(|dim| dim.number().is_some_and(|size| size < 0))
+    {
         return Err(Problem::new("a size is negative"));
     }
     Ok(shape)
@@ -259,7 +295,10 @@ fn to(
 
 fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem> {
     let (outer, inner) = x.shape.split_at(split_at(at, x.rank())?);
-    let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+    let product = |dims: &[Dim]| {
+        dims.iter()
+            .try_fold(Dim::from(1), |count, dim| count.mul(dim))
+    };
     let outer = cx.dim_or_fresh(product(outer), "flatten");
     let inner = cx.dim_or_fresh(product(inner), "flatten");
     Ok(vec![outer, inner])
@@ -274,7 +313,9 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
             None => {
                 let left = rank.checked_sub(told_axes(cx)?);
                 let left = left.ok_or_else(|| Problem::new("there are more axes than x has"))?;
-                return Ok((0..left).map(|at| cx.fresh(&format!("squeeze_{at}"))).collect());
+                return Ok((0..left)
+                    .map(|at| cx.fresh(&format!("squeeze_{at}")))
+                    .collect());
             }
         },
         (None, false) => None,
@@ -286,15 +327,18 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
             for &at in &axes {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
                 if sizes::differ(&size, &Dim::from(1)) {
-                    let problem = format!("axis {at} of {x} is of size {size}, and only axes of size 1 go away");
+                    let problem = format!(
+                        "axis {at} of {x} is of size {size}, and only axes of size 1 go away"
+                    );
                     return Err(Problem::new(problem));
                 }
             }
             axes
         }
         None => {
-            let ones: Vec<usize> =
-                (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect();
+            let ones: Vec<usize> = (0..rank)
+                .filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1)))
+                .collect();
             match x.shape.iter().find(|dim| dim.number().is_none()) {
                 // With an axis that is 1 at every run, the others are taken to be meant to stay.
                 Some(open) if ones.is_empty() => {
@@ -312,7 +356,11 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
             }
         }
     };
-    let kept = x.shape.iter().enumerate().filter(|(at, _)| !axes.contains(at));
+    let kept = x
+        .shape
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !axes.contains(at));
     Ok(kept.map(|(_, dim)| dim.clone()).collect())
 }
 
@@ -322,11 +370,16 @@ fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result
         (None, Some(axes)) => axes,
         (None, None) => {
             let rank = x.rank().saturating_add(told_axes(cx)?);
-            return Ok((0..rank).map(|at| cx.fresh(&format!("unsqueeze_{at}"))).collect());
+            return Ok((0..rank)
+                .map(|at| cx.fresh(&format!("unsqueeze_{at}")))
+                .collect());
         }
     };
     let rank = x.rank().saturating_add(axes.len());
-    let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?;
+    let mut new: Vec<usize> = axes
+        .iter()
+        .map(|&at| axis(at, rank))
+        .collect::<Result<_, _>>()?;
     new.sort_unstable();
     let mut shape = x.shape.clone();
     for at in new {
@@ -354,12 +407,15 @@ mod tests {
 
     #[test]
     fn squeeze_without_axes_takes_the_sizes_that_are_always_1() {
-        check("g (float[n,1,3] x) => (y) { y = Squeeze (x) }", expect![[r#"
+        check(
+            "g (float[n,1,3] x) => (y) { y = Squeeze (x) }",
+            expect![[r#"
             g (float32[n, 1, 3] x) => (float32[n, 3] y)
             {
                 float32[n, 3] y = Squeeze (x)
             }
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 

@@ -6,20 +6,22 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 pub use bounds::Stretch;
 use bounds::{Bounds, Range};
 
-pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice).arity(5, 1).before(&[(10, 1, 1)])];
+pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)
+    .arity(5, 1)
+    .before(&[(10, 1, 1)])];
 
 /// Starts, ends, axes and steps are inputs 1 to 4, and before version 10 attributes.
 #[derive(Debug)]

@@ -6,17 +6,19 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::axes::axis;
-use crate::ops::{MANY, Operator, Row, broadcast, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{MANY, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split).arity(2, MANY).before(&[(2, 2, MANY), (13, 1, MANY)])];
+pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)
+    .arity(2, MANY)
+    .before(&[(2, 2, MANY), (13, 1, MANY)])];
 
 /// Parts along an axis, whose sizes are an attribute before version 13 and since then input 1.
 #[derive(Debug)]
@@ -135,13 +137,15 @@ impl Operator for Split {
         }
         let parts = Literal::usize_unsuffixed(count);
         let (x, module) = if cx.on_host() {
-(cx.host(0)?, code!(host))
+            (cx.host(0)?, code!(host))
         } else {
-(cx.tensor(0)?, code!(ops::slice))
+            (cx.tensor(0)?, code!(ops::slice))
         };
         let split = match sizes {
             Sizes::Known(sizes) => {
-                let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
+                let sum = sizes
+                    .iter()
+                    .try_fold(Dim::default(), |sum, size| sum.add(size));
                 if sum != Some(size) {
                     cx.may_fail();
                 }
@@ -178,10 +182,13 @@ impl Split {
     ) -> Option<(usize, Vec<Dim>)> {
         let axis = axis(self.axis, shape.len()).ok()?;
         let size = shape.get(axis)?;
-        let Sizes::Known(parts) = self.sizes(given, known.and_then(Known::whole), size, count) else {
+        let Sizes::Known(parts) = self.sizes(given, known.and_then(Known::whole), size, count)
+        else {
             return None;
         };
-        let sum = parts.iter().try_fold(Dim::default(), |sum, part| sum.add(part))?;
+        let sum = parts
+            .iter()
+            .try_fold(Dim::default(), |sum, part| sum.add(part))?;
         (sum == *size).then_some((axis, parts))
     }
 
@@ -228,10 +235,12 @@ fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Opti
     if from.iter().any(|&size| size > broadcast::LARGEST) || range.end > *from.get(axis)? {
         return None;
     }
-    let places = from.iter().enumerate().map(|(at, &size)| if at == axis {
-range.clone().collect()
-    } else {
-(0..size).collect()
+    let places = from.iter().enumerate().map(|(at, &size)| {
+        if at == axis {
+            range.clone().collect()
+        } else {
+            (0..size).collect()
+        }
     });
     let places: Vec<Vec<usize>> = places.collect();
     known.pick(&broadcast::grid(from, &places)?)

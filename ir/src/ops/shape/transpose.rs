@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, broadcast, row};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -82,9 +82,9 @@ impl Transpose {
         let axes = axes.iter().map(|&at| axis(at, rank));
         let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
         if axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) {
-Ok(axes)
+            Ok(axes)
         } else {
-Err(Problem::new(format!(
+            Err(Problem::new(format!(
                 "`perm` is no permutation of {rank} axes"
             )))
         }

@@ -4,17 +4,20 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("DFT", &[17, 20], dft).arity(3, 1).before(&[(20, 2, 1)]), row("STFT", &[17], stft).arity(4, 1)];
+pub const ROWS: &[Row] = &[
+    row("DFT", &[17, 20], dft).arity(3, 1).before(&[(20, 2, 1)]),
+    row("STFT", &[17], stft).arity(4, 1),
+];
 
 #[derive(Debug)]
 struct Dft {
@@ -62,9 +65,9 @@ impl Operator for Dft {
                     false => Some(size),
                 };
                 let outputs = if self.onesided && !self.inverse {
-length.and_then(|length| bins(&length))
+                    length.and_then(|length| bins(&length))
                 } else {
-length
+                    length
                 };
                 if outputs
                     .as_ref()
@@ -134,9 +137,9 @@ length
         };
         if !cx.has(1) && size.is_none() {
             let options = self.options(&if half {
-code!(2 * (x.dims()[axis] - 1))
+                code!(2 * (x.dims()[axis] - 1))
             } else {
-code!(x.dims()[axis])
+                code!(x.dims()[axis])
             });
             return Ok(code!({
                 let (x, axis) = (#x, #at);
@@ -233,9 +236,9 @@ impl Operator for Stft {
             x = code!(#x.unsqueeze_dim::<3>(2));
         }
         let step = if cx.numbers(1).is_some() {
-step
+            step
         } else {
-code!((#step) as usize)
+            code!((#step) as usize)
         };
         if held.shape.get(1).and_then(Dim::number).is_none() {
             cx.may_fail();
@@ -264,9 +267,9 @@ code!((#step) as usize)
             (true, _) => {
                 let frame = cx.host_int(3)?;
                 if cx.numbers(3).is_some() {
-frame
+                    frame
                 } else {
-code!((#frame) as usize)
+                    code!((#frame) as usize)
                 }
             }
             (false, true) => {
@@ -293,9 +296,9 @@ impl Stft {
     /// How long a frame is.
     fn frame(&self, cx: &Infer<'_>) -> Result<Option<Dim>, Problem> {
         let window = if cx.has(2) {
-cx.tensor_of_rank(2, 1)?.shape.first().cloned()
+            cx.tensor_of_rank(2, 1)?.shape.first().cloned()
         } else {
-None
+            None
         };
         let given = cx.ints(3).and_then(|dims| dims.into_iter().next());
         if let (Some(window), Some(given)) = (&window, &given)

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::elementwise::cast::carrier;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type, float_literal, rust_type};
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::carrier;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, Type};
 
@@ -22,7 +22,8 @@ pub const ROWS: &[Row] = &[
     row("BlackmanWindow", &[17], |a| window(a, "blackman_window")),
     row("MelWeightMatrix", &[17], |a| {
         Ok(Rc::new(MelWeights(dtype(a)?)))
-    }).arity(5, 1),
+    })
+    .arity(5, 1),
 ];
 
 #[derive(Debug)]
@@ -58,9 +59,9 @@ fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
 /// The type that elements are computed in before they are cut off to whole numbers.
 fn computed(dtype: DType) -> Code {
     if dtype.is_int() {
-element_type(DType::F64)
+        element_type(DType::F64)
     } else {
-element_type(dtype)
+        element_type(dtype)
     }
 }
 
@@ -68,9 +69,9 @@ element_type(dtype)
 fn whole(values: &Code, dtype: DType) -> Code {
     let target = format_ident!("{}", carrier(dtype));
     if dtype.is_int() {
-code!(ops::cast::float_to_int(#values, DType::#target))
+        code!(ops::cast::float_to_int(#values, DType::#target))
     } else {
-values.clone()
+        values.clone()
     }
 }
 

@@ -11,7 +11,8 @@ pub fn regular(pattern: &str) -> Result<String, Problem> {
         Ok(_) => Ok(found),
         Err(error) => {
             let message = format!("`{pattern}` is no regular expression: {}", error.kind());
-            Err(Problem::new(message).help("it is one of RE2, which has no look-around and no references back"))
+            Err(Problem::new(message)
+                .help("it is one of RE2, which has no look-around and no references back"))
         }
     }
 }
@@ -118,16 +119,41 @@ mod tests {
     #[test]
     fn classes_are_of_ascii() {
         check(
-            &[r"\d\w\s", r"\D\W", r"[\d.]+", r"[\D]", r"\bé?a\b", r"[[:alpha:]]+", r"\pL\p{Greek}[\P{L}]{2}\x{61}"],
-            expect![[r#"[0-9][0-9A-Za-z_][\t\n\f\r ]  [^0-9][^0-9A-Za-z_]  [0-9.]+  [[^0-9]]  (?-u:\b)é?a(?-u:\b)  [[:alpha:]]+  \pL\p{Greek}[\P{L}]{2}\x{61}"#]],
+            &[
+                r"\d\w\s",
+                r"\D\W",
+                r"[\d.]+",
+                r"[\D]",
+                r"\bé?a\b",
+                r"[[:alpha:]]+",
+                r"\pL\p{Greek}[\P{L}]{2}\x{61}",
+            ],
+            expect![[
+                r#"[0-9][0-9A-Za-z_][\t\n\f\r ]  [^0-9][^0-9A-Za-z_]  [0-9.]+  [[^0-9]]  (?-u:\b)é?a(?-u:\b)  [[:alpha:]]+  \pL\p{Greek}[\P{L}]{2}\x{61}"#
+            ]],
         );
     }
 
     #[test]
     fn letters_of_re2_stay_letters() {
         check(
-            &["[[a]+", "[]a]", "[^]a]", "[a&&b~~c]", "[a--b]", "a{,2}", "a{2}", "a{2,3}", "{", r"\<a\>", r"\Qa.b\E+", r"\Q("],
-            expect![[r#"[\[a]+  [\]a]  [^\]a]  [a\&\&b\~\~c]  [a\--b]  a\{,2}  a{2}  a{2,3}  \{  <a>  a\.b+  \("#]],
+            &[
+                "[[a]+",
+                "[]a]",
+                "[^]a]",
+                "[a&&b~~c]",
+                "[a--b]",
+                "a{,2}",
+                "a{2}",
+                "a{2,3}",
+                "{",
+                r"\<a\>",
+                r"\Qa.b\E+",
+                r"\Q(",
+            ],
+            expect![[
+                r#"[\[a]+  [\]a]  [^\]a]  [a\&\&b\~\~c]  [a\--b]  a\{,2}  a{2}  a{2,3}  \{  <a>  a\.b+  \("#
+            ]],
         );
     }
 

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("TfIdfVectorizer", &[9], tf_idf)];
@@ -51,17 +51,26 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "IDF" => (weights, true),
         "TFIDF" => (weights, false),
         other => {
-            return Err(Problem::new(format!("`mode` is `{other}`"))
-                .help("it may be TF, IDF or TFIDF"));
+            return Err(
+                Problem::new(format!("`mode` is `{other}`")).help("it may be TF, IDF or TFIDF")
+            );
         }
     };
     let starts = sizes(a, "ngram_counts")?;
     let places = sizes(a, "ngram_indexes")?;
-    let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
+    let size = places
+        .iter()
+        .max()
+        .map_or(0, |place| place.saturating_add(1));
     if size > LARGEST {
         return Err(Problem::new(format!("a row would have {size} counts")));
     }
-    let grams = Grams { starts, places, weights, lengths: shortest..=longest };
+    let grams = Grams {
+        starts,
+        places,
+        weights,
+        lengths: shortest..=longest,
+    };
     let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
         (Some(pool), None) => Pool::Ints(grams.of(&pool)?),
         (None, Some(pool)) => Pool::Strings(grams.of(&pool)?),
@@ -71,7 +80,14 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             ));
         }
     };
-    Ok(Rc::new(TfIdf { pool, size, shortest, longest, skips, once }))
+    Ok(Rc::new(TfIdf {
+        pool,
+        size,
+        shortest,
+        longest,
+        skips,
+        once,
+    }))
 }
 
 /// Far more words than any language has.
@@ -102,7 +118,10 @@ impl Grams {
         for (length, &start) in (1..).zip(&self.starts) {
             let end = self.starts.get(length).copied().unwrap_or(pool.len());
             let items = pool.get(start..end).ok_or_else(|| {
-                Problem::new(format!("`ngram_counts` does not divide {} items", pool.len()))
+                Problem::new(format!(
+                    "`ngram_counts` does not divide {} items",
+                    pool.len()
+                ))
             })?;
             for gram in items.chunks_exact(length) {
                 if self.lengths.contains(&length) {
@@ -112,7 +131,10 @@ impl Grams {
             }
         }
         grams.sort_by(|a, b| a.0.cmp(&b.0));
-        if grams.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
+        if grams
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.0 == b.0))
+        {
             return Err(Problem::new("an n-gram is in the pool twice"));
         }
         Ok(grams)

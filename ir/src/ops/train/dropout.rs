@@ -4,19 +4,21 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::ops::elementwise::cast::{from_bool, small_float};
-use crate::ops::random::Seed;
-use crate::ops::{Operator, Row, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::graph::Node;
 use crate::infer::Infer;
+use crate::ops::elementwise::cast::{from_bool, small_float};
+use crate::ops::random::Seed;
+use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout).arity(3, 2).before(&[(12, 1, 2)])];
+pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)
+    .arity(3, 2)
+    .before(&[(12, 1, 2)])];
 
 #[derive(Debug)]
 pub struct Dropout {
@@ -150,9 +152,9 @@ impl Operator for Dropout {
             None => code!(#y),
         };
         let held_mask = if self.old_mask {
-from_bool(&code!(#mask), held.dtype)
+            from_bool(&code!(#mask), held.dtype)
         } else {
-code!(#mask)
+            code!(#mask)
         };
         Ok(match (cx.outputs(), cx.wants(1)) {
             (1, _) => code!({ let #y = #dropped.0; #held_y }),

@@ -2,23 +2,25 @@
 
 use std::rc::Rc;
 
-use crate::ops::{MANY, Operator, Row, TRAINING, row};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{MANY, Operator, Row, TRAINING, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
-pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient).arity(MANY, MANY)
+pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient)
+    .arity(MANY, MANY)
     .of(TRAINING)
     .noted("written out by rules; an operator on the way that has none is an error")];
 
 /// Operators that files do not have.
 pub const WRITTEN: &[Row] = &[
     row("SumTo", &[1], |_| Ok(Rc::new(SumTo)))
-.arity(MANY, 1).of(DERIVATIVES),
+        .arity(MANY, 1)
+        .of(DERIVATIVES),
     row("Number", &[1], number).arity(MANY, 1).of(DERIVATIVES),
 ];
 

@@ -5,21 +5,23 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::ops::{Operator, Row, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| {
         read(a, "negative_log_likelihood")
-    }).arity(3, 1),
+    })
+    .arity(3, 1),
     row("SoftmaxCrossEntropyLoss", &[12, 13], |a| {
         read(a, "softmax_cross_entropy")
-    }).arity(3, 2),
+    })
+    .arity(3, 2),
 ];
 
 #[derive(Debug)]
@@ -70,7 +72,10 @@ impl Operator for Loss {
                 )));
             }
             if let Some(length) = weight.shape.first() {
-                sizes::equal(("the weight", length, "elements"), ("the input", &classes, "classes"))?;
+                sizes::equal(
+                    ("the weight", length, "elements"),
+                    ("the input", &classes, "classes"),
+                )?;
             }
         }
         let shape: Vec<Dim> = match self.reduction {

@@ -2,19 +2,21 @@
 
 use std::rc::Rc;
 
-use crate::ops::{MANY, Operator, Row, TRAINING, row, sizes};
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::{MANY, Operator, Row, TRAINING, row, sizes};
 use crate::rust::{Code, Variable, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
     row("Adagrad", &[1], adagrad).arity(MANY, MANY).of(TRAINING),
     row("Adam", &[1], adam).arity(MANY, MANY).of(TRAINING),
-    row("Momentum", &[1], momentum).arity(MANY, MANY).of(TRAINING),
+    row("Momentum", &[1], momentum)
+        .arity(MANY, MANY)
+        .of(TRAINING),
 ];
 
 /// Inputs are the rate, the number of steps before, then each list: the tensors, their gradients,
@@ -206,9 +208,8 @@ impl Operator for Optimizer {
         let lists = (0..lists - 1).map(|list| results.iter().filter_map(move |of| of.get(list)));
         let outputs = lists.flatten();
         let steps = results.iter().zip(&arguments);
-        let steps = steps.map(|(results, arguments)| {
-            code!(let (#(#results),*) = #step.step(#(#arguments),*);)
-        });
+        let steps = steps
+            .map(|(results, arguments)| code!(let (#(#results),*) = #step.step(#(#arguments),*);));
         Ok(code!({
             let #step = #settings;
             #(#steps)*

@@ -86,13 +86,15 @@ impl Form {
         let all = || self.lists.iter().copied().chain(optional.clone());
         let length = |of: &str| {
             let mut lists = self.lists.iter();
-            lists.find(|(name, _)| *name == of).map(|(_, list)| list.count)
+            lists
+                .find(|(name, _)| *name == of)
+                .map(|(_, list)| list.count)
         };
         for (name, list) in all().filter(|(name, _)| !["roots", "members"].contains(name)) {
             let (kind, expected) = if name.starts_with("weight") {
-("weights", length("weights"))
+                ("weights", length("weights"))
             } else {
-("nodes", length("modes"))
+                ("nodes", length("modes"))
             };
             if Some(list.count) != expected {
                 let message = format!("the lists of {kind} are of different lengths: `{name}`");
@@ -130,4 +132,3 @@ impl Form {
         Ok(code!(layers::Trees::#variant { #(#fields),* }))
     }
 }
-

@@ -43,21 +43,21 @@ fn order_back(rank: usize) -> Vec<usize> {
 
 fn turned(shape: &Shape, last: bool, order: Vec<usize>) -> Shape {
     if last {
-order
+        order
             .iter()
             .filter_map(|&at| shape.get(at).cloned())
             .collect()
     } else {
-shape.clone()
+        shape.clone()
     }
 }
 
 fn permuted(x: Code, last: bool, order: Vec<usize>) -> Code {
     let order = order.into_iter().map(Literal::usize_unsuffixed);
     if last {
-code!(#x.permute([#(#order),*]))
+        code!(#x.permute([#(#order),*]))
     } else {
-x
+        x
     }
 }
 

@@ -34,35 +34,31 @@ impl Filter<'_> {
         let (first, second) = (size(self.weight, 0), size(self.weight, 1));
         let all = second.mul(&groups);
         let result = if self.transposed {
-
-                sizes::equal(
-                    ("the weight", &first, "input channels"),
-                    ("the input", &channels, "channels"),
-                )?;
-                sizes::multiple(
-                    ("the input", &channels, "channels"),
-                    (self.groups, "groups"),
-                )?;
-                all
-            
+            sizes::equal(
+                ("the weight", &first, "input channels"),
+                ("the input", &channels, "channels"),
+            )?;
+            sizes::multiple(
+                ("the input", &channels, "channels"),
+                (self.groups, "groups"),
+            )?;
+            all
         } else {
-
-                if let Some(all) = &all {
-                    let whose = match self.groups {
-                        1 => "the weight".to_owned(),
-                        groups => format!("the weight for {groups} groups"),
-                    };
-                    sizes::equal(
-                        (&whose, all, "input channels"),
-                        ("the input", &channels, "channels"),
-                    )?;
-                }
-                sizes::multiple(
-                    ("the weight", &first, "output channels"),
-                    (self.groups, "groups"),
+            if let Some(all) = &all {
+                let whose = match self.groups {
+                    1 => "the weight".to_owned(),
+                    groups => format!("the weight for {groups} groups"),
+                };
+                sizes::equal(
+                    (&whose, all, "input channels"),
+                    ("the input", &channels, "channels"),
                 )?;
-                Some(first)
-            
+            }
+            sizes::multiple(
+                ("the weight", &first, "output channels"),
+                (self.groups, "groups"),
+            )?;
+            Some(first)
         };
         if let (true, Some(result)) = (cx.has(bias), &result) {
             let length = size(&cx.tensor_of_rank(bias, 1)?, 0);

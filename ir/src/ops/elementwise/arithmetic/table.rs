@@ -138,19 +138,13 @@ pub const MAX: Binary = number(
     Kernel("arith", "max"),
     None,
     "max",
-    Fold::Number(
-        Dim::larger,
-        |a, b| if a.is_nan() { a } else { a.max(b) },
-    ),
+    Fold::Number(Dim::larger, |a, b| if a.is_nan() { a } else { a.max(b) }),
 );
 pub const MIN: Binary = number(
     Kernel("arith", "min"),
     None,
     "min",
-    Fold::Number(
-        Dim::smaller,
-        |a, b| if a.is_nan() { a } else { a.min(b) },
-    ),
+    Fold::Number(Dim::smaller, |a, b| if a.is_nan() { a } else { a.min(b) }),
 );
 pub const AND: Binary = logic("bool_and", "and", |a, b| a && b);
 pub const OR: Binary = logic("bool_or", "or", |a, b| a || b);

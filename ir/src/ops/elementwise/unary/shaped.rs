@@ -68,17 +68,14 @@ impl Operator for Shaped {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
-        Ok(through_floats(x, dtype, |x| shaped_call(self.function, &x, dtype, &self.parameters)))
+        Ok(through_floats(x, dtype, |x| {
+            shaped_call(self.function, &x, dtype, &self.parameters)
+        }))
     }
 }
 
 /// An activation of `x` with float parameters.
-pub fn shaped_call(
-    function: &str,
-    x: &Code,
-    dtype: DType,
-    parameters: &[f32],
-) -> Code {
+pub fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -> Code {
     if let ("swish", [1.0]) = (function, parameters) {
         return code!(ops::activation::silu(#x));
     }

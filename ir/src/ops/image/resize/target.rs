@@ -36,10 +36,12 @@ impl Target {
         sizes: Option<usize>,
         known: impl Fn(usize) -> Option<Known>,
     ) -> Result<Self, Problem> {
-        let checked = |scales: Vec<f32>| if scales.iter().all(|&scale| scale > 0.0) {
-Ok(Target::Scales(scales))
-        } else {
-Err(Problem::new("a scale is not positive"))
+        let checked = |scales: Vec<f32>| {
+            if scales.iter().all(|&scale| scale > 0.0) {
+                Ok(Target::Scales(scales))
+            } else {
+                Err(Problem::new("a scale is not positive"))
+            }
         };
         match (fixed, scales, sizes) {
             (Some(scales), ..) => checked(scales.clone()),

@@ -71,7 +71,12 @@ impl Operator for Conv {
         let (mut x, weight, result) = self.places.types(cx)?;
         x.shape = channels::first(&x.shape, self.channels_last);
         let window = self.resolve(&x, &weight)?;
-        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
+        let filter = Filter {
+            x: &x,
+            weight: &weight,
+            groups: self.groups,
+            transposed: false,
+        };
         filter.check(cx, &self.window, self.places.bias.unwrap_or(usize::MAX))?;
         let channels_of = weight.shape.first().cloned().unwrap_or_default();
         for factor in self.places.factors(1) {
@@ -96,10 +101,12 @@ impl Operator for Conv {
         x.shape = channels::first(&x.shape, self.channels_last);
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         let window = self.resolve(&x, &weight)?.emit(cx, &spatial);
-        let zeros = self.places.zeros.map(|zero| if is_zero(cx, zero) {
-Ok(code!(None))
-        } else {
-cx.optional(zero)
+        let zeros = self.places.zeros.map(|zero| {
+            if is_zero(cx, zero) {
+                Ok(code!(None))
+            } else {
+                cx.optional(zero)
+            }
         });
         let [x_zero, weight_zero] = zeros;
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);
@@ -111,7 +118,9 @@ cx.optional(zero)
             ops::quantize::#function(#x, #weight, #x_zero, #weight_zero, #window, #groups)
         };
         let channels = Side::Before(1);
-        let y = self.places.ended(cx, sums, [channels, channels, channels], 1.0)?;
+        let y = self
+            .places
+            .ended(cx, sums, [channels, channels, channels], 1.0)?;
         Ok(channels::turned_back(y, rank, self.channels_last))
     }
 }

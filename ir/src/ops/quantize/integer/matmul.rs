@@ -67,12 +67,12 @@ pub fn dynamic() -> Result<Rc<dyn Operator>, Problem> {
 /// The result is of floats where its scale is left out.
 pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let end = if a.inputs() > 8 {
-End::Quantized {
+        End::Quantized {
             scales: [1, 4, 7],
             zero: 8,
         }
     } else {
-End::Float {
+        End::Float {
             scales: [1, 4],
             bias: None,
         }
@@ -148,11 +148,8 @@ impl Operator for MatMul {
         ];
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
-        let operand = |x: Code, transposed: bool| if transposed {
-code!(#x.transpose())
-        } else {
-x
-        };
+        let operand =
+            |x: Code, transposed: bool| if transposed { code!(#x.transpose()) } else { x };
         let a = operand(cx.tensor(left)?, self.transposed[0]);
         let b = operand(cx.tensor(right)?, self.transposed[1]);
         let rank = cx.output_tensor(0)?.burn_rank();
@@ -161,8 +158,13 @@ x
             ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #(#zeros),*)
         };
         let rows = Side::Before(rank.saturating_sub(2));
-        let added = if self.places.bias.is_some() { Side::Last } else { rows };
-        self.places.ended(cx, sums, [rows, Side::Last, added], self.alpha)
+        let added = if self.places.bias.is_some() {
+            Side::Last
+        } else {
+            rows
+        };
+        self.places
+            .ended(cx, sums, [rows, Side::Last, added], self.alpha)
     }
 }
 

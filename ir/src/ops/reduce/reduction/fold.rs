@@ -96,9 +96,9 @@ impl Fold {
                     let group = group.iter().map(|&at| values.get(at).copied());
                     let group: Vec<bool> = group.collect::<Option<_>>()?;
                     Some(if any {
-group.contains(&true)
+                        group.contains(&true)
                     } else {
-!group.contains(&false)
+                        !group.contains(&false)
                     })
                 });
                 bools.collect::<Option<_>>().map(Known::Bools)
@@ -160,9 +160,9 @@ fn extreme(ints: &[&Dim], pick: fn(&Dim, &Dim) -> Option<Dim>) -> Option<Dim> {
 
 fn bound(floats: &[f64], pick: fn(f64, f64) -> f64) -> Option<f64> {
     if floats.iter().any(|value| value.is_nan()) {
-Some(f64::NAN)
+        Some(f64::NAN)
     } else {
-floats.iter().copied().reduce(pick)
+        floats.iter().copied().reduce(pick)
     }
 }
 

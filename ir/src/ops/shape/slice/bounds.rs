@@ -72,9 +72,9 @@ impl Bounds {
     pub fn size(&self, size: &Dim) -> Option<Dim> {
         if let Some((start, end)) = self.limited(size) {
             let distance = if self.step > 0 {
-end.saturating_sub(start)
+                end.saturating_sub(start)
             } else {
-start.saturating_sub(end)
+                start.saturating_sub(end)
             };
             let distance = u64::try_from(distance).unwrap_or(0);
             let count = distance.div_ceil(self.step.unsigned_abs().max(1));
@@ -84,9 +84,9 @@ start.saturating_sub(end)
         if self.step < 0 {
             let rounded = size.add(&Dim::from(self.step.checked_neg()?.checked_sub(1)?))?;
             return if self.is_reverse() {
-rounded.div(&zero.sub(&step)?)
+                rounded.div(&zero.sub(&step)?)
             } else {
-None
+                None
             };
         }
         let length = match self.start.number() {
@@ -120,9 +120,9 @@ None
         let size = size.number().filter(|&size| size >= 0)?;
         // Backwards, the end may lie before the first element, but not the start.
         let (first, last) = if self.step > 0 {
-(0, size)
+            (0, size)
         } else {
-(-1, size - 1)
+            (-1, size - 1)
         };
         let limited = |at: &Dim, low: i64| {
             let at = at.number()?;
@@ -141,14 +141,14 @@ None
         let whole = self.start.is(0) && self.end.compare(size).is_some_and(|order| order.is_ge());
         let open = self.is_open() || whole;
         let start = if self.start.is(0) {
-None
+            None
         } else {
-Some(written(cx, &self.start)?)
+            Some(written(cx, &self.start)?)
         };
         let end = if open {
-None
+            None
         } else {
-Some(written(cx, &self.end)?)
+            Some(written(cx, &self.end)?)
         };
         let range = match (start, end) {
             (None, None) => code!(..),
