@@ -1,13 +1,16 @@
 """What a reference gives in single precision, rounded once."""
 
+import ml_dtypes
 import numpy as np
-
-from case import model
 from onnx import helper, numpy_helper
+
+from case import model, node
+
+TOLERANCES = {"float16": (np.float16, 4e-3), "bfloat16": (ml_dtypes.bfloat16, 3e-2)}
 
 
 def in_single(op, version, outputs=("y",), attributes=None):
-    """For `node(by=...)`: halves are computed as floats."""
+    """For `node(by=...)`: floats of 16 bits are computed in single precision."""
     def run(*values):
         wide = {f"i{at}": None if value is None else
                 value if np.issubdtype(value.dtype, np.integer) else value.astype(np.float32)
@@ -21,3 +24,17 @@ def in_single(op, version, outputs=("y",), attributes=None):
         return results if len(results) > 1 else results[0]
     return run
 
+
+def each_type(op, version, inputs, kinds, attributes=None, double=None):
+    """The same inputs in the other float types of the version; `double` computes float64 where no reference does."""
+    def to(dtype):
+        return {key: value.astype(dtype) if value is not None and value.dtype == np.float32 else value
+                for key, value in inputs.items()}
+    for kind in kinds:
+        if kind == "float64":
+            yield node(op, version, to(np.float64), attributes=attributes, what=kind, by=double)
+        else:
+            dtype, rtol = TOLERANCES[kind]
+            # No reference has the type, or it rounds every intermediate result.
+            yield node(op, version, to(dtype), attributes=attributes, what=kind, rtol=rtol, atol=rtol,
+                       by=in_single(op, version, attributes=attributes))
