@@ -1,6 +1,7 @@
 //! Attributes of a node, each of which must be read.
 
 mod field;
+mod value;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -12,6 +13,9 @@ use crate::proto::{AttributeProto, AttributeType, TypeProto};
 use crate::read::{Files, is_strings};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
+
+pub(crate) use value::attributes;
+pub use value::{Attribute, Described, variant};
 
 /// The attributes of one node. What an operator does not ask for is an error, never silence.
 pub struct Attributes<'a> {

@@ -31,7 +31,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, Described};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::graph::Flow;
@@ -39,7 +39,7 @@ use crate::infer::Infer;
 use crate::rust::Code;
 
 /// An operator with its attributes read: versions differ in how it was written, not in here.
-pub trait Operator: fmt::Debug + Any {
+pub trait Operator: fmt::Debug + Described + Any {
     /// Types, sizes and known values of the outputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem>;
 

@@ -150,7 +150,7 @@ impl Printer<'_> {
             .iter()
             .map(|id| id.map_or("", |id| self.name(id)))
             .collect();
-        let attributes = match attributes::text(&*node.operator) {
+        let attributes = match attributes::text(&node.operator.attributes()) {
             text if text.is_empty() => text,
             text => format!("<{text}> "),
         };

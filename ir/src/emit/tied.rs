@@ -4,13 +4,13 @@
 //! innermost struct around all of them, and layers inside get it by argument. Layers, and parts, that do
 //! the same with the same weights are one field too.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::rc::Rc;
 
 use super::tree::Item;
 use super::{Context, Layer, snake};
+use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
-use crate::types::Type;
 
 /// Gives each weight that several layers read to the struct around them, and names it. Unless
 /// `alike`, no two layers are taken to be the same one.
@@ -85,9 +85,12 @@ impl Tying<'_> {
         if wanted.is_empty() {
             return BTreeSet::new();
         }
-        let mut readers: BTreeMap<ValueId, BTreeSet<String>> = BTreeMap::new();
+        let mut readers: BTreeMap<ValueId, HashSet<Rc<Reader>>> = BTreeMap::new();
         for id in outputs {
-            readers.entry(id).or_default().insert(String::new());
+            readers
+                .entry(id)
+                .or_default()
+                .insert(Rc::new(Reader::Other));
         }
         for (at, item) in items.iter().enumerate() {
             let reads: Vec<ValueId> = item.nodes().iter().flat_map(|node| node.reads()).collect();
@@ -96,16 +99,18 @@ impl Tying<'_> {
             if reads.is_empty() {
                 continue;
             }
-            let key = match self.alike {
-                true => self.key(item),
-                false => at.to_string(),
+            let reader = if self.alike {
+                Reader::Alike(self.steps(item))
+            } else {
+                Reader::At(at)
             };
+            let reader = Rc::new(reader);
             for id in reads {
                 let readers = readers.entry(id).or_default();
                 if matches!(item, Item::Node(node) if reads_again(node, id)) {
-                    readers.insert(String::new());
+                    readers.insert(Rc::new(Reader::Other));
                 }
-                readers.insert(key.clone());
+                readers.insert(reader.clone());
             }
         }
         let several = readers.into_iter().filter(|(_, readers)| readers.len() > 1);
@@ -121,55 +126,69 @@ impl Tying<'_> {
     }
 
     /// What an item does with which weights; equal ones are one layer.
-    fn key(&self, item: &Item<'_>) -> String {
+    fn steps(&self, item: &Item<'_>) -> Vec<Step> {
         let mut numbers = BTreeMap::new();
-        let mut key = String::new();
-        for node in item.nodes() {
-            self.describe(node, &mut numbers, &mut key);
-        }
-        key
+        let nodes = item.nodes().into_iter();
+        nodes.map(|node| self.step(node, &mut numbers)).collect()
     }
 
-    fn describe(&self, node: &Node, numbers: &mut BTreeMap<ValueId, usize>, key: &mut String) {
-        let _ = write!(key, "{} {:?}", node.kind, node.operator);
-        for input in &node.inputs {
-            match input {
-                Some(id) => self.describe_value(*id, numbers, key),
-                None => key.push_str(" -"),
-            }
-        }
-        key.push_str(" =>");
-        for output in &node.outputs {
-            match output {
-                Some(id) => self.describe_value(*id, numbers, key),
-                None => key.push_str(" -"),
-            }
-        }
+    fn step(&self, node: &Node, numbers: &mut BTreeMap<ValueId, usize>) -> Step {
+        let mut operands = |ids: &[Option<ValueId>]| -> Vec<Option<Operand>> {
+            let operand = |id: &Option<ValueId>| id.map(|id| self.operand(id, numbers));
+            ids.iter().map(operand).collect()
+        };
         // What blocks do is not compared.
-        if let (false, Some(id)) = (node.blocks.is_empty(), node.outputs.iter().flatten().next()) {
-            let _ = write!(key, " alone {}", id.number());
+        let alone = node.outputs.iter().flatten().next();
+        Step {
+            kind: node.kind.clone(),
+            operator: node.operator.attributes(),
+            inputs: operands(&node.inputs),
+            outputs: operands(&node.outputs),
+            alone: alone.copied().filter(|_| !node.blocks.is_empty()),
         }
-        key.push('\n');
     }
 
-    fn describe_value(
-        &self,
-        id: ValueId,
-        numbers: &mut BTreeMap<ValueId, usize>,
-        key: &mut String,
-    ) {
+    fn operand(&self, id: ValueId, numbers: &mut BTreeMap<ValueId, usize>) -> Operand {
         let value = &self.values[id];
-        let _ = match (value.is_stored(), value.known.peek()) {
-            (true, _) => write!(key, " stored {}", id.number()),
-            (false, Some(known)) => write!(key, " {known:?}"),
-            (false, None) => {
+        match value.known.peek() {
+            _ if value.is_stored() => Operand::Stored(id),
+            Some(known) => Operand::Known(known.attributes()),
+            None => {
                 let next = numbers.len();
                 let number = *numbers.entry(id).or_insert(next);
-                let ty = value.ty.as_ref().map(Type::to_string);
-                write!(key, " {number}: {}", ty.unwrap_or_default())
+                Operand::Made(number, value.ty.attributes())
             }
-        };
+        }
     }
+}
+
+/// Who reads a weight.
+#[derive(PartialEq, Eq, Hash)]
+enum Reader {
+    /// The outputs, or a node that reads it in a second place.
+    Other,
+    At(usize),
+    /// All items that do the same.
+    Alike(Vec<Step>),
+}
+
+/// What a node does.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Step {
+    kind: Rc<str>,
+    operator: Attribute,
+    inputs: Vec<Option<Operand>>,
+    outputs: Vec<Option<Operand>>,
+    /// Where a node is like no other.
+    alone: Option<ValueId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Operand {
+    Stored(ValueId),
+    Known(Attribute),
+    /// By the order in which values occur, and its type.
+    Made(usize, Attribute),
 }
 
 /// Whether a node reads a weight in more than one place.

@@ -10,7 +10,7 @@ pub mod trees;
 
 use quote::format_ident;
 
-use crate::attributes::{Attributes, Kept};
+use crate::attributes::{Attributes, Kept, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -27,6 +27,8 @@ pub struct Labels {
     pub count: usize,
     list: Kept,
 }
+
+attributes!(struct Labels { count, list });
 
 /// The labels, of which the attribute `ints` or `classlabels_strings` has one a class.
 pub fn labels(a: &Attributes<'_>, ints: &str) -> Result<Labels, Problem> {

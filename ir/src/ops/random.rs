@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::{Operator, Row, row};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -38,6 +38,8 @@ const UNIFORM: Distribution = ("uniform", [("low", 0.0), ("high", 1.0)]);
 #[derive(Clone, Copy, Debug)]
 pub struct Seed(Option<u64>);
 
+attributes!(struct Seed(inner));
+
 /// Floats of a distribution.
 #[derive(Debug)]
 struct Floats {
@@ -50,12 +52,16 @@ struct Floats {
     seed: Seed,
 }
 
+attributes!(struct Floats { function, numbers, dtype, shape, seed });
+
 /// 1 with the probability that stands in the place, else 0.
 #[derive(Debug)]
 struct Bernoulli {
     dtype: Option<DType>,
     seed: Seed,
 }
+
+attributes!(struct Bernoulli { dtype, seed });
 
 /// Places of each row, drawn by the logarithms of their probabilities.
 #[derive(Debug)]
@@ -64,6 +70,8 @@ struct Multinomial {
     count: i64,
     seed: Seed,
 }
+
+attributes!(struct Multinomial { dtype, count, seed });
 
 fn floats(
     a: &Attributes<'_>,

@@ -9,7 +9,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::{MICROSOFT, Operator, Row, row, sizes};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -37,6 +37,14 @@ enum Cell {
     Lstm,
 }
 
+attributes!(
+    enum Cell {
+        Rnn,
+        Gru,
+        Lstm,
+    }
+);
+
 /// A walk over a sequence, one step of a cell for each of its elements.
 #[derive(Debug)]
 struct Recurrent {
@@ -55,6 +63,10 @@ struct Recurrent {
     /// and zero points are inputs 8 to 11.
     quantized: bool,
 }
+
+attributes!(struct Recurrent {
+    cell, direction, hidden, activations, clip, variant, batch_first, quantized
+});
 
 fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 7 && !quantized {

@@ -9,6 +9,7 @@ mod split;
 use std::rc::Rc;
 
 use super::{MANY, Operator, Row, row};
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -38,16 +39,24 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct At;
 
+attributes!(struct At);
+
 /// Without the item at a position, which is the last one when none is given.
 #[derive(Debug)]
 struct Erase;
+
+attributes!(struct Erase);
 
 /// With input 1 before a position, or behind all items.
 #[derive(Debug)]
 struct Insert;
 
+attributes!(struct Insert);
+
 #[derive(Debug)]
 struct Length;
+
+attributes!(struct Length);
 
 impl Operator for At {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

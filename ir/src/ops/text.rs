@@ -9,7 +9,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::{Operator, Row, broadcast, row};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -48,9 +48,13 @@ struct FullMatch {
     pattern: String,
 }
 
+attributes!(struct FullMatch { pattern });
+
 /// Each string of input 1 behind that of input 0.
 #[derive(Debug)]
 struct StringConcat;
+
+attributes!(struct StringConcat);
 
 /// The parts of each string along a new axis, and how many there are.
 #[derive(Debug)]
@@ -58,6 +62,8 @@ struct StringSplit {
     delimiter: String,
     most: Option<usize>,
 }
+
+attributes!(struct StringSplit { delimiter, most });
 
 /// A row of strings without stop words and in another case.
 #[derive(Debug)]
@@ -67,6 +73,8 @@ struct StringNormalizer {
     /// The run-time crate's name of what becomes of letters.
     case: &'static str,
 }
+
+attributes!(struct StringNormalizer { stop_words, sensitive, case });
 
 fn normalizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let locale = a.string_or("locale", "")?;

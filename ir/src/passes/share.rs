@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::flow::{Renamed, resolved};
+use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
-use crate::types::{Known, Type};
+use crate::types::Type;
 
 /// Has nodes that compute the same from the same inputs be one, and equal small constants too.
 /// What is drawn at random is another each time.
@@ -21,21 +22,13 @@ pub fn share(graph: &mut Graph) {
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     kind: Rc<str>,
-    /// With all its attributes.
-    operator: String,
+    operator: Attribute,
     inputs: Vec<Option<ValueId>>,
     outputs: Vec<bool>,
 }
 
 /// Constants by their type and elements.
-type Constants = HashMap<(String, Elements), ValueId>;
-
-/// Zeros of either sign are told apart, as a float's own comparison does not.
-#[derive(PartialEq, Eq, Hash)]
-enum Elements {
-    Floats(Vec<u64>),
-    Others(String),
-}
+type Constants = HashMap<(Attribute, Attribute), ValueId>;
 
 fn block(block: &mut Block, values: &Values, constants: &mut Constants, renamed: &mut Renamed) {
     let mut made: HashMap<Key, Vec<Option<ValueId>>> = HashMap::new();
@@ -70,7 +63,7 @@ fn block(block: &mut Block, values: &Values, constants: &mut Constants, renamed:
 fn key(node: &Node) -> Key {
     Key {
         kind: node.kind.clone(),
-        operator: format!("{:?}", node.operator),
+        operator: node.operator.attributes(),
         inputs: node.inputs.clone(),
         outputs: node.outputs.iter().map(Option::is_some).collect(),
     }
@@ -96,11 +89,7 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
     if known.len() > COMPARED || distinct {
         return id;
     }
-    let elements = match known {
-        Known::Floats(all) => Elements::Floats(all.iter().map(|x| x.to_bits()).collect()),
-        other => Elements::Others(format!("{other:?}")),
-    };
-    let key = (ty.to_string(), elements);
+    let key = (ty.attributes(), known.attributes());
     let first = *constants.entry(key).or_insert(id);
     if first != id {
         // That both are equal depends on both.

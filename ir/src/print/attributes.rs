@@ -1,23 +1,18 @@
-//! What an operator's debug text says of attributes.
+//! What an operator holds, as text.
 
-use std::fmt::{self, Debug, Write};
+use std::fmt::Write;
 
-/// A longer debug text is not read, a longer result not shown.
-const LONGEST_DEBUG: usize = 4000;
+use crate::attributes::Attribute;
+
+/// A longer text is not shown.
 const LONGEST: usize = 240;
 
-/// The fields of an operator, without tables that hold functions and without what is absent, off or
-/// empty.
-pub fn text(operator: &dyn Debug) -> String {
-    let mut debug = Bounded::default();
-    if write!(debug, "{operator:?}").is_err() {
-        return "..".to_owned();
+/// The fields of an operator, without rows of tables and without what is absent, off or empty.
+pub fn text(operator: &Attribute) -> String {
+    let mut text = String::new();
+    if let Attribute::Fields(_, fields) = operator {
+        write_fields(fields, &mut text);
     }
-    let mut reader = Reader { rest: &debug.text };
-    let text = match reader.term() {
-        Term::Fields(fields) | Term::Table(fields) => fields.join(", "),
-        _ => String::new(),
-    };
     if text.len() > LONGEST {
         "..".to_owned()
     } else {
@@ -25,243 +20,166 @@ pub fn text(operator: &dyn Debug) -> String {
     }
 }
 
-/// A text that ends the writing when it grows too long.
-#[derive(Default)]
-struct Bounded {
-    text: String,
-}
-
-impl Write for Bounded {
-    fn write_str(&mut self, more: &str) -> fmt::Result {
-        if self.text.len() + more.len() > LONGEST_DEBUG {
-            return Err(fmt::Error);
+fn write_fields(fields: &[(&str, Attribute)], text: &mut String) {
+    let start = text.len();
+    for (name, field) in fields.iter().filter(|(_, field)| says(field)) {
+        if text.len() > start {
+            text.push_str(", ");
         }
-        self.text.push_str(more);
-        Ok(())
+        if !name.is_empty() {
+            text.push_str(name);
+            text.push_str(": ");
+        }
+        write_attribute(field, text);
     }
 }
 
-/// A part of a debug text.
-enum Term {
-    /// Absent, off or empty.
-    Nothing,
-    Text(String),
-    /// What a struct or a tuple holds.
-    Fields(Vec<String>),
-    /// The same of one that holds the address of a function, or that address.
-    Table(Vec<String>),
-}
-
-struct Reader<'t> {
-    rest: &'t str,
-}
-
-impl<'t> Reader<'t> {
-    /// `Name { a: 1 }`, `Name(1)`, `[1, 2]`, `"text"` or a word.
-    fn term(&mut self) -> Term {
-        self.spaces();
-        if self.rest.starts_with('"') {
-            return Term::Text(self.string().to_owned());
-        }
-        let word = self.until(|character| "{}()[],: \"".contains(character));
-        if self.rest.starts_with(" {") {
-            self.advance();
-        }
-        let Some(open) = self
-            .rest
-            .chars()
-            .next()
-            .filter(|open| "{([".contains(*open))
-        else {
-            return match word {
-                "None" | "false" | "" => Term::Nothing,
-                word if word.starts_with("0x") => Term::Table(Vec::new()),
-                word => Term::Text(word.to_owned()),
-            };
-        };
-        self.advance();
-        let (fields, table) = self.list(open);
-        match (open, word) {
-            _ if table => Term::Table(fields),
-            ('[', _) if fields.is_empty() => Term::Nothing,
-            ('[', _) => Term::Text(format!("[{}]", fields.join(", "))),
-            ('(', "Some") => Term::Text(fields.join(", ")),
-            _ => Term::Fields(fields),
-        }
+/// Whether there is something to be shown.
+fn says(attribute: &Attribute) -> bool {
+    match attribute {
+        Attribute::Nothing | Attribute::Flag(false) | Attribute::Row(_) => false,
+        Attribute::List(items) => items.iter().any(|item| match item {
+            Attribute::Fields(..) => says(item),
+            // What is off says something by where it stands.
+            _ => true,
+        }),
+        Attribute::Fields(_, fields) => fields.iter().any(|(_, field)| says(field)),
+        _ => true,
     }
+}
 
-    /// The items up to the closing bracket, and whether a function is among them.
-    fn list(&mut self, open: char) -> (Vec<String>, bool) {
-        let (mut items, mut table) = (Vec::new(), false);
-        loop {
-            self.spaces();
-            match self.rest.chars().next() {
-                None => return (items, table),
-                Some('}' | ')' | ']') => {
-                    self.advance();
-                    return (items, table);
+fn write_attribute(attribute: &Attribute, text: &mut String) {
+    if text.len() > LONGEST {
+        return;
+    }
+    let written = match attribute {
+        Attribute::Nothing => write!(text, "none"),
+        Attribute::Flag(flag) => write!(text, "{flag}"),
+        Attribute::Int(number) => write!(text, "{number}"),
+        Attribute::Single(bits) => write!(text, "{:?}", f32::from_bits(*bits)),
+        Attribute::Double(bits) => write!(text, "{:?}", f64::from_bits(*bits)),
+        Attribute::Size(size) => write!(text, "{size}"),
+        Attribute::Type(dtype) => write!(text, "{dtype:?}"),
+        Attribute::Letter(letter) => write!(text, "{letter:?}"),
+        Attribute::Word(word) => write!(text, "{word}"),
+        Attribute::Text(inner) => write!(text, "{inner:?}"),
+        Attribute::Kept(input) => write!(text, "#{input}"),
+        Attribute::Row(_) => Ok(()),
+        Attribute::List(items) => {
+            text.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    text.push_str(", ");
                 }
-                Some(',') => self.advance(),
-                Some(_) => self.item(open, &mut items, &mut table),
+                write_attribute(item, text);
             }
+            write!(text, "]")
         }
-    }
-
-    fn item(&mut self, open: char, items: &mut Vec<String>, table: &mut bool) {
-        let before = self.rest;
-        let name = self.until(|character| !(character.is_alphanumeric() || character == '_'));
-        let named = open == '{' && self.rest.starts_with(": ");
-        if named {
-            self.advance()
-        } else {
-            self.rest = before
+        Attribute::Fields(_, fields) => {
+            text.push('{');
+            write_fields(fields, text);
+            write!(text, "}}")
         }
-        let text = match self.term() {
-            // Elements of lists say something even when they are false.
-            Term::Nothing if open == '[' => "false".to_owned(),
-            Term::Text(text) if !text.is_empty() => text,
-            Term::Fields(fields) if !fields.is_empty() => format!("{{{}}}", fields.join(", ")),
-            Term::Table(_) => return *table = true,
-            _ => String::new(),
-        };
-        if self.rest.len() == before.len() {
-            // Nothing begins with this character: passing over it lets the reading end.
-            self.advance();
-        }
-        match named {
-            _ if text.is_empty() => {}
-            true => items.push(format!("{name}: {text}")),
-            false => items.push(text),
-        }
-    }
-
-    fn string(&mut self) -> &'t str {
-        let mut escaped = false;
-        let end = self.rest.char_indices().skip(1).find(|(_, character)| {
-            let ends = *character == '"' && !escaped;
-            escaped = *character == '\\' && !escaped;
-            ends
-        });
-        let end = end.map_or(self.rest.len(), |(at, _)| at + 1);
-        self.take(end)
-    }
-
-    fn until(&mut self, stop: impl Fn(char) -> bool) -> &'t str {
-        self.take(self.rest.find(stop).unwrap_or(self.rest.len()))
-    }
-
-    fn spaces(&mut self) {
-        self.rest = self.rest.trim_start();
-    }
-
-    fn advance(&mut self) {
-        let length = self.rest.chars().next().map_or(0, char::len_utf8);
-        self.take(length);
-    }
-
-    fn take(&mut self, length: usize) -> &'t str {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(length)
-            .unwrap_or((self.rest, ""));
-        self.rest = rest;
-        taken
-    }
+    };
+    // Writing to a string does not fail.
+    let _ = written;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attributes::{Described, attributes};
 
-    #[derive(Debug)]
-    #[allow(dead_code)]
+    struct Pool {
+        sizes: Option<Vec<i64>>,
+        flags: [bool; 2],
+        text: &'static str,
+        table: Option<&'static Row>,
+        kind: Option<Kind>,
+        inner: Option<Box<Pool>>,
+        old: bool,
+    }
+
+    attributes!(struct Pool { sizes, flags, text, table, kind, inner, old });
+
+    struct Row {
+        name: &'static str,
+        compute: fn(f64) -> f64,
+    }
+
+    attributes!(struct Row { name; compute });
+
     enum Kind {
         Max(bool),
         Average,
     }
 
-    #[derive(Debug, Default)]
-    #[allow(dead_code)]
-    struct Pool {
-        sizes: Option<Vec<i64>>,
-        flags: [bool; 2],
-        text: &'static str,
-        table: Option<fn(f64) -> f64>,
-        kind: Option<Kind>,
-        inner: Option<Box<Pool>>,
-        old: bool,
-    }
+    attributes!(
+        enum Kind {
+            Max(strict),
+            Average,
+        }
+    );
+
+    static ROW: Row = Row {
+        name: "sine",
+        compute: f64::sin,
+    };
 
     fn pool() -> Pool {
         Pool {
             sizes: Some(vec![2, -3]),
             flags: [false, true],
             text: "a, \"b}",
-            table: Some(f64::sin),
-            ..Pool::default()
+            table: Some(&ROW),
+            kind: None,
+            inner: None,
+            old: false,
         }
     }
 
     #[test]
     fn fields_stand_without_what_says_nothing() {
         let expected = r#"sizes: [2, -3], flags: [false, true], text: "a, \"b}""#;
-        assert_eq!(text(&pool()), expected);
+        assert_eq!(text(&pool().attributes()), expected);
+        assert!((ROW.compute)(0.0) == 0.0);
     }
 
     #[test]
     fn fields_nest() {
         let outer = Pool {
-            kind: Some(Kind::Average),
-            inner: Some(Box::new(Pool {
-                table: None,
-                ..pool()
-            })),
+            sizes: None,
             text: "",
-            ..Pool::default()
-        };
-        let expected = r#"flags: [false, false], text: "", kind: Average, inner: {sizes: [2, -3], flags: [false, true], text: "a, \"b}"}"#;
-        assert_eq!(text(&outer), expected);
-        assert_eq!(text(&Kind::Max(true)), "true");
-    }
-
-    #[test]
-    fn tables_of_functions_fall_away() {
-        let outer = Pool {
+            kind: Some(Kind::Average),
             inner: Some(Box::new(pool())),
-            text: "a",
-            ..Pool::default()
+            ..pool()
         };
-        assert_eq!(text(&outer), r#"flags: [false, false], text: "a""#);
+        let expected = r#"flags: [false, true], text: "", kind: Average, inner: {sizes: [2, -3], flags: [false, true], text: "a, \"b}"}"#;
+        assert_eq!(text(&outer.attributes()), expected);
+        assert_eq!(text(&Kind::Max(true).attributes()), "true");
     }
 
     #[test]
     fn an_operator_without_fields_has_no_text() {
-        assert_eq!(text(&Kind::Average), "");
+        assert_eq!(text(&Kind::Average.attributes()), "");
+        assert_eq!(text(&Kind::Max(false).attributes()), "");
+    }
+
+    #[test]
+    fn what_is_not_shown_is_compared() {
+        let without = Pool {
+            table: None,
+            ..pool()
+        };
+        assert_eq!(text(&without.attributes()), text(&pool().attributes()));
+        assert_ne!(without.attributes(), pool().attributes());
+        assert_ne!((0.0f32).attributes(), (-0.0f32).attributes());
+        assert_eq!(f32::NAN.attributes(), f32::NAN.attributes());
     }
 
     #[test]
     fn a_long_text_is_cut() {
-        assert_eq!(text(&Some(vec![1.5f64; 4000])), "..");
-    }
-
-    #[test]
-    fn any_text_is_read_to_its_end() {
-        struct Raw(&'static str);
-        impl Debug for Raw {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.0)
-            }
-        }
-        for raw in [
-            "{:",
-            "A { ] : } (",
-            "[\"",
-            "((((",
-            "A(: :)",
-            "}",
-            "A { a: }",
-        ] {
-            text(&Raw(raw));
-        }
+        let long = (vec![1.5f64; 4000], true);
+        assert_eq!(text(&long.attributes()), "..");
     }
 }

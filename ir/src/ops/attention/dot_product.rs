@@ -8,7 +8,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::heads::{self, Sizes, agree, count, floats, sizes, split};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -42,6 +42,10 @@ pub struct Attention {
     /// Since version 24 a mask may end before the keys do, and hides the others.
     short_masks: bool,
 }
+
+attributes!(struct Attention {
+    query_heads, key_heads, causal, scale, softcap, precision, shown, windows, short_masks
+});
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let shown = match a.int_or("qk_matmul_output_mode", 0)? {
@@ -327,7 +331,7 @@ mod tests {
             expect![[r#"
                 g (float32[b, t, 64] q, float32[b, t, 32] k, float32[b, t, 32] v, float32[b, 2, p, 16] pk, float32[b, 2, p, 16] pv) => (float32[b, t, 64] y, float32[b, 2, t + p, 16] nk, float32[b, 2, t + p, 16] nv)
                 {
-                    float32[b, t, 64] y, float32[b, 2, t + p, 16] nk, float32[b, 2, t + p, 16] nv = Attention <query_heads: 4, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [false, false], short_masks: true> (q, k, v, , pk, pv)
+                    float32[b, t, 64] y, float32[b, 2, t + p, 16] nk, float32[b, 2, t + p, 16] nv = Attention <query_heads: 4, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [none, none], short_masks: true> (q, k, v, , pk, pv)
                 }
             "#]],
         );

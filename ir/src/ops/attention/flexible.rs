@@ -6,7 +6,7 @@ use quote::format_ident;
 
 use super::dot_product::precision;
 use super::heads::{self, Sizes, agree, sizes};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -28,6 +28,8 @@ struct FlexAttention {
     /// The dtype of scores and chances.
     precision: Option<DType>,
 }
+
+attributes!(struct FlexAttention { scale, precision });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(FlexAttention {

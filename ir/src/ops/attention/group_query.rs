@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::multi_head::{divided, heads, refuse, scale};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -42,6 +42,11 @@ struct GroupQuery {
     /// Which scores are output 3: none, those before the softmax, or those after.
     scores: i64,
 }
+
+attributes!(struct GroupQuery {
+    heads, kv_heads, causal, rotary, interleaved, smooth, scale, softcap, window, norm_epsilon,
+    scores
+});
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     refuse(

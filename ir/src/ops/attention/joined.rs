@@ -5,6 +5,7 @@ use std::rc::Rc;
 use quote::format_ident;
 
 use super::heads::{self, agree, sizes, split};
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -38,6 +39,10 @@ pub struct JoinedAttention {
     /// Chances that are no number count as 0.
     pub undefined_as_zero: bool,
 }
+
+attributes!(struct JoinedAttention {
+    query_heads, key_heads, packed, told, scale, divisor, fills, undefined_as_zero
+});
 
 impl JoinedAttention {
     pub fn shared(self) -> Rc<dyn Operator> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::heads::{agree, count, dim, floats, shared, unpacked};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -31,6 +31,8 @@ struct LinearAttention {
     /// Whether a token replaces what its key recalls.
     delta: bool,
 }
+
+attributes!(struct LinearAttention { query_heads, key_heads, scale, gated, delta });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // How many tokens are taken together says nothing about the result.

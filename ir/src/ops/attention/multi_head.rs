@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -30,9 +30,13 @@ pub struct Heads {
     hidden: f32,
 }
 
+attributes!(struct Heads { heads, causal, scale, hidden });
+
 /// Of queries, keys and values, side by side or packed.
 #[derive(Debug)]
 struct MultiHead(Heads);
+
+attributes!(struct MultiHead(inner));
 
 pub fn read(a: &Attributes<'_>) -> Result<Heads, Problem> {
     Ok(Heads {

@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::multi_head::{Heads, additions, read, refuse, shared_buffer};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -23,6 +23,8 @@ struct Projected {
     inner: Heads,
     sizes: Option<Vec<i64>>,
 }
+
+attributes!(struct Projected { inner, sizes });
 
 fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     refuse(

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::heads::{agree, count, dim, sizes, split};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -22,6 +22,8 @@ struct RotaryEmbedding {
     features: Option<usize>,
     interleaved: bool,
 }
+
+attributes!(struct RotaryEmbedding { heads, features, interleaved });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let features = a.int_or("rotary_embedding_dim", 0)?;
@@ -121,6 +123,8 @@ pub struct Turn {
     /// Whether pairs are neighbours, and not of both halves.
     pub interleaved: bool,
 }
+
+attributes!(struct Turn { interleaved });
 
 impl Operator for Turn {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -20,6 +20,8 @@ struct RotaryEmbedding {
     heads: i64,
     interleaved: bool,
 }
+
+attributes!(struct RotaryEmbedding { heads, interleaved });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // The caches tell how many features are turned; ONNX Runtime reads no scale and packs nothing.

@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 
 use super::features::{float, is_number, numbers};
 use super::labels::{Labels, Wins};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -29,11 +29,15 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct Extractor;
 
+attributes!(struct Extractor);
+
 /// The columns of all inputs side by side, so many of each.
 #[derive(Debug)]
 struct Vectorizer {
     columns: Vec<i64>,
 }
+
+attributes!(struct Vectorizer { columns });
 
 /// A new axis of categories.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ struct OneHotEncoder {
     categories: Labels,
     zeros: bool,
 }
+
+attributes!(struct OneHotEncoder { categories, zeros });
 
 fn vectorizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let missing = || Problem::new("attribute `inputdimensions` is missing");

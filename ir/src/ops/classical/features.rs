@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -39,6 +39,8 @@ struct Binarizer {
     threshold: f32,
 }
 
+attributes!(struct Binarizer { threshold });
+
 /// One value replaced by others.
 #[derive(Debug)]
 enum Imputer {
@@ -46,11 +48,20 @@ enum Imputer {
     Ints(i64, Vec<i64>),
 }
 
+attributes!(
+    enum Imputer {
+        Floats(first, second),
+        Ints(first, second),
+    }
+);
+
 /// Rows divided by a norm, under the name that kernels have for it.
 #[derive(Debug)]
 struct Normalizer {
     norm: &'static str,
 }
+
+attributes!(struct Normalizer { norm });
 
 /// `(x - offset) * scale`.
 #[derive(Debug)]
@@ -58,6 +69,8 @@ struct Scaler {
     offset: Vec<f32>,
     scale: Vec<f32>,
 }
+
+attributes!(struct Scaler { offset, scale });
 
 fn imputer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let floats = a.floats("imputed_value_floats")?.unwrap_or_default();

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -27,6 +27,8 @@ struct LookUp {
     tables: Vec<Table>,
 }
 
+attributes!(struct LookUp { tables });
+
 /// Keys in order, their values, and the value of all that is no key.
 #[derive(Debug)]
 struct Table {
@@ -35,12 +37,16 @@ struct Table {
     default: Labels,
 }
 
+attributes!(struct Table { keys, values, default });
+
 /// Keys or values of one type.
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub dtype: DType,
     held: Known,
 }
+
+attributes!(struct Labels { dtype, held });
 
 /// Which one of equal keys counts.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use super::super::classical::{
     Labels, NUMBERS, input, labels, name, optional_name, required, tell, transform, transform_code,
 };
 use super::super::{ML, Operator, Row, row};
-use crate::attributes::{Attributes, Kept};
+use crate::attributes::{Attributes, Kept, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -31,6 +31,8 @@ struct Linear {
     /// The labels of a classifier.
     labels: Option<Labels>,
 }
+
+attributes!(struct Linear { coefficients, intercepts, targets, transform, labels });
 
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let targets = a.int_or("targets", 1)?;

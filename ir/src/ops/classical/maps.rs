@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::labels::Labels;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -36,17 +36,23 @@ struct CastMap {
     size: Option<i64>,
 }
 
+attributes!(struct CastMap { to, size });
+
 /// The values of a map in the order of a vocabulary.
 #[derive(Debug)]
 struct DictVectorizer {
     keys: Labels,
 }
 
+attributes!(struct DictVectorizer { keys });
+
 /// A map of each row.
 #[derive(Debug)]
 struct ZipMap {
     keys: Labels,
 }
+
+attributes!(struct ZipMap { keys });
 
 fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let to = match a.string_or("cast_to", "TO_FLOAT")?.as_str() {

@@ -9,7 +9,7 @@ use super::super::classical::{
     Labels, NUMBERS, input, labels, name, optional_name, required, tell, transform, transform_code,
 };
 use super::super::{ML, Operator, Row, row};
-use crate::attributes::{Attributes, Kept};
+use crate::attributes::{Attributes, Kept, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -36,11 +36,15 @@ struct Machine {
     rho: Kept,
 }
 
+attributes!(struct Machine { kernel, parameters, count, vectors, coefficients, rho });
+
 #[derive(Debug)]
 struct Regressor {
     machine: Machine,
     one_class: bool,
 }
+
+attributes!(struct Regressor { machine, one_class });
 
 #[derive(Debug)]
 struct Classifier {
@@ -52,6 +56,8 @@ struct Classifier {
     probabilities: Option<[Kept; 2]>,
     transform: &'static str,
 }
+
+attributes!(struct Classifier { machine, labels, sizes, probabilities, transform });
 
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // As in ONNX Runtime: the number stays as it is.

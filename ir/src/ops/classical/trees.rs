@@ -12,7 +12,7 @@ use super::super::classical::{
     Labels, NUMBERS, input, labels, optional_name, tell, transform, transform_code,
 };
 use super::super::{ML, Operator, Row, row};
-use crate::attributes::{Attributes, Kept};
+use crate::attributes::{Attributes, Kept, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -42,6 +42,8 @@ struct Trees {
     width: usize,
 }
 
+attributes!(struct Trees { form, tells, transform, base, double, width });
+
 /// More targets than any model has.
 const LARGEST: usize = 1 << 28;
 
@@ -56,6 +58,8 @@ enum Tells {
         same_type: bool,
     },
 }
+
+attributes!(enum Tells { Classes(inner), Numbers { targets, aggregate, same_type } });
 
 fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let labels = labels(a, "classlabels_int64s")?;

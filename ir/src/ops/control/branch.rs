@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::merge;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -15,6 +15,8 @@ use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
 struct If;
+
+attributes!(struct If);
 
 const THEN: &str = "then_branch";
 const ELSE: &str = "else_branch";

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::rounds::{LoopCode, settle};
 use super::{counter, merge};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -18,6 +18,8 @@ use crate::types::{Known, Place, Type};
 
 #[derive(Debug)]
 struct Loop;
+
+attributes!(struct Loop);
 
 const BODY: &str = "body";
 /// A count of more rounds than this stands for no count at all.

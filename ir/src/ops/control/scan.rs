@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 
 use super::merge;
 use super::rounds::{LoopCode, settle, stack};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -28,6 +28,8 @@ struct Scan {
     outputs: [Vec<i64>; 2],
     flow: Rounds,
 }
+
+attributes!(struct Scan { slices, inputs, outputs, flow });
 
 const BODY: &str = "body";
 

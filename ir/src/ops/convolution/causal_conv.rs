@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -21,6 +21,8 @@ struct CausalConv {
     /// Whether results are multiplied by their sigmoid.
     gated: bool,
 }
+
+attributes!(struct CausalConv { gated });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let gated = match a.string_or("activation", "none")?.as_str() {

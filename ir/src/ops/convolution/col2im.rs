@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::window::Window;
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
@@ -16,6 +17,8 @@ pub const ROWS: &[Row] =
 
 #[derive(Debug)]
 struct Col2Im(Window);
+
+attributes!(struct Col2Im(inner));
 
 impl Operator for Col2Im {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -7,7 +7,7 @@ use quote::format_ident;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -49,9 +49,13 @@ pub struct Conv {
     activation: Option<Fused>,
 }
 
+attributes!(struct Conv { window, groups, activation });
+
 /// A convolution of `[N, H, W, C]`.
 #[derive(Debug)]
 struct ChannelsLast(Conv);
+
+attributes!(struct ChannelsLast(inner));
 
 fn conv(a: &Attributes<'_>) -> Result<Conv, Problem> {
     Ok(Conv {

@@ -7,7 +7,7 @@ use quote::format_ident;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window, list};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -26,6 +26,8 @@ pub struct ConvTranspose {
     /// Spatial sizes of the result, from which the padding follows.
     output_shape: Option<Vec<i64>>,
 }
+
+attributes!(struct ConvTranspose { window, groups, output_padding, output_shape });
 
 /// A window whose padding is settled, or depends on sizes.
 #[derive(Debug)]

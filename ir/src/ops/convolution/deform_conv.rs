@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 
 use super::window::filter::Filter;
 use super::window::{Resolved, Window};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -24,6 +24,8 @@ struct DeformConv {
     /// How many parts of the channels have offsets of their own.
     offset_groups: i64,
 }
+
+attributes!(struct DeformConv { window, groups, offset_groups });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let (groups, offset_groups) = (a.int_or("group", 1)?, a.int_or("offset_group", 1)?);

@@ -5,7 +5,7 @@ pub mod filter;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::{Atom, Dim};
 use crate::emit::Emit;
@@ -24,6 +24,8 @@ pub struct Window {
     pub ceil: bool,
 }
 
+attributes!(struct Window { kernel, strides, dilations, pads, padding, ceil });
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Padding {
     Explicit,
@@ -31,6 +33,15 @@ enum Padding {
     SameUpper,
     SameLower,
 }
+
+attributes!(
+    enum Padding {
+        Explicit,
+        Valid,
+        SameUpper,
+        SameLower,
+    }
+);
 
 /// A window over axes whose number is known.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -30,8 +30,17 @@ enum Constant {
     Written(DType, Shape, Known),
 }
 
+attributes!(
+    enum Constant {
+        Stored(inner),
+        Written(first, second, third),
+    }
+);
+
 #[derive(Debug)]
 struct Identity;
+
+attributes!(struct Identity);
 
 fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = |len: usize| vec![Dim::from(i64::try_from(len).unwrap_or(i64::MAX))];

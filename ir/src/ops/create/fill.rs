@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -31,12 +31,16 @@ struct ConstantOfShape {
     value: Known,
 }
 
+attributes!(struct ConstantOfShape { dtype, value });
+
 /// Ones on the `k`-th diagonal of a matrix as large as the input.
 #[derive(Debug)]
 struct EyeLike {
     dtype: Option<DType>,
     k: i64,
 }
+
+attributes!(struct EyeLike { dtype, k });
 
 fn constant_of_shape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let Some(weight) = a.tensor("value")? else {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -21,6 +21,8 @@ pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity(3, 1)];
 /// Numbers from a start in steps, short of a limit.
 #[derive(Debug)]
 struct Range;
+
+attributes!(struct Range);
 
 /// Half floats are always reckoned with in a wider type.
 fn range(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {

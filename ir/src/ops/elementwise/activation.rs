@@ -1,6 +1,6 @@
 //! Activations that are part of another operator.
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
@@ -13,6 +13,8 @@ pub struct Fused {
     name: String,
     parameters: Vec<f32>,
 }
+
+attributes!(struct Fused { name, parameters });
 
 /// Their names and the defaults of their parameters.
 const ACTIVATIONS: &[(&str, &[f32])] = &[

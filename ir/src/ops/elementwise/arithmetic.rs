@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -62,6 +62,8 @@ struct Pair {
     /// The number by which the result is divided.
     mean: Option<usize>,
 }
+
+attributes!(struct Pair { table, axis, old, mean });
 
 fn pair(a: &Attributes<'_>, table: &'static Binary) -> Result<Rc<dyn Operator>, Problem> {
     let old = a.version() < 7 && !matches!(table.device, Kernel(..));

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -22,6 +23,8 @@ pub const ROWS: &[Row] = &[
 /// The function of the kernels.
 #[derive(Debug)]
 struct Gelu(&'static str);
+
+attributes!(struct Gelu(inner));
 
 impl Operator for Gelu {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::cast::{carrier, small_float};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
@@ -20,6 +20,8 @@ pub const ROWS: &[Row] = &[row("BitCast", &[26], read)];
 struct BitCast {
     to: DType,
 }
+
+attributes!(struct BitCast { to });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let number = a

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, host_element};
@@ -31,6 +31,8 @@ struct Cast {
     /// The power of two that becomes of a number between two.
     toward: &'static str,
 }
+
+attributes!(struct Cast { to, saturate, toward });
 
 fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let missing = || Problem::new("attribute `to` is missing");

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -24,6 +24,8 @@ pub struct Clip {
     lower: Option<f32>,
     upper: Option<f32>,
 }
+
+attributes!(struct Clip { lower, upper });
 
 fn clip(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 6 {

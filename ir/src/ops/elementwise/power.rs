@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::cast::fits;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
@@ -22,6 +22,8 @@ struct Power {
     /// Before version 7 the exponent's axes began at this one of the base.
     axis: Option<i64>,
 }
+
+attributes!(struct Power { axis });
 
 fn power(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let mut axis = None;

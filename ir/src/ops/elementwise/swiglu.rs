@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -17,6 +17,8 @@ pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).arity(2, 1)];
 struct SwiGlu {
     alpha: f32,
 }
+
+attributes!(struct SwiGlu { alpha });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(SwiGlu {

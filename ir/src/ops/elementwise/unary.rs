@@ -7,7 +7,7 @@ use std::rc::Rc;
 use quote::format_ident;
 
 use super::cast::carrier;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
@@ -93,6 +93,8 @@ struct Unary {
     bool_result: bool,
 }
 
+attributes!(struct Unary { kinds, device, host, bool_result; known });
+
 /// How it is written for a tensor.
 #[derive(Clone, Copy, Debug)]
 enum Device {
@@ -103,6 +105,14 @@ enum Device {
     /// A function of the kernels.
     Kernel(&'static str, &'static str),
 }
+
+attributes!(
+    enum Device {
+        Method(inner),
+        Activation(inner),
+        Kernel(first, second),
+    }
+);
 
 const FLOAT: &[Kind] = &[Kind::Float];
 const NUMBER: &[Kind] = &[Kind::Float, Kind::Int];
@@ -181,12 +191,16 @@ const IS_NAN: Unary = Unary {
 #[derive(Debug)]
 struct Plain(&'static Unary);
 
+attributes!(struct Plain(inner));
+
 /// Whether elements are infinite, of either sign or of one.
 #[derive(Debug)]
 struct Infinite {
     negative: bool,
     positive: bool,
 }
+
+attributes!(struct Infinite { negative, positive });
 
 fn read(attributes: &Attributes<'_>, table: &'static Unary) -> Result<Rc<dyn Operator>, Problem> {
     if attributes.version() < 6 {

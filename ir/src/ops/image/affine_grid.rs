@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -22,6 +23,8 @@ pub const ROWS: &[Row] = &[row("AffineGrid", &[20], |a| {
 struct AffineGrid {
     align_corners: bool,
 }
+
+attributes!(struct AffineGrid { align_corners });
 
 impl Operator for AffineGrid {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

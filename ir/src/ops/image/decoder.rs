@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -20,6 +20,14 @@ enum Decoder {
     Bgr,
     Grayscale,
 }
+
+attributes!(
+    enum Decoder {
+        Rgb,
+        Bgr,
+        Grayscale,
+    }
+);
 
 fn decoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
@@ -24,6 +24,8 @@ struct GridSample {
     padding: &'static str,
     align_corners: bool,
 }
+
+attributes!(struct GridSample { mode, padding, align_corners });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let default = if a.version() < 20 {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -28,6 +29,8 @@ pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
 /// With a variant of the kernels' `BoxForm`.
 #[derive(Debug)]
 struct NonMaxSuppression(&'static str);
+
+attributes!(struct NonMaxSuppression(inner));
 
 impl Operator for NonMaxSuppression {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

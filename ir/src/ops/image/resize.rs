@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -47,6 +47,10 @@ struct Resize {
     inputs: [Option<usize>; 3],
 }
 
+attributes!(struct Resize {
+    mode, coordinates, exclude_outside, antialias, extrapolation, axes, policy, scales, inputs
+});
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     /// A variant of the kernels' `Rounding`; `None` rounds down, or up where the result is smaller.
@@ -54,6 +58,14 @@ enum Mode {
     Linear,
     Cubic(f32),
 }
+
+attributes!(
+    enum Mode {
+        Nearest(inner),
+        Linear,
+        Cubic(inner),
+    }
+);
 
 fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let choice = |name: &str, default: &str, choices: &[(&str, &'static str)]| {

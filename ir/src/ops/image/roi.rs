@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -33,6 +33,8 @@ struct MaxRoiPool {
     scale: f32,
 }
 
+attributes!(struct MaxRoiPool { output, scale });
+
 /// What is read at points within regions.
 #[derive(Debug)]
 struct RoiAlign {
@@ -43,6 +45,8 @@ struct RoiAlign {
     /// A variant of the kernels' `Mode`.
     mode: &'static str,
 }
+
+attributes!(struct RoiAlign { output, scale, sampling, half_pixel, mode });
 
 fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let half_pixel = match a.version() {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -37,6 +37,8 @@ pub struct Gather {
     axis: i64,
 }
 
+attributes!(struct Gather { axis });
+
 impl Gather {
     /// The axis of a tensor of a rank along which is gathered.
     pub fn along(&self, rank: usize) -> Option<usize> {
@@ -50,11 +52,15 @@ struct GatherElements {
     axis: i64,
 }
 
+attributes!(struct GatherElements { axis });
+
 /// Slices at tuples of indices.
 #[derive(Debug)]
 struct GatherTuples {
     batch: usize,
 }
+
+attributes!(struct GatherTuples { batch });
 
 fn tuples(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let batch = match a.version() {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -25,6 +26,8 @@ pub const ROWS: &[Row] = &[row("OneHot", &[9, 11, 28], |a| {
 struct OneHot {
     axis: i64,
 }
+
+attributes!(struct OneHot { axis });
 
 impl Operator for OneHot {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

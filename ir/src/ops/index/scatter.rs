@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Literal};
 use quote::format_ident;
 
 use super::gather::{indices, is_within, tuple, within};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -36,6 +36,16 @@ enum Reduction {
     Max,
 }
 
+attributes!(
+    enum Reduction {
+        Assign,
+        Add,
+        Mul,
+        Min,
+        Max,
+    }
+);
+
 /// Each update at its place, but at the index along the axis.
 #[derive(Debug)]
 struct ScatterElements {
@@ -43,9 +53,13 @@ struct ScatterElements {
     reduction: Reduction,
 }
 
+attributes!(struct ScatterElements { axis, reduction });
+
 /// Slices at tuples of indices.
 #[derive(Debug)]
 struct ScatterTuples(Reduction);
+
+attributes!(struct ScatterTuples(inner));
 
 fn elements(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let axis = a.int_or("axis", 0)?;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -40,9 +40,13 @@ struct Compress {
     axis: Option<i64>,
 }
 
+attributes!(struct Compress { axis });
+
 /// Indices of the elements that are not zero.
 #[derive(Debug)]
 struct NonZero;
+
+attributes!(struct NonZero);
 
 /// Zero below a diagonal, or above.
 #[derive(Debug)]
@@ -50,9 +54,13 @@ struct Trilu {
     upper: bool,
 }
 
+attributes!(struct Trilu { upper });
+
 /// Input 1 where input 0 holds, else input 2.
 #[derive(Debug)]
 struct Where;
+
+attributes!(struct Where);
 
 impl Operator for Where {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -23,6 +23,8 @@ struct TensorScatter {
     axis: i64,
     circular: bool,
 }
+
+attributes!(struct TensorScatter { axis, circular });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let circular = match a.string_or("mode", "linear")?.as_str() {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -28,6 +28,8 @@ struct Top {
     axis: i64,
     largest: bool,
 }
+
+attributes!(struct Top { count, axis, largest });
 
 fn top(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // Without order any order will do.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
@@ -33,10 +34,14 @@ struct Unique {
     sorted: bool,
 }
 
+attributes!(struct Unique { axis, sorted });
+
 /// Elements of a vector that differ, in the order of their first places; the one at each place, and
 /// their counts.
 #[derive(Debug)]
 struct Distinct;
+
+attributes!(struct Distinct);
 
 impl Operator for Unique {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{floats, number};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -22,6 +22,8 @@ pub struct Batch {
     /// How much of the running statistics stays, when the batch's own are used.
     training: Option<f32>,
 }
+
+attributes!(struct Batch { epsilon, elements, training });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let mut elements = false;

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -24,6 +25,8 @@ pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
 struct Embed {
     epsilon: f32,
 }
+
+attributes!(struct Embed { epsilon });
 
 impl Operator for Embed {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{floats, integer, number};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -25,6 +25,8 @@ pub struct Groups {
     pub epsilon: f32,
 }
 
+attributes!(struct Groups { count, epsilon });
+
 /// Each element against those at its place in the channels around it.
 #[derive(Debug)]
 struct Neighbours {
@@ -33,6 +35,8 @@ struct Neighbours {
     beta: f32,
     bias: f32,
 }
+
+attributes!(struct Neighbours { size, alpha, beta, bias });
 
 pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 6 {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::{floats, integer, number, optional};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -35,6 +35,8 @@ pub struct Layer {
     root_mean_square: bool,
 }
 
+attributes!(struct Layer { axis, epsilon, statistics, root_mean_square });
+
 /// Divided by the norm along an axis.
 #[derive(Debug)]
 struct Norm {
@@ -42,11 +44,15 @@ struct Norm {
     power: u32,
 }
 
+attributes!(struct Norm { axis, power });
+
 /// Standardised over axes, without scale.
 #[derive(Debug)]
 struct MeanVariance {
     axes: Vec<i64>,
 }
+
+attributes!(struct MeanVariance { axes });
 
 pub fn layer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     read(a, false)

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -26,6 +26,8 @@ struct Skip {
     /// Whether the mean is left where it is.
     root_mean_square: bool,
 }
+
+attributes!(struct Skip { epsilon, root_mean_square });
 
 fn read(a: &Attributes<'_>, root_mean_square: bool) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Skip {

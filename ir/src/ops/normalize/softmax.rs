@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
@@ -28,6 +28,8 @@ pub struct Softmax {
     /// Before version 13 all axes from this one on were taken together.
     flat: bool,
 }
+
+attributes!(struct Softmax { function, axis, flat });
 
 fn softmax(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     let flat = a.version() < 13;

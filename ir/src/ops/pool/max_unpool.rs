@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -18,6 +19,8 @@ pub const ROWS: &[Row] = &[row("MaxUnpool", &[9, 11, 22], |a| {
 
 #[derive(Debug)]
 struct MaxUnpool(Window);
+
+attributes!(struct MaxUnpool(inner));
 
 impl Operator for MaxUnpool {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -38,6 +38,8 @@ pub struct Pool {
     kind: Kind,
 }
 
+attributes!(struct Pool { window, kind });
+
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// With ONNX's `storage_order`.
@@ -48,9 +50,19 @@ enum Kind {
     Lp(u32),
 }
 
+attributes!(
+    enum Kind {
+        Max(inner),
+        Average(inner),
+        Lp(inner),
+    }
+);
+
 /// A function of the kernels, and the power that a norm takes.
 #[derive(Debug)]
 struct Global(&'static str, Option<u32>);
+
+attributes!(struct Global(first, second));
 
 fn max_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Pool {

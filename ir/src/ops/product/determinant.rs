@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -19,8 +20,12 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct Determinant;
 
+attributes!(struct Determinant);
+
 #[derive(Debug)]
 struct Inverse;
+
+attributes!(struct Inverse);
 
 impl Operator for Determinant {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

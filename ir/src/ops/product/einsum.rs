@@ -6,7 +6,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -25,6 +25,8 @@ pub struct Einsum {
     inputs: Vec<Labels>,
     output: Labels,
 }
+
+attributes!(struct Einsum { inputs, output });
 
 /// One letter an axis. The ellipsis, which stands for any number of axes, is written as a dot.
 type Labels = Vec<char>;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal, lifted, whole};
@@ -32,6 +32,8 @@ pub struct MatMul {
     activation: Option<Fused>,
 }
 
+attributes!(struct MatMul { turned, alpha, activation });
+
 /// How the axes of an operand are exchanged; those of a vector never are.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
@@ -41,6 +43,8 @@ struct Turn {
     matrix: bool,
 }
 
+attributes!(struct Turn { batch, matrix });
+
 /// `alpha * a * b + beta * c`, either matrix transposed first.
 #[derive(Clone, Debug)]
 pub struct Gemm {
@@ -49,6 +53,8 @@ pub struct Gemm {
     pub transposed: [bool; 2],
     activation: Option<Fused>,
 }
+
+attributes!(struct Gemm { alpha, beta, transposed, activation });
 
 fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let turn = |batch: &str, matrix: &str| -> Result<Turn, Problem> {

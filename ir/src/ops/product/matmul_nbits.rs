@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -27,6 +27,8 @@ struct MatMulNBits {
     /// Whether the operand may be rounded to 8 bits.
     bytes: bool,
 }
+
+attributes!(struct MatMulNBits { inputs, outputs, bits, block, bytes });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let accuracy = a.int_or("accuracy_level", 0)?;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -31,6 +31,8 @@ struct Gather {
     /// Of numbers that lie in bytes.
     bits: usize,
 }
+
+attributes!(struct Gather { axis, blocks_axis, block, bits });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let block = a.int_or("block_size", 128)?;

@@ -7,6 +7,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::is_quantized;
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -29,6 +30,8 @@ struct Places {
     end: End,
 }
 
+attributes!(struct Places { operands, zeros, bias, end });
+
 /// What becomes of the sums.
 #[derive(Clone, Debug)]
 enum End {
@@ -44,6 +47,8 @@ enum End {
         bias: Option<usize>,
     },
 }
+
+attributes!(enum End { Sums, Quantized { scales, zero }, Float { scales, bias } });
 
 const INTEGER: Places = Places {
     operands: [0, 1],

@@ -7,7 +7,7 @@ use quote::format_ident;
 
 use super::is_quantized;
 use super::layout::{Layout, literals};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
@@ -28,9 +28,13 @@ pub struct Linear {
     saturate: bool,
 }
 
+attributes!(struct Linear { back, axis, block, to, saturate });
+
 /// To 8 bits that span the values.
 #[derive(Debug)]
 struct Dynamic;
+
+attributes!(struct Dynamic);
 
 pub fn quantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // Quotients are of 32 bits or more whatever is asked for.

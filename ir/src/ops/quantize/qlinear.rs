@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -52,6 +52,8 @@ struct Elementwise {
     in_steps: bool,
 }
 
+attributes!(struct Elementwise { function, places, alpha, in_steps });
+
 /// The inputs at which things stand; scale and zero point follow each operand.
 #[derive(Debug)]
 struct Places {
@@ -60,6 +62,8 @@ struct Places {
     /// The scale of the result, which its zero point follows.
     result: usize,
 }
+
+attributes!(struct Places { condition, operands, result });
 
 const ONE: Places = Places {
     condition: None,
@@ -85,12 +89,16 @@ struct Concat {
     axis: i64,
 }
 
+attributes!(struct Concat { axis });
+
 /// Along an axis, or over all axes from it on.
 #[derive(Debug)]
 struct Softmax {
     axis: i64,
     flat: bool,
 }
+
+attributes!(struct Softmax { axis, flat });
 
 fn elementwise(
     function: &'static str,
@@ -282,8 +290,8 @@ mod tests {
             expect![[r#"
                 main (uint8[N, 3] a, uint8[3] b, host float32[] s, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w)
                 {
-                    uint8[N, 3] y = com.microsoft.QLinearAdd <function: "add", places: {operands: [0, 3], result: 6}> (a, s, , b, s, , s)
-                    uint8[N, 3] z = com.microsoft.QLinearWhere <function: "choose", places: {condition: 0, operands: [1, 4], result: 7}> (c, a, s, , y, s, , s)
+                    uint8[N, 3] y = com.microsoft.QLinearAdd <function: "add"> (a, s, , b, s, , s)
+                    uint8[N, 3] z = com.microsoft.QLinearWhere <function: "choose"> (c, a, s, , y, s, , s)
                     uint8[N, 6] w = com.microsoft.QLinearConcat <axis: -1> (s, , a, s, , y, s)
                 }
             "#]],

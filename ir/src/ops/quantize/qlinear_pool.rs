@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -36,6 +36,8 @@ struct Pool {
     channels_last: bool,
 }
 
+attributes!(struct Pool { window, include_padding, channels_last });
+
 /// Of each channel.
 #[derive(Debug)]
 struct Global {
@@ -44,12 +46,16 @@ struct Global {
     in_steps: bool,
 }
 
+attributes!(struct Global { channels_last, in_steps });
+
 /// Over axes, all of them where none is named.
 #[derive(Debug)]
 struct Reduce {
     axes: Vec<i64>,
     keep: bool,
 }
+
+attributes!(struct Reduce { axes, keep });
 
 fn pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Pool {

@@ -2,7 +2,7 @@
 
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
@@ -15,6 +15,8 @@ pub struct Activation {
     alpha: Option<f32>,
     beta: Option<f32>,
 }
+
+attributes!(struct Activation { name, alpha, beta });
 
 /// ONNX's activations with the defaults of their parameters.
 const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -30,6 +30,8 @@ struct Place {
     /// Whether of equal elements the last one counts.
     last: bool,
 }
+
+attributes!(struct Place { function, axis, keep, last });
 
 fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Place {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -30,6 +30,8 @@ struct Cumulative {
     /// Whether it runs from the end.
     reverse: bool,
 }
+
+attributes!(struct Cumulative { function, exclusive, reverse });
 
 fn read(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Cumulative {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -67,6 +67,8 @@ pub struct Reduction {
     /// Whether no axes mean none instead of all.
     none_is_none: bool,
 }
+
+attributes!(struct Reduction { fold, axes, keep, none_is_none });
 
 fn read(
     a: &Attributes<'_>,

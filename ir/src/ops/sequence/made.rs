@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::either;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -16,11 +16,15 @@ use crate::types::Type;
 #[derive(Debug)]
 struct Construct;
 
+attributes!(struct Construct);
+
 /// A sequence of no items.
 #[derive(Debug)]
 struct Empty {
     dtype: DType,
 }
+
+attributes!(struct Empty { dtype });
 
 /// What makes a sequence of its inputs.
 pub fn construct() -> Rc<dyn Operator> {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::graph::{Flow, Rounds};
@@ -17,6 +17,8 @@ use crate::types::{Place, Type};
 struct Map {
     inputs: usize,
 }
+
+attributes!(struct Map { inputs });
 
 const BODY: &str = "body";
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -30,13 +30,19 @@ struct Optional {
     ty: Option<Type>,
 }
 
+attributes!(struct Optional { ty });
+
 /// What is there.
 #[derive(Debug)]
 struct GetElement;
 
+attributes!(struct GetElement);
+
 /// Whether something is there.
 #[derive(Debug)]
 struct HasElement;
+
+attributes!(struct HasElement);
 
 fn optional(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let ty = a.type_proto("type")?;

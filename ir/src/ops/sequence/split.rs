@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
@@ -23,6 +23,8 @@ struct Split {
     axis: i64,
     keeps: bool,
 }
+
+attributes!(struct Split { axis, keeps });
 
 /// More parts than these are no values of their own.
 const PARTS: i64 = 64;

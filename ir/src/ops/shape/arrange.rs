@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -34,12 +34,16 @@ struct Blocks {
     depth_first: bool,
 }
 
+attributes!(struct Blocks { to_space, size, depth_first });
+
 /// The first elements of each sequence in reverse, as many as input 1 says.
 #[derive(Debug)]
 struct ReverseSequence {
     batch: i64,
     time: i64,
 }
+
+attributes!(struct ReverseSequence { batch, time });
 
 fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Problem> {
     let size = a.int("blocksize")?;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -21,6 +21,8 @@ pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).arity(MANY, 1)
 pub struct Concat {
     axis: i64,
 }
+
+attributes!(struct Concat { axis });
 
 impl Concat {
     /// The axis along which tensors of a rank are joined.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -24,12 +24,16 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct Expand;
 
+attributes!(struct Expand);
+
 /// Each axis as often as `repeats` say.
 #[derive(Debug)]
 struct Tile {
     /// Before version 6 one axis was tiled, whose number was input 2.
     one_axis: bool,
 }
+
+attributes!(struct Tile { one_axis });
 
 fn tile(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let one_axis = a.version() < 6;

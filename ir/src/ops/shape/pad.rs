@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::Kind;
@@ -35,6 +35,8 @@ pub struct Pad {
     attributes: Option<(Vec<i64>, f32)>,
 }
 
+attributes!(struct Pad { mode, attributes });
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Constant,
@@ -43,11 +45,22 @@ enum Mode {
     Wrap,
 }
 
+attributes!(
+    enum Mode {
+        Constant,
+        Reflect,
+        Edge,
+        Wrap,
+    }
+);
+
 /// Zeros added, or elements taken away, on both sides until axes have the sizes of input 1.
 #[derive(Debug)]
 struct CenterCropPad {
     axes: Option<Vec<i64>>,
 }
+
+attributes!(struct CenterCropPad { axes });
 
 fn pad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let mode = match a.string_or("mode", "constant")?.as_str() {

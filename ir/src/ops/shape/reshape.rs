@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::{Emit, whole};
@@ -46,6 +46,10 @@ enum Reshape {
     Squeeze(Option<Vec<i64>>),
     Unsqueeze(Option<Vec<i64>>),
 }
+
+attributes!(enum Reshape {
+    To { sizes, allow_zero }, Flatten(inner), Squeeze(inner), Unsqueeze(inner)
+});
 
 fn reshape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let mut sizes = None;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -24,9 +24,13 @@ struct Shape {
     end: Option<i64>,
 }
 
+attributes!(struct Shape { start, end });
+
 /// The number of elements.
 #[derive(Debug)]
 struct Size;
+
+attributes!(struct Size);
 
 fn shape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let (mut start, mut end) = (0, None);

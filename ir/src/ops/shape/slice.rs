@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -29,6 +29,8 @@ pub struct Slice {
     attributes: Option<[Input; 4]>,
 }
 
+attributes!(struct Slice { attributes });
+
 /// One of the four lists.
 #[derive(Clone, Debug)]
 enum Input {
@@ -37,6 +39,14 @@ enum Input {
     Open,
     Known(Vec<Dim>),
 }
+
+attributes!(
+    enum Input {
+        Absent,
+        Open,
+        Known(inner),
+    }
+);
 
 fn slice(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let list = |name: &str| -> Result<Input, Problem> {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -28,6 +28,8 @@ pub struct Split {
     /// Without sizes the last part may be smaller than the others.
     uneven: bool,
 }
+
+attributes!(struct Split { axis, sizes, uneven });
 
 /// How large the parts are.
 enum Sizes {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -23,6 +24,8 @@ pub const ROWS: &[Row] = &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| {
 pub struct Transpose {
     axes: Option<Vec<i64>>,
 }
+
+attributes!(struct Transpose { axes });
 
 impl Operator for Transpose {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::{Emit, element_type};
@@ -27,10 +27,14 @@ struct Dft {
     onesided: bool,
 }
 
+attributes!(struct Dft { axis, inverse, onesided });
+
 #[derive(Debug)]
 struct Stft {
     onesided: bool,
 }
+
+attributes!(struct Stft { onesided });
 
 fn dft(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Dft {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -34,9 +34,13 @@ struct Window {
     periodic: bool,
 }
 
+attributes!(struct Window { function, dtype, periodic });
+
 /// Of this element type.
 #[derive(Debug)]
 struct MelWeights(DType);
+
+attributes!(struct MelWeights(inner));
 
 fn window(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Window {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -27,12 +27,21 @@ struct TfIdf {
     once: bool,
 }
 
+attributes!(struct TfIdf { pool, size, shortest, longest, skips, once });
+
 /// N-grams in order, their places in the result and their weights.
 #[derive(Debug)]
 enum Pool {
     Ints(Vec<Gram<i64>>),
     Strings(Vec<Gram<String>>),
 }
+
+attributes!(
+    enum Pool {
+        Ints(inner),
+        Strings(inner),
+    }
+);
 
 type Gram<T> = (Vec<T>, usize, f32);
 

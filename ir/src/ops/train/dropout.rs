@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -30,6 +30,8 @@ pub struct Dropout {
     training: bool,
     seed: Seed,
 }
+
+attributes!(struct Dropout { old_mask, ratio, training, seed });
 
 fn dropout(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let mut dropout = Dropout {

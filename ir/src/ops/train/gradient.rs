@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
@@ -57,11 +57,15 @@ fn gradient(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 #[derive(Debug)]
 struct SumTo;
 
+attributes!(struct SumTo);
+
 /// A scalar of the element type of input 0.
 #[derive(Debug)]
 struct Number {
     value: f64,
 }
+
+attributes!(struct Number { value });
 
 fn number(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let text = a.string_or("value", "0")?;

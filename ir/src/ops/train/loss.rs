@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -32,6 +32,8 @@ struct Loss {
     reduction: &'static str,
     ignored: Option<i64>,
 }
+
+attributes!(struct Loss { function, reduction, ignored });
 
 fn read(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     let reduction = match a.string_or("reduction", "mean")?.as_str() {

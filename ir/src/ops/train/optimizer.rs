@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -27,6 +27,8 @@ struct Optimizer {
     regularization: f32,
 }
 
+attributes!(struct Optimizer { kind, regularization });
+
 #[derive(Debug)]
 enum Kind {
     Adagrad {
@@ -44,6 +46,11 @@ enum Kind {
         nesterov: bool,
     },
 }
+
+attributes!(enum Kind {
+    Adagrad { decay, epsilon }, Adam { keep, epsilon, regularization_after }, Momentum { keep,
+    take, nesterov }
+});
 
 fn adagrad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let kind = Kind::Adagrad {

@@ -102,7 +102,7 @@ impl Step<'_> {
             && a.inputs.len() == b.inputs.len()
             && parts
                 .any(|pair| matches!(pair, (Some(a), Some(b)) if together(a, b, axis).is_some()))
-            && format!("{:?}", a.operator) == format!("{:?}", b.operator)
+            && a.operator.attributes() == b.operator.attributes()
     }
 }
 

@@ -94,7 +94,7 @@ mod tests {
               float32[N, 3, 2] t = Transpose <axes: [0, 2, 1]> (x)
               float32[N, 3, 4] z = MatMul (t, y)
               =>
-              float32[N, 3, 4] z = com.microsoft.FusedMatMul <turned: [{matrix: true}]> (x, y)
+              float32[N, 3, 4] z = com.microsoft.FusedMatMul <turned: [{matrix: true}, {}]> (x, y)
             Gemm of a transpose
               float32[N, 2] t = Transpose (x)
               float32[N, 4] z = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (t, y)

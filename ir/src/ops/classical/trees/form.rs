@@ -3,7 +3,7 @@
 use quote::format_ident;
 
 use super::super::super::classical::{missing, name, optional_name, required};
-use crate::attributes::{Attributes, Kept};
+use crate::attributes::{Attributes, Kept, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -17,6 +17,8 @@ pub struct Form {
     lists: Vec<(&'static str, Kept)>,
     optional: Vec<(&'static str, Option<Kept>)>,
 }
+
+attributes!(struct Form { variant, lists, optional });
 
 /// The lists of versions 1 to 4, with the names of what leaves weigh for.
 pub fn labelled(

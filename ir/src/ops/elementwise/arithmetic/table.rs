@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use Device::{Kernel, Method, Symbol};
 
+use crate::attributes::attributes;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::ops::elementwise::cast::fits;
@@ -26,6 +27,8 @@ pub struct Binary {
     pub compares: bool,
 }
 
+attributes!(struct Binary { kinds, device, integers, host, compares; known });
+
 #[derive(Clone, Copy, Debug)]
 pub enum Device {
     /// A Rust operator.
@@ -35,6 +38,14 @@ pub enum Device {
     /// A function of the kernels.
     Kernel(&'static str, &'static str),
 }
+
+attributes!(
+    enum Device {
+        Symbol(inner),
+        Method(inner),
+        Kernel(first, second),
+    }
+);
 
 /// What the compiler can compute.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use quote::format_ident;
 
 use super::is_half;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
@@ -23,6 +23,8 @@ pub struct Shaped {
     function: &'static str,
     parameters: Vec<f32>,
 }
+
+attributes!(struct Shaped { function, parameters });
 
 /// Reads one, with the defaults of its parameters.
 pub fn shaped(

@@ -1,5 +1,6 @@
 //! How large the result of resizing is.
 
+use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -14,6 +15,14 @@ pub enum Policy {
     NotLarger,
     NotSmaller,
 }
+
+attributes!(
+    enum Policy {
+        Stretch,
+        NotLarger,
+        NotSmaller,
+    }
+);
 
 /// How large the result is along each axis, as far as it is known.
 #[derive(Clone, Debug)]

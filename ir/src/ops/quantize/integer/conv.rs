@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::{INTEGER, Places, QUANTIZED, Side, check_factor, is_zero};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -25,6 +25,8 @@ struct Conv {
     groups: i64,
     channels_last: bool,
 }
+
+attributes!(struct Conv { places, window, groups, channels_last });
 
 pub fn conv(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     read(a, INTEGER, false)

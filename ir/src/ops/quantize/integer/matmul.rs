@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::{End, INTEGER, Places, QUANTIZED, Side, check_factor, optional, spread, zeros};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -23,9 +23,13 @@ pub struct MatMul {
     alpha: f32,
 }
 
+attributes!(struct MatMul { places, transposed, alpha });
+
 /// A product with floats that are quantized at each call.
 #[derive(Debug)]
 struct Dynamic;
+
+attributes!(struct Dynamic);
 
 pub fn matmul() -> Result<Rc<dyn Operator>, Problem> {
     read(INTEGER)

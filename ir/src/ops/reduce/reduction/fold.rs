@@ -1,5 +1,6 @@
 //! What a reduction makes of the elements that it takes together.
 
+use crate::attributes::attributes;
 use crate::dim::Dim;
 use crate::infer::LARGEST_KNOWN;
 use crate::ops::broadcast;
@@ -17,6 +18,8 @@ pub struct Fold {
     ints: fn(&[&Dim]) -> Option<Dim>,
     floats: fn(&[f64]) -> Option<f64>,
 }
+
+attributes!(struct Fold { name, host, fractions; ints, floats });
 
 const fn on_device(name: &'static str, fractions: bool) -> Fold {
     Fold {

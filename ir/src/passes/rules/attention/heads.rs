@@ -322,7 +322,7 @@ mod tests {
               float32[B, 2, T, 4] q = Gather <axis: 0> (p, zero)
               float32[B, 2, T, 4] k = Gather <axis: 0> (p, one)
               float32[B, 2, T, 4] v = Gather <axis: 0> (p, two)
-              float32[B, 2, T, 4] a = Attention <causal: true, softcap: 0.0, shown: "Products", windows: [false, false], short_masks: true> (q, k, v)
+              float32[B, 2, T, 4] a = Attention <causal: true, softcap: 0.0, shown: "Products", windows: [none, none], short_masks: true> (q, k, v)
               float32[B, T, 2, 4] t = Transpose <axes: [0, 2, 1, 3]> (a)
               float32[B, T, 8] y = Reshape (t, side)
               =>
@@ -340,7 +340,7 @@ mod tests {
               float32[B, T, 8] %17 = Slice (x, %14, %15, %16)
               float32[B, T, 8] %21 = Slice (x, %18, %19, %20)
               float32[B, T, 8] %25 = Slice (x, %22, %23, %24)
-              float32[B, T, 8] y = Attention <query_heads: 2, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [false, false], short_masks: true> (%17, %21, %25)
+              float32[B, T, 8] y = Attention <query_heads: 2, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [none, none], short_masks: true> (%17, %21, %25)
         "#]]
         .assert_eq(&shown(super::RULES));
     }
