@@ -24,43 +24,43 @@ def numbers(name):
 
 
 def node(op, version, inputs, *, attributes=None, outputs=("y",), domain="", what="", by=None,
-         like=None, declared=None, constant=(), dims=None, given=None, wide=False, rtol=1e-3, atol=1e-7):
+         like=None, declared=None, constant=(), dims=None, types=None, wide=False, rtol=1e-3, atol=1e-7):
     """A case called `own_<op>_v<version>_<what>`.
 
     `inputs` are arrays by name, lists for sequences, and None for an input left out; those named in
     `constant` become initializers. `outputs` are names, "" for an output left out. `dims` gives the
-    declared sizes of an input, names for those that vary. `given` declares the type of an input
-    or output that its value cannot tell. Expected values are those of ONNX Runtime when it runs the version,
+    declared sizes of an input, names for those that vary. `types` declares the type of an input
+    or output that its value does not determine. Expected values are those of ONNX Runtime when it runs the version,
     else of the reference evaluator; `by(*inputs)` computes them where neither is right, and `like` is a
     version that both run and that means the same for this node, without the attributes `declared`.
     `wide` are floats of 16 bits whose expected values are computed in single precision and rounded once.
     """
     attributes = {key: value for key, value in (attributes or {}).items() if value is not None}
-    names = [name if value is not None or name in (given or {}) else "" for name, value in inputs.items()]
+    names = [name if value is not None or name in (types or {}) else "" for name, value in inputs.items()]
     while names and not names[-1]:
         names.pop()
     one = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
     asked = [helper.make_node(op, names, list(outputs), domain=domain, **attributes, **(declared or {}))]
     return model(f"own_{op}_v{version}{'_' if what else ''}{what}", [one], version, inputs,
                  outputs=[name for name in outputs if name], domain=domain, by=by, like=like,
-                 asked=asked, constant=constant, dims=dims, given=given, wide=wide, rtol=rtol, atol=atol)
+                 asked=asked, constant=constant, dims=dims, types=types, wide=wide, rtol=rtol, atol=atol)
 
 
 def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=None, asked=None, constant=(), dims=None,
-          given=None, opset=None, wide=False, rtol=1e-3, atol=1e-7):
+          types=None, opset=None, wide=False, rtol=1e-3, atol=1e-7):
     """A case of several nodes; `version` is that of `domain`, `opset` that of `ai.onnx` beside it."""
-    given, dims = given or {}, dims or {}
+    types, dims = types or {}, dims or {}
     inputs = {key: np.asarray(value) if isinstance(value, np.generic) else value
               for key, value in inputs.items()}
     fed = {key: value for key, value in inputs.items()
-           if key not in constant and (value is not None or key in given)}
+           if key not in constant and (value is not None or key in types)}
     def build(results, version, nodes, single=lambda value: value):
-        held = [tensor(single(inputs[key]), key) for key in constant]
-        infos = [given.get(key) or info(key, single(value), dims.get(key)) for key, value in fed.items()]
+        constants = [tensor(single(inputs[key]), key) for key in constant]
+        infos = [types.get(key) or info(key, single(value), dims.get(key)) for key, value in fed.items()]
         imports = [helper.make_opsetid(domain, version)]
         if domain:
             imports.append(helper.make_opsetid("", opset or 21))
-        graph = helper.make_graph(nodes, "own", infos, results, held)
+        graph = helper.make_graph(nodes, "own", infos, results, constants)
         return helper.make_model(graph, ir_version=10, opset_imports=imports, producer_name="own.py")
     widened = widen if wide else (lambda value: value)
     open_ended = build([helper.make_empty_tensor_value_info(output) for output in outputs],
@@ -70,11 +70,11 @@ def model(name, nodes, version, inputs, *, outputs, domain="", by=None, like=Non
     if wide:
         narrow = next(value.dtype for value in inputs.values() if getattr(value, "dtype", None) in NARROW)
         expected = [value.astype(narrow) if value.dtype == np.float32 else value for value in expected]
-    results = [given.get(output) or info(output, value) for output, value in zip(outputs, expected)]
+    results = [types.get(output) or info(output, value) for output, value in zip(outputs, expected)]
     clean = re.sub(r"\W", "_", name)
     return Case(clean, build(results, version, asked or nodes),
-                [message(value, key, given.get(key)) for key, value in fed.items()],
-                [message(value, key, given.get(key)) for value, key in zip(expected, outputs)], rtol, atol)
+                [message(value, key, types.get(key)) for key, value in fed.items()],
+                [message(value, key, types.get(key)) for value, key in zip(expected, outputs)], rtol, atol)
 
 
 def widen(value):
@@ -84,20 +84,20 @@ def widen(value):
 def whole(name, text, inputs, *, change=None, by=None):
     """A case of a model in the text syntax, or one that is made, which `change` may alter. What ONNX
     Runtime answers is expected, or `by(*inputs)` where it refuses the model."""
-    held = text
+    built = text
     if isinstance(text, str):
-        held = parser.parse_model(text if text.startswith("<") else HEADER + text)
+        built = parser.parse_model(text if text.startswith("<") else HEADER + text)
     if change:
-        change(held)
+        change(built)
     inputs = {name: np.asarray(value) for name, value in inputs.items()}
-    outputs = [output.name for output in held.graph.output]
+    outputs = [output.name for output in built.graph.output]
     if by is None:
-        expected = onnxruntime.InferenceSession(held.SerializeToString()).run(outputs, inputs)
+        expected = onnxruntime.InferenceSession(built.SerializeToString()).run(outputs, inputs)
     else:
         expected = by(*inputs.values())
-    constants = {tensor.name for tensor in held.graph.initializer}
-    taken = [info.name for info in held.graph.input if info.name not in constants]
-    return Case(f"own_{name}", held, [message(inputs[name], name) for name in taken],
+    constants = {tensor.name for tensor in built.graph.initializer}
+    taken = [info.name for info in built.graph.input if info.name not in constants]
+    return Case(f"own_{name}", built, [message(inputs[name], name) for name in taken],
                 [message(value, name) for value, name in zip(expected, outputs)])
 
 
@@ -129,9 +129,9 @@ def kind(value, sizes=None):
     if isinstance(value, list):
         return helper.make_sequence_type_proto(kind(value[0]))
     if isinstance(value, dict):
-        key, held = next(iter(value.items()))
+        key, item = next(iter(value.items()))
         key = TensorProto.STRING if isinstance(key, str) else TensorProto.INT64
-        return helper.make_map_type_proto(key, kind(np.asarray(held)))
+        return helper.make_map_type_proto(key, kind(np.asarray(item)))
     value = np.asarray(value)
     dtype = tensor(value, "").data_type
     return helper.make_tensor_type_proto(dtype, sizes if sizes is not None else value.shape)

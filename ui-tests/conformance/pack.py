@@ -21,7 +21,7 @@ class Case:
 
 
 def files(case):
-    """Names and bytes; like files of different cases stand apart, which costs little."""
+    """Names and bytes."""
     yield "model.onnx", case.model.SerializeToString(deterministic=True)
     for kind, values in ("input", case.inputs), ("output", case.outputs):
         for at, value in enumerate(values):

@@ -45,9 +45,9 @@ def cases(every):
         if not every and path.stem.removeprefix("light_") not in CLASSIFIERS:
             continue
         model = onnx.load(path)
-        held = {tensor.name for tensor in model.graph.initializer}
+        constants = {tensor.name for tensor in model.graph.initializer}
         inputs = [numpy_helper.from_array(Runner.generate_dummy_data(info, seed=0, name=path.stem, random=False))
-                  for info in model.graph.input if info.name not in held]
+                  for info in model.graph.input if info.name not in constants]
         yield pack.Case(f"package_{path.stem}", Recorded(path.read_bytes()), inputs,
                         recorded(f"{path.stem}_output_*.pb", path.parent))
 

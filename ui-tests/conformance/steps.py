@@ -9,33 +9,33 @@ from values import HALF, SINGLE
 
 
 class Steps:
-    """A graph in the making: each call is a node, whose result it names."""
+    """A graph under construction: each call adds a node and returns the name of its result."""
 
     def __init__(self):
-        self.nodes, self.inputs, self.constant, self.dims = [], {}, [], {}
+        self.nodes, self.inputs, self.constants, self.dims = [], {}, [], {}
 
     def __call__(self, op, *inputs, domain="", **attributes):
-        names = [held if isinstance(held, str) else self.held(held) for held in inputs]
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         name = f"s{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, names, [name], domain=domain, **attributes))
         return name
 
-    def held(self, value):
+    def constant(self, value):
         name = f"c{len(self.inputs)}"
         self.inputs[name] = np.asarray(value)
-        self.constant.append(name)
+        self.constants.append(name)
         return name
 
-    def given(self, name, value, *dims):
+    def input(self, name, value, *dims):
         self.inputs[name] = np.asarray(value)
         if dims:
             self.dims[name] = list(dims)
         return name
 
     def case(self, what, *results, operator="JoinedAttention", version=18, wide=False, microsoft=False):
-        """Expected values are of the reference evaluator, `wide` ones of halves in single precision."""
+        """Expected values are of the reference evaluator, those of half precision computed in single precision where `wide`."""
         outputs = [f"y{at}" for at in range(len(results))]
-        ends = [helper.make_node("Identity", [held], [name]) for held, name in zip(results, outputs)]
+        ends = [helper.make_node("Identity", [result], [name]) for result, name in zip(results, outputs)]
         nodes = self.nodes + ends
 
         def by(*values):
@@ -49,18 +49,18 @@ class Steps:
                 helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(single(value).dtype), None)
                 for name, value in zip(self.inputs, values)
             ], [helper.make_empty_tensor_value_info(name) for name in outputs])
-            held = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=10)
+            proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=10)
             with np.errstate(all="ignore"):
-                found = ReferenceEvaluator(held).run(
+                found = ReferenceEvaluator(proto).run(
                     None, {name: single(value) for name, value in zip(self.inputs, values)})
             found = [value.astype(HALF) if wide and value.dtype == SINGLE else value for value in found]
             return found if len(found) > 1 else found[0]
         domain = {"domain": "com.microsoft", "opset": version} if microsoft else {}
         # The evaluator takes Softmax of all versions for the newest.
         by = None if microsoft or version < 13 else by
-        # Without simplification casts round to halves.
+        # Without simplification casts round to half precision.
         casts = any(node.op_type == "Cast" for node in nodes)
         tolerance = {"rtol": 4e-3, "atol": 5e-4} if wide and casts else {}
         return model(f"own_{operator}_{what}", nodes, 1 if microsoft else version, self.inputs,
-                     outputs=outputs, constant=self.constant, dims=self.dims,
+                     outputs=outputs, constant=self.constants, dims=self.dims,
                      by=by, **domain, **tolerance)
