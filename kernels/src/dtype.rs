@@ -1,10 +1,8 @@
 //! Which dtype a device stores and computes values in.
 
-#[cfg(feature = "cube")]
-use burn::backend::{DispatchDevice, RuntimeId};
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 
-use crate::widen::is_flex;
+use crate::backend::Runtime;
 
 /// The dtype that computes with values of `dtype` on `device`: the same one where the device computes in it, else the nearest that
 /// it has.
@@ -44,43 +42,6 @@ pub fn computed<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
     x.cast(dtype)
 }
 
-/// What a device belongs to, as far as it decides on dtypes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runtime {
-    Flex,
-    Wgpu,
-    Other,
-}
-
-impl Runtime {
-    fn of(device: &Device) -> Self {
-        #[cfg(feature = "cube")]
-        if let DispatchDevice::Cube(device) = device.clone().without_autodiff().as_dispatch() {
-            return match device.runtime() {
-                RuntimeId::Wgpu => Self::Wgpu,
-                _ => Self::Other,
-            };
-        }
-        if is_flex(device) {
-            Self::Flex
-        } else {
-            Self::Other
-        }
-    }
-
-    fn computes(self, dtype: DType) -> bool {
-        match self {
-            Self::Flex => !matches!(dtype, DType::F16 | DType::BF16),
-            Self::Wgpu | Self::Other => self.stores(dtype),
-        }
-    }
-
-    /// Shaders have no `exp`, `tanh`, `pow` and the like of 64 bits: where f64 is there, they give anything.
-    fn stores(self, dtype: DType) -> bool {
-        !(self == Self::Wgpu && dtype == DType::F64)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,17 +78,6 @@ mod tests {
         }
         for dtype in [DType::F64, DType::F32, DType::I64, DType::U8] {
             assert_eq!(lowered(&device, dtype), dtype);
-        }
-    }
-
-    #[test]
-    fn wgpu_has_no_double_precision_whatever_its_adapter_says() {
-        assert!(!Runtime::Wgpu.stores(DType::F64) && !Runtime::Wgpu.computes(DType::F64));
-        for dtype in [DType::F32, DType::F16, DType::I64] {
-            assert!(Runtime::Wgpu.stores(dtype) && Runtime::Wgpu.computes(dtype));
-        }
-        for runtime in [Runtime::Flex, Runtime::Other] {
-            assert!(runtime.stores(DType::F64) && runtime.computes(DType::F64));
         }
     }
 }

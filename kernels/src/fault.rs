@@ -7,6 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+#[cfg(feature = "flex")]
+pub(crate) use check::outside;
 pub use check::{Axis, nonnegative, within};
 
 use check::Check;

@@ -2,12 +2,14 @@
 //!
 //! A family of operators has a folder, of the same name as in the compiler and among the layers.
 
+mod backend;
 mod classical;
 mod convolution;
-mod cpu;
 pub mod dtype;
 mod elementwise;
 pub mod fault;
+#[cfg(feature = "flex")]
+mod flex;
 mod image;
 mod index;
 mod kind;

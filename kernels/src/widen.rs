@@ -1,6 +1,6 @@
 //! Half precision computed in single precision.
 
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{DType, Tensor};
 
 /// The same values in f32 where they are f16 or bf16, else unchanged.
 pub fn widened<const D: usize>(x: Tensor<D>) -> Tensor<D> {
@@ -8,31 +8,6 @@ pub fn widened<const D: usize>(x: Tensor<D>) -> Tensor<D> {
         DType::F16 | DType::BF16 => x.cast(DType::F32),
         _ => x,
     }
-}
-
-/// Runs a convolution in f32 where the device would sum halves in halves and lose digits with every term.
-pub fn in_wide_sums<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<D>,
-    bias: Option<Tensor<1>>,
-    run: impl FnOnce(Tensor<D>, Tensor<D>, Option<Tensor<1>>) -> Tensor<D>,
-) -> Tensor<D> {
-    let dtype = x.dtype();
-    if matches!(dtype, DType::F16 | DType::BF16) && is_flex(&x.device()) {
-        run(widened(x), widened(weight), bias.map(widened)).cast(dtype)
-    } else {
-        run(x, weight, bias)
-    }
-}
-
-#[cfg(feature = "flex")]
-pub fn is_flex(device: &Device) -> bool {
-    *device == Device::flex()
-}
-
-#[cfg(not(feature = "flex"))]
-pub fn is_flex(_: &Device) -> bool {
-    false
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Attention, with masks, windows, caches and shared heads.
 
-use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, module, ops::AttentionModuleOptions};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, ops::AttentionModuleOptions};
 
 use crate::{
+    backend::call,
     dtype::{lowered, stored},
     elementwise::elementary::tanh,
     normalize::softmax::{softmax, softmax_of_halves},
     product::matmul,
     shape::expand::to_shape,
-    widen::{is_flex, widened},
+    widen::widened,
 };
 
 mod heads;
@@ -84,14 +85,7 @@ pub fn attention(
     }
     let seen = Seen::new(&query, keys, mask, valid, options);
     let blind = seen.blind();
-    // Flex reads masks that lack batches and heads as they are.
-    let fit = |x: [usize; 4]| {
-        if is_flex(&query.device()) {
-            [x[0], x[1], queries, keys]
-        } else {
-            [batch, heads, queries, keys]
-        }
-    };
+    let fit = |x: [usize; 4]| [x[0], x[1], queries, keys];
     let mask = seen.allowed.map(|x| {
         let shape = fit(x.dims());
         to_shape(x, shape).bool_not()
@@ -102,18 +96,13 @@ pub fn attention(
     });
     let key = shared(key, heads);
     let value = shared(value, heads);
-    let result = module::attention(
-        query,
-        key,
-        value,
-        mask,
-        bias,
-        AttentionModuleOptions {
-            scale: options.scale,
-            softcap: (options.softcap > 0.0).then_some(options.softcap),
-            is_causal: false,
-        },
-    );
+    let options = AttentionModuleOptions {
+        scale: options.scale,
+        softcap: (options.softcap > 0.0).then_some(options.softcap),
+        is_causal: false,
+    };
+    let result = call!(attention(query, key, value, mask, bias; options));
+    let result = Tensor::<4>::from_dispatch(result);
     match blind {
         Some(rows) => {
             let size = result.dims()[3];

@@ -1,14 +1,11 @@
 //! Conv: cross-correlation over one, two or three axes.
 
-mod ordered;
-
 use burn::tensor::{
-    Tensor, module,
+    Tensor,
     ops::{ConvOptions, PadMode},
 };
 
-use crate::{convolution::window::Window, widen::in_wide_sums};
-use ordered::ordered;
+use crate::{backend::call, convolution::window::Window, ensure};
 
 /// Convolves `[batch, channels, length]` with `[outputs, channels / groups, kernel]`.
 #[inline(never)]
@@ -19,13 +16,9 @@ pub fn conv1d(
     window: Window<1>,
     groups: usize,
 ) -> Tensor<3> {
-    window.ensure_fits(&x.dims()[2..]);
-    if let Some(y) = ordered(&x, &weight, bias.as_ref(), window, groups) {
-        return y;
-    }
-    in_wide_sums(x, weight, bias, |x, weight, bias| {
-        module::conv1d(x, weight, bias, options(window, groups))
-    })
+    ensure_fits(x.dims(), weight.dims(), window, groups);
+    let options = options(window, groups);
+    Tensor::from_dispatch(call!(conv1d(x, weight, bias; options)))
 }
 
 /// Convolves `[batch, channels, height, width]` with `[outputs, channels / groups, kernel..]`.
@@ -37,10 +30,9 @@ pub fn conv2d(
     window: Window<2>,
     groups: usize,
 ) -> Tensor<4> {
-    window.ensure_fits(&x.dims()[2..]);
-    in_wide_sums(x, weight, bias, |x, weight, bias| {
-        module::conv2d(x, weight, bias, options(window, groups))
-    })
+    ensure_fits(x.dims(), weight.dims(), window, groups);
+    let options = options(window, groups);
+    Tensor::from_dispatch(call!(conv2d(x, weight, bias; options)))
 }
 
 /// Convolves `[batch, channels, depth, height, width]` with `[outputs, channels / groups, kernel..]`.
@@ -52,7 +44,7 @@ pub fn conv3d(
     window: Window<3>,
     groups: usize,
 ) -> Tensor<5> {
-    window.ensure_fits(&x.dims()[2..]);
+    ensure_fits(x.dims(), weight.dims(), window, groups);
     // Burn 0.22 rejects asymmetric padding here and nowhere else.
     let (x, window) = if window.is_symmetric() {
         (x, window)
@@ -60,9 +52,23 @@ pub fn conv3d(
         let padded = x.pad(window.pads, PadMode::Constant(0.0));
         (padded, window.pads([(0, 0); 3]))
     };
-    in_wide_sums(x, weight, bias, |x, weight, bias| {
-        module::conv3d(x, weight, bias, options(window, groups))
-    })
+    let options = options(window, groups);
+    Tensor::from_dispatch(call!(conv3d(x, weight, bias; options)))
+}
+
+/// Fails where the window is larger than the input, or the weight has other channels.
+fn ensure_fits<const D: usize, const S: usize>(
+    x: [usize; D],
+    weight: [usize; D],
+    window: Window<S>,
+    groups: usize,
+) {
+    window.ensure_fits(&x[2..]);
+    ensure!(
+        x[1] == weight[1] * groups && weight[0].is_multiple_of(groups),
+        "an input of {} channels does not fit a weight {weight:?} of {groups} groups",
+        x[1]
+    );
 }
 
 fn options<const S: usize>(window: Window<S>, groups: usize) -> ConvOptions<S> {
@@ -74,6 +80,7 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
+    use crate::fault::attempt;
     use crate::testing::{float, indices, near, noise, same};
 
     #[test]
@@ -162,6 +169,22 @@ mod tests {
                 near(y, naive(&x, &weight, &bias, window, groups), 1e-5);
             }
         }
+    }
+
+    #[test]
+    fn a_weight_of_other_channels_fails() {
+        let run = |channels, groups| {
+            let (x, weight) = (noise([1, channels, 5], 1), noise([4, 2, 3], 2));
+            attempt(|| conv1d(x, weight, None, Window::new([3]), groups).dims())
+        };
+        assert_eq!(run(2, 1), Ok([1, 4, 3]));
+        assert_eq!(run(4, 2), Ok([1, 4, 3]));
+        let message = run(3, 1).unwrap_err().to_string();
+        assert!(
+            message.ends_with("an input of 3 channels does not fit a weight [4, 2, 3] of 1 groups"),
+            "{message}"
+        );
+        assert!(run(6, 3).is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! ConvTranspose: each element spreads a kernel over the output.
 
-use burn::tensor::{Tensor, module, ops::ConvTransposeOptions};
+use burn::tensor::{Tensor, ops::ConvTransposeOptions};
 
-use crate::{convolution::window::Window, widen::in_wide_sums};
+use crate::{backend::call, convolution::window::Window, ensure};
 
 /// Spreads `[batch, channels, length]` by `[channels, outputs / groups, kernel]`; `output_padding` lengthens the end.
 #[inline(never)]
@@ -16,10 +16,9 @@ pub fn conv_transpose1d(
 ) -> Tensor<3> {
     let options = options(window, output_padding, groups);
     let sizes = output_sizes(x.dims(), window, output_padding);
-    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
-        module::conv_transpose1d(x, weight, bias, options)
-    });
-    shortened(y, sizes)
+    ensure_channels(&x.dims(), &weight.dims());
+    let y = call!(conv_transpose1d(x, weight, bias; options));
+    shortened(Tensor::from_dispatch(y), sizes)
 }
 
 /// Spreads `[batch, channels, height, width]` by `[channels, outputs / groups, kernel..]`.
@@ -34,10 +33,9 @@ pub fn conv_transpose2d(
 ) -> Tensor<4> {
     let options = options(window, output_padding, groups);
     let sizes = output_sizes(x.dims(), window, output_padding);
-    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
-        module::conv_transpose2d(x, weight, bias, options)
-    });
-    shortened(y, sizes)
+    ensure_channels(&x.dims(), &weight.dims());
+    let y = call!(conv_transpose2d(x, weight, bias; options));
+    shortened(Tensor::from_dispatch(y), sizes)
 }
 
 /// Spreads `[batch, channels, depth, height, width]` by `[channels, outputs / groups, kernel..]`.
@@ -52,10 +50,18 @@ pub fn conv_transpose3d(
 ) -> Tensor<5> {
     let options = options(window, output_padding, groups);
     let sizes = output_sizes(x.dims(), window, output_padding);
-    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
-        module::conv_transpose3d(x, weight, bias, options)
-    });
-    shortened(y, sizes)
+    ensure_channels(&x.dims(), &weight.dims());
+    let y = call!(conv_transpose3d(x, weight, bias; options));
+    shortened(Tensor::from_dispatch(y), sizes)
+}
+
+/// Fails where the weight has other channels.
+fn ensure_channels(x: &[usize], weight: &[usize]) {
+    ensure!(
+        x[1] == weight[0],
+        "an input of {} channels does not fit a weight {weight:?}",
+        x[1]
+    );
 }
 
 /// The end of an axis that gets the odd element of a padding.

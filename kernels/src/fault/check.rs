@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use burn::tensor::{DType, Int, Tensor, TensorData};
+use burn::tensor::{DType, Int, Tensor};
 
-use super::{CHECKS, CURRENT, Fault, Name, fail};
-use crate::{dtype::lowered, widen::is_flex};
+use super::{CHECKS, CURRENT, Fault, Name};
+use crate::{backend::call, dtype::lowered};
 
 /// An axis that indices are places along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,59 +42,19 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, least: i64) -> T
     if indices.shape().num_elements() == 0 {
         return indices;
     }
-    let device = indices.device();
-    if is_flex(&device) {
-        let (dtype, mut data) = (indices.dtype(), indices.into_data());
-        match dtype {
-            DType::I64 => replace::<i64>(&mut data, axis, least),
-            DType::I32 => replace::<i32>(&mut data, axis, least),
-            _ => {
-                let mut wide = data.convert::<i64>();
-                replace::<i64>(&mut wide, axis, least);
-                data = wide.convert_dtype(dtype);
+    let (indices, unchecked) = call!(within(indices; least, axis));
+    if let Some(unchecked) = unchecked {
+        let unchecked = Tensor::<D, Int>::from_dispatch(unchecked);
+        CHECKS.with_borrow_mut(|checks| {
+            if let Some(checks) = checks {
+                Check::add(checks, &unchecked, axis, least);
             }
-        }
-        return Tensor::from_data(data, (&device, dtype));
+        });
     }
-    if axis.size == 0 {
-        fail(format_args!("an index is outside of {axis}"));
-    }
-    CHECKS.with_borrow_mut(|checks| {
-        if let Some(checks) = checks {
-            Check::add(checks, &indices, axis, least);
-        }
-    });
-    let indices = if least < 0 && !indices.dtype().is_uint() {
-        let negative = indices.clone().lower_scalar(0);
-        let counted = indices.clone().add_scalar(axis.size as i64);
-        indices.mask_where(negative, counted)
-    } else {
-        indices
-    };
-    indices.clamp(0, axis.size as i64 - 1)
+    Tensor::from_dispatch(indices)
 }
 
-/// Replaces negative indices in memory and fails at the first that is outside.
-fn replace<I: burn::tensor::Element + Copy + Into<i64> + TryFrom<i64>>(
-    data: &mut TensorData,
-    axis: Axis,
-    least: i64,
-) {
-    let Ok(indices) = data.as_mut_slice::<I>() else {
-        fail("the indices cannot be read");
-    };
-    for index in indices {
-        let found: i64 = (*index).into();
-        if found < least || found >= axis.size as i64 {
-            fail(outside(found, axis));
-        }
-        if let (true, Ok(counted)) = (found < 0, I::try_from(found + axis.size as i64)) {
-            *index = counted;
-        }
-    }
-}
-
-fn outside(index: i64, axis: Axis) -> String {
+pub fn outside(index: i64, axis: Axis) -> String {
     format!("index {index} is outside of {axis}")
 }
 

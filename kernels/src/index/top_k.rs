@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
 use half::{bf16, f16};
 
-use crate::{dtype::lowered, ensure, shape::empty, widen::is_flex};
+use crate::{backend::call, dtype::lowered, ensure, shape::empty};
 
 /// TopK: the `k` greatest, or least, along an axis in order, and their indices as int64. Of equal values the first comes first; NaN is the greatest.
 ///
@@ -28,9 +28,17 @@ pub fn top_k<const D: usize, K: Ordered>(
     if shape.contains(&0) {
         return (empty(&x, shape), Tensor::empty(shape, (&device, dtype)));
     }
-    let indices = if largest && k <= MOST_ON_DEVICE && !is_flex(&device) {
+    let indices = if largest && k <= MOST_ON_DEVICE {
         let dtype: IntDType = dtype.into();
-        x.clone().topk_with_indices(k, axis).1.cast(dtype)
+        let y = x.clone().into_dispatch();
+        let found = if x.dtype().is_float() {
+            let y = Tensor::<D>::from_dispatch(y).without_autodiff();
+            call!(top_k(y; k, axis))
+        } else {
+            let y = Tensor::<D, Int>::from_dispatch(y);
+            call!(top_k_int(y; k, axis))
+        };
+        Tensor::<D, Int>::from_dispatch(found).cast(dtype)
     } else {
         let indices = ranking(x.to_data(), k, axis, largest);
         Tensor::from_data(TensorData::new(indices, shape), (&device, dtype))
@@ -42,7 +50,7 @@ pub fn top_k<const D: usize, K: Ordered>(
 const MOST_ON_DEVICE: usize = 32;
 
 /// The indices along `axis` of its `k` greatest or least values, in order.
-fn ranking(data: TensorData, k: usize, axis: usize, largest: bool) -> Vec<i64> {
+pub fn ranking(data: TensorData, k: usize, axis: usize, largest: bool) -> Vec<i64> {
     match data.dtype() {
         DType::F64 => rank(&data, k, axis, largest, float_order::<f64>),
         DType::F32 | DType::Flex32 => rank(&data, k, axis, largest, float_order::<f32>),

@@ -1,12 +1,9 @@
 //! LayerNormalization and RMSNormalization.
 
-mod rows;
-
-use burn::tensor::{DType, Tensor, module};
+use burn::tensor::{DType, Tensor};
 
 use super::standardized;
-use crate::widen::widened;
-use rows::{Factors, normalized_rows};
+use crate::{backend::call, widen::widened};
 
 /// Standardizes over the axes from `axis` on, then applies `scale` and `bias`, which broadcast to `x`.
 pub fn layer_norm<const D: usize, const S: usize>(
@@ -24,16 +21,12 @@ pub fn layer_norm<const D: usize, const S: usize>(
     let spans = |t: &Tensor<S>| spans(dims, t.dims(), axis);
     let y = if spans(&scale) && bias.as_ref().is_none_or(spans) {
         let length = rows.dims()[1];
-        let factors = Factors {
-            scale: scale.reshape([length]),
-            bias: bias.map(|bias| bias.reshape([length])),
-            centered: true,
-            epsilon,
-        };
-        let other = |rows, Factors { scale, bias, .. }| {
-            module::layer_norm(rows, scale, bias, f64::from(epsilon))
-        };
-        normalized_rows(rows, factors, other).reshape(dims)
+        let (scale, bias) = (
+            scale.reshape([length]),
+            bias.map(|bias| bias.reshape([length])),
+        );
+        let y = call!(layer_norm(rows, scale, bias; epsilon));
+        Tensor::<2>::from_dispatch(y).reshape(dims)
     } else {
         scaled(standardized(rows, epsilon).reshape(dims), scale, bias)
     };
@@ -86,17 +79,9 @@ pub fn rms_norm<const D: usize, const S: usize>(
     }
     let rows = rows(x, axis);
     let length = rows.dims()[1];
-    let factors = Factors {
-        scale: widened(scale).cast(rows.dtype()).reshape([length]),
-        bias: None,
-        centered: false,
-        epsilon,
-    };
-    let other =
-        |rows, factors: Factors| rms_norm_with_statistics(rows, factors.scale, 1, epsilon).0;
-    normalized_rows(rows, factors, other)
-        .reshape(dims)
-        .cast(dtype)
+    let scale = widened(scale).cast(rows.dtype()).reshape([length]);
+    let y = Tensor::<2>::from_dispatch(call!(rms_norm(rows, scale; epsilon)));
+    y.reshape(dims).cast(dtype)
 }
 
 /// [`rms_norm`], and the reciprocal root of the mean square: f32, and 1 wide along the normalized axes.
@@ -152,10 +137,34 @@ fn spans<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axis
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::TensorData;
+    use burn::tensor::{TensorData, module};
 
     use super::*;
     use crate::testing::{float, near, noise};
+
+    #[test]
+    fn every_length_agrees_with_primitives() {
+        for length in [7, 8, 9, 16, 100, 40_000] {
+            let x = noise::<2>([5, length], length as u64)
+                .mul_scalar(3.0)
+                .add_scalar(1.0);
+            let (scale, bias) = (noise::<1>([length], 2), noise::<1>([length], 3));
+            for x in [x.clone(), x.clone().transpose().clone().transpose()] {
+                for bias in [None, Some(bias.clone())] {
+                    let expected = module::layer_norm(x.clone(), scale.clone(), bias.clone(), 1e-3);
+                    let y = layer_norm(x.clone(), scale.clone(), bias, 1, 1e-3);
+                    near(y, expected.into_data(), 1e-5);
+                }
+                let root = x.clone().square().mean_dim(1).add_scalar(1e-3).sqrt();
+                let expected = x.clone() / root * scale.clone().unsqueeze();
+                near(
+                    rms_norm(x, scale.clone(), 1, 1e-3),
+                    expected.into_data(),
+                    1e-5,
+                );
+            }
+        }
+    }
 
     #[test]
     fn rows_get_mean_zero_and_deviation_one() {

@@ -1,63 +1,13 @@
 //! Softmax, LogSoftmax and Hardmax along one axis or several.
 
-use burn::tensor::{
-    DType, FloatDType, Int, Tensor,
-    activation::{self, log_softmax},
-};
+use burn::tensor::{FloatDType, Int, Tensor, activation::log_softmax};
 
-use crate::{
-    cpu::{Sum, by_rows, dispatched, in_place, is_plain},
-    elementwise::elementary::exp_below,
-    shape::expand::together,
-    widen::{is_flex, widened},
-};
-
-/// Elements that are summed side by side.
-const LANES: usize = 16;
+use crate::{backend::call, shape::expand::together, widen::widened};
 
 /// Softmax along one axis.
-///
-/// On the CPU single precision has the bits that ONNX Runtime computes with AVX-512.
 #[inline(never)]
 pub fn softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
-    let length = x.dims()[axis];
-    if length == 0 || x.dtype() == DType::F64 || !is_plain(&x.device()) {
-        return activation::softmax(x, axis);
-    }
-    let run = |elements: &mut [f32]| {
-        by_rows(elements, length, |rows| softmax_rows(rows, length));
-    };
-    let last = x.swap_dims(axis, D - 1);
-    in_place(last, run, |x| activation::softmax(x, D - 1)).swap_dims(axis, D - 1)
-}
-
-dispatched! {
-    fn softmax_rows(rows: &mut [f32], length: usize) = softmax_rows_of;
-}
-
-#[inline(always)]
-fn softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
-    for row in rows.chunks_exact_mut(length) {
-        let greatest = row.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
-        let mut sums = [0.0; LANES];
-        for part in row.chunks_mut(LANES) {
-            for (x, sum) in part.iter_mut().zip(&mut sums) {
-                *x = exp_below::<S>(*x - greatest);
-                *sum += *x;
-            }
-        }
-        let scale = 1.0 / total(sums);
-        for x in row {
-            *x *= scale;
-        }
-    }
-}
-
-/// The sum of halves, then of neighbours.
-fn total(sums: [f32; LANES]) -> f32 {
-    let eight: [f32; LANES / 2] = std::array::from_fn(|at| sums[at] + sums[at + LANES / 2]);
-    let four: [f32; LANES / 4] = std::array::from_fn(|at| eight[2 * at] + eight[2 * at + 1]);
-    (four[0] + four[1]) + (four[2] + four[3])
+    Tensor::from_dispatch(call!(softmax(x; axis)))
 }
 
 /// Hardmax: 1 at the first greatest element along the axis, else 0.
@@ -75,10 +25,10 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
 
 /// Softmax in 16 bits where that is asked for, as ONNX composes it: every step is rounded, the sum once.
 ///
-/// Burn computes all of it in single precision on the CPU, which is off by more than a rounding.
+/// Devices compute all of it in single precision, which is off by more than a rounding.
 pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
-    if !is_flex(&x.device()) || x.dims().contains(&0) {
-        return softmax(x, axis);
+    if x.dims().contains(&0) {
+        return x;
     }
     let dtype: FloatDType = x.dtype().into();
     let (x, greatest) = together(x.clone(), x.max_dim(axis));
@@ -119,6 +69,7 @@ fn flat<const D: usize>(
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::{DType, activation};
     use half::f16;
 
     use super::*;

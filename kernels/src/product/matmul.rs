@@ -1,17 +1,13 @@
 //! MatMul of any ranks, and Gemm.
 
-mod ordered;
-
 use burn::tensor::{
     DType, FloatDType, Int, IntDType, Tensor,
     kind::{Basic, Numeric},
     module,
 };
 
-use ordered::{ordered, ordered_linear};
-
 use crate::{
-    cpu::is_plain,
+    backend::call,
     dtype::lowered,
     elementwise::cast::float_to_int,
     ensure,
@@ -24,10 +20,24 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
     b: Tensor<B>,
 ) -> Tensor<O> {
-    ensure_factors(&a.dims(), &b.dims());
-    match ordered(&a, &b) {
-        Some(y) => y,
-        None => broadcast_product(a, b),
+    let (left, right) = (a.dims(), b.dims());
+    ensure_factors(&left, &right);
+    if A == 1 || B == 1 || is_empty(&a) || is_empty(&b) {
+        return broadcast_product(a, b);
+    }
+    let (rows, inner, columns) = (left[A - 2], left[A - 1], right[B - 1]);
+    let (left, right) = (&left[..A - 2], &right[..B - 2]);
+    if right.iter().all(|size| *size == 1) {
+        // One large product is faster than many of the same right side.
+        let shape: [usize; O] = result_shape(left, right, Some(rows), Some(columns));
+        let rows = left.iter().product::<usize>() * rows;
+        let (a, b) = (
+            flat_matrix(a, [rows, inner]),
+            flat_matrix(b, [inner, columns]),
+        );
+        product(a, b).reshape(shape)
+    } else {
+        product(lift::<A, O, _>(a), lift(b))
     }
 }
 
@@ -35,11 +45,13 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
 #[inline(never)]
 pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     ensure_factors(&a.dims(), &b.dims());
-    match ordered(&a, &b) {
-        Some(y) => y,
+    if is_empty(&a) || is_empty(&b) {
         // Flex reads and writes beyond a batch that is empty.
-        None if is_empty(&a) || is_empty(&b) => broadcast_product(a, b),
-        None => a.matmul(b),
+        broadcast_product(a, b)
+    } else if D == 1 || is_quantized(&a) || is_quantized(&b) {
+        a.matmul(b)
+    } else {
+        Tensor::from_dispatch(call!(matmul(a, b)))
     }
 }
 
@@ -51,17 +63,23 @@ pub fn linear<const D: usize>(
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
     ensure_factors(&x.dims(), &weight.dims());
-    match ordered_linear(&x, &weight, bias.as_ref()) {
-        Some(y) => y,
-        None if is_empty(&x) => {
-            let y = broadcast_product::<D, 2, D, _>(x, weight);
-            match bias {
-                Some(bias) => y.add(bias.unsqueeze()),
-                None => y,
-            }
-        }
-        None => module::linear(x, weight, bias),
+    if is_empty(&x) {
+        let y = broadcast_product::<D, 2, D, _>(x, weight);
+        return match bias {
+            Some(bias) => y.add(bias.unsqueeze()),
+            None => y,
+        };
     }
+    if is_quantized(&weight) {
+        return module::linear(x, weight, bias);
+    }
+    if D == 1 {
+        let (x, columns) = (x.unsqueeze::<2>(), weight.dims()[1]);
+        let mut shape = [1; D];
+        shape[0] = columns;
+        return linear(x, weight, bias).reshape(shape);
+    }
+    Tensor::from_dispatch(call!(linear(x, weight, bias)))
 }
 
 /// Fails where tensors of these shapes have no product.
@@ -84,6 +102,10 @@ fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {
     x.dims().contains(&0)
 }
 
+fn is_quantized<const D: usize>(x: &Tensor<D>) -> bool {
+    matches!(x.dtype(), DType::QFloat(_))
+}
+
 /// MatMul of integers, which wraps around.
 pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
@@ -99,14 +121,12 @@ pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
     broadcast_product::<A, B, O, _>(a.cast(wide), b.cast(wide)).cast(dtype)
 }
 
-/// `weight` as [`linear`] reads it fastest: row after row in memory.
+/// `weight` as [`linear`] reads it fastest.
 pub fn laid_out(weight: Tensor<2>) -> Tensor<2> {
-    if is_plain(&weight.device()) {
-        let (device, dtype) = (weight.device(), weight.dtype());
-        Tensor::from_data(weight.into_data(), (&device, dtype))
-    } else {
-        weight
+    if is_quantized(&weight) {
+        return weight;
     }
+    Tensor::from_dispatch(call!(laid_out(weight)))
 }
 
 /// Gemm of floats: `alpha * a * b + beta * c`, with `c` broadcast to the product.

@@ -81,11 +81,7 @@ pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool, out: 
 
 /// How many threads `shares` of work are for.
 fn threads(shares: usize) -> usize {
-    #[cfg(feature = "flex")]
-    let most = rayon::current_num_threads();
-    #[cfg(not(feature = "flex"))]
-    let most = 1;
-    shares.clamp(1, most)
+    shares.clamp(1, rayon::current_num_threads())
 }
 
 /// Runs over parts of `length` items with the number of each, side by side.
@@ -94,18 +90,10 @@ pub fn each_part<T: Send>(
     length: usize,
     run: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
-    #[cfg(feature = "flex")]
-    {
-        use rayon::prelude::*;
+    use rayon::prelude::*;
 
-        items
-            .par_chunks_mut(length)
-            .enumerate()
-            .for_each(|(at, part)| run(at, part));
-    }
-    #[cfg(not(feature = "flex"))]
     items
-        .chunks_mut(length)
+        .par_chunks_mut(length)
         .enumerate()
         .for_each(|(at, part)| run(at, part));
 }

@@ -1,17 +1,12 @@
 //! Matrices inside tensors of this process, read where they lie.
 
-#[cfg(feature = "flex")]
-use burn::backend::{Flex, flex::FlexTensor};
-use burn::tensor::{DType, Tensor};
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::tensor::DType;
 
-use super::{is_plain, product::is_fast};
+use super::product::is_fast;
 
 /// A tensor of single precision that is read where it lies.
-#[cfg(feature = "flex")]
 pub struct View(FlexTensor);
-
-#[cfg(not(feature = "flex"))]
-pub struct View(std::convert::Infallible);
 
 /// A matrix inside of a slice, in steps from one row and one column to the next.
 #[derive(Clone, Copy, Debug)]
@@ -24,28 +19,20 @@ pub struct Matrix<'a> {
 }
 
 impl View {
-    /// Not where the tensor lies elsewhere, is of another type, or needs other instructions.
-    pub fn is_possible<const D: usize>(x: &Tensor<D>) -> bool {
-        D >= 2 && x.dtype() == DType::F32 && is_plain(&x.device()) && is_fast()
-    }
-
-    /// `None` where it is not possible.
-    pub fn of<const D: usize>(x: &Tensor<D>) -> Option<Self> {
-        if !Self::is_possible(x) {
+    /// `None` where the tensor is of another type, or needs other instructions.
+    pub fn of(x: &FlexTensor) -> Option<Self> {
+        if x.rank() < 2 || x.dtype() != DType::F32 || !is_fast() {
             return None;
         }
-        #[cfg(feature = "flex")]
-        {
-            let flex = x.clone().try_into_primitive::<Flex>().ok()?;
-            let forward = flex.layout().strides().iter().all(|step| *step >= 0);
-            Some(Self(if forward { flex } else { flex.to_contiguous() }))
-        }
-        #[cfg(not(feature = "flex"))]
-        None
+        let forward = x.layout().strides().iter().all(|step| *step >= 0);
+        Some(Self(if forward {
+            x.clone()
+        } else {
+            x.to_contiguous()
+        }))
     }
 
     /// The matrix of the last two axes at `batch`, the places along the axes before.
-    #[cfg(feature = "flex")]
     pub fn matrix(&self, batch: &[usize]) -> Matrix<'_> {
         let layout = self.0.layout();
         let (sizes, steps) = (layout.shape(), layout.strides());
@@ -60,11 +47,6 @@ impl View {
             row_step: step(rank),
             column_step: step(rank + 1),
         }
-    }
-
-    #[cfg(not(feature = "flex"))]
-    pub fn matrix(&self, _: &[usize]) -> Matrix<'_> {
-        match self.0 {}
     }
 }
 

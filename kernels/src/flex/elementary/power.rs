@@ -2,7 +2,7 @@
 
 use std::f32::consts::LOG2_E;
 
-use crate::cpu::Sum;
+use crate::flex::instructions::Sum;
 
 /// Adding it, then taking it away, rounds to an integer.
 const ROUNDING: f32 = 12_582_912.0;
@@ -119,7 +119,7 @@ fn two_to(power: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Fused;
+    use crate::flex::instructions::Fused;
 
     #[test]
     fn powers_are_within_a_rounding_of_the_exact_ones() {

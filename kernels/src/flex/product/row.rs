@@ -1,6 +1,9 @@
 //! One row times a matrix whose rows are read in turn.
 
-use crate::cpu::{Sum, dispatched, view::Matrix};
+use crate::flex::{
+    instructions::{Sum, dispatched},
+    view::Matrix,
+};
 
 /// Columns that are computed at once.
 const STRIP: usize = 1024;

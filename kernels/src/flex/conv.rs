@@ -1,54 +1,71 @@
-//! Conv over one axis in this process, with sums in ONNX Runtime's order.
+//! Conv over one axis with sums in ONNX Runtime's order.
 
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::ModuleOps};
+use burn::tensor::{TensorData, ops::ConvOptions};
 
-use crate::{
-    convolution::window::Window,
-    cpu::{
-        product::{block, each_part, multiply, multiply_row},
-        view::{Matrix, View},
-    },
+use super::{
+    in_wide_sums,
+    product::{block, each_part, multiply, multiply_row},
+    view::{Matrix, View},
 };
+use crate::convolution::window::Window;
 
 /// How many values of windows are laid out at once.
 const LAID_OUT: usize = 1 << 20;
 
-/// [`super::conv1d`] of tensors that are read where they lie.
-pub fn ordered(
-    x: &Tensor<3>,
-    weight: &Tensor<3>,
-    bias: Option<&Tensor<1>>,
-    window: Window<1>,
-    groups: usize,
-) -> Option<Tensor<3>> {
-    let [batches, _, length] = x.dims();
-    let [outputs, channels, kernel] = weight.dims();
+pub fn conv1d(
+    x: FlexTensor,
+    weight: FlexTensor,
+    bias: Option<FlexTensor>,
+    options: ConvOptions<1>,
+) -> FlexTensor {
+    match ordered(&x, &weight, bias.as_ref(), &options) {
+        Some(y) => y,
+        None => in_wide_sums(x, weight, bias, |x, weight, bias| {
+            <Flex as ModuleOps<Flex>>::conv1d(x, weight, bias, options)
+        }),
+    }
+}
+
+fn ordered(
+    x: &FlexTensor,
+    weight: &FlexTensor,
+    bias: Option<&FlexTensor>,
+    options: &ConvOptions<1>,
+) -> Option<FlexTensor> {
+    let (sizes, weights) = (x.shape(), weight.shape());
+    let (batches, length) = (sizes[0], sizes[2]);
+    let (outputs, channels, kernel) = (weights[0], weights[1], weights[2]);
+    let window = Window::new([kernel])
+        .strides(options.stride)
+        .dilations(options.dilation)
+        .pads(options.padding);
+    let groups = options.groups;
     let [positions] = window.positions([length], false);
     let shape = [batches, outputs, positions];
     let inner = channels * kernel;
-    if shape.contains(&0) || inner == 0 || !View::is_possible(x) {
+    if shape.contains(&0) || inner == 0 {
         return None;
     }
-    let weight = weight.clone().reshape([outputs, inner]);
-    let (held, weight) = (View::of(x)?, View::of(&weight)?);
+    let x = View::of(x)?;
+    let weight = View::of(&weight.reshape([outputs, inner].into()))?;
     let mut out = vec![0.0; shape.iter().product()];
     let rows = outputs / groups;
     each_part(&mut out, rows * positions, |at, out| {
         let (batch, group) = (at / groups, at % groups);
-        let x = held.matrix(&[batch]).rows(group * channels, channels);
+        let x = x.matrix(&[batch]).rows(group * channels, channels);
         let weight = weight.matrix(&[]).rows(group * rows, rows);
         convolve(x, weight, window, positions, out);
     });
     if let Some(bias) = bias {
-        let bias: Vec<f32> = bias.to_data().iter().collect();
+        let bias: Vec<f32> = bias.clone().into_data().iter().collect();
         for (row, bias) in out.chunks_mut(positions).zip(bias.iter().cycle()) {
             for y in row {
                 *y += bias;
             }
         }
     }
-    let data = TensorData::new(out, shape);
-    Some(Tensor::from_data(data, (&x.device(), DType::F32)))
+    Some(FlexTensor::from_data(TensorData::new(out, shape)))
 }
 
 /// One group of one element of the batch.

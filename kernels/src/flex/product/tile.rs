@@ -1,7 +1,7 @@
 //! Tiles of a product that stay in registers.
 
 use super::row::chain_row;
-use crate::cpu::view::Matrix;
+use crate::flex::view::Matrix;
 
 /// Rows and columns of the largest tile.
 pub const ROWS: usize = 8;

@@ -1,0 +1,200 @@
+//! What a backend may compute by a body of its own.
+//!
+//! An operator's function checks its operands and calls [`Kernels`] through [`call!`]; it does not
+//! ask for the device. Every method has a default body of Burn's primitives. It runs on backends
+//! without bodies here, and for tensors with gradients, which flow through primitives alone.
+//!
+//! A backend joins in three places: its folder with an `impl Kernels`, the attribute of the trait,
+//! and [`Routed::has_bodies`]. Burn's routing panics for a backend that the attribute leaves out,
+//! and which backends there are the features of other crates decide too: so [`call!`] asks first.
+
+// Burn's routing uses the operands for the backends that there are.
+#![cfg_attr(not(feature = "flex"), allow(unused_variables))]
+
+mod device;
+mod operand;
+pub mod primitives;
+
+use burn::backend::{
+    Backend, backend_extension,
+    tensor::{FloatTensor, IntTensor},
+};
+use burn::tensor::ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions};
+
+use crate::fault::Axis;
+pub use device::Runtime;
+pub use operand::{Operand, Optional, Routed};
+
+/// Operations that some backend computes otherwise than Burn does.
+#[backend_extension(Flex: cfg(feature = "flex"))]
+pub trait Kernels: Backend {
+    fn exp(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        primitives::exp::<Self>(x)
+    }
+
+    fn tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        primitives::tanh::<Self>(x)
+    }
+
+    fn erf(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        primitives::erf::<Self>(x)
+    }
+
+    fn sigmoid(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        primitives::sigmoid::<Self>(x)
+    }
+
+    fn gelu(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        primitives::gelu::<Self>(x)
+    }
+
+    fn softmax(x: FloatTensor<Self>, axis: usize) -> FloatTensor<Self> {
+        primitives::softmax::<Self>(x, axis)
+    }
+
+    /// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
+    fn layer_norm(
+        rows: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        epsilon: f32,
+    ) -> FloatTensor<Self> {
+        primitives::layer_norm::<Self>(rows, scale, bias, epsilon)
+    }
+
+    /// Rows divided by the root of their mean square, times `scale`, which has an element for each one of a row.
+    fn rms_norm(
+        rows: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        epsilon: f32,
+    ) -> FloatTensor<Self> {
+        primitives::rms_norm::<Self>(rows, scale, epsilon)
+    }
+
+    /// Products of the matrices of the last two axes; those before broadcast. None is empty.
+    fn matmul(a: FloatTensor<Self>, b: FloatTensor<Self>) -> FloatTensor<Self> {
+        primitives::matmul::<Self>(a, b)
+    }
+
+    /// `x * weight + bias` over the last of at least two axes, none empty.
+    fn linear(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+    ) -> FloatTensor<Self> {
+        primitives::linear::<Self>(x, weight, bias)
+    }
+
+    /// A weight as [`linear`](Self::linear) reads it fastest.
+    fn laid_out(weight: FloatTensor<Self>) -> FloatTensor<Self> {
+        weight
+    }
+
+    fn conv1d(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: ConvOptions<1>,
+    ) -> FloatTensor<Self> {
+        primitives::conv1d::<Self>(x, weight, bias, options)
+    }
+
+    fn conv2d(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: ConvOptions<2>,
+    ) -> FloatTensor<Self> {
+        primitives::conv2d::<Self>(x, weight, bias, options)
+    }
+
+    fn conv3d(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: ConvOptions<3>,
+    ) -> FloatTensor<Self> {
+        primitives::conv3d::<Self>(x, weight, bias, options)
+    }
+
+    fn conv_transpose1d(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: ConvTransposeOptions<1>,
+    ) -> FloatTensor<Self> {
+        primitives::conv_transpose1d::<Self>(x, weight, bias, options)
+    }
+
+    fn conv_transpose2d(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: ConvTransposeOptions<2>,
+    ) -> FloatTensor<Self> {
+        primitives::conv_transpose2d::<Self>(x, weight, bias, options)
+    }
+
+    fn conv_transpose3d(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: ConvTransposeOptions<3>,
+    ) -> FloatTensor<Self> {
+        primitives::conv_transpose3d::<Self>(x, weight, bias, options)
+    }
+
+    /// Attention of `[batch, heads, length, size]`. A mask, true where a key is hidden, and a bias
+    /// have as many queries and keys, and may have one batch and one head for all.
+    fn attention(
+        query: FloatTensor<Self>,
+        key: FloatTensor<Self>,
+        value: FloatTensor<Self>,
+        #[extension_type] mask: Optional<Self>,
+        #[extension_type] bias: Optional<Self>,
+        options: AttentionModuleOptions,
+    ) -> FloatTensor<Self> {
+        primitives::attention::<Self>(query, key, value, mask, bias, options)
+    }
+
+    /// Where the `k` greatest along an axis are, in order.
+    fn top_k(x: FloatTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
+        primitives::top_k::<Self>(x, k, axis)
+    }
+
+    /// [`top_k`](Self::top_k) of integers.
+    fn top_k_int(x: IntTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
+        primitives::top_k_int::<Self>(x, k, axis)
+    }
+
+    /// Indices from `least` on along an axis, with the negative ones, which count from the end,
+    /// replaced.
+    ///
+    /// Fails at an index outside of the axis where tensors lie in the memory of this process. Else
+    /// such an index becomes the nearest inside, and the indices come back beside, to be checked when
+    /// results are read.
+    fn within(
+        indices: IntTensor<Self>,
+        least: i64,
+        axis: Axis,
+    ) -> (IntTensor<Self>, Option<IntTensor<Self>>) {
+        primitives::within::<Self>(indices, least, axis)
+    }
+}
+
+/// Calls a method of [`Kernels`] with tensors, and options after a semicolon; gives what the method gives, as tensors of Burn's dispatch.
+macro_rules! call {
+    ($method:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
+        use $crate::backend::{Kernels, Operand, Routed, primitives};
+        use burn::backend::Dispatch;
+
+        $(let $operand = $operand.into_primitive();)+
+        if $(Routed::has_bodies(&$operand))&&+ {
+            <Dispatch as Kernels>::$method($($operand),+ $(, $($option),+)?)
+        } else {
+            primitives::$method::<Dispatch>($($operand),+ $(, $($option),+)?)
+        }
+    }};
+}
+
+pub(crate) use call;

@@ -1,0 +1,66 @@
+//! What is known of a device without asking it.
+
+#[cfg(any(feature = "cube", feature = "flex"))]
+use burn::backend::DispatchDevice;
+#[cfg(feature = "cube")]
+use burn::backend::RuntimeId;
+use burn::tensor::{DType, Device};
+
+/// What a device belongs to, as far as it decides on dtypes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "flex"), allow(dead_code))]
+pub enum Runtime {
+    Flex,
+    Wgpu,
+    Other,
+}
+
+impl Runtime {
+    pub fn of(device: &Device) -> Self {
+        match device.clone().without_autodiff().as_dispatch() {
+            #[cfg(feature = "cube")]
+            DispatchDevice::Cube(device) if device.runtime() == RuntimeId::Wgpu => Self::Wgpu,
+            #[cfg(feature = "flex")]
+            DispatchDevice::Flex(_) => Self::Flex,
+            // Which devices there are the features of other crates decide too.
+            #[allow(unreachable_patterns)]
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it computes with values of a dtype as precisely as they are.
+    pub fn computes(self, dtype: DType) -> bool {
+        match self {
+            Self::Flex => !matches!(dtype, DType::F16 | DType::BF16),
+            Self::Wgpu | Self::Other => self.stores(dtype),
+        }
+    }
+
+    /// Whether it keeps values of a dtype that it says to have.
+    ///
+    /// Shaders have no `exp`, `tanh`, `pow` and the like of 64 bits: where f64 is there, they give anything.
+    pub fn stores(self, dtype: DType) -> bool {
+        !(self == Self::Wgpu && dtype == DType::F64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wgpu_has_no_double_precision_whatever_its_adapter_says() {
+        assert!(!Runtime::Wgpu.stores(DType::F64) && !Runtime::Wgpu.computes(DType::F64));
+        for dtype in [DType::F32, DType::F16, DType::I64] {
+            assert!(Runtime::Wgpu.stores(dtype) && Runtime::Wgpu.computes(dtype));
+        }
+        for runtime in [Runtime::Flex, Runtime::Other] {
+            assert!(runtime.stores(DType::F64) && runtime.computes(DType::F64));
+        }
+    }
+
+    #[test]
+    fn gradients_do_not_change_the_runtime() {
+        assert_eq!(Runtime::of(&Device::flex()), Runtime::Flex);
+    }
+}

@@ -1,0 +1,94 @@
+//! Tensors as the methods of the trait take them.
+
+use burn::backend::{
+    Backend, Dispatch, DispatchAutodiffContext, DispatchTensor, ExtensionType, TensorMetadata,
+    TensorPrimitive,
+    tensor::{BoolTensor, FloatTensor},
+};
+use burn::tensor::{DType, Tensor, kind::Basic};
+
+/// A tensor, or none.
+pub trait Operand {
+    type Primitive;
+
+    /// The tensor of Burn's dispatch; what is quantized becomes floats.
+    fn into_primitive(self) -> Self::Primitive;
+}
+
+/// A tensor that may be missing: Burn's routing knows no `Option`.
+#[derive(ExtensionType)]
+pub enum Optional<B: Backend> {
+    None,
+    Float(FloatTensor<B>),
+    Bool(BoolTensor<B>),
+}
+
+/// A tensor of Burn's dispatch, or none.
+pub trait Routed {
+    /// Whether the method of the tensor's backend is to run, and not primitives.
+    fn has_bodies(&self) -> bool;
+}
+
+impl<const D: usize, K: Basic> Operand for Tensor<D, K> {
+    type Primitive = DispatchTensor;
+
+    fn into_primitive(self) -> DispatchTensor {
+        let mut tensor = self.into_dispatch();
+        match tensor.dtype() {
+            DType::QFloat(_) => TensorPrimitive::<Dispatch>::QFloat(tensor).tensor(),
+            dtype if dtype.is_float() => tensor,
+            _ => {
+                // These have no gradients.
+                tensor.autodiff = DispatchAutodiffContext::Disabled;
+                tensor
+            }
+        }
+    }
+}
+
+impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
+    type Primitive = Optional<Dispatch>;
+
+    fn into_primitive(self) -> Optional<Dispatch> {
+        match self.map(Tensor::into_primitive) {
+            None => Optional::None,
+            Some(tensor) if tensor.dtype().is_bool() => Optional::Bool(tensor),
+            Some(tensor) => Optional::Float(tensor),
+        }
+    }
+}
+
+impl<B: Backend> Optional<B> {
+    pub fn float(self) -> Option<FloatTensor<B>> {
+        match self {
+            Self::Float(tensor) => Some(tensor),
+            Self::None | Self::Bool(_) => None,
+        }
+    }
+
+    pub fn bool(self) -> Option<BoolTensor<B>> {
+        match self {
+            Self::Bool(tensor) => Some(tensor),
+            Self::None | Self::Float(_) => None,
+        }
+    }
+}
+
+impl Routed for DispatchTensor {
+    fn has_bodies(&self) -> bool {
+        match (&self.kind, self.autodiff) {
+            #[cfg(feature = "flex")]
+            (burn::backend::DispatchTensorKind::Flex(_), DispatchAutodiffContext::Disabled) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Routed for Optional<Dispatch> {
+    fn has_bodies(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Float(tensor) | Self::Bool(tensor) => tensor.has_bodies(),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The operations of [`Kernels`](super::Kernels) by the primitives of any backend.
+
+use burn::backend::{
+    Backend, TensorMetadata, get_or_init_device_settings,
+    tensor::{FloatTensor, IntTensor},
+};
+use burn::tensor::{
+    Shape,
+    ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions},
+};
+
+use super::Optional;
+use crate::{ensure, fault::Axis};
+
+pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
+    B::float_exp(x)
+}
+
+pub fn tanh<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
+    B::float_tanh(x)
+}
+
+pub fn erf<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
+    B::float_erf(x)
+}
+
+pub fn sigmoid<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
+    B::sigmoid(x)
+}
+
+pub fn gelu<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
+    B::gelu(x)
+}
+
+pub fn softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B> {
+    B::softmax(x, axis)
+}
+
+pub fn layer_norm<B: Backend>(
+    rows: FloatTensor<B>,
+    scale: FloatTensor<B>,
+    bias: Optional<B>,
+    epsilon: f32,
+) -> FloatTensor<B> {
+    B::layer_norm(rows, scale, bias.float(), f64::from(epsilon))
+}
+
+pub fn rms_norm<B: Backend>(
+    rows: FloatTensor<B>,
+    scale: FloatTensor<B>,
+    epsilon: f32,
+) -> FloatTensor<B> {
+    let length = scale.shape().num_elements();
+    let mean = B::float_mean_dim(B::float_mul(rows.clone(), rows.clone()), 1);
+    let root = B::float_sqrt(B::float_add_scalar(mean, epsilon.into()));
+    let scale = B::float_reshape(scale, Shape::from([1, length]));
+    B::float_mul(B::float_div(rows, root), scale)
+}
+
+pub fn matmul<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>) -> FloatTensor<B> {
+    let (left, right) = (a.shape(), b.shape());
+    let rank = left.num_dims();
+    // Rows that share a matrix are rows of one product.
+    if rank >= 3 && left[rank - 2] == 1 && right[rank - 3] == 1 {
+        let rows = B::float_swap_dims(a, rank - 3, rank - 2);
+        return B::float_swap_dims(B::float_matmul(rows, b), rank - 3, rank - 2);
+    }
+    B::float_matmul(a, b)
+}
+
+pub fn linear<B: Backend>(
+    x: FloatTensor<B>,
+    weight: FloatTensor<B>,
+    bias: Optional<B>,
+) -> FloatTensor<B> {
+    B::linear(x, weight, bias.float())
+}
+
+pub fn laid_out<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
+    weight
+}
+
+macro_rules! convolutions {
+    ($($name:ident $options:ident $axes:literal;)*) => {$(
+        pub fn $name<B: Backend>(
+            x: FloatTensor<B>,
+            weight: FloatTensor<B>,
+            bias: Optional<B>,
+            options: $options<$axes>,
+        ) -> FloatTensor<B> {
+            B::$name(x, weight, bias.float(), options)
+        }
+    )*};
+}
+
+convolutions! {
+    conv1d ConvOptions 1;
+    conv2d ConvOptions 2;
+    conv3d ConvOptions 3;
+    conv_transpose1d ConvTransposeOptions 1;
+    conv_transpose2d ConvTransposeOptions 2;
+    conv_transpose3d ConvTransposeOptions 3;
+}
+
+pub fn attention<B: Backend>(
+    query: FloatTensor<B>,
+    key: FloatTensor<B>,
+    value: FloatTensor<B>,
+    mask: Optional<B>,
+    bias: Optional<B>,
+    options: AttentionModuleOptions,
+) -> FloatTensor<B> {
+    // Not every backend broadcasts them.
+    let mut scores = query.shape();
+    scores[3] = value.shape()[2];
+    let mask = mask.bool().map(|mask| {
+        if mask.shape() == scores {
+            mask
+        } else {
+            B::bool_expand(mask, scores.clone())
+        }
+    });
+    let bias = bias.float().map(|bias| {
+        if bias.shape() == scores {
+            bias
+        } else {
+            B::float_expand(bias, scores.clone())
+        }
+    });
+    B::attention(query, key, value, mask, bias, options)
+}
+
+pub fn top_k<B: Backend>(x: FloatTensor<B>, k: usize, axis: usize) -> IntTensor<B> {
+    let dtype = get_or_init_device_settings::<B>(&x.device()).int_dtype;
+    B::float_topk_with_indices(x, axis, k, dtype).1
+}
+
+pub fn top_k_int<B: Backend>(x: IntTensor<B>, k: usize, axis: usize) -> IntTensor<B> {
+    B::int_topk_with_indices(x, axis, k).1
+}
+
+pub fn within<B: Backend>(
+    indices: IntTensor<B>,
+    least: i64,
+    axis: Axis,
+) -> (IntTensor<B>, Option<IntTensor<B>>) {
+    ensure!(axis.size > 0, "an index is outside of {axis}");
+    let found = indices.clone();
+    let size = axis.size as i64;
+    let indices = if least < 0 && !indices.dtype().is_uint() {
+        let dtype = get_or_init_device_settings::<B>(&indices.device()).bool_dtype;
+        let negative = B::int_lower_elem(indices.clone(), 0.into(), dtype);
+        let counted = B::int_add_scalar(indices.clone(), size.into());
+        B::int_mask_where(indices, negative, counted)
+    } else {
+        indices
+    };
+    let inside = B::int_clamp(indices, 0.into(), (size - 1).into());
+    (inside, Some(found))
+}

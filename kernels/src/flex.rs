@@ -1,0 +1,199 @@
+//! Bodies for the memory of this process.
+
+mod conv;
+mod elementary;
+mod instructions;
+mod matmul;
+mod normalize;
+mod product;
+mod rows;
+mod softmax;
+mod view;
+mod within;
+
+use burn::backend::{
+    Flex, FloatDType, TensorMetadata,
+    flex::FlexTensor,
+    ops::{FloatTensorOps, ModuleOps},
+};
+use burn::tensor::{
+    DType, TensorData,
+    ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions},
+};
+
+use crate::{
+    backend::{Kernels, Optional},
+    fault::Axis,
+    index::top_k::ranking,
+};
+
+impl Kernels for Flex {
+    fn exp(x: FlexTensor) -> FlexTensor {
+        elementary::exp(x)
+    }
+
+    fn tanh(x: FlexTensor) -> FlexTensor {
+        elementary::tanh(x)
+    }
+
+    fn erf(x: FlexTensor) -> FlexTensor {
+        elementary::erf(x)
+    }
+
+    fn sigmoid(x: FlexTensor) -> FlexTensor {
+        elementary::sigmoid(x)
+    }
+
+    fn gelu(x: FlexTensor) -> FlexTensor {
+        elementary::gelu(x)
+    }
+
+    fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
+        softmax::softmax(x, axis)
+    }
+
+    fn layer_norm(
+        rows: FlexTensor,
+        scale: FlexTensor,
+        bias: Optional<Flex>,
+        epsilon: f32,
+    ) -> FlexTensor {
+        normalize::layer_norm(rows, scale, bias.float(), epsilon)
+    }
+
+    fn rms_norm(rows: FlexTensor, scale: FlexTensor, epsilon: f32) -> FlexTensor {
+        normalize::rms_norm(rows, scale, epsilon)
+    }
+
+    fn matmul(a: FlexTensor, b: FlexTensor) -> FlexTensor {
+        matmul::matmul(a, b)
+    }
+
+    fn linear(x: FlexTensor, weight: FlexTensor, bias: Optional<Flex>) -> FlexTensor {
+        matmul::linear(x, weight, bias.float())
+    }
+
+    /// Row after row.
+    fn laid_out(weight: FlexTensor) -> FlexTensor {
+        FlexTensor::from_data(weight.into_data())
+    }
+
+    fn conv1d(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        options: ConvOptions<1>,
+    ) -> FlexTensor {
+        conv::conv1d(x, weight, bias.float(), options)
+    }
+
+    fn conv2d(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        options: ConvOptions<2>,
+    ) -> FlexTensor {
+        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+            <Flex as ModuleOps<Flex>>::conv2d(x, weight, bias, options)
+        })
+    }
+
+    fn conv3d(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        options: ConvOptions<3>,
+    ) -> FlexTensor {
+        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+            <Flex as ModuleOps<Flex>>::conv3d(x, weight, bias, options)
+        })
+    }
+
+    fn conv_transpose1d(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        options: ConvTransposeOptions<1>,
+    ) -> FlexTensor {
+        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+            <Flex as ModuleOps<Flex>>::conv_transpose1d(x, weight, bias, options)
+        })
+    }
+
+    fn conv_transpose2d(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        options: ConvTransposeOptions<2>,
+    ) -> FlexTensor {
+        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+            <Flex as ModuleOps<Flex>>::conv_transpose2d(x, weight, bias, options)
+        })
+    }
+
+    fn conv_transpose3d(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        options: ConvTransposeOptions<3>,
+    ) -> FlexTensor {
+        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+            <Flex as ModuleOps<Flex>>::conv_transpose3d(x, weight, bias, options)
+        })
+    }
+
+    /// Masks and biases are read as they are, however few batches and heads they have.
+    fn attention(
+        query: FlexTensor,
+        key: FlexTensor,
+        value: FlexTensor,
+        mask: Optional<Flex>,
+        bias: Optional<Flex>,
+        options: AttentionModuleOptions,
+    ) -> FlexTensor {
+        <Flex as ModuleOps<Flex>>::attention(query, key, value, mask.bool(), bias.float(), options)
+    }
+
+    fn top_k(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
+        greatest(x, k, axis)
+    }
+
+    fn top_k_int(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
+        greatest(x, k, axis)
+    }
+
+    fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Option<FlexTensor>) {
+        (within::within(indices, least, axis), None)
+    }
+}
+
+fn greatest(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
+    let mut shape = x.shape();
+    shape[axis] = k;
+    let indices = ranking(x.into_data(), k, axis, true);
+    FlexTensor::from_data(TensorData::new(indices, shape))
+}
+
+/// The same values in f32 where they are f16 or bf16, else unchanged.
+fn widened(x: FlexTensor) -> FlexTensor {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => Flex::float_cast(x, FloatDType::F32),
+        _ => x,
+    }
+}
+
+/// Runs a convolution in f32, as Flex would sum halves in halves and lose digits with every term.
+fn in_wide_sums(
+    x: FlexTensor,
+    weight: FlexTensor,
+    bias: Option<FlexTensor>,
+    run: impl FnOnce(FlexTensor, FlexTensor, Option<FlexTensor>) -> FlexTensor,
+) -> FlexTensor {
+    match x.dtype() {
+        dtype @ (DType::F16 | DType::BF16) => {
+            let y = run(widened(x), widened(weight), bias.map(widened));
+            Flex::float_cast(y, dtype.into())
+        }
+        _ => run(x, weight, bias),
+    }
+}
