@@ -182,7 +182,7 @@ fn widened(x: FlexTensor) -> FlexTensor {
     }
 }
 
-/// Runs a convolution in f32, as Flex would sum halves in halves and lose digits with every term.
+/// Runs a convolution in f32, as Flex would sum half precision in half precision and lose digits with every term.
 fn in_wide_sums(
     x: FlexTensor,
     weight: FlexTensor,

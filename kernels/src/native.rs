@@ -1,4 +1,4 @@
-//! Burn's own methods that generated code calls, held to ONNX.
+//! Burn's own methods that generated code calls, compared with ONNX.
 
 use burn::tensor::{
     DType, Int, Tensor,

@@ -152,25 +152,25 @@ pub fn attention_with_scores(
     let precision = options.softmax_dtype.unwrap_or(masked.dtype());
     let precision: FloatDType = stored(&masked.device(), precision).into();
     let relative = masked.clone().cast(precision);
-    let chances = if is_half(relative.dtype()) {
+    let probabilities = if is_half(relative.dtype()) {
         softmax_of_halves(relative, 3)
     } else {
         softmax(relative, 3)
     };
-    let chances = match blind {
+    let probabilities = match blind {
         Some(rows) => {
-            let shape = chances.dims();
-            chances.mask_fill(to_shape(rows, shape), 0.0)
+            let shape = probabilities.dims();
+            probabilities.mask_fill(to_shape(rows, shape), 0.0)
         }
-        None => chances,
+        None => probabilities,
     };
-    let chances = chances.cast(dtype);
-    let result = product(chances.clone(), shared(value, heads));
+    let probabilities = probabilities.cast(dtype);
+    let result = product(probabilities.clone(), shared(value, heads));
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
         AttentionScores::Masked => masked,
-        AttentionScores::Probabilities => chances,
+        AttentionScores::Probabilities => probabilities,
     };
     (result, scores)
 }
@@ -193,16 +193,16 @@ pub fn attention_products(
     products.cast(precision)
 }
 
-/// The sums of values, each times its chance, computed as precisely as the chances are.
+/// The sums of values, each times its probability, computed as precisely as the probabilities are.
 #[inline(never)]
-pub fn attention_values(chances: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
-    let [batch, heads, queries, _] = chances.dims();
+pub fn attention_values(probabilities: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
+    let [batch, heads, queries, _] = probabilities.dims();
     let [_, _, keys, size] = value.dims();
     if batch * heads * queries * keys * size == 0 {
         return nothing(&value, [batch, heads, queries, size]);
     }
     let dtype: FloatDType = value.dtype().into();
-    product(chances, shared(value, heads)).cast(dtype)
+    product(probabilities, shared(value, heads)).cast(dtype)
 }
 
 /// Queries times keys, both scaled before they are multiplied.
@@ -213,7 +213,7 @@ fn scaled_products(query: Tensor<4>, key: Tensor<4>, scale: Option<f64>) -> Tens
     product(query.mul_scalar(root), key.swap_dims(2, 3))
 }
 
-/// The product in the dtype of `a`, of which halves are summed in single precision.
+/// The product in the dtype of `a`, of which half precision is summed in single precision.
 fn product(a: Tensor<4>, b: Tensor<4>) -> Tensor<4> {
     let dtype: FloatDType = a.dtype().into();
     let a = widened(a);

@@ -57,9 +57,9 @@ pub struct GroupQueryInputs {
     pub sinks: Option<Tensor<1>>,
 }
 
-/// Attention of queries to a cache to which keys and values are added, and that cache. Halves are computed in single precision.
+/// Attention of queries to a cache to which keys and values are added, and that cache. Half precision is computed in single precision.
 ///
-/// As many queries as there are keys in all begin anew, at place 0.
+/// As many queries as there are keys in all start at place 0, whatever the cache has.
 #[inline(never)]
 pub fn group_query_attention(
     inputs: GroupQueryInputs,
@@ -109,11 +109,11 @@ impl Prepared {
         let (past, last) = (inputs.past, inputs.last);
         let [batch, heads, queries, _] = query.dims();
         let total = count(inputs.total);
-        let held = past.as_ref().map_or(0, |(key, _)| key.dims()[2]);
+        let cached = past.as_ref().map_or(0, |(key, _)| key.dims()[2]);
         let wide: IntDType = lowered(&query.device(), DType::I64).into();
         let last = last.reshape([batch, 1]).cast(wide);
-        let anew = queries == total;
-        let starts = if anew {
+        let from_start = queries == total;
+        let starts = if from_start {
             last.zeros_like()
         } else {
             last.clone().add_scalar(1 - queries as i64)
@@ -122,7 +122,7 @@ impl Prepared {
             starts,
             batch,
             queries,
-            keys: total.max(held),
+            keys: total.max(cached),
         };
         let (query, key) = match inputs.norms {
             Some((of_query, of_key)) => {
@@ -134,7 +134,7 @@ impl Prepared {
         let (query, key) = match inputs.angles {
             Some((cosine, sine)) => {
                 let positions = match inputs.positions {
-                    Some(positions) if !anew => positions,
+                    Some(positions) if !from_start => positions,
                     Some(positions) => counted(positions.slice([0..1, 0..1]).reshape([1]), queries),
                     None => places.rows(),
                 };

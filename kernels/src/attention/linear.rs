@@ -34,7 +34,7 @@ pub fn linear_attention(
     let ([batch, length, hidden], device) = (query.dims(), query.device());
     let (key_size, value_size) = (hidden / query_heads, value.dims()[2] / key_heads);
     let narrow: FloatDType = query.dtype().into();
-    let held: FloatDType = state.as_ref().map_or(narrow, |state| state.dtype().into());
+    let kept: FloatDType = state.as_ref().map_or(narrow, |state| state.dtype().into());
     let shape = [batch, key_heads, key_size, value_size];
     let [query, key, value] = [query, key, value].map(widened);
     let wide: FloatDType = query.dtype().into();
@@ -49,7 +49,7 @@ pub fn linear_attention(
         } else {
             Tensor::zeros(result, (&device, query.dtype()))
         };
-        return (result.cast(narrow), state.cast(held));
+        return (result.cast(narrow), state.cast(kept));
     }
     let query = split_heads(query, query_heads)
         .mul_scalar(scale.unwrap_or(1.0 / (key_size as f64).sqrt()))
@@ -80,7 +80,7 @@ pub fn linear_attention(
                 .reshape([batch, 1, query_heads * value_size]),
         );
     }
-    (Tensor::cat(results, 1).cast(narrow), state.cast(held))
+    (Tensor::cat(results, 1).cast(narrow), state.cast(kept))
 }
 
 #[cfg(test)]
@@ -133,10 +133,10 @@ mod tests {
                 let token = b * length + t;
                 for h in 0..keys {
                     let state = &mut states[(b * keys + h) * KEY * VALUE..][..KEY * VALUE];
-                    for (i, held) in state.iter_mut().enumerate() {
+                    for (i, element) in state.iter_mut().enumerate() {
                         let feature = if case.decay == 1 { 0 } else { i / VALUE };
                         let place = (token * keys + h) * case.decay + feature;
-                        *held *= dl.as_ref().map_or(1.0, |decay| decay[place].exp());
+                        *element *= dl.as_ref().map_or(1.0, |decay| decay[place].exp());
                     }
                     let key = &kl[(token * keys + h) * KEY..][..KEY];
                     let mut value = vl[(token * keys + h) * VALUE..][..VALUE].to_vec();

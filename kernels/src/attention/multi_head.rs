@@ -39,7 +39,7 @@ pub enum KeyMask {
     Positions(Tensor<4, Int>),
 }
 
-/// Attention of `[batch, heads, length, size]`, its heads merged. Halves are computed in single precision.
+/// Attention of `[batch, heads, length, size]`, its heads merged. Half precision is computed in single precision.
 #[inline(never)]
 pub fn attend(
     query: Tensor<4>,
@@ -94,7 +94,7 @@ pub fn attend_with_scores(
     (merge_heads(y).cast(dtype), key, value, scores.cast(dtype))
 }
 
-/// `x * weight + bias`, in single precision where they are halves.
+/// `x * weight + bias`, in single precision where they are of half precision.
 #[inline(never)]
 pub fn project(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
     module::linear(widened(x), widened(weight), bias.map(widened))
@@ -112,7 +112,15 @@ pub fn attend_projected(
     options: &MultiHead,
 ) -> Tensor<3> {
     let [query, key, value] = split_projected(x, sizes, [heads; 3]);
-    attend(query, key, value, past.map(halves), mask, bias, options)
+    attend(
+        query,
+        key,
+        value,
+        past.map(keys_and_values),
+        mask,
+        bias,
+        options,
+    )
 }
 
 /// [`attend_projected`], and the cache with the new keys and values.
@@ -127,12 +135,12 @@ pub fn attend_projected_with_cache(
     options: &MultiHead,
 ) -> (Tensor<3>, Tensor<5>) {
     let [query, key, value] = split_projected(x, sizes, [heads; 3]);
-    let past = past.map(halves);
+    let past = past.map(keys_and_values);
     let (y, key, value) = attend_with_cache(query, key, value, past, mask, bias, options);
     (y, Tensor::stack(vec![key, value], 0))
 }
 
-/// Queries, keys and values side by side in `[batch, length, sizes]`, with the heads of each apart.
+/// Queries, keys and values side by side in `[batch, length, sizes]`, with the heads of each split.
 #[inline(never)]
 pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [Tensor<4>; 3] {
     let starts = [0, sizes[0], sizes[0] + sizes[1]];
@@ -159,7 +167,7 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
 }
 
 /// The keys and the values of a cache of both.
-fn halves(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
+fn keys_and_values(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
     let half = |at| past.clone().narrow(0, at, 1).squeeze_dim::<4>(0);
     (half(0), half(1))
 }
@@ -191,10 +199,10 @@ fn seen(
         .and_then(|mask| shown(mask, [batch, queries, keys], past))
         .map(|shown| zeros(shown.dims()).mask_fill(shown.bool_not(), options.hidden));
     if options.causal && queries > 1 {
-        let held = added.unwrap_or_else(|| zeros([1; 4]));
-        let shape = common(held.dims(), [1, 1, queries, keys]);
+        let before = added.unwrap_or_else(|| zeros([1; 4]));
+        let shape = common(before.dims(), [1, 1, queries, keys]);
         let after = to_shape(after(query, keys, past), shape);
-        added = Some(to_shape(held, shape).mask_fill(after, f32::MIN));
+        added = Some(to_shape(before, shape).mask_fill(after, f32::MIN));
     }
     let bias = bias.map(widened);
     let added = match (added, bias) {
@@ -272,18 +280,18 @@ mod tests {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = float([[[[1f32], [10.0], [100.0]]]]);
         let part = |from, to| value.clone().slice([0..1, 0..1, from..to]);
-        let held = (past > 0).then(|| (zeros(past), part(0, past)));
+        let cache = (past > 0).then(|| (zeros(past), part(0, past)));
         let (q, key, new) = (zeros(queries), zeros(3 - past), part(past, 3));
         let y = attend(
             q.clone(),
             key.clone(),
             new.clone(),
-            held.clone(),
+            cache.clone(),
             mask.clone(),
             None,
             &options,
         );
-        let (slow, ..) = attend_with_scores(q, key, new, held, mask, None, &options);
+        let (slow, ..) = attend_with_scores(q, key, new, cache, mask, None, &options);
         near(slow, y.to_data(), 1e-6);
         y.into_data()
             .iter()

@@ -1,10 +1,10 @@
-//! RotaryEmbedding: pairs of features turned by an angle.
+//! RotaryEmbedding: pairs of features rotated by an angle.
 
 use burn::tensor::Tensor;
 
 use crate::shape::reshape;
 
-/// Turns pairs of features of `[batch, heads, length, size]` by angles given by their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
+/// Rotates pairs of features of `[batch, heads, length, size]` by angles given by their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
 ///
 /// `interleaved` pairs are neighbours; else the first half of the features is paired with the second.
 #[inline(never)]
@@ -15,17 +15,17 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
         return x;
     }
     let rest = (size > 2 * pairs).then(|| x.clone().narrow(3, 2 * pairs, size - 2 * pairs));
-    let turned = x.narrow(3, 0, 2 * pairs);
+    let rotary = x.narrow(3, 0, 2 * pairs);
     let (first, second) = if interleaved {
-        let pairs = turned.reshape([batch, heads, length, pairs, 2]);
+        let pairs = rotary.reshape([batch, heads, length, pairs, 2]);
         (
             pairs.clone().narrow(4, 0, 1).squeeze_dim(4),
             pairs.narrow(4, 1, 1).squeeze_dim(4),
         )
     } else {
         (
-            turned.clone().narrow(3, 0, pairs),
-            turned.narrow(3, pairs, pairs),
+            rotary.clone().narrow(3, 0, pairs),
+            rotary.narrow(3, pairs, pairs),
         )
     };
     let cosine = cosine.unsqueeze_dim::<4>(1);
@@ -35,7 +35,7 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
         .mul(first.clone())
         .sub(sine.clone().mul(second.clone()));
     let imaginary = sine.mul(first).add(cosine.mul(second));
-    let turned = if interleaved {
+    let rotated = if interleaved {
         reshape(
             Tensor::<4>::stack::<5>(vec![real, imaginary], 4),
             [batch, heads, length, 2 * pairs],
@@ -44,12 +44,12 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
         Tensor::cat(vec![real, imaginary], 3)
     };
     match rest {
-        Some(rest) => Tensor::cat(vec![turned, rest], 3),
-        None => turned,
+        Some(rest) => Tensor::cat(vec![rotated, rest], 3),
+        None => rotated,
     }
 }
 
-/// `x * cosine + turned(x) * sine` along the last axis, where turning puts each pair `(a, b)` as `(-b, a)`. Angles are those of features or of pairs.
+/// `x * cosine + rotated(x) * sine` along the last axis, where the rotation makes each pair `(a, b)` `(-b, a)`. Angles are those of features or of pairs.
 #[inline(never)]
 pub fn turn<const D: usize>(
     x: Tensor<D>,

@@ -91,19 +91,19 @@ pub fn binarize_int<const D: usize>(x: Tensor<D, Int>, threshold: f64) -> Tensor
 pub fn columns<const D: usize>(x: Tensor<D>, count: usize) -> Tensor<2> {
     let dims = x.dims();
     let rows = if D == 1 { 1 } else { dims[0] };
-    let held = if D == 1 {
+    let width = if D == 1 {
         dims[0]
     } else {
         dims[1..].iter().product()
     };
-    let x: Tensor<2> = reshape(x, [rows, held]);
+    let x: Tensor<2> = reshape(x, [rows, width]);
     let like = (&x.device(), x.dtype());
-    match held {
-        _ if held == count => x,
+    match width {
+        _ if width == count => x,
         0 => Tensor::zeros([rows, count], like),
         _ if count == 0 => Tensor::empty([rows, 0], like),
-        _ if held > count => x.narrow(1, 0, count),
-        _ => Tensor::cat(vec![x, Tensor::zeros([rows, count - held], like)], 1),
+        _ if width > count => x.narrow(1, 0, count),
+        _ => Tensor::cat(vec![x, Tensor::zeros([rows, count - width], like)], 1),
     }
 }
 

@@ -58,12 +58,12 @@ fn placed<const S: usize, K: Numeric>(
     let spread = match stride {
         1 => x.clone(),
         _ => {
-            let apart = x
+            let separate = x
                 .clone()
                 .reshape([outer, taps * between, positions, 1, inner]);
             let gaps = [outer, taps * between, positions, stride - 1, inner];
             let gaps = Tensor::zeros(gaps, (&x.device(), x.dtype()));
-            let spread = Tensor::cat(vec![apart, gaps], 3);
+            let spread = Tensor::cat(vec![separate, gaps], 3);
             spread.reshape([outer, taps, between, positions * stride, inner])
         }
     };

@@ -33,7 +33,7 @@ pub fn small_to_int<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int
     let values: Vec<f32> = (0..=255).map(decode).collect();
     let code = |value: f32| {
         let same =
-            |held: &f32| held.to_bits() == value.to_bits() || held.is_nan() && value.is_nan();
+            |found: &f32| found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan();
         values.iter().position(same).unwrap_or_default() as u8
     };
     let codes: Vec<u8> = x.into_data().iter::<f32>().map(code).collect();

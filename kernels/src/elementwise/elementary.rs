@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn views_and_shared_tensors_stay_as_they_are() {
         let x = float::<2>([[1f32, -1.0], [2.0, -2.0]]);
-        let turned = sigmoid(x.clone().transpose());
+        let transposed = sigmoid(x.clone().transpose());
         near(
-            turned,
+            transposed,
             [[0.731_058_6f32, 0.880_797_1], [0.268_941_4, 0.119_202_92]],
             1e-6,
         );

@@ -58,15 +58,15 @@ pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, block: usize, started: bool, out: 
             .step_by(width)
             .map(|first| vec![0.0; rows * width.min(columns - first)])
             .collect();
-        let given: Option<&[f32]> = started.then_some(&*out);
+        let before: Option<&[f32]> = started.then_some(&*out);
         each_part(&mut parts, 1, |at, part| {
             let (first, part) = (at * width, &mut part[0]);
             let width = part.len() / rows;
-            for (part, given) in part
+            for (part, before) in part
                 .chunks_mut(width)
-                .zip(given.iter().flat_map(|out| out.chunks(columns)))
+                .zip(before.iter().flat_map(|out| out.chunks(columns)))
             {
-                part.copy_from_slice(&given[first..first + width]);
+                part.copy_from_slice(&before[first..first + width]);
             }
             tile::multiply(a, b.columns(first, width), block, started, part);
         });

@@ -195,8 +195,8 @@ mod tests {
         same(y, [[1u8, 2], [9, 9]]);
         let y = where_(bool::<1>([true, false]), bool([false]), bool([true, true]));
         same(y, [false, true]);
-        let halves = |x: f32| float::<1>([f16::from_f32(x)]);
-        let y = where_(bool([true, false]), halves(1.0), halves(2.0));
+        let half = |x: f32| float::<1>([f16::from_f32(x)]);
+        let y = where_(bool([true, false]), half(1.0), half(2.0));
         same(y, [1.0, 2.0].map(f16::from_f32));
     }
 

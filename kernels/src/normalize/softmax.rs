@@ -83,8 +83,8 @@ mod tests {
             let x = noise::<3>([3, length, 2], length as u64).mul_scalar(5.0);
             let expected = activation::softmax(x.clone(), 1);
             near(softmax(x.clone(), 1), expected.clone().into_data(), 1e-6);
-            let turned = softmax(x.permute([0, 2, 1]), 2).permute([0, 2, 1]);
-            near(turned, expected.into_data(), 1e-6);
+            let transposed = softmax(x.permute([0, 2, 1]), 2).permute([0, 2, 1]);
+            near(transposed, expected.into_data(), 1e-6);
         }
         let long = noise::<2>([5, 40_000], 1);
         let expected = activation::softmax(long.clone(), 1);

@@ -85,8 +85,11 @@ mod tests {
             let (y, places) =
                 max_pool_with_indices(x.clone(), window, false, StorageOrder::RowMajor);
             let back = max_unpool(y.clone(), places, x.dims());
-            let held = back.clone().not_equal_scalar(0);
-            same(back.clone(), x.zeros_like().mask_where(held, x).into_data());
+            let filled = back.clone().not_equal_scalar(0);
+            same(
+                back.clone(),
+                x.zeros_like().mask_where(filled, x).into_data(),
+            );
             let (again, _) = max_pool_with_indices(
                 back.clone().mask_fill(back.equal_scalar(0), -9),
                 window,

@@ -140,7 +140,7 @@ pub fn gemm(
     trans_a: bool,
     trans_b: bool,
 ) -> Tensor<2> {
-    let product = matmul(turned(a, trans_a), turned(b, trans_b));
+    let product = matmul(transposed(a, trans_a), transposed(b, trans_b));
     let product = scaled(product, alpha);
     match c {
         Some(c) if beta != 0.0 => product.add(scaled(c, beta)),
@@ -160,7 +160,7 @@ pub fn gemm_int(
     trans_b: bool,
 ) -> Tensor<2, Int> {
     let dtype = a.dtype();
-    let product: Tensor<2, Int> = matmul_int(turned(a, trans_a), turned(b, trans_b));
+    let product: Tensor<2, Int> = matmul_int(transposed(a, trans_a), transposed(b, trans_b));
     if (alpha, beta) == (1.0, 1.0) {
         return match c {
             Some(c) => product.add(c),
@@ -176,7 +176,7 @@ pub fn gemm_int(
     float_to_int(sum, dtype)
 }
 
-fn turned<K: Basic>(x: Tensor<2, K>, transpose: bool) -> Tensor<2, K> {
+fn transposed<K: Basic>(x: Tensor<2, K>, transpose: bool) -> Tensor<2, K> {
     if transpose { x.transpose() } else { x }
 }
 
@@ -318,8 +318,8 @@ mod tests {
         let (x, w) = (noise([2, 3, 4], 1), noise([4, 5], 2));
         let y: Tensor<3> = matmul(x.clone(), w.clone());
         assert_eq!(y.dims(), [2, 3, 5]);
-        let turned: Tensor<3> = matmul(w.transpose(), x.permute([0, 2, 1]));
-        near(turned.permute([0, 2, 1]), y.into_data(), 1e-6);
+        let transposed: Tensor<3> = matmul(w.transpose(), x.permute([0, 2, 1]));
+        near(transposed.permute([0, 2, 1]), y.into_data(), 1e-6);
         let y: Tensor<4> = matmul(noise([3, 1, 2, 4], 3), noise([5, 4, 6], 4));
         assert_eq!(y.dims(), [3, 5, 2, 6]);
     }

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{
     Activation, Direction, State, Weights,
-    sequence::{Apart, Pass, Sequence, clipped, part},
+    sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
 /// How [`gru`] computes.
@@ -45,12 +45,12 @@ pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tens
         direction: options.direction,
         batch_first: options.batch_first,
     };
-    let apart = if options.linear_before_reset {
-        Apart::Recurrent(width)
+    let separate = if options.linear_before_reset {
+        Separate::Recurrent(width)
     } else {
-        Apart::Nothing
+        Separate::Nothing
     };
-    let (y, [hidden]) = sequence.walk(weights, apart, |pass, input, [hidden]| {
+    let (y, [hidden]) = sequence.walk(weights, separate, |pass, input, [hidden]| {
         [options.step(pass, input, hidden)]
     });
     (y, hidden)

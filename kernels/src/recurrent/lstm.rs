@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{
     Activation, Direction, Matrices, Matrix, State, Weights,
-    sequence::{Apart, Pass, Sequence, clipped, part},
+    sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
 /// How [`lstm`] computes.
@@ -49,9 +49,10 @@ pub fn lstm<W: Matrices>(
         direction: options.direction,
         batch_first: options.batch_first,
     };
-    let (y, [hidden, cell]) = sequence.walk(weights, Apart::Both, |pass, input, [hidden, cell]| {
-        options.step(pass, input, hidden, cell)
-    });
+    let (y, [hidden, cell]) =
+        sequence.walk(weights, Separate::Both, |pass, input, [hidden, cell]| {
+            options.step(pass, input, hidden, cell)
+        });
     (y, hidden, cell)
 }
 

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{
     Activation, Direction, State, Weights,
-    sequence::{Apart, Sequence, clipped},
+    sequence::{Separate, Sequence, clipped},
 };
 
 /// How [`rnn`] computes.
@@ -41,7 +41,7 @@ pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tens
         direction: options.direction,
         batch_first: options.batch_first,
     };
-    let (y, [hidden]) = sequence.walk(weights, Apart::Nothing, |pass, input, [hidden]| {
+    let (y, [hidden]) = sequence.walk(weights, Separate::Nothing, |pass, input, [hidden]| {
         let gate = input + hidden.matmul(pass.recurrent.clone());
         [options.activations[pass.index].apply(clipped(gate, options.clip))]
     });

@@ -19,7 +19,7 @@ pub struct Pass<M = Tensor<2>> {
     /// 0 is the first direction that the weights name.
     pub index: usize,
     pub recurrent: M,
-    /// What the step adds, as [`Sequence::walk`] was told.
+    /// What the step adds: [`Separate`].
     pub bias: Option<Tensor<2>>,
     pub peepholes: Option<Tensor<2>>,
     input: M,
@@ -28,7 +28,7 @@ pub struct Pass<M = Tensor<2>> {
 
 /// Which biases a step adds itself.
 #[derive(Clone, Copy, Debug)]
-pub enum Apart {
+pub enum Separate {
     Nothing,
     /// The last columns of the recurrent one.
     Recurrent(usize),
@@ -43,7 +43,7 @@ impl<const M: usize> Sequence<M> {
     pub fn walk<W: Matrices>(
         self,
         weights: Weights<W>,
-        apart: Apart,
+        separate: Separate,
         step: impl Fn(&Pass<W::Matrix>, Tensor<2>, [Tensor<2>; M]) -> [Tensor<2>; M],
     ) -> (Tensor<4>, [Tensor<3>; M]) {
         let dtype = self.x.dtype();
@@ -69,7 +69,7 @@ impl<const M: usize> Sequence<M> {
 
         let (mut outputs, mut lasts) = (Vec::new(), Vec::new());
         for (index, reversed) in self.direction.passes() {
-            let pass = Pass::new(&weights, index, apart);
+            let pass = Pass::new(&weights, index, separate);
             let projected = pass.project(x.clone());
             let mut states = initial.each_ref().map(|state| match state {
                 Some(state) => of_direction(state, index),
@@ -138,7 +138,7 @@ impl Direction {
 }
 
 impl<M: Matrix> Pass<M> {
-    fn new(weights: &Weights<impl Matrices<Matrix = M>>, index: usize, apart: Apart) -> Self {
+    fn new(weights: &Weights<impl Matrices<Matrix = M>>, index: usize, separate: Separate) -> Self {
         let row = |bias: &Tensor<2>| widened(bias.clone().narrow(0, index, 1));
         let [_, columns] = weights.input.sizes();
         let (input_bias, bias) = match weights.bias.as_ref().map(row) {
@@ -146,17 +146,17 @@ impl<M: Matrix> Pass<M> {
             Some(both) => {
                 let ours = both.clone().narrow(1, 0, columns);
                 let recurrent = both.narrow(1, columns, columns);
-                match apart {
-                    Apart::Nothing => (Some(ours + recurrent), None),
-                    Apart::Both => (None, Some(ours + recurrent)),
-                    Apart::Recurrent(apart) => {
-                        let joint = columns - apart;
+                match separate {
+                    Separate::Nothing => (Some(ours + recurrent), None),
+                    Separate::Both => (None, Some(ours + recurrent)),
+                    Separate::Recurrent(width) => {
+                        let joint = columns - width;
                         let [sum, other] =
                             [&ours, &recurrent].map(|bias| bias.clone().narrow(1, 0, joint));
-                        let rest = ours.narrow(1, joint, apart);
+                        let rest = ours.narrow(1, joint, width);
                         (
                             Some(Tensor::cat(vec![sum + other, rest], 1)),
-                            Some(recurrent.narrow(1, joint, apart)),
+                            Some(recurrent.narrow(1, joint, width)),
                         )
                     }
                 }

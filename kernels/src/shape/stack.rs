@@ -1,4 +1,4 @@
-//! Tensors of several rounds as one.
+//! Tensors of several iterations as one.
 
 use burn::tensor::{Tensor, kind::Basic};
 

@@ -66,7 +66,7 @@ impl Dft {
     /// right, all parts in one row; in f64 where `dtype` is, else in f32.
     pub fn matrix(&self, size: usize, parts: usize, device: &Device, dtype: DType) -> Tensor<2> {
         self.matrix_of([size, parts], device, dtype, |at, output| {
-            self.turn(at, output)
+            self.rotation(at, output)
         })
     }
 
@@ -79,7 +79,7 @@ impl Dft {
         }
         let chirp = Chirp::new(size);
         self.matrix_of([size, parts], device, dtype, |at, output| {
-            chirp.turn(at, output)
+            chirp.rotation(at, output)
         })
     }
 
@@ -88,20 +88,20 @@ impl Dft {
         [size, parts]: [usize; 2],
         device: &Device,
         dtype: DType,
-        turn: impl Fn(usize, usize) -> [f64; 2],
+        rotation: impl Fn(usize, usize) -> [f64; 2],
     ) -> Tensor<2> {
-        let (outputs, turned) = (self.outputs(), self.parts());
-        let columns = outputs * turned;
+        let (outputs, numbers) = (self.outputs(), self.parts());
+        let columns = outputs * numbers;
         let mut matrix = vec![0.0; size * parts * columns];
         for at in 0..size.min(self.used()) {
             for output in 0..outputs {
-                let [real, imaginary] = turn(at, output);
+                let [real, imaginary] = rotation(at, output);
                 let weight = self.weight(at);
                 let (real, imaginary) = (weight * real, weight * imaginary);
-                let turn = [[real, imaginary], [-imaginary, real]];
-                for (part, turn) in turn.iter().enumerate().take(parts) {
-                    for (column, value) in turn.iter().enumerate().take(turned) {
-                        matrix[(at * parts + part) * columns + output * turned + column] = *value;
+                let rotation = [[real, imaginary], [-imaginary, real]];
+                for (part, rotation) in rotation.iter().enumerate().take(parts) {
+                    for (column, value) in rotation.iter().enumerate().take(numbers) {
+                        matrix[(at * parts + part) * columns + output * numbers + column] = *value;
                     }
                 }
             }
@@ -116,7 +116,7 @@ impl Dft {
     }
 
     /// What one number of the input adds to one of the output.
-    fn turn(&self, at: usize, output: usize) -> [f64; 2] {
+    fn rotation(&self, at: usize, output: usize) -> [f64; 2] {
         let angle = TAU * ((at * output) % self.length) as f64 / self.length as f64;
         let angle = if self.inverse { angle } else { -angle };
         [angle.cos(), angle.sin()]

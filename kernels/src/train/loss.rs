@@ -165,11 +165,11 @@ mod tests {
     fn half_precision_is_summed_in_single() {
         let x = noise([300, 3], 5).cast(DType::F16);
         let target = int::<1>(TensorData::new(vec![1i32; 300], [300]));
-        let halves: Tensor<1> =
+        let half: Tensor<1> =
             negative_log_likelihood(x.clone(), target.clone(), None, None, Reduction::Sum);
         let whole: Tensor<1> =
             negative_log_likelihood(x.cast(DType::F32), target, None, None, Reduction::Sum);
-        same(halves, whole.cast(DType::F16).into_data());
+        same(half, whole.cast(DType::F16).into_data());
     }
 
     #[test]

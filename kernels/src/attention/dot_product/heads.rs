@@ -1,4 +1,4 @@
-//! Heads packed into one axis, and apart.
+//! Heads packed into one axis, and split again.
 
 use burn::tensor::Tensor;
 

@@ -28,13 +28,13 @@ pub struct JoinedAttention {
     pub scale: f64,
     /// What they are divided by.
     pub divisor: f64,
-    /// Chances that are no number count as 0.
+    /// Probabilities that are no number count as 0.
     pub undefined_as_zero: bool,
 }
 
 /// `softmax(query * keyᵀ * scale / divisor, masked) * value` of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. What a query gives that sees no key the masks say, in the order in which they are.
 ///
-/// Halves are computed in single precision.
+/// Half precision is computed in single precision.
 #[inline(never)]
 pub fn joined_attention(
     query: Tensor<4>,
@@ -75,17 +75,17 @@ pub fn joined_attention(
             to_shape(scores, shape).mask_fill(to_shape(seen, shape).bool_not(), fill)
         }
     });
-    let chances = softmax(masked, 3);
-    let chances = if options.undefined_as_zero {
-        let undefined = chances.clone().is_nan();
-        chances.mask_fill(undefined, 0.0)
+    let probabilities = softmax(masked, 3);
+    let probabilities = if options.undefined_as_zero {
+        let undefined = probabilities.clone().is_nan();
+        probabilities.mask_fill(undefined, 0.0)
     } else {
-        chances
+        probabilities
     };
-    // A mask may have stretched what is of size 1.
-    let [batch, heads, queries, keys] = chances.dims();
+    // A mask may have broadcast what is of size 1.
+    let [batch, heads, queries, keys] = probabilities.dims();
     let rows = heads / own * queries;
-    let sums = matmul::product(shaped(chances, [batch, own, rows, keys]), value);
+    let sums = matmul::product(shaped(probabilities, [batch, own, rows, keys]), value);
     shaped(sums, [batch, heads, queries, size]).cast(dtype)
 }
 

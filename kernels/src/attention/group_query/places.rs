@@ -31,9 +31,9 @@ impl Places {
     /// The cache with what is new in its place, and zeros behind.
     pub fn filled(&self, past: Option<Tensor<4>>, new: Tensor<4>) -> Tensor<4> {
         let [batch, heads, queries, size] = new.dims();
-        let held = past.as_ref().map_or(0, |past| past.dims()[2]);
+        let cached = past.as_ref().map_or(0, |past| past.dims()[2]);
         let zero = Tensor::zeros([batch, heads, 1, size], (&new.device(), new.dtype()));
-        let past = past.filter(|_| held > 0);
+        let past = past.filter(|_| cached > 0);
         let source: Vec<Tensor<4>> = past.into_iter().chain([new, zero]).collect();
         let source = Tensor::cat(source, 2);
         let line = self.line(self.keys);
@@ -41,10 +41,10 @@ impl Places {
             let start = self.starts.clone().narrow(0, at, 1).reshape([1]);
             let new = line.clone().sub(to_shape(start, [self.keys]));
             let before = new.clone().lower_scalar(0);
-            let place = new.clamp_max(queries as i64).add_scalar(held as i64);
+            let place = new.clamp_max(queries as i64).add_scalar(cached as i64);
             // A cache that is shorter than it says has zeros there.
-            let missing = line.clone().greater_equal_scalar(held as i64);
-            let kept = line.clone().mask_fill(missing, (held + queries) as i64);
+            let missing = line.clone().greater_equal_scalar(cached as i64);
+            let kept = line.clone().mask_fill(missing, (cached + queries) as i64);
             let place = place.mask_where(before, kept);
             source.clone().narrow(0, at, 1).select(2, place)
         };

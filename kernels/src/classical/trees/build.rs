@@ -68,7 +68,7 @@ pub struct Labelled<T> {
     pub weights: Vec<T>,
 }
 
-/// Trees of TreeEnsemble, where nodes and leaves are told by their places.
+/// Trees of TreeEnsemble, where nodes and leaves are named by their places.
 #[derive(Debug, Default)]
 pub struct Indexed<T> {
     pub roots: Vec<i64>,
@@ -104,7 +104,7 @@ impl<T: Number> Labelled<T> {
         if !whole || leaves.iter().any(|list| list.len() != weights) {
             return Err(LENGTHS);
         }
-        // Branches and leaves are numbered apart.
+        // Branches and leaves are numbered separately.
         let (mut places, mut branches, mut leaves) = (HashMap::with_capacity(count), 0u32, 0u32);
         for (at, &mode) in self.modes.iter().enumerate() {
             let next = if mode == Mode::Leaf {
@@ -154,19 +154,19 @@ impl<T: Number> Labelled<T> {
         let all = self.trees.iter().zip(&self.nodes);
         let roots = all.filter_map(|(&tree, &node)| place(tree, node));
         let roots = roots.filter(is_root).collect();
-        let mut held = vec![Vec::new(); leaves as usize];
+        let mut by_leaf = vec![Vec::new(); leaves as usize];
         for at in 0..weights {
             let leaf = place(self.weight_trees[at], self.weight_nodes[at]);
             let leaf = leaf.ok_or("has a weight of a node that is not there")?;
             // What is no leaf is never reached as one.
             if leaf & LEAF != 0 {
                 let target = target(self.weight_targets[at], targets)?;
-                held[(leaf & !LEAF) as usize].push((target, self.weights[at]));
+                by_leaf[(leaf & !LEAF) as usize].push((target, self.weights[at]));
             }
         }
         let mut starts = vec![0];
         let mut weights = Vec::with_capacity(weights);
-        for leaf in held {
+        for leaf in by_leaf {
             weights.extend(leaf);
             starts.push(weights.len() as u32);
         }
@@ -206,10 +206,10 @@ impl<T: Number> Indexed<T> {
             if mode == Mode::Member {
                 mode = Mode::Equal;
                 let is_number = |value: &T| value.partial_cmp(value).is_some();
-                let held: Vec<T> = members.by_ref().take_while(is_number).collect();
+                let list: Vec<T> = members.by_ref().take_while(is_number).collect();
                 // Nothing equals NaN, so that an empty list has no member.
-                value = held.first().copied().unwrap_or(T::from_f64(f64::NAN));
-                chains.extend(held.into_iter().skip(1).map(|value| (at, value)));
+                value = list.first().copied().unwrap_or(T::from_f64(f64::NAN));
+                chains.extend(list.into_iter().skip(1).map(|value| (at, value)));
             }
             let test = test(self.features[at], mode, missing)?;
             nodes.push(Node {

@@ -126,7 +126,7 @@ impl<T: Number> Classify<T> {
                 let mut best: Option<(usize, f64)> = None;
                 for (class, score) in scores.iter().enumerate() {
                     if let Some(score) = *score
-                        && best.is_none_or(|(_, held)| score > held)
+                        && best.is_none_or(|(_, most)| score > most)
                     {
                         best = Some((class, score));
                     }
@@ -215,9 +215,9 @@ fn gathered<T: Number>(
     let mut scores: Vec<Option<f64>> = vec![None; length];
     forest.walk(rows, width, length / targets, |row, weights| {
         for &(target, weight) in weights {
-            let held = &mut scores[row * targets + target as usize];
+            let total = &mut scores[row * targets + target as usize];
             let weight = weight.into_f64();
-            *held = Some(match *held {
+            *total = Some(match *total {
                 Some(score) => T::from_f64(combine(score, weight)).into_f64(),
                 None => weight,
             });

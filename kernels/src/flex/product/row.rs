@@ -91,20 +91,20 @@ mod tests {
     #[test]
     fn a_row_sums_fours_then_twos() {
         let weights = [1.0, 1e-8, 3.0, 1e8, 1.0, 2.0, 0.1];
-        let (b, turned): (Vec<f32>, Vec<f32>) =
+        let (b, transposed): (Vec<f32>, Vec<f32>) =
             ([1.0f32, 0.5].repeat(7), [[1.0f32; 7], [0.5; 7]].concat());
         let of = |scale: f32| {
             let [a, b, c, d, e, f, g] = weights.map(|weight: f32| weight * scale);
             (((((a + b) + c) + d) + (e + f)) + g).to_bits()
         };
-        let turned = Matrix {
+        let transposed = Matrix {
             rows: 7,
             columns: 2,
             row_step: 1,
             column_step: 7,
-            values: &turned,
+            values: &transposed,
         };
-        for b in [Matrix::dense(&b, 2), turned] {
+        for b in [Matrix::dense(&b, 2), transposed] {
             let mut out = [f32::NAN; 2];
             multiply_row(&weights, b, &mut out);
             assert_eq!(out.map(f32::to_bits), [of(1.0), of(0.5)]);

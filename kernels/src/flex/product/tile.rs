@@ -170,22 +170,22 @@ mod x86 {
                     }
                     for (row, sums) in sums.into_iter().enumerate() {
                         let out = &mut out[row * out_step..][..width];
-                        let mut held = [0.0; 2 * $width];
+                        let mut lane = [0.0; 2 * $width];
                         if started {
-                            held[..width].copy_from_slice(out);
+                            lane[..width].copy_from_slice(out);
                         }
-                        for (held, sum) in held.chunks_exact_mut($width).zip(sums) {
+                        for (lane, sum) in lane.chunks_exact_mut($width).zip(sums) {
                             // SAFETY: a part holds as many values as a register.
                             unsafe {
                                 let sum = if started {
-                                    $add($load(held.as_ptr()), sum)
+                                    $add($load(lane.as_ptr()), sum)
                                 } else {
                                     sum
                                 };
-                                $store(held.as_mut_ptr(), sum);
+                                $store(lane.as_mut_ptr(), sum);
                             }
                         }
-                        out.copy_from_slice(&held[..width]);
+                        out.copy_from_slice(&lane[..width]);
                     }
                 }
             }
@@ -205,9 +205,9 @@ mod tests {
     use super::*;
 
     /// Each element as one chain for each block.
-    fn expected(a: Matrix<'_>, b: Matrix<'_>, block: usize, given: Option<&[f32]>) -> Vec<u32> {
+    fn expected(a: Matrix<'_>, b: Matrix<'_>, block: usize, before: Option<&[f32]>) -> Vec<u32> {
         let element = |row: usize, column: usize| {
-            let mut value = given.map(|given| given[row * b.columns + column]);
+            let mut value = before.map(|before| before[row * b.columns + column]);
             for first in (0..a.columns).step_by(block) {
                 let chain = (first..a.columns.min(first + block))
                     .fold(0f32, |sum, at| a.at(row, at).mul_add(b.at(at, column), sum));
@@ -245,7 +245,7 @@ mod tests {
             (40, 20, 100),
         ] {
             let (a, b) = (values(rows * inner, 1), values(inner * columns, 2));
-            let turned = |values: &'static [f32], rows, columns| Matrix {
+            let transposed = |values: &'static [f32], rows, columns| Matrix {
                 values,
                 rows,
                 columns,
@@ -253,23 +253,23 @@ mod tests {
                 column_step: rows,
             };
             let (a, b): (&'static [f32], &'static [f32]) = (a.leak(), b.leak());
-            for a in [Matrix::dense(a, inner), turned(a, rows, inner)] {
-                for b in [Matrix::dense(b, columns), turned(b, inner, columns)] {
+            for a in [Matrix::dense(a, inner), transposed(a, rows, inner)] {
+                for b in [Matrix::dense(b, columns), transposed(b, inner, columns)] {
                     for (block, started) in [(256, false), (16, false), (16, true)] {
-                        let given = values(rows * columns, 3);
-                        let expected = expected(a, b, block, started.then_some(&given));
+                        let before = values(rows * columns, 3);
+                        let expected = expected(a, b, block, started.then_some(&before));
                         let bits =
                             |out: &[f32]| out.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-                        let mut out = given.clone();
+                        let mut out = before.clone();
                         multiply(a, b, block, started, &mut out);
                         assert_eq!(bits(&out), expected, "{rows} {inner} {columns}");
                         #[cfg(target_arch = "x86_64")]
                         {
-                            let mut out = given.clone();
+                            let mut out = before.clone();
                             by::<x86::Narrow>(a, b, block, started, &mut out);
                             assert_eq!(bits(&out), expected, "{rows} {inner} {columns}");
                         }
-                        let mut out = given.clone();
+                        let mut out = before.clone();
                         super::super::multiply(a, b, block, started, &mut out);
                         assert_eq!(bits(&out), expected, "{rows} {inner} {columns}");
                     }

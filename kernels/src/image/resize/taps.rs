@@ -18,7 +18,7 @@ const MOST_SELECTED: usize = 4;
 
 impl Taps {
     pub fn of(axis: &Axis, options: &Resize) -> Self {
-        // A filter that shrinks is stretched by the inverse of the scale.
+        // A filter that shrinks is widened by the inverse of the scale.
         let stretch = if options.antialias {
             f64::from(axis.scale).min(1.0)
         } else {

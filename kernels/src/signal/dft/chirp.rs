@@ -20,7 +20,7 @@ impl Chirp {
     }
 
     /// What the number `at` of the input adds to the number `output` of the spectrum.
-    pub fn turn(&self, at: usize, output: usize) -> [f64; 2] {
+    pub fn rotation(&self, at: usize, output: usize) -> [f64; 2] {
         let [real, imaginary] = self.0[at.abs_diff(output)];
         product(product(self.0[at], self.0[output]), [real, -imaginary])
     }
@@ -42,7 +42,7 @@ mod tests {
             let chirp = Chirp::new(length);
             for (at, output) in [(0, 2), (1, 1), (2, 1), (length - 1, length - 2)] {
                 let angle = -TAU * (at * output) as f64 / length as f64;
-                let [real, imaginary] = chirp.turn(at, output);
+                let [real, imaginary] = chirp.rotation(at, output);
                 let error = (real - angle.cos()).hypot(imaginary - angle.sin());
                 assert!(
                     error < 3e-7 * length as f64,

@@ -93,46 +93,46 @@ fn turns(like: &Tensor<2>, step: usize, count: usize, sign: f64) -> Complex<3> {
 
 /// The transform of as many numbers as there are parts, each a tensor.
 fn butterfly(x: &[Complex<3>], sign: f64) -> Vec<Complex<3>> {
-    let turn = |fifths: f64, of: f64| sign * (TAU * fifths / of).sin();
+    let sine = |fifths: f64, of: f64| sign * (TAU * fifths / of).sin();
     match x {
         [a, b] => vec![a.plus(b), a.minus(b)],
         [a, b, c] => {
             let (sum, difference) = (b.plus(c), b.minus(c));
             let even = a.plus(&sum.scaled(-0.5));
-            let odd = difference.scaled(turn(1.0, 3.0)).turned();
+            let odd = difference.scaled(sine(1.0, 3.0)).rotated();
             vec![a.plus(&sum), even.plus(&odd), even.minus(&odd)]
         }
         [a, b, c, d] => {
             let (even, odd) = (a.plus(c), b.plus(d));
-            let (straight, turned) = (a.minus(c), b.minus(d).turned().scaled(sign));
+            let (straight, rotated) = (a.minus(c), b.minus(d).rotated().scaled(sign));
             vec![
                 even.plus(&odd),
-                straight.plus(&turned),
+                straight.plus(&rotated),
                 even.minus(&odd),
-                straight.minus(&turned),
+                straight.minus(&rotated),
             ]
         }
         [a, b, c, d, e] => {
             let (outer, outer_difference) = (b.plus(e), b.minus(e));
             let (inner, inner_difference) = (c.plus(d), c.minus(d));
             let [near, far] = [1.0, 2.0].map(|fifths: f64| (TAU * fifths / 5.0).cos());
-            let [near_turn, far_turn] = [turn(1.0, 5.0), turn(2.0, 5.0)];
+            let [near_sine, far_sine] = [sine(1.0, 5.0), sine(2.0, 5.0)];
             let even = |outer_by: f64, inner_by: f64| {
                 a.plus(&outer.scaled(outer_by))
                     .plus(&inner.scaled(inner_by))
             };
             let odd = |outer_by: f64, inner_by: f64| {
                 let inner = inner_difference.scaled(inner_by);
-                outer_difference.scaled(outer_by).plus(&inner).turned()
+                outer_difference.scaled(outer_by).plus(&inner).rotated()
             };
-            let (first, first_turn) = (even(near, far), odd(near_turn, far_turn));
-            let (second, second_turn) = (even(far, near), odd(far_turn, -near_turn));
+            let (first, first_odd) = (even(near, far), odd(near_sine, far_sine));
+            let (second, second_odd) = (even(far, near), odd(far_sine, -near_sine));
             vec![
                 a.plus(&outer).plus(&inner),
-                first.plus(&first_turn),
-                second.plus(&second_turn),
-                second.minus(&second_turn),
-                first.minus(&first_turn),
+                first.plus(&first_odd),
+                second.plus(&second_odd),
+                second.minus(&second_odd),
+                first.minus(&first_odd),
             ]
         }
         _ => unreachable!("`radices` gives 2, 3, 4 and 5"),
@@ -162,7 +162,7 @@ impl Complex<3> {
     }
 
     /// Times the imaginary unit.
-    fn turned(&self) -> Self {
+    fn rotated(&self) -> Self {
         Self {
             real: -self.imaginary.clone(),
             imaginary: self.real.clone(),
