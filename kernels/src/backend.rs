@@ -14,6 +14,8 @@
 mod device;
 mod operand;
 pub mod primitives;
+#[cfg(test)]
+mod tests;
 
 use burn::backend::{
     Backend, backend_extension,

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_do_not_change_the_runtime() {
+    fn the_cpu_is_known() {
         assert_eq!(Runtime::of(&Device::flex()), Runtime::Flex);
     }
 }
