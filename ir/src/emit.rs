@@ -7,6 +7,7 @@ mod fault;
 mod imports;
 mod input;
 mod layer;
+mod literal;
 mod load;
 mod model;
 mod name;
@@ -14,6 +15,7 @@ mod nested;
 mod own;
 mod parameters;
 mod pattern;
+mod rust_type;
 mod signature;
 mod size;
 mod split;
@@ -27,12 +29,8 @@ mod weights;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::Literal;
-use quote::format_ident;
-
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
-use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, TensorType, Type};
@@ -43,8 +41,10 @@ use variables::Hint;
 pub use container::{converted, of_rank};
 pub use input::lifted;
 pub use layer::Layer;
+pub use literal::float_literal;
 pub use model::{Item, module};
 pub use name::{camel, snake};
+pub use rust_type::{element_type, host_element, rust_type};
 pub use size::Sizes;
 pub use stored::whole;
 
@@ -246,9 +246,10 @@ impl<'g> Context<'g> {
 
     fn shape(&mut self, dims: &[Dim]) -> Code {
         let sizes: Vec<Code> = dims.iter().map(|dim| self.sizes.expression(dim)).collect();
-        match sizes.is_empty() {
-            true => code!([1]),
-            false => code!([#(#sizes),*]),
+        if sizes.is_empty() {
+            code!([1])
+        } else {
+            code!([#(#sizes),*])
         }
     }
 
@@ -305,103 +306,4 @@ impl<'g> Context<'g> {
 /// The variable of a value until names are chosen.
 fn variable(id: ValueId) -> Variable {
     Variable(id.number())
-}
-
-/// The Rust type of a value.
-pub fn rust_type(ty: &Type, place: Place) -> Code {
-    match ty {
-        Type::Tensor(tensor) if place == Place::Host || tensor.dtype == DType::String => {
-            let element = host_element(tensor.dtype);
-            code!(Array<#element>)
-        }
-        Type::Tensor(tensor) => {
-            let rank = Literal::usize_unsuffixed(tensor.burn_rank());
-            match tensor.dtype.kind() {
-                Kind::Int => code!(Tensor<#rank, Int>),
-                Kind::Bool => code!(Tensor<#rank, Bool>),
-                _ => code!(Tensor<#rank>),
-            }
-        }
-        Type::Unranked(dtype) | Type::Nothing(dtype) => {
-            let element = host_element(*dtype);
-            code!(Array<#element>)
-        }
-        Type::Sequence(item) => {
-            let item = rust_type(item, Place::Device);
-            code!(Vec<#item>)
-        }
-        Type::Optional(item) => {
-            let item = rust_type(item, Place::Device);
-            code!(Option<#item>)
-        }
-        Type::Map(key, item) => {
-            let (key, item) = (host_element(*key), map_item(item));
-            code!(BTreeMap<#key, #item>)
-        }
-    }
-}
-
-/// The values of a map are plain.
-fn map_item(item: &Type) -> Code {
-    match item {
-        Type::Tensor(tensor) if tensor.rank() == 0 => host_element(tensor.dtype),
-        other => rust_type(other, Place::Host),
-    }
-}
-
-/// The Rust type of one element on the host.
-pub fn host_element(dtype: DType) -> Code {
-    use DType::*;
-    match dtype {
-        F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => code!(f32),
-        F64 => code!(f64),
-        F16 => code!(f16),
-        Bf16 => code!(bf16),
-        U8 | U4 | U2 => code!(u8),
-        I8 | I4 | I2 => code!(i8),
-        U16 => code!(u16),
-        I16 => code!(i16),
-        U32 => code!(u32),
-        I32 => code!(i32),
-        U64 => code!(u64),
-        I64 => code!(i64),
-        Bool => code!(bool),
-        String => code!(String),
-        C64 | C128 => code!([f32; 2]),
-    }
-}
-
-/// `ElementType::Float32` and so on.
-pub fn element_type(dtype: DType) -> Code {
-    let variant = format_ident!("{}", dtype.variant());
-    code!(ElementType::#variant)
-}
-
-/// A float as a literal that the compiler reads back to the same number.
-pub fn float_literal(value: f64, dtype: DType) -> Code {
-    let ty = match dtype {
-        DType::F64 => code!(f64),
-        _ => code!(f32),
-    };
-    let value = match dtype {
-        DType::F64 => value,
-        _ => f64::from(value as f32),
-    };
-    if value.is_nan() {
-        return code!(#ty::NAN);
-    }
-    if value.is_infinite() {
-        return match value > 0.0 {
-            true => code!(#ty::INFINITY),
-            false => code!(#ty::NEG_INFINITY),
-        };
-    }
-    let magnitude = match dtype {
-        DType::F64 => Literal::f64_unsuffixed(value.abs()),
-        _ => Literal::f32_unsuffixed((value as f32).abs()),
-    };
-    match value.is_sign_negative() {
-        true => code!(-#magnitude),
-        false => code!(#magnitude),
-    }
 }

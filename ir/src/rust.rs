@@ -20,9 +20,9 @@ pub use holes::{Items, Iterated, ToCode};
 pub(crate) use macros::{code, pieces};
 pub(crate) use walk::Event;
 
-/// A piece of code. Copies share what it consists of.
+/// A piece of code, maybe of no parts. Copies share what it consists of.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Code(Rc<Vec<Part>>);
+pub struct Code(Option<Rc<Vec<Part>>>);
 
 /// What code consists of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -141,6 +141,11 @@ impl Code {
         Part::Weight(name.into()).into()
     }
 
+    /// A number as it is written.
+    pub fn number(text: &str) -> Self {
+        Part::Number(text.into()).into()
+    }
+
     /// An operator or another sign.
     pub fn sign(sign: &'static str) -> Self {
         Part::Sign(sign).into()
@@ -153,15 +158,23 @@ impl Code {
 
     /// Adds what comes behind.
     pub fn extend(&mut self, more: impl ToCode) {
-        more.add_to(Rc::make_mut(&mut self.0));
+        let mut added = Vec::new();
+        more.add_to(&mut added);
+        if !added.is_empty() {
+            Rc::make_mut(self.0.get_or_insert_default()).append(&mut added);
+        }
     }
 
     pub fn parts(&self) -> &[Part] {
-        &self.0
+        self.0.as_ref().map_or(&[], |parts| parts)
+    }
+
+    pub fn into_parts(self) -> Vec<Part> {
+        self.0.map(Rc::unwrap_or_clone).unwrap_or_default()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     /// The part of which the code consists.
@@ -191,14 +204,14 @@ impl Code {
 
 impl From<Part> for Code {
     fn from(part: Part) -> Self {
-        Code(Rc::new(vec![part]))
+        vec![part].into()
     }
 }
 
 impl From<Vec<Part>> for Code {
     fn from(mut parts: Vec<Part>) -> Self {
         parts.shrink_to_fit();
-        Code(Rc::new(parts))
+        Code((!parts.is_empty()).then(|| Rc::new(parts)))
     }
 }
 

@@ -212,9 +212,10 @@ fn binding(id: ValueId, symbols: &BTreeSet<Symbol>, cx: &mut Context<'_>) -> Cod
             _ => code!(_),
         })
         .collect();
-    match is_device_tensor(id, cx) {
-        true => code!(let [#(#axes),*] = #name.dims();),
-        false => code!(let [#(#axes),*] = #name.sizes();),
+    if is_device_tensor(id, cx) {
+        code!(let [#(#axes),*] = #name.dims();)
+    } else {
+        code!(let [#(#axes),*] = #name.sizes();)
     }
 }
 

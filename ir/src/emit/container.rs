@@ -66,9 +66,10 @@ impl Source<'_, '_> {
         match (&values[id].ty, ty) {
             (Some(Type::Tensor(held)), Type::Tensor(wanted)) => {
                 let host = place == Place::Host || held.dtype == DType::String;
-                let (value, place) = match host {
-                    true => (self.host_value(id)?, Place::Host),
-                    false => (self.device_value(id)?, Place::Device),
+                let (value, place) = if host {
+                    (self.host_value(id)?, Place::Host)
+                } else {
+                    (self.device_value(id)?, Place::Device)
                 };
                 Ok(of_rank(value, place, held, wanted))
             }

@@ -14,12 +14,11 @@ impl Emit<'_, '_> {
     /// Code under the node's name.
     pub(super) fn named(&mut self, code: Code) -> Code {
         // A constructor has no node of its own.
-        match self.fails && !self.source.loading {
-            true => {
-                let node = self.named_node();
-                code!(#node.run(|| #code))
-            }
-            false => code,
+        if self.fails && !self.source.loading {
+            let node = self.named_node();
+            code!(#node.run(|| #code))
+        } else {
+            code
         }
     }
 

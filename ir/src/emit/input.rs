@@ -2,6 +2,7 @@
 
 use proc_macro2::Literal;
 
+use super::literal::double;
 use super::pattern::{Pattern, pattern};
 use super::stored::whole;
 use super::{Emit, Source, element_type, float_literal, rust_type, variable};
@@ -35,12 +36,11 @@ impl Emit<'_, '_> {
 
     /// `Some(tensor)`, or `None` for an input left out.
     pub fn optional(&mut self, input: usize) -> Result<Code, Problem> {
-        match self.has(input) {
-            true => {
-                let tensor = self.tensor(input)?;
-                Ok(code!(Some(#tensor)))
-            }
-            false => Ok(code!(None)),
+        if self.has(input) {
+            let tensor = self.tensor(input)?;
+            Ok(code!(Some(#tensor)))
+        } else {
+            Ok(code!(None))
         }
     }
 
@@ -125,18 +125,8 @@ impl Emit<'_, '_> {
         }
         match self.known(input)? {
             Known::Floats(values) => match values.as_slice() {
-                [value] => {
-                    let literal = float_literal(*value, dtype);
-                    let negative = value.is_sign_negative() && value.is_finite();
-                    Some(match (dtype, negative) {
-                        (DType::F64, true) => code!((#literal as f64)),
-                        (DType::F64, false) if value.is_finite() => {
-                            let literal = Literal::f64_suffixed(*value);
-                            code!(#literal)
-                        }
-                        _ => literal,
-                    })
-                }
+                [value] if dtype == DType::F64 && value.is_finite() => Some(double(*value)),
+                [value] => Some(float_literal(*value, dtype)),
                 _ => None,
             },
             Known::Ints(values) => match values.as_slice() {
@@ -237,9 +227,10 @@ impl Source<'_, '_> {
         let load = self.constant(tensor, known);
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         let name = &self.cx.values[id].name;
-        let hint = match name.chars().any(char::is_alphabetic) {
-            true => name.clone(),
-            false => "constant".to_owned(),
+        let hint = if name.chars().any(char::is_alphabetic) {
+            name.clone()
+        } else {
+            "constant".to_owned()
         };
         let field = self.layer.constant(id, false, || (hint, ty, load));
         code!(#field.clone())
@@ -336,9 +327,12 @@ impl Source<'_, '_> {
                 .collect(),
         };
         let symbolic = !known.is_concrete() && tensor.dtype != DType::I64;
-        let typed = |value: &Code| match symbolic {
-            true => code!((#value) as #element),
-            false => value.clone(),
+        let typed = |value: &Code| {
+            if symbolic {
+                code!((#value) as #element)
+            } else {
+                value.clone()
+            }
         };
         let elements = elements.iter().map(typed);
         Ok(code!(Array::<#element>::new([#(#shape),*], vec![#(#elements),*])))
@@ -354,9 +348,10 @@ impl Source<'_, '_> {
 
     /// The device of the model, by reference.
     pub fn device(&mut self) -> Code {
-        match self.loading {
-            true => code!(weights.device()),
-            false => code!(device),
+        if self.loading {
+            code!(weights.device())
+        } else {
+            code!(device)
         }
     }
 }

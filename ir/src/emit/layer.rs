@@ -157,9 +157,10 @@ impl Layer {
             return name.clone();
         }
         let (ty, load) = key.clone();
-        let wanted = match self.plain {
-            true => name::snake(kind(&ty)),
-            false => name::snake(&self.relative(name::plain(hint))),
+        let wanted = if self.plain {
+            name::snake(kind(&ty))
+        } else {
+            name::snake(&self.relative(name::plain(hint)))
         };
         let name = self.taken.name(&wanted);
         self.loaded.insert(key, name.clone());
@@ -175,9 +176,12 @@ impl Layer {
     /// The parameters of the file in the struct, by their paths.
     pub fn parameters(&self) -> Vec<(String, ValueId)> {
         let each = |field: &Field| {
-            let join = |(path, id): &(String, ValueId)| match path.is_empty() {
-                true => (field.name.clone(), *id),
-                false => (format!("{}.{path}", field.name), *id),
+            let join = |(path, id): &(String, ValueId)| {
+                if path.is_empty() {
+                    (field.name.clone(), *id)
+                } else {
+                    (format!("{}.{path}", field.name), *id)
+                }
             };
             field.parameters.iter().map(join).collect::<Vec<_>>()
         };

@@ -229,9 +229,10 @@ fn function(
     let parameters = names.zip(&parameters).map(|(name, ty)| code!(#name: #ty));
     let parameters: Vec<Code> = parameters.collect();
     let (call, body) = (format_ident!("{CALL}"), namer.rename(&body));
-    let (parameter, argument) = match weights {
-        true => (code!(weights: &Weights<'_>,), code!(weights,)),
-        false => (Code::default(), Code::default()),
+    let (parameter, argument) = if weights {
+        (code!(weights: &Weights<'_>,), code!(weights,))
+    } else {
+        (Code::default(), Code::default())
     };
     code! {
         let (#(#results),*) = {

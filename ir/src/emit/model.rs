@@ -35,10 +35,10 @@ pub fn module(
     let mut problems = Diagnostics::default();
     if let Some(code) = written(model, item, options, true, &mut problems) {
         diagnostics.extend(problems);
-        return code.tokens();
+        return code.into_tokens();
     }
     let code = written(model, item, options, false, diagnostics);
-    code.unwrap_or_default().tokens()
+    code.unwrap_or_default().into_tokens()
 }
 
 /// The module, unless layers that were taken to be `alike` are not, and would load weights again.

@@ -49,9 +49,10 @@ pub fn snake(name: &str) -> String {
 
 /// Letters as the compiler compares them, in normal form C.
 fn composed(name: &str) -> String {
-    match name.is_ascii() {
-        true => name.to_owned(),
-        false => name.nfc().collect(),
+    if name.is_ascii() {
+        name.to_owned()
+    } else {
+        name.nfc().collect()
     }
 }
 
@@ -64,9 +65,10 @@ pub fn camel(name: &str) -> String {
         camel.extend(letters.next().into_iter().flat_map(char::to_uppercase));
         camel.extend(letters);
     }
-    match camel.is_empty() {
-        true => "Unnamed".to_owned(),
-        false => composed(&camel),
+    if camel.is_empty() {
+        "Unnamed".to_owned()
+    } else {
+        composed(&camel)
     }
 }
 
@@ -93,9 +95,10 @@ impl Unique {
         let count = self.counts.entry(name.clone()).or_insert(1);
         while !self.taken.insert(name.clone()) {
             *count += 1;
-            name = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
-                true => format!("{wanted}_{count}"),
-                false => format!("{wanted}{count}"),
+            name = if wanted.ends_with(|end: char| end.is_ascii_digit()) {
+                format!("{wanted}_{count}")
+            } else {
+                format!("{wanted}{count}")
             };
         }
         name

@@ -89,9 +89,10 @@ impl Emit<'_, '_> {
 
     /// Where a value of the node or of its blocks lives.
     pub fn place(&self, id: ValueId) -> Place {
-        match self.source.cx.lives_on_host(id) {
-            true => Place::Host,
-            false => Place::Device,
+        if self.source.cx.lives_on_host(id) {
+            Place::Host
+        } else {
+            Place::Device
         }
     }
 

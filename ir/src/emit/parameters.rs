@@ -19,9 +19,10 @@ fn sort(block: &Block, statistics: &mut BTreeSet<ValueId>, others: &mut BTreeSet
     for node in &block.nodes {
         for (at, input) in node.inputs.iter().enumerate() {
             let statistic = &*node.kind == "BatchNormalization" && at >= 3;
-            match statistic {
-                true => statistics.extend(input),
-                false => others.extend(input),
+            if statistic {
+                statistics.extend(input)
+            } else {
+                others.extend(input)
             }
         }
         let blocks = node.blocks.iter();

@@ -30,9 +30,10 @@ impl Port {
     /// What the documentation says of it.
     pub fn documentation(&self) -> String {
         let scalar = matches!(&self.ty, Type::Tensor(held) if held.rank() == 0);
-        let note = match scalar && !self.scalar {
-            true => "; a scalar, as a tensor of one element",
-            false => "",
+        let note = if scalar && !self.scalar {
+            "; a scalar, as a tensor of one element"
+        } else {
+            ""
         };
         let (name, ty) = (shown(&self.onnx), plain(&self.ty.to_string()));
         format!(" `{name}`: {ty}{note}")
@@ -51,9 +52,12 @@ const LOCAL: [&str; 2] = ["device", "entry"];
 
 /// The inputs, which may live on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
-    let place = |id: ValueId| match cx.lives_on_host(id) {
-        true => Place::Host,
-        false => Place::Device,
+    let place = |id: ValueId| {
+        if cx.lives_on_host(id) {
+            Place::Host
+        } else {
+            Place::Device
+        }
     };
     let named = ids
         .iter()

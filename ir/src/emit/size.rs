@@ -115,10 +115,7 @@ impl Sizes {
                 (_, true) => code!(#sum - #product),
             };
         }
-        match sum.is_empty() {
-            true => code!(0),
-            false => sum,
-        }
+        if sum.is_empty() { code!(0) } else { sum }
     }
 
     fn product(&mut self, atoms: &[Atom], factor: u64, signed: bool) -> Code {
@@ -131,24 +128,23 @@ impl Sizes {
             let atom = match atom {
                 Atom::Name(name) => {
                     let name = self.variable(name);
-                    match signed {
-                        true => code!((#name as i64)),
-                        false => name,
-                    }
+                    if signed { code!((#name as i64)) } else { name }
                 }
                 Atom::Quotient(a, b) => {
                     let (a, b) = (self.grouped(a, signed), self.grouped(b, signed));
-                    match signed {
-                        true => code!(#a.div_euclid(#b)),
-                        false => code!((#a / #b)),
+                    if signed {
+                        code!(#a.div_euclid(#b))
+                    } else {
+                        code!((#a / #b))
                     }
                 }
                 Atom::Min(a, b) => self.choice(a, b, signed, &code!(min)),
                 Atom::Max(a, b) => self.choice(a, b, signed, &code!(max)),
             };
-            product = match product.is_empty() {
-                true => atom,
-                false => code!(#product * #atom),
+            product = if product.is_empty() {
+                atom
+            } else {
+                code!(#product * #atom)
             };
         }
         product
@@ -182,15 +178,17 @@ impl Sizes {
     fn grouped(&mut self, dim: &Dim, signed: bool) -> Code {
         let inner = self.polynomial(dim, signed);
         if let Some(number) = dim.number() {
-            let literal = match signed {
-                true => Literal::i64_suffixed(number),
-                false => Literal::u64_unsuffixed(number.unsigned_abs()),
+            let literal = if signed {
+                Literal::i64_suffixed(number)
+            } else {
+                Literal::u64_unsuffixed(number.unsigned_abs())
             };
             return code!(#literal);
         }
-        match dim.name().is_some() {
-            true => inner,
-            false => code!((#inner)),
+        if dim.name().is_some() {
+            inner
+        } else {
+            code!((#inner))
         }
     }
 }

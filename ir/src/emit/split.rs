@@ -77,9 +77,10 @@ pub fn results(
         Type::Tensor(tensor) if tensor.dtype != DType::String => source.device_value(port.id),
         Type::Tensor(_) => {
             let value = source.host_value(port.id)?;
-            Ok(match port.scalar {
-                true => code!(#value.item().clone()),
-                false => value,
+            Ok(if port.scalar {
+                code!(#value.item().clone())
+            } else {
+                value
             })
         }
         _ => Ok(source.whole(port.id)),
@@ -124,9 +125,10 @@ fn draft(
             }
             Item::Group(group) => {
                 let (mut inputs, outputs) = interface(&group, uses, results, cx);
-                let mut inner = match group.numbered {
-                    true => Layer::plain(),
-                    false => Layer::within(&group.path),
+                let mut inner = if group.numbered {
+                    Layer::plain()
+                } else {
+                    Layer::within(&group.path)
                 };
                 let (field, type_name) = (group.field(), group.type_name());
                 inner.owned = group.owned;
@@ -296,21 +298,21 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let body = body::finish(&lines, &result, &named, &given, cx);
     let shown = forward(&part, &body, &given, cx);
     // Parts are alike whatever their parameters are called.
-    let alike = match named == unnamed {
-        true => shown.clone(),
-        false => {
-            let body = body::finish(&lines, &result, &unnamed, &given, cx);
-            forward(&part, &body, &given, cx)
-        }
+    let alike = if named == unnamed {
+        shown.clone()
+    } else {
+        let body = body::finish(&lines, &result, &unnamed, &given, cx);
+        forward(&part, &body, &given, cx)
     };
-    let argument = |&id: &ValueId| match layer.owned.contains(&id) {
-        true => Source {
-            layer: &mut *layer,
-            cx: &mut *cx,
-            loading: false,
-        }
-        .owned(id),
-        false => {
+    let argument = |&id: &ValueId| {
+        if layer.owned.contains(&id) {
+            Source {
+                layer: &mut *layer,
+                cx: &mut *cx,
+                loading: false,
+            }
+            .owned(id)
+        } else {
             let argument = variable(id);
             code!(#argument)
         }
@@ -377,9 +379,10 @@ fn forward(part: &Draft, body: &Body, given: &[Symbol], cx: &Context<'_>) -> Cod
 }
 
 fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
-    let place = match cx.lives_on_host(id) {
-        true => Place::Host,
-        false => Place::Device,
+    let place = if cx.lives_on_host(id) {
+        Place::Host
+    } else {
+        Place::Device
     };
     let ty = cx.values[id].ty.as_ref();
     ty.map(|ty| rust_type(ty, place)).unwrap_or_default()

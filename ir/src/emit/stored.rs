@@ -21,9 +21,10 @@ impl Emit<'_, '_> {
     /// The name of the weight that an input is, if the layer that reads it may hold it.
     pub fn weight(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input)?;
-        match self.source.cx.may_stand_in_layer(id) {
-            true => self.list(input),
-            false => None,
+        if self.source.cx.may_stand_in_layer(id) {
+            self.list(input)
+        } else {
+            None
         }
     }
 
@@ -72,12 +73,11 @@ impl Emit<'_, '_> {
 
     /// `Some(tensor)` over `weights: &Weights`, or `None` for an input left out.
     pub fn loaded_optional(&mut self, input: usize) -> Result<Code, Problem> {
-        match self.has(input) {
-            true => {
-                let tensor = self.loaded(input)?;
-                Ok(code!(Some(#tensor)))
-            }
-            false => Ok(code!(None)),
+        if self.has(input) {
+            let tensor = self.loaded(input)?;
+            Ok(code!(Some(#tensor)))
+        } else {
+            Ok(code!(None))
         }
     }
 }
@@ -96,9 +96,10 @@ impl Emit<'_, '_> {
             return Ok(None);
         }
         let hint = self.layer_hint(weight);
-        let names = match self.has(bias) {
-            true => self.weight(bias).map(|name| code!(Some(#name))),
-            false => Some(code!(None)),
+        let names = if self.has(bias) {
+            self.weight(bias).map(|name| code!(Some(#name)))
+        } else {
+            Some(code!(None))
         };
         let (load, held) = match (self.weight(weight), names) {
             (Some(name), Some(bias_name)) => (
@@ -187,9 +188,10 @@ impl Source<'_, '_> {
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         if self.cx.values[id].parameter {
-            let load = match self.cx.statistics.contains(&id) {
-                true => code!(weights.statistic::<#rank>(#name)),
-                false => code!(weights.float::<#rank>(#name)),
+            let load = if self.cx.statistics.contains(&id) {
+                code!(weights.statistic::<#rank>(#name))
+            } else {
+                code!(weights.float::<#rank>(#name))
             };
             let make = || (hint, code!(Param<#ty>), load);
             let field = self.layer.constant(id, true, make);

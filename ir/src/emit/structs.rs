@@ -95,9 +95,10 @@ impl Structs {
         }
         let load = structure.load_names.name(&format!("load_{}", snake(field)));
         let load = format_ident!("{load}");
-        let weights = match layer.fields.is_empty() {
-            true => code!(_weights),
-            false => code!(weights),
+        let weights = if layer.fields.is_empty() {
+            code!(_weights)
+        } else {
+            code!(weights)
         };
         structure.loads.push(Load {
             modules: vec![module],

@@ -1,6 +1,7 @@
 //! Trees of code as tokens.
 
 use std::fmt;
+use std::rc::Rc;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
@@ -8,6 +9,11 @@ use super::{Access, Bracket, Code, Head, Part};
 
 impl Code {
     pub fn tokens(&self) -> TokenStream {
+        self.clone().into_tokens()
+    }
+
+    /// The tokens; the tree ends as they are made, part by part.
+    pub fn into_tokens(self) -> TokenStream {
         let mut tokens = Vec::new();
         write(self, &mut tokens);
         tokens.into_iter().collect()
@@ -20,30 +26,31 @@ impl fmt::Debug for Code {
     }
 }
 
-fn write(code: &Code, tokens: &mut Vec<TokenTree>) {
-    code.parts().iter().for_each(|part| part.write(tokens));
+fn write(code: Code, tokens: &mut Vec<TokenTree>) {
+    let parts = code.into_parts().into_iter();
+    parts.for_each(|part| part.write(tokens));
 }
 
 impl Part {
-    fn write(&self, tokens: &mut Vec<TokenTree>) {
+    fn write(self, tokens: &mut Vec<TokenTree>) {
         match self {
             Part::Word(name) | Part::Member(name) => word(name, tokens),
-            Part::Name(name) => word(name, tokens),
+            Part::Name(name) => word(&name, tokens),
             Part::Sign(text) => sign(text, tokens),
             Part::Lifetime(name) => sign_and_word(name, tokens),
             Part::Literal(text) => literal(text, tokens),
-            Part::Number(text) => literal(text, tokens),
-            Part::Text(text) | Part::Weight(text) => tokens.push(Literal::string(text).into()),
+            Part::Number(text) => literal(&text, tokens),
+            Part::Text(text) | Part::Weight(text) => tokens.push(Literal::string(&text).into()),
             Part::Field(name) => {
                 word("self", tokens);
                 sign(".", tokens);
-                word(name, tokens);
+                word(&name, tokens);
             }
             Part::Device => word("device", tokens),
             Part::Weights => word("weights", tokens),
             Part::Value(variable, access) => {
                 word(&format!("__v{}", variable.0), tokens);
-                if *access == Access::Clone {
+                if access == Access::Clone {
                     Part::Method("clone", Code::default()).write(tokens);
                 }
             }
@@ -67,7 +74,8 @@ impl Part {
             }
             Part::Assign(target, value) => assignment(target, value, tokens),
             Part::Loop(made) => {
-                match &made.head {
+                let made = Rc::unwrap_or_clone(made);
+                match made.head {
                     Head::For(pattern, range) => {
                         word("for", tokens);
                         write(pattern, tokens);
@@ -80,11 +88,11 @@ impl Part {
                     }
                     Head::Endless => word("loop", tokens),
                 }
-                group(Delimiter::Brace, &made.body, tokens);
+                group(Delimiter::Brace, made.body, tokens);
             }
             Part::Entry(name, value) => {
-                word(name, tokens);
-                if !matches!(value.single(), Some(Part::Name(value)) if value == name) {
+                word(&name, tokens);
+                if !matches!(value.single(), Some(Part::Name(value)) if *value == name) {
                     sign(":", tokens);
                     write(value, tokens);
                 }
@@ -94,15 +102,15 @@ impl Part {
     }
 }
 
-fn assignment(target: &Code, value: &Code, tokens: &mut Vec<TokenTree>) {
+fn assignment(target: Code, value: Code, tokens: &mut Vec<TokenTree>) {
     write(target, tokens);
     sign("=", tokens);
     write(value, tokens);
     sign(";", tokens);
 }
 
-fn group(delimiter: Delimiter, inside: &Code, tokens: &mut Vec<TokenTree>) {
-    tokens.push(Group::new(delimiter, inside.tokens()).into());
+fn group(delimiter: Delimiter, inside: Code, tokens: &mut Vec<TokenTree>) {
+    tokens.push(Group::new(delimiter, inside.into_tokens()).into());
 }
 
 fn word(name: &str, tokens: &mut Vec<TokenTree>) {

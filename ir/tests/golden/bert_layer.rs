@@ -113,7 +113,7 @@ mod model_model {
                     "layer.0.attention.output.LayerNorm.weight",
                     Some("layer.0.attention.output.LayerNorm.bias"),
                     2,
-                    0.000000000001,
+                    1e-12,
                 ),
                 intermediate_dense: layers::Linear::load(
                     weights,
@@ -130,7 +130,7 @@ mod model_model {
                     "layer.0.output.LayerNorm.weight",
                     Some("layer.0.output.LayerNorm.bias"),
                     2,
-                    0.000000000001,
+                    1e-12,
                 ),
                 anchor: Anchor::new(weights.device()),
             }

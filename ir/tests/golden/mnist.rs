@@ -57,9 +57,9 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             let norm1_weight = weights.tensor::<1>("norm1.weight")
-                / (weights.tensor::<1>("norm1.running_var") + 0.00001).sqrt();
+                / (weights.tensor::<1>("norm1.running_var") + 1e-5).sqrt();
             let norm2_weight = weights.tensor::<1>("norm2.weight")
-                / (weights.tensor::<1>("norm2.running_var") + 0.00001).sqrt();
+                / (weights.tensor::<1>("norm2.running_var") + 1e-5).sqrt();
             Self {
                 conv1: layers::Conv2d::new(
                     weights.tensor::<4>("conv1.weight")

@@ -52,14 +52,11 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             let conv_0_1_weight = weights.tensor::<1>("features.1.conv.0.1.weight")
-                / (weights.tensor::<1>("features.1.conv.0.1.running_var") + 0.00001)
-                    .sqrt();
+                / (weights.tensor::<1>("features.1.conv.0.1.running_var") + 1e-5).sqrt();
             let conv_1_1_weight = weights.tensor::<1>("features.1.conv.1.1.weight")
-                / (weights.tensor::<1>("features.1.conv.1.1.running_var") + 0.00001)
-                    .sqrt();
+                / (weights.tensor::<1>("features.1.conv.1.1.running_var") + 1e-5).sqrt();
             let conv_3_weight = weights.tensor::<1>("features.1.conv.3.weight")
-                / (weights.tensor::<1>("features.1.conv.3.running_var") + 0.00001)
-                    .sqrt();
+                / (weights.tensor::<1>("features.1.conv.3.running_var") + 1e-5).sqrt();
             Self {
                 conv_0_0: layers::Conv2d::new(
                     weights.tensor::<4>("features.1.conv.0.0.weight")

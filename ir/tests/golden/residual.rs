@@ -55,7 +55,7 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             let block_norm_weight = weights.tensor::<1>("block.norm.weight")
-                / (weights.tensor::<1>("block.norm.variance") + 0.00001).sqrt();
+                / (weights.tensor::<1>("block.norm.variance") + 1e-5).sqrt();
             Self {
                 block_conv1: layers::Conv2d::new(
                     weights.tensor::<4>("block.conv1.weight")

@@ -75,7 +75,7 @@ mod model_model {
             let tokens = x * y.clone();
             let x = ops::reduce::reduce_sum::<_, 2, _>(tokens.clone(), &[1]);
             let y = ops::reduce::reduce_sum::<_, 2, _>(y, &[1]);
-            let y = y.clamp_min(0.000000001);
+            let y = y.clamp_min(1e-9);
             let sentence = x / y;
             ModelOutput { sentence, tokens }
         }

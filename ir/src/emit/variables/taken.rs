@@ -52,9 +52,10 @@ impl Taken {
         if self.is_free(wanted) && !others.contains(wanted) {
             return wanted.to_owned();
         }
-        let between = match wanted.ends_with(|end: char| end.is_ascii_digit()) {
-            true => "_",
-            false => "",
+        let between = if wanted.ends_with(|end: char| end.is_ascii_digit()) {
+            "_"
+        } else {
+            ""
         };
         let mut number = self.free.get(wanted).copied().unwrap_or(2);
         let mut lowest = None;
