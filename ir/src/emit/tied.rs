@@ -4,7 +4,7 @@
 //! innermost struct around all of them, and layers inside get it by argument. Layers, and parts, that do
 //! the same with the same weights are one field too.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::tree::Item;
@@ -26,6 +26,7 @@ pub fn assign(
         values: &graph.values,
         alike,
         tied: BTreeSet::new(),
+        numbers: HashMap::new(),
     };
     let outputs = graph.body.outputs.iter().copied();
     let outputs = outputs.filter(|id| wanted.contains(id)).collect();
@@ -71,6 +72,8 @@ struct Tying<'g> {
     values: &'g Values,
     alike: bool,
     tied: BTreeSet<ValueId>,
+    /// Numbers of attributes, types and elements, the same for equal ones.
+    numbers: HashMap<Attribute, usize>,
 }
 
 impl Tying<'_> {
@@ -126,13 +129,14 @@ impl Tying<'_> {
     }
 
     /// What an item does with which weights; equal ones are one layer.
-    fn steps(&self, item: &Item<'_>) -> Vec<Step> {
+    fn steps(&mut self, item: &Item<'_>) -> Vec<Step> {
         let mut numbers = BTreeMap::new();
         let nodes = item.nodes().into_iter();
         nodes.map(|node| self.step(node, &mut numbers)).collect()
     }
 
-    fn step(&self, node: &Node, numbers: &mut BTreeMap<ValueId, usize>) -> Step {
+    fn step(&mut self, node: &Node, numbers: &mut BTreeMap<ValueId, usize>) -> Step {
+        let operator = self.number(node.operator.attributes());
         let mut operands = |ids: &[Option<ValueId>]| -> Vec<Option<Operand>> {
             let operand = |id: &Option<ValueId>| id.map(|id| self.operand(id, numbers));
             ids.iter().map(operand).collect()
@@ -141,24 +145,29 @@ impl Tying<'_> {
         let alone = node.outputs.iter().flatten().next();
         Step {
             kind: node.kind.clone(),
-            operator: node.operator.attributes(),
+            operator,
             inputs: operands(&node.inputs),
             outputs: operands(&node.outputs),
             alone: alone.copied().filter(|_| !node.blocks.is_empty()),
         }
     }
 
-    fn operand(&self, id: ValueId, numbers: &mut BTreeMap<ValueId, usize>) -> Operand {
+    fn operand(&mut self, id: ValueId, numbers: &mut BTreeMap<ValueId, usize>) -> Operand {
         let value = &self.values[id];
         match value.known.peek() {
             _ if value.is_stored() => Operand::Stored(id),
-            Some(known) => Operand::Known(known.attributes()),
+            Some(known) => Operand::Known(self.number(known.attributes())),
             None => {
                 let next = numbers.len();
                 let number = *numbers.entry(id).or_insert(next);
-                Operand::Made(number, value.ty.attributes())
+                Operand::Made(number, self.number(value.ty.attributes()))
             }
         }
+    }
+
+    fn number(&mut self, attribute: Attribute) -> usize {
+        let next = self.numbers.len();
+        *self.numbers.entry(attribute).or_insert(next)
     }
 }
 
@@ -176,7 +185,7 @@ enum Reader {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Step {
     kind: Rc<str>,
-    operator: Attribute,
+    operator: usize,
     inputs: Vec<Option<Operand>>,
     outputs: Vec<Option<Operand>>,
     /// Where a node is like no other.
@@ -186,9 +195,9 @@ struct Step {
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Operand {
     Stored(ValueId),
-    Known(Attribute),
+    Known(usize),
     /// By the order in which values occur, and its type.
-    Made(usize, Attribute),
+    Made(usize, usize),
 }
 
 /// Whether a node reads a weight in more than one place.
