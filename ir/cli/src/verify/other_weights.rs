@@ -1,24 +1,26 @@
 //! Whether programs refuse files with other weights or agree with ONNX Runtime on them.
 
+mod plan;
+mod tally;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use onnx_embed_ir::options::{Options, Weights};
+use plan::{Change, Plan, STORAGES};
 use serde_json::{Value as Json, json};
+use tally::{Subject, Tally};
 
-use super::perturb::{Constant, Files, constants};
-use super::resolution::resolution;
-use super::{bar, judge};
+use super::bar;
 use crate::args::Verify;
 use crate::models::Model;
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare, say};
 use crate::process::{Outcome, ask};
 use crate::scratch::Scratch;
-use crate::style::{BAD, DIM, DOUBTFUL, GOOD, count};
+use crate::style::{BAD, DOUBTFUL, count};
 use crate::{parallel, wire};
 
 /// The script that has ONNX Runtime answer.
@@ -27,25 +29,8 @@ const SCRIPT: &str = concat!(
     "/../../ui-tests/models/other_weights.py"
 );
 
-/// What became of the changed files of models.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Tally {
-    agree: usize,
-    /// Of these, files for which ONNX Runtime answers as for the unchanged one.
-    without_effect: usize,
-    refused: usize,
-    /// Files that ONNX Runtime does not run.
-    unanswered: usize,
-    problems: Vec<String>,
-}
-
-/// A changed file and what is said of it.
-struct Change {
-    name: String,
-    folder: PathBuf,
-    is_fixed: bool,
-    result: Json,
-}
+/// Bytes of changed files of one model on the disk at a time.
+const BATCH: usize = 256 << 20;
 
 pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitCode> {
     let scratch = Scratch::open(&arguments.programs, true)?;
@@ -81,10 +66,7 @@ pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitC
     let work = |ready: &Ready<'_>| run(arguments, &scratch, ready, most);
     parallel::each(&ready, jobs, work, |ready, tally| {
         bar.inc(1);
-        let tally = tally.unwrap_or_else(|error| Tally {
-            problems: vec![format!("{error:#}")],
-            ..Tally::default()
-        });
+        let tally = tally.unwrap_or_else(|error| Tally::failed(format!("{error:#}")));
         tell(format!("{:width$}  {}", ready.model.name, tally.line()));
         for problem in &tally.problems {
             tell(format!("{:width$}  {BAD}{problem}{BAD:#}", ""));
@@ -104,48 +86,47 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     let model = ready.model;
     let recording = model.recordings.first();
     let recording = recording.context("there is no io.npz beside it")?;
+    let inputs = &Recording::open(recording)?.inputs;
+    wire::write(&scratch.values(model, "in"), inputs)?;
+    let subject = Subject { model, recording };
     let folder = scratch.values(model, "changed");
+    let plan = Plan::new(&model.path, scratch.simplify, most)?;
     let mut tally = Tally::default();
-    for (weights, name) in [(Weights::File, "file"), (Weights::Embed, "embed")] {
-        let options = Options {
-            weights,
-            simplify: scratch.simplify,
-            ..Options::default()
-        };
-        let (constants, files) = constants(&model.path, &options)?;
-        let mut changes = write(&constants, &files, &folder, most)?;
-        let request = json!({
-            "model": model.package(),
-            "device": arguments.programs.device.name(),
-            "weights": name,
-            "inputs": scratch.values(model, "in"),
-            "outputs": scratch.values(model, "out"),
-            "others": changes.iter().map(|change| change.files(&files)).collect::<Vec<_>>(),
-        });
-        wire::write(
-            &scratch.values(model, "in"),
-            &Recording::open(recording)?.inputs,
-        )?;
-        let limit = Duration::from_secs(arguments.timeout);
-        let messages = scratch.messages(model);
-        let answer = match ask(&ready.program, &request, None, limit, &messages)? {
-            Outcome::Answer(answer) => answer,
-            Outcome::Refused(text) | Outcome::Died(text) => bail!("{name}: {text}"),
-        };
-        let results = answer["results"].as_array().into_iter().flatten();
-        for (change, result) in changes.iter_mut().zip(results) {
-            change.result = result.clone();
+    for batch in plan.batches(BATCH) {
+        let mut changes = plan.write(batch, &folder)?;
+        for (storage, (_, name)) in STORAGES.iter().enumerate() {
+            let outputs = scratch.values(model, name);
+            let others = |change: &&mut Change| change.fixed[storage].is_some();
+            let others = changes.iter_mut().filter(others);
+            let others: Vec<&mut Change> = others.collect();
+            let paths: Vec<_> = others.iter().map(|one| one.paths(&plan.files)).collect();
+            let request = json!({
+                "model": model.package(),
+                "device": arguments.programs.device.name(),
+                "weights": name,
+                "inputs": scratch.values(model, "in"),
+                "outputs": outputs,
+                "others": paths,
+            });
+            let results = ask_for_results(arguments, scratch, ready, &request, others.len());
+            let results = results.with_context(|| format!("{name}: a batch of changed files"))?;
+            for (change, result) in others.into_iter().zip(results) {
+                change.results[storage] = result;
+            }
         }
-        let taken: Vec<&Change> = changes.iter().filter(|change| change.is_taken()).collect();
-        answer_by_onnx_runtime(&arguments.python, recording, &taken)?;
-        for (at, change) in changes.iter().enumerate() {
-            let outputs = scratch.values(model, &format!("out.{at}"));
-            let problem = tally.judge(change, &outputs, model, recording)?;
-            tally
-                .problems
-                .extend(problem.map(|text| format!("{name}: `{}` {text}", change.name)));
-            if !arguments.programs.keep {
-                let _ = fs::remove_file(&outputs);
+        let asked = changes.iter().filter(|change| change.needs_answer());
+        answer_by_onnx_runtime(&arguments.python, recording, &asked.collect::<Vec<_>>())?;
+        for (storage, (_, name)) in STORAGES.iter().enumerate() {
+            let tried = changes
+                .iter()
+                .filter(|change| change.fixed[storage].is_some());
+            for (at, change) in tried.enumerate() {
+                let outputs = scratch.values(model, &format!("{name}.{at}"));
+                tally.judge(change, storage, &outputs, subject)?;
+                if !arguments.programs.keep {
+                    // Of a file that was refused there are none.
+                    let _ = fs::remove_file(&outputs);
+                }
             }
         }
         if !arguments.programs.keep {
@@ -155,61 +136,25 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     Ok(tally)
 }
 
-/// Writes a copy of the model for some constants that the code depends on, for some others, and one
-/// in which all of these others are changed.
-fn write(constants: &[Constant], files: &Files, folder: &Path, most: usize) -> Result<Vec<Change>> {
-    let (fixed, free): (Vec<&Constant>, Vec<&Constant>) =
-        constants.iter().partition(|constant| constant.is_fixed);
-    let mut changes = Vec::new();
-    let mut change = |name: &str, is_fixed: bool, constants: &[&Constant]| -> Result<()> {
-        let mut files = files.clone();
-        for (number, constant) in constants.iter().enumerate() {
-            constant.change(number, &mut files)?;
+/// What the program says of each of so many files.
+fn ask_for_results(
+    arguments: &Verify,
+    scratch: &Scratch,
+    ready: &Ready<'_>,
+    request: &Json,
+    count: usize,
+) -> Result<Vec<Json>> {
+    let limit = Duration::from_secs(arguments.timeout.saturating_mul(count as u64));
+    let messages = scratch.messages(ready.model);
+    match ask(&ready.program, request, None, limit, &messages)? {
+        Outcome::Answer(answer) => {
+            let results = answer["results"].as_array().cloned().unwrap_or_default();
+            match results.len() == count {
+                true => Ok(results),
+                false => bail!("{} of {count} results", results.len()),
+            }
         }
-        let folder = folder.join(changes.len().to_string());
-        for (file, bytes) in &files {
-            let path = folder.join(file);
-            fs::create_dir_all(path.parent().unwrap_or(&folder))?;
-            fs::write(path, bytes)?;
-        }
-        changes.push(Change {
-            name: name.to_owned(),
-            folder,
-            is_fixed,
-            result: Json::Null,
-        });
-        Ok(())
-    };
-    for group in [&fixed, &free] {
-        for constant in spread(group, most) {
-            change(&constant.name, constant.is_fixed, &[constant])?;
-        }
-    }
-    if free.len() > 1 {
-        change("all that may differ", false, &free)?;
-    }
-    Ok(changes)
-}
-
-/// At most so many of all, from the first to the last.
-fn spread<'c>(all: &[&'c Constant], most: usize) -> Vec<&'c Constant> {
-    let count = all.len().min(most);
-    (0..count)
-        .filter_map(|at| all.get(at * all.len() / count).copied())
-        .collect()
-}
-
-impl Change {
-    fn files(&self, files: &Files) -> Vec<PathBuf> {
-        files
-            .iter()
-            .map(|(name, _)| self.folder.join(name))
-            .collect()
-    }
-
-    /// Whether the program did not refuse the file.
-    fn is_taken(&self) -> bool {
-        self.result["refused"].is_null()
+        Outcome::Refused(text) | Outcome::Died(text) => bail!("{text}"),
     }
 }
 
@@ -230,116 +175,5 @@ fn answer_by_onnx_runtime(python: &Path, recording: &Path, changes: &[&Change]) 
             "ONNX Runtime: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         )
-    }
-}
-
-impl Tally {
-    /// Counts a changed file, or says what is wrong with it.
-    fn judge(
-        &mut self,
-        change: &Change,
-        outputs: &Path,
-        model: &Model,
-        recording: &Path,
-    ) -> Result<Option<String>> {
-        if let Some(refusal) = change.result["refused"].as_str() {
-            self.refused += 1;
-            let named = refusal.contains("whose code depends on its value");
-            return Ok((change.is_fixed != named).then(|| format!("is refused: {refusal}")));
-        }
-        if change.is_fixed {
-            return Ok(Some("is taken, though the code depends on it".to_owned()));
-        }
-        let answer = |name: &str| change.folder.join(name);
-        if !answer("io.npz").is_file() {
-            self.unanswered += 1;
-            return Ok(None);
-        }
-        if let Some(text) = change.result["died"].as_str() {
-            return Ok(Some(format!("is taken, and then: {text}")));
-        }
-        let found = wire::read(outputs)?;
-        let tolerance = model.tolerance.max(resolution(model));
-        let expected = Recording::open(&answer("io.npz"))?;
-        let plain = Recording::open(&answer("plain.npz"))?;
-        let (relative, problem) = judge(&found, &expected, tolerance);
-        let (other, other_problem) = judge(&found, &plain, tolerance);
-        let (Some(problem), Some(_)) = (problem, other_problem) else {
-            self.agree += 1;
-            let (_, difference) = judge(&found, &Recording::open(recording)?, tolerance);
-            self.without_effect += usize::from(difference.is_none());
-            return Ok(None);
-        };
-        Ok(Some(format!("{problem} ({:.1e} off)", relative.min(other))))
-    }
-
-    fn add(&mut self, other: &Tally) {
-        self.agree += other.agree;
-        self.without_effect += other.without_effect;
-        self.refused += other.refused;
-        self.unanswered += other.unanswered;
-        self.problems.extend(other.problems.iter().cloned());
-    }
-
-    fn line(&self) -> String {
-        let parts = [
-            (self.agree, "agree"),
-            (self.refused, "refused"),
-            (self.without_effect, "of no effect"),
-            (self.unanswered, "not run by ONNX Runtime"),
-        ];
-        let parts = parts.iter().map(|(count, text)| format!("{count} {text}"));
-        let parts = parts.collect::<Vec<_>>().join(", ");
-        match self.problems.len() {
-            0 => format!("{GOOD}right{GOOD:#} {DIM}{parts}{DIM:#}"),
-            wrong => format!("{BAD}{wrong} wrong{BAD:#} {DIM}{parts}{DIM:#}"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn change(is_fixed: bool, result: Json) -> Change {
-        Change {
-            name: "w".to_owned(),
-            folder: PathBuf::from("no/such"),
-            is_fixed,
-            result,
-        }
-    }
-
-    fn judged(is_fixed: bool, result: Json) -> (Tally, Option<String>) {
-        let model = Model {
-            name: "m".to_owned(),
-            path: PathBuf::from("no/such.onnx"),
-            recordings: Vec::new(),
-            tolerance: 0.0,
-        };
-        let mut tally = Tally::default();
-        let nowhere = Path::new("no/such");
-        let problem = tally.judge(&change(is_fixed, result), nowhere, &model, nowhere);
-        (tally, problem.unwrap())
-    }
-
-    #[test]
-    fn what_the_code_depends_on_is_refused_by_its_name() {
-        let named = json!({ "refused": "weight `w` .. whose code depends on its value: .." });
-        let (tally, problem) = judged(true, named.clone());
-        assert_eq!((tally.refused, problem), (1, None));
-        assert!(judged(false, named).1.is_some());
-        assert!(
-            judged(true, json!({ "refused": "`m.onnx` differs" }))
-                .1
-                .is_some()
-        );
-        assert!(judged(true, json!({})).1.is_some());
-    }
-
-    #[test]
-    fn what_onnx_runtime_does_not_run_is_counted() {
-        let (tally, problem) = judged(false, json!({ "died": "panics" }));
-        assert_eq!((tally.unanswered, problem), (1, None));
     }
 }

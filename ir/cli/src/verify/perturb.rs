@@ -59,6 +59,14 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
 }
 
 impl Constant {
+    /// The file that it begins in, and where.
+    pub fn place(&self) -> (usize, usize) {
+        self.weight
+            .parts
+            .first()
+            .map_or((0, 0), |part| (part.file, part.start))
+    }
+
     /// Writes other values of the constant into the files. Factors differ by `number`, so that
     /// those of many constants cancel out.
     pub fn change(&self, number: usize, files: &mut Files) -> Result<()> {
@@ -187,7 +195,7 @@ fn varints(dtype: DType, bytes: &mut [u8]) {
     }
 }
 
-/// A number of an attribute's list, behind its key.
+/// A number or the last letter of a text of an attribute's list, behind its key.
 fn record(bytes: &mut [u8]) {
     let key = bytes.iter().position(|byte| *byte < 0x80);
     let wire = bytes.first().map_or(2, |byte| byte & 7);
@@ -196,6 +204,7 @@ fn record(bytes: &mut [u8]) {
     };
     match (wire, number) {
         (0, [first, ..]) => *first ^= 1,
+        (2, [_, .., letter]) => *letter ^= 1,
         (5, [.., fraction, _]) => *fraction ^= 0x20,
         _ => {}
     }
@@ -243,5 +252,11 @@ mod tests {
         let mut bytes = b"\x3d\0\0\x80\x3f".to_vec();
         record(&mut bytes);
         assert_eq!(bytes, b"\x3d\0\0\xa0\x3f");
+        let mut bytes = b"\x3a\x02ab".to_vec();
+        record(&mut bytes);
+        assert_eq!(bytes, b"\x3a\x02ac");
+        let mut bytes = b"\x3a\0".to_vec();
+        record(&mut bytes);
+        assert_eq!(bytes, b"\x3a\0");
     }
 }
