@@ -70,6 +70,8 @@ pub enum Error {
         name: &'static str,
         reason: &'static str,
     },
+    /// A layer cannot be made of the values that its weights have.
+    Load { reason: String },
     /// A file cannot be read.
     File { path: PathBuf, error: io::Error },
     /// A node cannot be run on the data of the inputs.
@@ -181,6 +183,7 @@ impl fmt::Display for Error {
                  compile the model again from this file"
             ),
             Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),
+            Error::Load { reason } => write!(f, "cannot load the model: {reason}"),
             Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),
             Error::Run {
                 node,

@@ -145,8 +145,7 @@ fn written(
             }
 
             fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                WEIGHTS.check(files)?;
-                Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+                WEIGHTS.load(files, device, Self::load)
             }
 
             #run

@@ -298,8 +298,7 @@ mod model_model {
                 )
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.check(files)?;
-            Ok(Self::load(&Weights::new(&WEIGHTS, files, device)))
+            WEIGHTS.load(files, device, Self::load)
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -2,7 +2,12 @@
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor, module};
 
-use crate::{dtype::lowered, shape::reshape, widen::widened};
+use crate::{
+    dtype::lowered,
+    fault::{Axis, nonnegative},
+    shape::reshape,
+    widen::widened,
+};
 
 /// How a matrix lies in bytes: output by output, each in blocks of `size` inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,11 @@ impl Blocks {
             self.bits,
         );
         let codes = codes.narrow(1, 0, self.inputs).cast(single);
+        let axis = Axis {
+            number: 1,
+            size: count,
+        };
+        let groups = groups.map(|groups| nonnegative(groups, axis));
         let groups = groups.unwrap_or_else(|| {
             let of_input = (0..self.inputs).map(|at| (at / self.size) as i64);
             let groups: Vec<i64> = of_input.collect();

@@ -1,10 +1,27 @@
 //! Whether files are those that a model was compiled from.
 
+use burn::tensor::Device;
+use onnx_embed_kernels::fault;
+
 use super::fingerprint::{fnv1a, fnv1a_behind};
-use super::{Encoding, Entry, File, Fixed, Part, Table, decode};
+use super::{Encoding, Entry, File, Fixed, Part, Table, Weights, decode};
 use crate::{ElementType, Error};
 
 impl Table {
+    /// What `load` makes of the weights in `files`, which are [checked](Table::check).
+    pub fn load<T>(
+        &'static self,
+        files: &[&[u8]],
+        device: &Device,
+        load: impl FnOnce(&Weights<'_>) -> T,
+    ) -> Result<T, Error> {
+        self.check(files)?;
+        let weights = Weights::new(self, files, device);
+        fault::attempt(|| load(&weights)).map_err(|fault| Error::Load {
+            reason: fault.reason,
+        })
+    }
+
     /// Whether `files` are the compiled ones, apart from the values of weights that are not fixed.
     pub fn check(&self, files: &[&[u8]]) -> Result<(), Error> {
         if files.len() != self.files.len() {
@@ -181,6 +198,24 @@ mod tests {
             refused.unwrap_err().to_string(),
             "weight `b` differs from the compiled model, whose code depends on its value: compile \
              the model again from this file"
+        );
+    }
+
+    #[test]
+    fn a_layer_that_cannot_be_made_is_an_error() {
+        let table: &'static Table = Box::leak(Box::new(table()));
+        let load = |file: &[u8]| {
+            table.load(&[file], &Device::flex(), |weights| {
+                match *weights.array::<u8>("a").data() {
+                    [1, other] => other,
+                    _ => fault::fail("`a` does not begin with 1"),
+                }
+            })
+        };
+        assert_eq!(load(FILE).unwrap(), 2);
+        assert_eq!(
+            load(b"head\x02\x01mid\x03\x04end").unwrap_err().to_string(),
+            "cannot load the model: `a` does not begin with 1"
         );
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Int, Tensor};
+use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::scores::Transform;
 use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Votes};
 
@@ -129,12 +130,22 @@ impl SvmClassifier {
                 coefficients,
                 ..
             } => {
-                let count = sizes.iter().sum();
-                assert!(
-                    sizes.len() == classes && coefficients.len() >= (classes - 1) * count,
-                    "the support vector machine has fewer coefficients than its vectors need"
-                );
-                count
+                let count = sizes
+                    .iter()
+                    .try_fold(0usize, |sum, size| sum.checked_add(*size));
+                let needed = count.and_then(|count| count.checked_mul(classes.checked_sub(1)?));
+                match (count, needed) {
+                    (Some(count), Some(needed))
+                        if sizes.len() == classes && coefficients.len() >= needed =>
+                    {
+                        count
+                    }
+                    _ => fail(format_args!(
+                        "the support vector machine of `{}` has fewer coefficients than the vectors of its \
+                         classes need",
+                        machine.coefficients
+                    )),
+                }
             }
         };
         let model = Classify {

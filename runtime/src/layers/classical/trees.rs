@@ -7,6 +7,7 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Int, Tensor};
+use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::scores::Transform;
 use onnx_embed_kernels::trees::{
     Aggregate, Classify, Forest, Indexed, Labelled, Mode, Number, Regress,
@@ -226,17 +227,19 @@ impl Trees<'_> {
     ) -> (Forest<T>, Leaves<T>) {
         let ints = |name| held.array::<i64>(name).into_data();
         let numbers = |name| held.array::<T>(name).into_data();
-        let (weights, weight_targets) = match self {
+        let (name, weights, weight_targets) = match self {
             Trees::Labelled {
+                modes,
                 weights,
                 weight_targets,
                 ..
             }
             | Trees::Indexed {
+                modes,
                 weights,
                 weight_targets,
                 ..
-            } => (numbers(weights), ints(weight_targets)),
+            } => (modes, numbers(weights), ints(weight_targets)),
         };
         let leaves = Leaves {
             targets: weight_targets.clone(),
@@ -300,7 +303,7 @@ impl Trees<'_> {
         };
         match forest {
             Ok(forest) => (forest, leaves),
-            Err(reason) => panic!("the tree ensemble {reason}"),
+            Err(reason) => fail(format_args!("the tree ensemble of `{name}` {reason}")),
         }
     }
 }
@@ -310,9 +313,9 @@ fn list<T: Scalar>(weights: &Weights<'_>, name: Option<&str>) -> Vec<T> {
 }
 
 fn named(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
-    let mode = |name: &String| match Mode::named(name) {
+    let mode = |text: &String| match Mode::named(text) {
         Some(mode) => mode,
-        None => panic!("the tree ensemble has a node of the unknown mode `{name}`"),
+        None => fail(format_args!("`{name}` has the unknown mode {text:?}")),
     };
     weights.strings(name).data().iter().map(mode).collect()
 }
@@ -320,7 +323,7 @@ fn named(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
 fn numbered(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
     let mode = |&number: &u8| match Mode::numbered(number) {
         Some(mode) => mode,
-        None => panic!("the tree ensemble has a node of the unknown mode {number}"),
+        None => fail(format_args!("`{name}` has the unknown mode {number}")),
     };
     weights.array(name).data().iter().map(mode).collect()
 }
