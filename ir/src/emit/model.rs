@@ -1,29 +1,17 @@
 //! The module that a macro call becomes.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident};
+use quote::ToTokens;
 
 use super::body::{self, Body, Statement};
+use super::item::Item;
 use super::signature::{self, Port};
-use super::{Context, Layer, Source, imports, name, parameters, split, tied, tree, weights};
+use super::{Context, Layer, Source, imports, parameters, split, tied, tree, weights};
 use crate::diagnostics::{Diagnostics, plain, shown};
 use crate::options::{Options, Weights};
 use crate::read::Model;
 use crate::rust::{Code, Part, code};
 use crate::types::Type;
-
-/// What the caller chose for the item itself.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// Documentation and other attributes.
-    pub attributes: TokenStream,
-    pub visibility: TokenStream,
-    pub name: Ident,
-    /// The path of the run-time crate.
-    pub runtime: TokenStream,
-    /// The model's file name, for documentation.
-    pub file: String,
-}
 
 /// The module and the `use` of its items.
 pub fn module(
@@ -44,7 +32,7 @@ pub fn module(
 /// The module, unless layers that were taken to be `alike` are not, and would load weights again.
 fn written(
     model: &Model,
-    item: &Item,
+    chosen: &Item,
     options: &Options,
     alike: bool,
     diagnostics: &mut Diagnostics,
@@ -56,6 +44,7 @@ fn written(
     let names = inputs.iter().map(|port| (port.id, port.ident.to_string()));
     cx.inputs = names.collect();
     let mut root = Layer::root(tree::common(&body.nodes));
+    let item = &chosen.inside();
     let item_name = item.name.to_string();
     let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
     taken.extend(imports::names());
@@ -79,7 +68,7 @@ fn written(
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
     let structures = signature::structures(&item.name, &inputs, &outputs);
-    let uses = uses(item, &inputs, &outputs);
+    let uses = chosen.uses(item, inputs.len(), outputs.len());
     let attributes = Code::foreign(item.attributes.clone());
     let documentation = documentation(model, item);
     let documentation: Code = documentation
@@ -158,7 +147,7 @@ fn written(
         #embedded
     };
     let imports = imports::of(&items, &runtime);
-    let inner = format_ident!("{}_model", name::snake(&item_name));
+    let inner = chosen.module();
     Some(code! {
         #uses
 
@@ -266,32 +255,6 @@ fn arguments(inputs: &[Port]) -> Code {
             code!(#ident: #ty)
         }
         _ => code!(input: ModelInput),
-    }
-}
-
-fn uses(item: &Item, inputs: &[Port], outputs: &[Port]) -> Code {
-    let name = &item.name;
-    let visibility = Code::foreign(item.visibility.clone());
-    let inner = format_ident!("{}_model", name::snake(&name.to_string()));
-    let rename = |part: &str| {
-        let from = format_ident!("Model{part}");
-        let to = format_ident!("{name}{part}");
-        if from == to {
-            code!(#from)
-        } else {
-            code!(#from as #to)
-        }
-    };
-    let mut names = vec![Code::foreign(name.to_token_stream())];
-    if inputs.len() > 1 {
-        names.push(rename("Input"));
-    }
-    if outputs.len() != 1 {
-        names.push(rename("Output"));
-    }
-    code! {
-        #[allow(unused_imports)]
-        #visibility use #inner::{#(#names),*};
     }
 }
 

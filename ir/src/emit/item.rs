@@ -1,0 +1,71 @@
+//! What the caller chose for the item itself.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident};
+
+use super::{imports, name};
+use crate::rust::{Code, code};
+
+/// The struct that the caller asks for.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Documentation and other attributes.
+    pub attributes: TokenStream,
+    pub visibility: TokenStream,
+    pub name: Ident,
+    /// The path of the run-time crate.
+    pub runtime: TokenStream,
+    /// The model's file name, for documentation.
+    pub file: String,
+}
+
+impl Item {
+    /// The item as its module has it, where some names have another meaning.
+    pub(super) fn inside(&self) -> Self {
+        let mut taken = imports::names().chain(["ModelInput", "ModelOutput"]);
+        let name = if taken.any(|name| self.name == name) {
+            format_ident!("Embedded{}", self.name)
+        } else {
+            self.name.clone()
+        };
+        Item {
+            name,
+            ..self.clone()
+        }
+    }
+
+    /// The name of its module.
+    pub(super) fn module(&self) -> Ident {
+        format_ident!("{}_model", name::snake(&self.name.to_string()))
+    }
+
+    /// What is taken out of the module, where the item is called as `inside` is.
+    pub(super) fn uses(&self, inside: &Item, inputs: usize, outputs: usize) -> Code {
+        let (name, module) = (&self.name, self.module());
+        let visibility = Code::foreign(self.visibility.clone());
+        let rename = |from: &Ident, to: &Ident| {
+            let named = Code::foreign(from.to_token_stream());
+            if from == to {
+                named
+            } else {
+                let to = Code::foreign(to.to_token_stream());
+                code!(#named as #to)
+            }
+        };
+        let part = |part: &str| {
+            let (from, to) = (format_ident!("Model{part}"), format_ident!("{name}{part}"));
+            rename(&from, &to)
+        };
+        let mut names = vec![rename(&inside.name, name)];
+        if inputs > 1 {
+            names.push(part("Input"));
+        }
+        if outputs != 1 {
+            names.push(part("Output"));
+        }
+        code! {
+            #[allow(unused_imports)]
+            #visibility use #module::{#(#names),*};
+        }
+    }
+}
