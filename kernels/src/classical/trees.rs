@@ -6,6 +6,8 @@
 mod build;
 mod vote;
 
+use crate::ensure;
+
 pub use build::{Indexed, Labelled, Mode};
 pub use vote::{Aggregate, Classify, Regress};
 
@@ -96,7 +98,7 @@ impl<T: Number> Forest<T> {
         per_row: usize,
         visit: impl Fn(&[T], &mut [S]) + Sync,
     ) {
-        assert!(
+        ensure!(
             width >= self.features,
             "the trees look at {} features, the input has {width}",
             self.features
@@ -322,6 +324,39 @@ mod tests {
             one_column: ids[0] == ids[1],
             positive: weights.iter().all(|&weight| weight >= 0.0),
         }
+    }
+
+    /// A node after the first sends on to `second`: the branch 0, or the leaf 2.
+    fn first_node_sends_to(second: i64) -> Vec<f64> {
+        let (branch, leaf) = (Mode::LessOrEqual, Mode::Leaf);
+        let trees = Labelled {
+            trees: vec![7; 5],
+            nodes: vec![4, 0, 1, 2, 3],
+            modes: vec![branch, branch, leaf, leaf, leaf],
+            features: vec![0; 5],
+            values: vec![0.5, 1.5, 0.0, 0.0, 0.0],
+            yes: vec![1, 2, 0, 0, 0],
+            no: vec![second, 3, 0, 0, 0],
+            missing: vec![],
+            weight_trees: vec![7; 3],
+            weight_nodes: vec![1, 2, 3],
+            weight_targets: vec![0; 3],
+            weights: vec![1.0f32, 2.0, 4.0],
+        };
+        let regress = Regress {
+            forest: trees.build(1).unwrap(),
+            targets: 1,
+            aggregate: Aggregate::Sum,
+            transform: Transform::None,
+            base: vec![],
+        };
+        regress.run(&[0.0, 1.0, 2.0], 1, 3)
+    }
+
+    #[test]
+    fn a_tree_is_what_its_first_node_leads_to() {
+        assert_eq!(first_node_sends_to(0), [1.0, 2.0, 4.0]);
+        assert_eq!(first_node_sends_to(2), [1.0, 2.0, 2.0]);
     }
 
     /// The class and scores of a row below the stump's value.

@@ -1,6 +1,6 @@
 //! From the lists of ONNX to a forest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{FEATURE, Forest, LEAF, MISSING, Node, Number};
 
@@ -106,6 +106,8 @@ impl<T: Number> Labelled<T> {
         }
         // Branches and leaves are numbered separately.
         let (mut places, mut branches, mut leaves) = (HashMap::with_capacity(count), 0u32, 0u32);
+        // A tree begins at the first of its nodes; what cannot be reached from there is no tree.
+        let (mut begun, mut roots) = (HashSet::new(), Vec::new());
         for (at, &mode) in self.modes.iter().enumerate() {
             let next = if mode == Mode::Leaf {
                 &mut leaves
@@ -118,6 +120,9 @@ impl<T: Number> Labelled<T> {
                 *next
             };
             *next += 1;
+            if begun.insert(self.trees[at]) {
+                roots.push(place);
+            }
             if places
                 .insert((self.trees[at], self.nodes[at]), place)
                 .is_some()
@@ -127,16 +132,9 @@ impl<T: Number> Labelled<T> {
         }
         let place = |tree, node| places.get(&(tree, node)).copied();
         let mut nodes = Vec::with_capacity(branches as usize);
-        let mut has_parent = (vec![false; branches as usize], vec![false; leaves as usize]);
         for at in (0..count).filter(|&at| self.modes[at] != Mode::Leaf) {
             let child = |node| place(self.trees[at], node).ok_or(ABSENT);
             let (yes, no) = (child(self.yes[at])?, child(self.no[at])?);
-            for child in [yes, no] {
-                match child & LEAF {
-                    0 => has_parent.0[child as usize] = true,
-                    _ => has_parent.1[(child & !LEAF) as usize] = true,
-                }
-            }
             let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
             let test = test(self.features[at], self.modes[at], missing)?;
             let value = self.values[at];
@@ -147,13 +145,6 @@ impl<T: Number> Labelled<T> {
                 no,
             });
         }
-        let is_root = |place: &u32| match place & LEAF {
-            0 => !has_parent.0[*place as usize],
-            _ => !has_parent.1[(place & !LEAF) as usize],
-        };
-        let all = self.trees.iter().zip(&self.nodes);
-        let roots = all.filter_map(|(&tree, &node)| place(tree, node));
-        let roots = roots.filter(is_root).collect();
         let mut by_leaf = vec![Vec::new(); leaves as usize];
         for at in 0..weights {
             let leaf = place(self.weight_trees[at], self.weight_nodes[at]);
@@ -271,23 +262,35 @@ fn forest<T: Number>(
     starts: Vec<u32>,
     weights: Vec<(u32, T)>,
 ) -> Result<Forest<T>, &'static str> {
-    let mut parents = vec![0u32; nodes.len()];
-    let children = |node: &Node<T>| [node.yes, node.no].into_iter().filter(|at| at & LEAF == 0);
-    for child in nodes.iter().flat_map(children) {
-        parents[child as usize] += 1;
-    }
-    let mut free: Vec<usize> = (0..nodes.len()).filter(|&at| parents[at] == 0).collect();
-    let mut seen = 0;
-    while let Some(at) = free.pop() {
-        seen += 1;
-        for child in children(&nodes[at]) {
-            parents[child as usize] -= 1;
-            if parents[child as usize] == 0 {
-                free.push(child as usize);
+    let children = |at: usize| {
+        let both = [nodes[at].yes, nodes[at].no].into_iter();
+        both.filter(|at| at & LEAF == 0).map(|at| at as usize)
+    };
+    let branches = roots.iter().filter(|root| *root & LEAF == 0);
+    let mut waiting: Vec<usize> = branches.map(|&root| root as usize).collect();
+    let (mut parents, mut reached) = (vec![0u32; nodes.len()], vec![false; nodes.len()]);
+    let mut all = Vec::new();
+    while let Some(at) = waiting.pop() {
+        if !std::mem::replace(&mut reached[at], true) {
+            all.push(at);
+            for child in children(at) {
+                parents[child] += 1;
+                waiting.push(child);
             }
         }
     }
-    if seen < nodes.len() {
+    let mut free: Vec<usize> = all.iter().copied().filter(|&at| parents[at] == 0).collect();
+    let mut seen = 0;
+    while let Some(at) = free.pop() {
+        seen += 1;
+        for child in children(at) {
+            parents[child] -= 1;
+            if parents[child] == 0 {
+                free.push(child);
+            }
+        }
+    }
+    if seen < all.len() {
         return Err("has a node that leads back to itself");
     }
     let modes = [Mode::LessOrEqual, Mode::Less];

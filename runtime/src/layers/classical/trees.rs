@@ -327,3 +327,6 @@ fn numbered(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
     };
     weights.array(name).data().iter().map(mode).collect()
 }
+
+#[cfg(test)]
+mod tests;
