@@ -153,6 +153,7 @@ impl Operator for GroupQuery {
             return Ok(());
         };
         self.check(cx, batch, &size)?;
+        self.check_positions(cx, batch, length)?;
         let hidden = size.mul(&self.heads.into());
         let hidden = cx.dim_or_fresh(hidden, "hidden");
         let cache = vec![batch.clone(), self.kv_heads.into(), keys, size];
@@ -257,6 +258,25 @@ impl GroupQuery {
                 &cx.tensor(COSINE + 1)?,
                 &cx.tensor(COSINE)?.shape,
             )?;
+        }
+        Ok(())
+    }
+
+    /// Refuses positions and a bias that are not for these queries.
+    fn check_positions(&self, cx: &Infer<'_>, batch: &Dim, queries: &Dim) -> Result<(), Problem> {
+        if cx.has(POSITIONS) {
+            let wanted = [batch, queries].map(Clone::clone);
+            sizes::broadcasts("`position_ids`", &cx.tensor(POSITIONS)?, &wanted)?;
+        }
+        if cx.has(BIAS) {
+            let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
+            let scores = [
+                batch.clone(),
+                self.heads.into(),
+                queries.clone(),
+                total.unwrap_or_else(Dim::any),
+            ];
+            sizes::broadcasts("the bias of the scores", &cx.tensor(BIAS)?, &scores)?;
         }
         Ok(())
     }

@@ -1,10 +1,13 @@
 //! Attention of all heads.
 
+pub mod mask;
+
 use std::rc::Rc;
 
 use proc_macro2::Literal;
 use quote::format_ident;
 
+use self::mask::{additions, check_mask};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -111,20 +114,6 @@ impl Heads {
         let mask = cx.tensor(input)?;
         Ok(code!(Some(ops::multi_head::KeyMask::#form(#mask))))
     }
-}
-
-/// Checks a mask of integers and a bias of rank 4.
-pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem> {
-    if cx.has(mask) {
-        let held = cx.tensor(mask)?;
-        if !held.dtype.is_int() || !(1..=4).contains(&held.rank()) {
-            return Err(Problem::new(format!("the mask is {held}")));
-        }
-    }
-    if cx.has(bias) {
-        cx.tensor_of_rank(bias, 4)?;
-    }
-    Ok(())
 }
 
 /// The problem of a cache that is updated in place.
@@ -289,6 +278,7 @@ impl Operator for MultiHead {
         let dtype = cx.tensor(0)?.dtype;
         let total = past.and_then(|past| past.add(&forms.keys));
         let total = cx.dim_or_fresh(total, "total");
+        check_mask(cx, 4, [&forms.batch, &forms.queries, &total])?;
         let heads = Dim::from(self.0.heads);
         let hidden = forms.value.mul(&heads);
         let hidden = cx.dim_or_fresh(hidden, "hidden");
@@ -426,6 +416,8 @@ mod tests {
                 r#"(float[2, 1, 8] q, float[2, 1, 6] k, int32[2] l, int32 t) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t) }"#,
                 r#"(float[2, 1, 8] q, float[2, 1, 4] k, int32[3] l, int32 t) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t) }"#,
                 r#"(float[2, 1, 8] q, float[2, 1, 4] k, float[2, 2, 9, 4] p, int32[2] l, int32 t) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, p, p, l, t) }"#,
+                r#"(float[2, 1, 8] q, float[2, 1, 4] k, int32[2] l, int32 t, float[3, 2, 1, 7] b) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t, , , , b) }"#,
+                r#"(float[2, 1, 8] q, float[2, 1, 4] k, int32[2] l, int32 t, int64[2, 3] p) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t, , , p) }"#,
             ],
             expect![[r#"
                 the batch is 2 in one input and 3 in another
@@ -443,6 +435,8 @@ mod tests {
                 the key has 6 features, but all its heads together have 4
                 `seqlens_k` is int32[3], but must be of shape [2]
                 the cache is float32[2, 2, 9, 4], but must be of shape [2, 1, 9, 4]
+                the bias of the scores is float32[3, 2, 1, 7], which does not broadcast to [2, 2, 1, ?]
+                `position_ids` is int64[2, 3], which does not broadcast to [2, 1]
             "#]],
         );
     }

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::multi_head::{Heads, additions, read, refuse, shared_buffer};
+use super::multi_head::mask::{additions, check_mask};
+use super::multi_head::{Heads, read, refuse, shared_buffer};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -108,6 +109,7 @@ impl Operator for Projected {
         };
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
+        check_mask(cx, 3, [batch, length, &total])?;
         let heads = self.inner.heads;
         if cx.has(4) {
             check_cache(cx, 4, batch, heads, &Dim::from(size / heads))?;

@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MANY, ML, Operator, Row, row};
+use crate::ops::{MANY, ML, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -110,15 +110,22 @@ impl Operator for Extractor {
 
 impl Operator for Vectorizer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let mut rows = Dim::from(1);
+        let mut rows: Option<Dim> = None;
         for at in 0..cx.inputs() {
             let x = numbers(cx, at)?;
-            if let [first, _, ..] = x.shape.as_slice()
-                && rows.number().is_some()
-            {
-                rows = first.clone();
+            let own = match x.shape.as_slice() {
+                [first, _, ..] => first.clone(),
+                _ => Dim::from(1),
+            };
+            if let Some(rows) = &rows {
+                sizes::agree("the number of rows", rows, &own)?;
+            }
+            // One that is known says more.
+            if rows.as_ref().is_none_or(|rows| rows.number().is_none()) {
+                rows = Some(own);
             }
         }
+        let rows = rows.unwrap_or_else(|| Dim::from(1));
         let sum = self
             .columns
             .iter()
@@ -172,6 +179,9 @@ impl Operator for OneHotEncoder {
             let (x, rank) = (integers(cx, dtype)?, Literal::usize_unsuffixed(rank));
             return Ok(code!(ops::features::one_hot::<_, #rank>(#x, #categories.clone())));
         }
+        if !self.zeros {
+            cx.may_fail();
+        }
         let x = cx.host(0)?;
         let x = match dtype {
             DType::String => code!(&host::texts(#x)),
@@ -208,7 +218,7 @@ fn integers(cx: &mut Emit<'_, '_>, from: DType) -> Result<Code, Problem> {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn columns_are_side_by_side() {
@@ -228,6 +238,22 @@ mod tests {
                     float64[1, 2] w = ai.onnx.ml.ArrayFeatureExtractor (v, i)
                     host float32[m, 2] p = ai.onnx.ml.OneHotEncoder <categories: {dtype: String, held: {["a", "b"]}}> (s)
                 }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn columns_side_by_side_have_as_many_rows() {
+        problems(
+            &[
+                "(float[2, 3] a, float[3, 1] b) => (y) { y = ai.onnx.ml.FeatureVectorizer <inputdimensions: ints = [3, 1]> (a, b) }",
+                "(float[2, 3] a, float[4] b) => (y) { y = ai.onnx.ml.FeatureVectorizer <inputdimensions: ints = [3, 4]> (a, b) }",
+                "(float[n, 3] a, float[1, 4] b) => (y) { y = ai.onnx.ml.FeatureVectorizer <inputdimensions: ints = [3, 4]> (a, b) }",
+            ],
+            expect![[r#"
+                the number of rows is 2 in one input and 3 in another
+                the number of rows is 2 in one input and 1 in another
+                fine
             "#]],
         );
     }

@@ -211,6 +211,16 @@ impl Operator for Resize {
                 axes.len()
             )));
         }
+        if let Some(input) = self.inputs[0].filter(|&input| self.crops() && cx.has(input)) {
+            let (given, wanted) = (cx.tensor(input)?.count(), axes.len().saturating_mul(2));
+            if given.is_some_and(|given| given != 0 && given != wanted) {
+                return Err(Problem::new(format!(
+                    "`roi` has {} numbers, the begins and ends of {} axes are {wanted}",
+                    given.unwrap_or(0),
+                    axes.len()
+                )));
+            }
+        }
         let mut shape = x.shape.clone();
         for (place, &axis) in axes.iter().enumerate() {
             let size = shape.get(axis).cloned().unwrap_or_default();
@@ -242,12 +252,15 @@ impl Operator for Resize {
         let mut target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
             cx.known(input).cloned()
         })?;
-        let crops = self.coordinates == "TfCropAndResize";
+        let crops = self.crops();
         if !crops && self.policy == Policy::Stretch {
             target.keep_changed(&mut axes, &x, &y);
         }
         if axes.is_empty() {
             return Ok(result);
+        }
+        if matches!(target, Target::HostScales(_) | Target::HostSizes(_)) {
+            cx.may_fail();
         }
         let roi = self.roi(cx, crops)?;
         let truth = x.dtype.kind() == Kind::Bool;
@@ -283,6 +296,10 @@ impl Operator for Resize {
 }
 
 impl Resize {
+    fn crops(&self) -> bool {
+        self.coordinates == "TfCropAndResize"
+    }
+
     fn resized(&self, rank: usize) -> Result<Vec<usize>, Problem> {
         match &self.axes {
             None => Ok((0..rank).collect()),
@@ -353,5 +370,31 @@ impl Resize {
         } else {
             code!(ops::resize::Resize { #(#fields,)* ..#plain })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn a_region_has_a_begin_and_an_end_for_each_axis() {
+        let graph = |roi: &str, axes: &str| {
+            let options = format!("coordinate_transformation_mode = \"tf_crop_and_resize\"{axes}");
+            format!(
+                "(float[1, 1, 4, 4] x, float[{roi}] r, int64[2] s) => (y) {{ y = Resize <{options}> (x, r, , s) }}"
+            )
+        };
+        let axes = ", axes = [2, 3]";
+        problems(
+            &[&graph("8", axes), &graph("4", axes), &graph("n", axes)],
+            expect![[r#"
+            `roi` has 8 numbers, the begins and ends of 2 axes are 4
+            fine
+            fine
+        "#]],
+        );
     }
 }

@@ -9,7 +9,8 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::attention::multi_head::{Heads, additions, divided, read as read_heads, refuse};
+use crate::ops::attention::multi_head::mask::{additions, check_mask};
+use crate::ops::attention::multi_head::{Heads, divided, read as read_heads, refuse};
 use crate::ops::attention::projected::check_cache;
 use crate::ops::quantize::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
@@ -65,6 +66,7 @@ impl Operator for QAttention {
         }
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
+        check_mask(cx, 5, [batch, length, &total])?;
         let cache = vec![
             2.into(),
             batch.clone(),

@@ -1,0 +1,82 @@
+//! What hides keys from queries.
+
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::infer::Infer;
+use crate::ops::sizes;
+
+/// Checks a mask of integers and a bias of rank 4.
+pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem> {
+    if cx.has(mask) {
+        let held = cx.tensor(mask)?;
+        if !held.dtype.is_int() || !(1..=4).contains(&held.rank()) {
+            return Err(Problem::new(format!("the mask is {held}")));
+        }
+    }
+    if cx.has(bias) {
+        cx.tensor_of_rank(bias, 4)?;
+    }
+    Ok(())
+}
+
+/// Refuses a mask whose sizes are known not to be those that its rank asks for.
+pub fn check_mask(
+    cx: &Infer<'_>,
+    input: usize,
+    [batch, queries, keys]: [&Dim; 3],
+) -> Result<(), Problem> {
+    if !cx.has(input) {
+        return Ok(());
+    }
+    let mask = cx.tensor(input)?;
+    match (mask.shape.as_slice(), batch.number()) {
+        ([length], Some(count)) => {
+            let forms = [
+                Some(count),
+                count.checked_mul(2),
+                count.checked_mul(3).and_then(|all| all.checked_add(2)),
+            ];
+            if length
+                .number()
+                .is_none_or(|length| forms.contains(&Some(length)))
+            {
+                return Ok(());
+            }
+            let problem = format!("the mask is {mask}, the batch has {count} elements");
+            Err(Problem::new(problem)
+                .help("a mask of rank 1 has 1 or 2 numbers an element, or 3 and 2 more"))
+        }
+        ([_, _], _) => sizes::broadcasts("the mask", &mask, &[batch, keys].map(Clone::clone)),
+        ([_, _, _], _) => {
+            sizes::broadcasts("the mask", &mask, &[batch, queries, keys].map(Clone::clone))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn a_mask_is_for_the_keys_of_each_query() {
+        problems(
+            &[
+                r#"(float[2, 5, 8] q, int32[3] m) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, , m) }"#,
+                r#"(float[2, 5, 8] q, int32[8] m) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, , m) }"#,
+                r#"(float[2, 5, 8] q, int32[2, 6] m) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, , m) }"#,
+                r#"(float[2, 5, 8] q, int32[2, 4, 5] m) => (float[2, 5, 8] y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q, , m) }"#,
+                r#"(float[2, 5, 6] x, float[6, 12] w, int32[2, 4] m) => (float[2, 5, 4] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , m) }"#,
+            ],
+            expect![[r#"
+                the mask is int32[3], the batch has 2 elements
+                fine
+                the mask is int32[2, 6], which does not broadcast to [2, 5]
+                the mask is int32[2, 4, 5], which does not broadcast to [2, 5, 5]
+                the mask is int32[2, 4], which does not broadcast to [2, 5]
+            "#]],
+        );
+    }
+}
