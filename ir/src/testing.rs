@@ -2,7 +2,9 @@
 
 use expect_test::Expect;
 use prost::Message;
+use quote::{format_ident, quote};
 
+use crate::emit::Item;
 use crate::options::Options;
 use crate::print;
 
@@ -28,6 +30,42 @@ pub fn check(text: &str, expected: Expect) {
         Ok(model) => print::graph(&model.graph),
         Err(problems) => problems.report("model"),
     };
+    expected.assert_eq(&shown);
+}
+
+/// The nodes of each of these graphs that the code names, since they may fail on the data of a run.
+#[track_caller]
+pub fn named(graphs: &[&str], expected: Expect) {
+    let opsets = r#"["" : 22, "ai.onnx.ml" : 3, "com.microsoft" : 1]"#;
+    let options = Options {
+        simplify: false,
+        ..Options::default()
+    };
+    let item = Item {
+        attributes: Default::default(),
+        visibility: Default::default(),
+        name: format_ident!("Model"),
+        runtime: quote!(::onnx_embed),
+        file: "model".to_owned(),
+    };
+    let mut shown = String::new();
+    for graph in graphs {
+        let text = format!("<ir_version: 10, opset_import: {opsets}> g {graph}");
+        let model = match crate::text::model(&text) {
+            Ok(model) => model.encode_to_vec(),
+            Err(error) => panic!("{graph}: {error}"),
+        };
+        let model = crate::load_bytes(model.into(), &options);
+        let code = match model.and_then(|model| crate::code(&model, &item, &options)) {
+            Ok(code) => code.to_string(),
+            Err(problems) => panic!("{graph}: {}", problems.report("model")),
+        };
+        let calls = code.split("Node :: new (").skip(1);
+        let names = calls.map(|call| call.split(')').next().unwrap_or_default().trim());
+        let names = names.collect::<Vec<_>>().join("; ");
+        shown.push_str(if names.is_empty() { "none" } else { &names });
+        shown.push('\n');
+    }
     expected.assert_eq(&shown);
 }
 

@@ -142,6 +142,9 @@ impl Operator for Recurrent {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        if self.may_contradict(cx)? {
+            cx.may_fail();
+        }
         let x = cx.tensor(0)?;
         let lengths = self.lengths(cx)?;
         let hidden = cx.optional(5)?;
@@ -190,6 +193,19 @@ impl Operator for Recurrent {
 }
 
 impl Recurrent {
+    /// Whether a run may bring no steps, or lengths and states of another batch.
+    fn may_contradict(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        let x = &cx.tensor_type(0)?.shape;
+        let (times, batch) = if self.batch_first { (1, 0) } else { (0, 1) };
+        let (times, size) = (x.get(times), x.get(batch));
+        for (input, axis) in [(4, 0), (5, batch), (6, batch)] {
+            if cx.has(input) && cx.tensor_type(input)?.shape.get(axis) != size {
+                return Ok(true);
+            }
+        }
+        Ok(times.and_then(Dim::number).is_none())
+    }
+
     fn directions(&self) -> usize {
         match self.direction {
             "Bidirectional" => 2,

@@ -3,6 +3,7 @@
 //! They are computed on the host, row by row; a tensor of another device is read.
 
 use crate::classical::scores::Transform;
+use crate::ensure;
 
 /// How a row is compared with a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,9 +69,8 @@ impl Basis {
     /// How near a row is to each vector.
     fn products(&self, row: &[f64]) -> Vec<f64> {
         let features = row.len();
-        assert_eq!(
-            self.vectors.len(),
-            self.count * features,
+        ensure!(
+            Some(self.vectors.len()) == self.count.checked_mul(features),
             "the machine has {} vectors of together {} numbers, the input has {features} features",
             self.count,
             self.vectors.len()

@@ -182,6 +182,10 @@ impl Operator for ZipMap {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let columns = cx.tensor_type(0)?.shape.last().and_then(Dim::number);
+        if columns.is_none() {
+            cx.may_fail();
+        }
         let (x, keys) = (cx.host(0)?, self.keys.literals());
         let key = host_element(self.keys.dtype);
         Ok(code!(host::zip_map::<#key, _>(#x, &[#(#keys),*])))

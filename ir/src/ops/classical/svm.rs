@@ -176,6 +176,15 @@ impl Machine {
         }
     }
 
+    /// Says that the node may fail where the run tells how many features there are.
+    fn check(&self, cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
+        let features = cx.tensor_type(0)?.shape.last().and_then(Dim::number);
+        if features.is_none() {
+            cx.may_fail();
+        }
+        Ok(())
+    }
+
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let kernel = format_ident!("{}", self.kernel);
         let parameters = self.parameters.iter().take(3);
@@ -203,6 +212,7 @@ impl Operator for Regressor {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        self.machine.check(cx)?;
         let x = cx.tensor_of_rank(0, 2)?;
         let machine = self.machine.emit(cx)?;
         let (count, one_class) = (
@@ -231,6 +241,7 @@ impl Operator for Classifier {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        self.machine.check(cx)?;
         let x = cx.tensor_of_rank(0, 2)?;
         let machine = self.machine.emit(cx)?;
         let sizes = optional_name(cx, self.sizes)?;

@@ -215,6 +215,14 @@ impl Operator for Scan {
                 let slice = cut(&all, &held, axis, &place);
                 slices.extend(code!(let #item = #slice;));
             }
+            if let Some(count) = &count
+                && *count != size
+            {
+                let (node, one, other) = (cx.named_node(), cx.size(count), cx.size(&size));
+                inputs.extend(code! {
+                    #node.ensure(#one == #other, "its inputs are of different lengths");
+                });
+            }
             if count.is_none() || size.number().is_some() {
                 count = Some(size);
             }

@@ -321,6 +321,10 @@ impl Gemm {
         }
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
         let c = if cx.has(2) {
+            let (c, y) = (&cx.tensor_type(2)?.shape, &cx.output_tensor(0)?.shape);
+            if !broadcast::agree(&[c, y]) {
+                cx.may_fail();
+            }
             let c = cx.tensor_of_rank(2, 2)?;
             code!(Some(#c))
         } else {

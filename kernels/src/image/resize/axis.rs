@@ -1,6 +1,7 @@
 //! The coordinates of the output in the input along one axis.
 
 use super::{Coordinates, Rounding, Target};
+use crate::ensure;
 
 /// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbours.
 pub struct Axis {
@@ -23,6 +24,23 @@ impl Axis {
         coordinates: Coordinates,
     ) -> Vec<Self> {
         let crops = coordinates == Coordinates::TfCropAndResize;
+        let given = match target {
+            Target::Scales(scales) => scales.len(),
+            Target::Sizes(sizes) | Target::NotLarger(sizes) | Target::NotSmaller(sizes) => {
+                sizes.len()
+            }
+        };
+        ensure!(
+            given == axes.len(),
+            "there are {given} scales or sizes for {} axes",
+            axes.len()
+        );
+        ensure!(
+            !crops || roi.is_empty() || roi.len() == 2 * axes.len(),
+            "a region of {} numbers is no begin and end of {} axes",
+            roi.len(),
+            axes.len()
+        );
         let shared = shared_scale(dims, axes, target);
         let mut plan = Vec::new();
         for (place, &dim) in axes.iter().enumerate() {
@@ -49,6 +67,10 @@ impl Axis {
             if output == input && scale == 1.0 && crop == (0.0, 1.0) {
                 continue;
             }
+            ensure!(
+                input > 0 || output == 0,
+                "axis {dim} has no elements to resize"
+            );
             let at = |index| original(coordinates, index as f32, input, output, width, scale, crop);
             plan.push(Self {
                 dim,
