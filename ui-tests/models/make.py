@@ -86,9 +86,9 @@ def other_weights():
     )
 
 
-def external(model, location, **place):
-    """Moves the first initializer's values out of the file."""
-    tensor = model.graph.initializer[0]
+def external(model, location, at=0, **place):
+    """Moves an initializer's values out of the file."""
+    tensor = model.graph.initializer[at]
     values = numpy_helper.to_array(tensor).tobytes()
     for field in ["raw_data", "float_data"]:
         tensor.ClearField(field)
@@ -205,6 +205,13 @@ def models_that_compile():
     values = external(model, "weights/perceptron.bin", offset=4, length=48)
     write("weights/perceptron.bin", b"\0\0\0\0" + values)
     save("external", model)
+    model, values = other_weights(), b""
+    for at in range(len(model.graph.initializer)):
+        length = len(model.graph.initializer[at].raw_data)
+        place = dict(offset=len(values), length=length)
+        values += external(model, "weights/other_weights.bin", at, **place)
+    write("weights/other_weights.bin", values)
+    save("other_weights_external", model)
 
 
 # Scales that stand in simple ratios put many sums halfway between two integers. Sums of products are

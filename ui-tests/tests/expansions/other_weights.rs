@@ -14,6 +14,21 @@ onnx_model! {
     struct Embedded = "../../models/other_weights.onnx";
 }
 
+onnx_model! {
+    #[onnx(weights = "file")]
+    struct External = "../../models/other_weights_external.onnx";
+}
+
+onnx_model! {
+    #[onnx(train = false)]
+    struct ExternalEmbedded = "../../models/other_weights_external.onnx";
+}
+
+const EXTERNAL: [&[u8]; 2] = [
+    include_bytes!("../../models/other_weights_external.onnx"),
+    include_bytes!("../../models/weights/other_weights.bin"),
+];
+
 const COMPILED: &[u8] = include_bytes!("../../models/other_weights.onnx");
 
 /// The compiled file with other raw data behind the name of one initializer.
@@ -130,4 +145,41 @@ fn embedded_values_by_which_the_code_is_simplified_may_not_differ() {
     assert_eq!(taken("alpha"), depends("alpha"));
     assert_eq!(taken("gamma"), None);
     assert_eq!(taken("beta"), None);
+}
+
+/// The values of `alpha`, `gamma`, `beta` and `low` stand in this order in the second file.
+#[test]
+fn values_in_a_file_beside_the_model_are_checked_alike() {
+    let device = Device::flex();
+    let changed = |start: usize, data: &[f32]| {
+        let mut values = EXTERNAL[1].to_vec();
+        values[start..start + data.len() * 4].copy_from_slice(&floats(data));
+        assert_ne!(values, EXTERNAL[1]);
+        values
+    };
+    let other = [0.5, 2.0, 1.0, -1.0];
+    let (alpha, gamma, low) = (
+        changed(0, &other),
+        changed(16, &other),
+        changed(48, &[-0.5]),
+    );
+    let taken = External::from_bytes(&[EXTERNAL[0], &alpha], &device).unwrap();
+    assert_eq!(
+        values(taken.forward(x()).scaled),
+        [0.5, 0.0, 3.0, 0.0, 0.0, 0.0, 0.5, 0.0]
+    );
+    let embedded = |values: &[u8]| ExternalEmbedded::from_bytes(&[EXTERNAL[0], values], &device);
+    assert_eq!(refusal(embedded(&alpha)), depends("alpha"));
+    let scaled: Vec<f32> = values(ExternalEmbedded::new(&device).forward(x()).normal)
+        .iter()
+        .zip(other.iter().cycle())
+        .map(|(a, b)| a * b)
+        .collect();
+    assert_eq!(
+        values(embedded(&gamma).unwrap().forward(x()).normal),
+        scaled
+    );
+    assert_eq!(refusal(embedded(&low)), depends("low"));
+    let refused = External::from_bytes(&[EXTERNAL[0], &low], &device);
+    assert_eq!(refusal(refused), depends("low"));
 }
