@@ -101,8 +101,23 @@ pub struct Row {
     most: (usize, usize),
     /// The same before versions, which ascend.
     before: &'static [(i64, usize, usize)],
+    pub facts: Facts,
     /// What OPERATORS.md says beside it.
     pub notes: &'static str,
+}
+
+/// What rules and passes may rely on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Each element of the result depends on those at the same place of the inputs alone, which
+    /// broadcast as of version 7.
+    pub elementwise: bool,
+    /// The order of two inputs does not matter.
+    pub commutative: bool,
+    /// Results are neither negative nor -0.
+    pub nonnegative: bool,
+    /// A constructor may compute it when the model is loaded.
+    pub hoisted: bool,
 }
 
 /// As many inputs or outputs as the file likes.
@@ -120,6 +135,12 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
         read,
         most: (1, 1),
         before: &[],
+        facts: Facts {
+            elementwise: false,
+            commutative: false,
+            nonnegative: false,
+            hoisted: false,
+        },
         notes: "",
     }
 }
@@ -152,6 +173,32 @@ impl Row {
         let mut before = self.before.iter();
         let found = before.find(|(next, ..)| version < *next);
         found.map_or(self.most, |&(_, inputs, outputs)| (inputs, outputs))
+    }
+
+    /// With results of each element alone, which a constructor may compute too.
+    pub const fn elementwise(mut self) -> Row {
+        self.facts.elementwise = true;
+        self.hoisted()
+    }
+
+    pub const fn commutative(mut self) -> Row {
+        self.facts.commutative = true;
+        self
+    }
+
+    pub const fn nonnegative(mut self) -> Row {
+        self.facts.nonnegative = true;
+        self
+    }
+
+    pub const fn hoisted(mut self) -> Row {
+        self.facts.hoisted = true;
+        self
+    }
+
+    /// The operator as nodes name it: `Conv`, or `com.microsoft.FusedConv`.
+    pub fn kind(&self) -> String {
+        kind(self.domain, self.name)
     }
 
     /// With something to say in OPERATORS.md.
@@ -215,6 +262,24 @@ fn rows(domain: &str, name: &str) -> &'static [&'static Row] {
     let rows = ROWS.get(domain);
     let found = rows.and_then(|rows| rows.get(&name.to_lowercase()));
     found.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// An operator as nodes name it.
+pub fn kind(domain: &str, name: &str) -> String {
+    if domain.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{domain}.{name}")
+    }
+}
+
+/// What rules and passes may rely on of an operator as nodes name it.
+pub fn facts(kind: &str) -> Facts {
+    static FACTS: LazyLock<HashMap<String, Facts>> = LazyLock::new(|| {
+        let rows = all().chain(product::matmul::WRITTEN);
+        rows.map(|row| (row.kind(), row.facts)).collect()
+    });
+    FACTS.get(kind).copied().unwrap_or_default()
 }
 
 /// The operator called `name` in `domain`, with the version that `opset` selects.

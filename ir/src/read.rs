@@ -28,7 +28,7 @@ use crate::attributes::{Attributes, Given};
 use crate::diagnostics::{Diagnostics, Problem, Site};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::infer::Names;
-use crate::ops;
+use crate::ops::{self, kind};
 use crate::options::Options;
 use crate::proto::{GraphProto, NodeProto, TensorProto};
 use crate::types::{Known, Place, Type};
@@ -379,14 +379,6 @@ fn called(node: &NodeProto) -> &str {
     match (node.name.is_empty(), node.output.first()) {
         (true, Some(first)) => first,
         _ => &node.name,
-    }
-}
-
-/// The operator's name with its domain, as people write it.
-fn kind(domain: &str, name: &str) -> String {
-    match domain {
-        "" => name.to_owned(),
-        _ => format!("{domain}.{name}"),
     }
 }
 

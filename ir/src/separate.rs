@@ -269,7 +269,8 @@ mod tests {
     #[test]
     fn sizes_that_are_added_are_apart() {
         check(
-            "(float[N] a, float[N] b) => (float[x] y, int64[1] s) { y = Concat <axis = 0> (a, b) s = Shape (y) }",
+            "(float[N] a, float[N] b) => (float[x] y, int64[1] s) { y = Concat <axis \
+                 = 0> (a, b) s = Shape (y) }",
             expect!["float32[N], float32[N_2] -> float32[N_2 + N], int64[1]"],
         );
     }
@@ -291,14 +292,16 @@ mod tests {
                 u = Slice (r, zero, three, one)
                 zero = Constant <value_ints = [0]> () three = Constant <value_ints = [3]> () one = Constant <value_ints = [1]> ()
             }",
-            expect!["float32[T, N, 4], float32[1, N, 3], float32[1, 12, 4], float32[1, 12, 3] -> float32[T, 1, N, 3]"],
+            expect!["float32[T, N, 4], float32[1, N, 3], float32[1, 12, 4], float32[1, 12, \
+                 3] -> float32[T, 1, N, 3]"],
         );
     }
 
     #[test]
     fn some_sizes_of_a_name_may_be_equal_and_others_apart() {
         check(
-            "(float[N, N] a, float[N, N] b, float[N] c) => (float[x, y] y, float[z] z) { y = Add (a, b) z = Neg (c) }",
+            "(float[N, N] a, float[N, N] b, float[N] c) => (float[x, y] y, float[z] \
+                 z) { y = Add (a, b) z = Neg (c) }",
             expect![
                 "float32[N, N_2], float32[N, N_2], float32[N_3] -> float32[N, N_2], float32[N_3]"
             ],
@@ -308,7 +311,8 @@ mod tests {
     #[test]
     fn sizes_that_would_contradict_each_other_are_apart() {
         check(
-            "(float[N] a, float[1] b, float[N, 5] w) => (float[5] y) { c = Concat <axis = 0> (a, b) y = MatMul (c, w) }",
+            "(float[N] a, float[1] b, float[N, 5] w) => (float[5] y) { c = Concat \
+                 <axis = 0> (a, b) y = MatMul (c, w) }",
             expect!["float32[N], float32[1], float32[N_2, 5] -> float32[5]"],
         );
     }
@@ -325,7 +329,8 @@ mod tests {
     #[test]
     fn a_name_of_the_file_is_not_taken() {
         check(
-            "(float[N] a, float[N] b, float[N_2] c) => (float[x] y, float[x] z, float[w] w) { y = Neg (a) z = Relu (b) w = Neg (c) }",
+            "(float[N] a, float[N] b, float[N_2] c) => (float[x] y, float[x] z, \
+                 float[w] w) { y = Neg (a) z = Relu (b) w = Neg (c) }",
             expect![
                 "float32[N], float32[N_3], float32[N_2] -> float32[N], float32[N_3], float32[N_2]"
             ],

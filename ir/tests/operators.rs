@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use expect_test::expect;
 use onnx_embed_ir::ops;
 
 #[test]
@@ -44,4 +45,102 @@ fn nodes_have_no_more_than_the_standard_says() {
         }
     }
     assert!(compared > 600, "{compared}");
+}
+
+/// A row of the room of elementwise operators decides each fact: whoever adds one reads this table.
+#[test]
+fn elementwise_operators_have_decided_their_facts() {
+    let mut table = String::new();
+    for row in ops::elementwise::FAMILIES.iter().copied().flatten() {
+        let facts = row.facts;
+        let all = [
+            (facts.elementwise, "elementwise"),
+            (facts.commutative, "commutative"),
+            (facts.nonnegative, "nonnegative"),
+            (facts.hoisted, "hoisted"),
+        ];
+        let names: Vec<&str> = all
+            .iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, name)| *name)
+            .collect();
+        table.push_str(&format!("{}: {}\n", row.kind(), names.join(", ")));
+    }
+    expect![[r#"
+        Add: elementwise, commutative, hoisted
+        Sub: elementwise, hoisted
+        Mul: elementwise, commutative, hoisted
+        Div: elementwise, hoisted
+        Mod: elementwise, hoisted
+        Max: elementwise, commutative, hoisted
+        Min: elementwise, commutative, hoisted
+        Sum: elementwise, commutative, hoisted
+        And: elementwise, commutative, hoisted
+        Or: elementwise, commutative, hoisted
+        Xor: elementwise, commutative, hoisted
+        Equal: elementwise, commutative, hoisted
+        Greater: elementwise, hoisted
+        GreaterOrEqual: elementwise, hoisted
+        Less: elementwise, hoisted
+        LessOrEqual: elementwise, hoisted
+        BitwiseAnd: elementwise, commutative, hoisted
+        BitwiseOr: elementwise, commutative, hoisted
+        BitwiseXor: elementwise, commutative, hoisted
+        BitShift: elementwise, hoisted
+        PRelu: elementwise, hoisted
+        Mean: elementwise, commutative, hoisted
+        com.microsoft.BiasGelu: 
+        com.microsoft.FastGelu: 
+        BitCast: 
+        Cast: elementwise, hoisted
+        CastLike: 
+        Clip: elementwise, hoisted
+        Pow: elementwise, hoisted
+        SwiGLU: 
+        Relu: elementwise, hoisted
+        Sigmoid: elementwise, nonnegative, hoisted
+        Tanh: elementwise, hoisted
+        Exp: elementwise, nonnegative, hoisted
+        Log: elementwise, hoisted
+        Sqrt: elementwise, hoisted
+        Reciprocal: elementwise, hoisted
+        Neg: elementwise, hoisted
+        Abs: elementwise, nonnegative, hoisted
+        Sign: elementwise, hoisted
+        Floor: elementwise, hoisted
+        Ceil: elementwise, hoisted
+        Round: elementwise, hoisted
+        Erf: elementwise, hoisted
+        Sin: elementwise, hoisted
+        Cos: elementwise, hoisted
+        Tan: elementwise, hoisted
+        Asin: elementwise, hoisted
+        Acos: elementwise, hoisted
+        Atan: elementwise, hoisted
+        Sinh: elementwise, hoisted
+        Cosh: elementwise, hoisted
+        Asinh: elementwise, hoisted
+        Acosh: elementwise, hoisted
+        Atanh: elementwise, hoisted
+        Softplus: elementwise, nonnegative, hoisted
+        Softsign: elementwise, hoisted
+        HardSwish: elementwise, hoisted
+        Mish: elementwise, hoisted
+        Not: elementwise, hoisted
+        BitwiseNot: elementwise, hoisted
+        IsNaN: elementwise, hoisted
+        Elu: elementwise, hoisted
+        Selu: elementwise, hoisted
+        Celu: elementwise, hoisted
+        LeakyRelu: elementwise, hoisted
+        HardSigmoid: elementwise, hoisted
+        ThresholdedRelu: elementwise, hoisted
+        Swish: elementwise, hoisted
+        Shrink: elementwise, hoisted
+        Gelu: elementwise, hoisted
+        com.microsoft.Gelu: elementwise, hoisted
+        com.microsoft.QuickGelu: elementwise, hoisted
+        IsInf: elementwise, hoisted
+    "#]]
+    .assert_eq(&table);
 }

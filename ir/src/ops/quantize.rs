@@ -34,11 +34,13 @@ pub const ROWS: &[Row] = &[
         &[10, 13, 19, 21, 23, 24, 25, 28],
         linear::dequantize,
     )
+    .hoisted()
     .arity(3, 1),
     row("QuantizeLinear", &[1], linear::quantize)
         .arity(3, 1)
         .of(MICROSOFT),
     row("DequantizeLinear", &[1], linear::dequantize)
+        .hoisted()
         .arity(3, 1)
         .of(MICROSOFT),
     row("DynamicQuantizeLinear", &[11], linear::dynamic).arity(1, 3),

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::dtype::Kind;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::ops;
 use crate::types::{Known, Type};
 
 /// Takes nodes of which all inputs are constants out of the graph; their results are constants too.
@@ -37,67 +38,6 @@ fn count(block: &Block, values: &Values, readers: &mut BTreeMap<ValueId, usize>)
 fn is_large(value: &Value) -> bool {
     value.parameter && value.known.is_none()
 }
-
-/// Operators of which the expressions need nothing but tensors and numbers.
-const EXPRESSIONS: &[&str] = &[
-    "Abs",
-    "Add",
-    "And",
-    "Cast",
-    "Ceil",
-    "Clip",
-    "Concat",
-    "ConstantOfShape",
-    "Cos",
-    "DequantizeLinear",
-    "Div",
-    "Equal",
-    "Erf",
-    "Exp",
-    "Expand",
-    "Flatten",
-    "Floor",
-    "FusedLinear",
-    "Gather",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
-    "Linear",
-    "Log",
-    "MatMul",
-    "Max",
-    "Min",
-    "Mul",
-    "Neg",
-    "Not",
-    "Or",
-    "Pow",
-    "Reciprocal",
-    "ReduceL2",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceSum",
-    "ReduceSumSquare",
-    "Relu",
-    "Reshape",
-    "Round",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Slice",
-    "Softmax",
-    "Softplus",
-    "Sqrt",
-    "Squeeze",
-    "Sub",
-    "Tanh",
-    "Tile",
-    "Transpose",
-    "Unsqueeze",
-    "Where",
-];
 
 /// A result may be so many times as large as what it is computed from, and so many elements larger:
 /// it is kept in memory as long as the model is. The same holds of all constants of the file together,
@@ -157,10 +97,7 @@ fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
             && (known || !node.operator.wants_host(at))
             && tensor(values, *id).is_some()
     };
-    if !EXPRESSIONS.contains(&&*node.kind)
-        || !alone
-        || !node.inputs.iter().enumerate().all(constant)
-    {
+    if !ops::facts(&node.kind).hoisted || !alone || !node.inputs.iter().enumerate().all(constant) {
         return None;
     }
     let inputs = node.inputs.iter().flatten();

@@ -167,7 +167,8 @@ mod tests {
     #[test]
     fn the_first_models_name_no_opset() {
         check(
-            "<ir_version: 2> g (float[2, 3] x, float[2] b) => (float[2, 3] y) { y = Add <axis = 0, broadcast = 1> (x, b) }",
+            "<ir_version: 2> g (float[2, 3] x, float[2] b) => (float[2, 3] y) { y = \
+                 Add <axis = 0, broadcast = 1> (x, b) }",
             expect![[r#"
                 g (float32[2, 3] x, float32[2] b) => (float32[2, 3] y)
                 {

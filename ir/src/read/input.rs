@@ -147,7 +147,10 @@ fn contradiction(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), 
             return Err(Problem::new(format!(
                 "input `{name}` has size {found} on axis {axis} in the file, not {given}"
             ))
-            .help("`inputs(..)` gives sizes that the file leaves open; export the model for other sizes")
+            .help(
+                "`inputs(..)` gives sizes that the file leaves open; export the model for \
+                 other sizes",
+            )
             .choice(name));
         }
     }
@@ -183,7 +186,8 @@ mod tests {
     #[test]
     fn a_name_given_in_the_file_is_not_taken_again() {
         check(
-            "g (float[?] x, float[x_0] z) => (float[a] y, float[b] w) { y = Relu (x) w = Relu (z) }",
+            "g (float[?] x, float[x_0] z) => (float[a] y, float[b] w) { y = Relu (x) \
+                 w = Relu (z) }",
             expect![[r#"
                 g (float32[x_0_2] x, float32[x_0] z) => (float32[x_0_2] y, float32[x_0] w)
                 {
@@ -282,7 +286,8 @@ mod tests {
     #[test]
     fn sequences_optionals_and_maps_are_types() {
         check(
-            "g (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) => (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) { }",
+            "g (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) => \
+                 (seq(float[n]) s, optional(seq(int64[2])) o, map(int64, float) m) { }",
             expect![[r#"
                 g (seq(float32[?]) s, optional(seq(int64[2])) o, map(int64, float32[]) m) => (seq(float32[?]) s, optional(seq(int64[2])) o, map(int64, float32[]) m)
                 {

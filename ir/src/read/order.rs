@@ -258,7 +258,8 @@ mod tests {
     #[test]
     fn a_cycle_is_shown_with_its_values() {
         check(
-            "g (float[n] x) => (float[n] y) { a = Add (x, c) b = Relu (a) c = Neg (b) y = Abs (c) }",
+            "g (float[n] x) => (float[n] y) { a = Add (x, c) b = Relu (a) c = Neg (b) \
+                 y = Abs (c) }",
             expect![[r#"
                 cannot compile `model`
 

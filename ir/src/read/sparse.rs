@@ -17,7 +17,8 @@ impl Files {
         let name = name.unwrap_or_default();
         let damaged = || {
             Problem::new(format!(
-                "the sparse constant `{name}` has values, indices and sizes that do not fit together"
+                "the sparse constant `{name}` has values, indices and sizes that do \
+                     not fit together"
             ))
             .help("the file is inconsistent; export the model again")
         };

@@ -232,7 +232,8 @@ mod tests {
     #[test]
     fn an_initializer_may_be_written_twice() {
         check(
-            "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] w = {1, 2}> { y = Add (x, w) }",
+            "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] w = {1, \
+                 2}> { y = Add (x, w) }",
             expect![[r#"
                 g (float32[2] x) => (float32[2] y)
                 <

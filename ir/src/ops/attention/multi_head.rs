@@ -231,7 +231,8 @@ impl MultiHead {
             _ => {
                 let problem = Problem::new("query, key and value have no ranks that fit together");
                 return Err(problem.help(
-                    "they are of rank 3, with keys and values also of rank 4, or packed into one of rank 5",
+                    "they are of rank 3, with keys and values also of rank 4, or \
+                         packed into one of rank 5",
                 ));
             }
         })

@@ -88,7 +88,8 @@ impl Operator for Projected {
             let wanted = Dim::from(wanted.unwrap_or(i64::MAX));
             if sizes::differ(columns, &wanted) {
                 return Err(Problem::new(format!(
-                    "the weight has {columns} columns, but queries, keys and values together have {wanted}"
+                    "the weight has {columns} columns, but queries, keys and values \
+                         together have {wanted}"
                 )));
             }
             if cx.has(2) {

@@ -20,7 +20,8 @@ pub const ROWS: &[Row] = &[
         "ConstantOfShape",
         &[9, 20, 21, 23, 24, 25],
         constant_of_shape,
-    ),
+    )
+    .hoisted(),
     row("EyeLike", &[9, 22], eye_like),
 ];
 

@@ -20,10 +20,20 @@ use table::Device::{Kernel, Method, Symbol};
 use table::*;
 
 pub const ROWS: &[Row] = &[
-    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD)).arity(2, 1),
-    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)).arity(2, 1),
-    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)).arity(2, 1),
-    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)).arity(2, 1),
+    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB))
+        .elementwise()
+        .arity(2, 1),
+    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV))
+        .elementwise()
+        .arity(2, 1),
     row("Mod", &[10, 13, 28], |a| {
         if a.flag("fmod", false)? {
             pair(a, &FMOD)
@@ -31,24 +41,68 @@ pub const ROWS: &[Row] = &[
             pair(a, &MODULO)
         }
     })
+    .elementwise()
     .arity(2, 1),
-    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)).arity(MANY, 1),
-    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)).arity(MANY, 1),
-    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD)).arity(MANY, 1),
-    row("And", &[1, 7], |a| pair(a, &AND)).arity(2, 1),
-    row("Or", &[1, 7], |a| pair(a, &OR)).arity(2, 1),
-    row("Xor", &[1, 7], |a| pair(a, &XOR)).arity(2, 1),
-    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL)).arity(2, 1),
-    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER)).arity(2, 1),
-    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL)).arity(2, 1),
-    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS)).arity(2, 1),
-    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL)).arity(2, 1),
-    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND)).arity(2, 1),
-    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR)).arity(2, 1),
-    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR)).arity(2, 1),
-    row("BitShift", &[11, 28], shift).arity(2, 1),
-    row("PRelu", &[1, 6, 7, 9, 16], prelu).arity(2, 1),
-    row("Mean", &[1, 6, 8, 13], mean).arity(MANY, 1),
+    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX))
+        .elementwise()
+        .commutative()
+        .arity(MANY, 1),
+    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN))
+        .elementwise()
+        .commutative()
+        .arity(MANY, 1),
+    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD))
+        .elementwise()
+        .commutative()
+        .arity(MANY, 1),
+    row("And", &[1, 7], |a| pair(a, &AND))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("Or", &[1, 7], |a| pair(a, &OR))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("Xor", &[1, 7], |a| pair(a, &XOR))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER))
+        .elementwise()
+        .arity(2, 1),
+    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL))
+        .elementwise()
+        .arity(2, 1),
+    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS))
+        .elementwise()
+        .arity(2, 1),
+    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL))
+        .elementwise()
+        .arity(2, 1),
+    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR))
+        .elementwise()
+        .commutative()
+        .arity(2, 1),
+    row("BitShift", &[11, 28], shift).elementwise().arity(2, 1),
+    row("PRelu", &[1, 6, 7, 9, 16], prelu)
+        .elementwise()
+        .arity(2, 1),
+    row("Mean", &[1, 6, 8, 13], mean)
+        .elementwise()
+        .commutative()
+        .arity(MANY, 1),
 ];
 
 /// The operator between two tensors, or from left to right between several.

@@ -18,7 +18,7 @@ use crate::rust::{Code, code};
 pub use known::fits;
 
 pub const ROWS: &[Row] = &[
-    row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast),
+    row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast).elementwise(),
     row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None)).arity(2, 1),
 ];
 

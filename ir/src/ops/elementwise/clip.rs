@@ -15,6 +15,7 @@ use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)
+    .elementwise()
     .arity(3, 1)
     .before(&[(11, 1, 1)])];
 

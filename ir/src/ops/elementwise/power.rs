@@ -14,7 +14,9 @@ use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
-pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power).arity(2, 1)];
+pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power)
+    .elementwise()
+    .arity(2, 1)];
 
 /// The first operand to the power of the second, in the type of the first.
 #[derive(Debug)]

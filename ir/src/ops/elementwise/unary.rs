@@ -19,43 +19,47 @@ use crate::types::Known;
 use shaped::shaped;
 pub use shaped::{Shaped, shaped_call};
 
-/// Rows of operators without attributes: name, versions, then a row of the table below.
+/// Rows of operators without attributes: name, versions, a row of the table below, and what else may
+/// be relied on.
 macro_rules! plain {
-    ($($name:literal $since:tt $table:ident;)*) => {
+    ($($name:literal $since:tt $table:ident $($fact:ident)?;)*) => {
         pub const ROWS: &[Row] = &[
-            $(row($name, &$since, |attributes| read(attributes, &$table)),)*
-            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])),
+            $(
+                row($name, &$since, |attributes| read(attributes, &$table))
+                    .elementwise()$(.$fact())?,
+            )*
+            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])).elementwise(),
             row("Selu", &[1, 6, 22], |a| {
                 shaped(a, "selu", &[("alpha", 1.673_263_2), ("gamma", 1.050_701)])
-            }),
-            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])),
-            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])),
+            }).elementwise(),
+            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])).elementwise(),
+            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])).elementwise(),
             row("HardSigmoid", &[1, 6, 22], |a| {
                 shaped(a, "hard_sigmoid", &[("alpha", 0.2), ("beta", 0.5)])
-            }),
+            }).elementwise(),
             row("ThresholdedRelu", &[10, 22], |a| {
                 shaped(a, "thresholded_relu", &[("alpha", 1.0)])
-            }),
-            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])),
-            row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])),
-            row("Gelu", &[20], gelu),
-            row("Gelu", &[1], |attributes| read(attributes, &GELU)).of(MICROSOFT),
-            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).of(MICROSOFT),
-            row("IsInf", &[10, 20], infinite),
+            }).elementwise(),
+            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])).elementwise(),
+            row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])).elementwise(),
+            row("Gelu", &[20], gelu).elementwise(),
+            row("Gelu", &[1], |attributes| read(attributes, &GELU)).elementwise().of(MICROSOFT),
+            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).elementwise().of(MICROSOFT),
+            row("IsInf", &[10, 20], infinite).elementwise(),
         ];
     };
 }
 
 plain! {
     "Relu" [1, 6, 13, 14] RELU;
-    "Sigmoid" [1, 6, 13] SIGMOID;
+    "Sigmoid" [1, 6, 13] SIGMOID nonnegative;
     "Tanh" [1, 6, 13] TANH;
-    "Exp" [1, 6, 13] EXP;
+    "Exp" [1, 6, 13] EXP nonnegative;
     "Log" [1, 6, 13] LOG;
     "Sqrt" [1, 6, 13] SQRT;
     "Reciprocal" [1, 6, 13] RECIPROCAL;
     "Neg" [1, 6, 13] NEG;
-    "Abs" [1, 6, 13] ABS;
+    "Abs" [1, 6, 13] ABS nonnegative;
     "Sign" [9, 13] SIGN;
     "Floor" [1, 6, 13] FLOOR;
     "Ceil" [1, 6, 13] CEIL;
@@ -72,7 +76,7 @@ plain! {
     "Asinh" [9, 22] ASINH;
     "Acosh" [9, 22] ACOSH;
     "Atanh" [9, 22] ATANH;
-    "Softplus" [1, 22] SOFTPLUS;
+    "Softplus" [1, 22] SOFTPLUS nonnegative;
     "Softsign" [1, 22] SOFTSIGN;
     "HardSwish" [14, 22] HARD_SWISH;
     "Mish" [18, 22] MISH;

@@ -21,6 +21,7 @@ pub const ROWS: &[Row] = &[
             axis: a.int_or("axis", 0)?,
         }))
     })
+    .hoisted()
     .arity(2, 1),
     row("GatherElements", &[11, 13], |a| {
         Ok(Rc::new(GatherElements {

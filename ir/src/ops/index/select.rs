@@ -25,7 +25,9 @@ pub const ROWS: &[Row] = &[
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
     row("Trilu", &[14], trilu).arity(2, 1),
     row("Trilu", &[1], trilu).arity(2, 1).of(MICROSOFT),
-    row("Where", &[9, 16], |_| Ok(Rc::new(Where))).arity(3, 1),
+    row("Where", &[9, 16], |_| Ok(Rc::new(Where)))
+        .elementwise()
+        .arity(3, 1),
 ];
 
 fn trilu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {

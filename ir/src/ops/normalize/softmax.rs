@@ -16,7 +16,9 @@ use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax")),
+    row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax"))
+        .nonnegative()
+        .hoisted(),
     row("LogSoftmax", &[1, 11, 13], |a| softmax(a, "log_softmax")),
     row("Hardmax", &[1, 11, 13], |a| softmax(a, "hardmax")),
 ];

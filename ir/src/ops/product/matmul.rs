@@ -15,13 +15,21 @@ use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default()))).arity(2, 1),
+    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default())))
+        .hoisted()
+        .arity(2, 1),
     row("FusedMatMul", &[1], matmul).arity(2, 1).of(MICROSOFT),
     row("TransposeMatMul", &[1], matmul)
         .arity(2, 1)
         .of(MICROSOFT),
     row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).arity(3, 1),
     row("FusedGemm", &[1], gemm).arity(3, 1).of(MICROSOFT),
+];
+
+/// Operators that rules alone write: a product with a bias, and with an activation.
+pub const WRITTEN: &[Row] = &[
+    row("Linear", &[1], matmul).hoisted(),
+    row("FusedLinear", &[1], matmul).hoisted(),
 ];
 
 /// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias.

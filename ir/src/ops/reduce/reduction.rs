@@ -21,24 +21,31 @@ use fold::{Fold, L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MEAN, MIN, PROD, SUM, SUM_SQ
 
 pub const ROWS: &[Row] = &[
     row("ReduceSum", &[1, 11, 13], |a| read(a, &SUM, 13))
+        .hoisted()
         .arity(2, 1)
         .before(&[(13, 1, 1)]),
     row("ReduceMean", &[1, 11, 13, 18], |a| read(a, &MEAN, 18))
+        .hoisted()
         .arity(2, 1)
         .before(&[(18, 1, 1)]),
     row("ReduceMax", &[1, 11, 12, 13, 18, 20], |a| read(a, &MAX, 18))
+        .hoisted()
         .arity(2, 1)
         .before(&[(18, 1, 1)]),
     row("ReduceMin", &[1, 11, 12, 13, 18, 20], |a| read(a, &MIN, 18))
+        .hoisted()
         .arity(2, 1)
         .before(&[(18, 1, 1)]),
     row("ReduceProd", &[1, 11, 13, 18], |a| read(a, &PROD, 18))
         .arity(2, 1)
         .before(&[(18, 1, 1)]),
     row("ReduceL1", &[1, 11, 13, 18], |a| read(a, &L1, 18))
+        .nonnegative()
         .arity(2, 1)
         .before(&[(18, 1, 1)]),
     row("ReduceL2", &[1, 11, 13, 18], |a| read(a, &L2, 18))
+        .nonnegative()
+        .hoisted()
         .arity(2, 1)
         .before(&[(18, 1, 1)]),
     row("ReduceLogSum", &[1, 11, 13, 18, 28], |a| {
@@ -54,6 +61,7 @@ pub const ROWS: &[Row] = &[
     row("ReduceSumSquare", &[1, 11, 13, 18], |a| {
         read(a, &SUM_SQUARE, 18)
     })
+    .hoisted()
     .arity(2, 1)
     .before(&[(18, 1, 1)]),
 ];

@@ -14,7 +14,9 @@ use crate::ops::{MANY, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).arity(MANY, 1)];
+pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat)
+    .hoisted()
+    .arity(MANY, 1)];
 
 /// All inputs along an axis.
 #[derive(Debug)]

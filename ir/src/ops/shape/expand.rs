@@ -14,8 +14,11 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand))).arity(2, 1),
+    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand)))
+        .hoisted()
+        .arity(2, 1),
     row("Tile", &[1, 6, 13], tile)
+        .hoisted()
         .arity(2, 1)
         .before(&[(6, 3, 1)]),
 ];

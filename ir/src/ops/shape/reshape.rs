@@ -17,19 +17,23 @@ use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
     row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape)
+        .hoisted()
         .arity(2, 1)
         .before(&[(5, 1, 1)]),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
-    }),
+    })
+    .hoisted(),
     row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Squeeze(axes(a)?)))
     })
+    .hoisted()
     .arity(2, 1)
     .before(&[(13, 1, 1)]),
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
     })
+    .hoisted()
     .arity(2, 1)
     .before(&[(13, 1, 1)]),
 ];
@@ -350,7 +354,10 @@ fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<S
                     return Err(Problem::new(format!(
                         "the rank of the result depends on whether the size `{open}` is 1"
                     ))
-                    .help("fix the size with `dims(..)`, or export the model with the axes to squeeze")
+                    .help(
+                        "fix the size with `dims(..)`, or export the model with the axes \
+                         to squeeze",
+                    )
                     .unless_ones(names.map(|name| name.to_string())));
                 }
                 _ => {

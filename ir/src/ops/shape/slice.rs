@@ -20,6 +20,7 @@ pub use bounds::Stretch;
 use bounds::{Bounds, Range};
 
 pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)
+    .hoisted()
     .arity(5, 1)
     .before(&[(10, 1, 1)])];
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::pattern::{Call, Pattern};
 use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Node, ValueId, Values};
+use crate::ops;
 use crate::ops::elementwise::clip::Clip;
 use crate::types::{Known, TensorType, Type};
 
@@ -29,9 +30,6 @@ pub struct State {
     /// The constants whose elements are the numbers of the pattern.
     pub read: Vec<ValueId>,
 }
-
-/// Operators of which the order of two inputs does not matter.
-const COMMUTATIVE: &[&str] = &["Max", "Min", "And", "Or", "Xor", "Equal"];
 
 impl<'g> View<'g> {
     pub fn new(block: &'g Block) -> Self {
@@ -200,7 +198,7 @@ impl Matcher<'_, '_> {
             return self.clip([x, lower, upper], node, &state);
         }
         let mut all = self.arguments(call, &inputs, &state);
-        let turns = call.kinds.iter().all(|kind| COMMUTATIVE.contains(kind));
+        let turns = call.kinds.iter().all(|kind| ops::facts(kind).commutative);
         if let ([a, b], true) = (inputs.as_slice(), turns && call.arguments.len() == 2) {
             all.extend(self.arguments(call, &[*b, *a], &state));
         }

@@ -247,13 +247,18 @@ mod tests {
     fn whatever_exporters_write_is_one_operator() {
         for steps in [
             "p = MatMul (q, k) c = Softmax (p) y = MatMul (c, v)",
-            "a = Mul (half, q) i = Div (k, half) p = MatMul (a, i) c = Softmax (p) y = MatMul (c, v)",
+            "a = Mul (half, q) i = Div (k, half) p = MatMul (a, i) c = Softmax (p) y \
+                 = MatMul (c, v)",
             "p = MatMul (q, k) s = Mul (d, p) c = Softmax (s) y = MatMul (c, v)",
             "p = MatMul (q, k) s = Div (p, h) t = Add (m, s) c = Softmax (t) y = MatMul (c, v)",
-            "p = MatMul (q, k) s = Where (n, p, none) t = Add (s, m) c = Softmax (t) y = MatMul (c, v)",
-            "p = MatMul (q, k) s = Add (p, m) t = Where (n, none, s) c = Softmax (t) y = MatMul (c, v)",
-            "p = Einsum <equation = \"abij,abjk->abik\"> (q, k) c = Softmax (p) y = Einsum <equation = \"zyij,zyjk->zyik\"> (c, v)",
-            "p = MatMul (q, k) c = Softmax (p) i = IsNaN (c) s = Where (i, zero, c) y = MatMul (s, v)",
+            "p = MatMul (q, k) s = Where (n, p, none) t = Add (s, m) c = Softmax (t) \
+                 y = MatMul (c, v)",
+            "p = MatMul (q, k) s = Add (p, m) t = Where (n, none, s) c = Softmax (t) \
+                 y = MatMul (c, v)",
+            "p = Einsum <equation = \"abij,abjk->abik\"> (q, k) c = Softmax (p) y = \
+                 Einsum <equation = \"zyij,zyjk->zyik\"> (c, v)",
+            "p = MatMul (q, k) c = Softmax (p) i = IsNaN (c) s = Where (i, zero, c) y \
+                 = MatMul (s, v)",
         ] {
             let (graph, missed) = behind(steps);
             let count = |name: &str| graph.matches(name).count();
@@ -273,11 +278,13 @@ mod tests {
                 "the softmax is not along the keys",
             ),
             (
-                "p = MatMul (q, k) c = Softmax (p) o = Exp (p) a = MatMul (c, v) s = ReduceSum (o) y = Add (a, s)",
+                "p = MatMul (q, k) c = Softmax (p) o = Exp (p) a = MatMul (c, v) s = \
+                     ReduceSum (o) y = Add (a, s)",
                 "the scores are used elsewhere too",
             ),
             (
-                "p = MatMul (q, k) c = Softmax (p) a = MatMul (c, v) s = ReduceSum (c) y = Add (a, s)",
+                "p = MatMul (q, k) c = Softmax (p) a = MatMul (c, v) s = ReduceSum \
+                     (c) y = Add (a, s)",
                 "something inside is used elsewhere too",
             ),
             (
@@ -285,7 +292,8 @@ mod tests {
                 "each score has a factor of its own",
             ),
             (
-                "p = MatMul (q, k) t = Add (m, p) s = Mul (t, half) c = Softmax (s) y = MatMul (c, v)",
+                "p = MatMul (q, k) t = Add (m, p) s = Mul (t, half) c = Softmax (s) y \
+                     = MatMul (c, v)",
                 "masked scores are scaled",
             ),
             (

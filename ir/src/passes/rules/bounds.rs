@@ -1,6 +1,7 @@
 //! Bounds of elements, joined or left out.
 
 use crate::graph::{Node, ValueId};
+use crate::ops;
 use crate::ops::elementwise::clip::Clip;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 
@@ -15,7 +16,10 @@ pub const RULES: &[Rule] = &[
         bounded(m, x, (least.clamp(low, high), most.clamp(low, high)))
     })
     .shared()
-    .law("f of what lies between l and h lies between f(l) and f(h), f keeping the order; Relu, Max and Min have one bound")
+    .law(
+        "f of what lies between l and h lies between f(l) and f(h), f keeping the order; \
+         Relu, Max and Min have one bound",
+    )
     .example(
         "(float[N] x) => (float[N] z) <float a = {0}, float b = {6}> {
             y = Min (x, b) z = Max (a, y)
@@ -24,19 +28,14 @@ pub const RULES: &[Rule] = &[
     rule("positive already", "Relu|Abs(p)", "p")
         .when(|m| {
             let maker = m.maker(m.value("p")?);
-            if maker.is_some_and(|node| POSITIVE.contains(&&*node.kind)) {
-Ok(())
+            if maker.is_some_and(|node| ops::facts(&node.kind).nonnegative) {
+                Ok(())
             } else {
-Err("")
+                Err("")
             }
         })
         .law("|p| = max(p, 0) = p where p is never negative")
         .example("(float[N] x) => (float[N] z) { y = Sigmoid (x) z = Relu (y) }"),
-];
-
-/// Operators whose results are neither negative nor -0.
-const POSITIVE: &[&str] = &[
-    "Abs", "Exp", "ReduceL1", "ReduceL2", "Sigmoid", "Softmax", "Softplus",
 ];
 
 /// The value that a node keeps within bounds, and these.

@@ -24,7 +24,8 @@ pub const RULES: &[Rule] = &[
     rule("choice by what is not", "Where(Not(c), x, y)", "Where(c, y, x)")
         .shared()
         .law("x if not c, else y, is y if c, else x")
-        .example("(bool[N] c, float[N] x, float y) => (float[N] z) { n = Not (c) z = Where (n, x, y) }"),
+        .example("(bool[N] c, float[N] x, float y) => (float[N] z) { n = Not (c) z = Where \
+             (n, x, y) }"),
     building("choice that is known", "Where:choice(c, x, y)", |m| {
         let (x, y) = (m.value("x")?, m.value("y")?);
         let chosen = match m.uniform(m.value("c")?) {
@@ -43,7 +44,8 @@ pub const RULES: &[Rule] = &[
     })
     .law("x where every condition holds, y where none does")
     .example(
-        "(float[N] x, float[N] y) => (float[N] z) <bool[1] c = {1}> { w = Where (c, x, y) z = Exp (w) }",
+        "(float[N] x, float[N] y) => (float[N] z) <bool[1] c = {1}> { w = Where (c, \
+             x, y) z = Exp (w) }",
     ),
     building("index of one", "Squeeze|Unsqueeze|Reshape|Flatten:outer(Gather:take(x, $i), ..)", |m| {
         let index = m.value("i")?;

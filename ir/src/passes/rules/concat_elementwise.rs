@@ -1,9 +1,9 @@
 //! Elementwise steps on each operand of a concatenation, applied to the concatenation.
 
 use super::slices::cut::{Piece, along, cut, pieces, together};
-use super::transpose_sink::STEPS;
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
+use crate::ops;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 
@@ -30,9 +30,6 @@ pub const RULES: &[Rule] = &[building("steps on parts", "Concat:join(..)", |m| {
             z = Concat <axis = 1> (c, d)
         }",
 )];
-
-/// Operators on each element that are none of the arithmetic ones.
-const TESTS: &[&str] = &["IsInf", "IsNaN", "Where"];
 
 /// What one input of a join is.
 struct Step<'g> {
@@ -86,8 +83,7 @@ fn step<'g>(m: &Match<'_, 'g>, id: Option<ValueId>) -> Option<&'g Node> {
         .and_then(|id| m.maker(id))?;
     // Once operands were stretched another way.
     let old = node.version < 7 && node.inputs.len() > 1;
-    let known = STEPS.contains(&&*node.kind) || TESTS.contains(&&*node.kind);
-    (known && !old).then_some(node)
+    (ops::facts(&node.kind).elementwise && !old).then_some(node)
 }
 
 impl Step<'_> {

@@ -29,7 +29,8 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "reshapes",
-        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..), ..)",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, \
+             ..), ..)",
         reshaped,
     )
     .shared()

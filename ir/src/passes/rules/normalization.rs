@@ -9,7 +9,8 @@ use crate::proto::Setting;
 pub const RULES: &[Rule] = &[
     rule(
         "layer norm",
-        "(x - ReduceMean:mean(x, ..)) / Sqrt(ReduceMean:variance((x - ReduceMean(x, ..))^2, ..) + #epsilon)",
+        "(x - ReduceMean:mean(x, ..)) / Sqrt(ReduceMean:variance((x - ReduceMean(x, \
+             ..))^2, ..) + #epsilon)",
         "LayerNormalization<axis = @axis, epsilon = #epsilon>(x, 1)",
     )
     .when(|m| {

@@ -13,7 +13,8 @@ use crate::passes::rewrite::{Match, Miss, Rule, building};
 pub const RULES: &[Rule] = &[
     building(
         "activation of a product",
-        "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Swish:act(Conv|Gemm|Linear|MatMul:product(x, w, ..))",
+        "Relu|Sigmoid|Tanh|LeakyRelu|HardSigmoid|Swish:act(Conv|Gemm|Linear|MatMul:product(x, \
+             w, ..))",
         |m| {
             let (name, parameters) = activation(m)?;
             let node = m.node("product")?;
@@ -34,9 +35,9 @@ pub const RULES: &[Rule] = &[
             let bounds = [m.single(m.number("low")?)?, m.single(m.number("high")?)?];
             let node = m.node("product")?;
             if !m.result()?.dtype.is_float() {
-            return Err("integers have activations of their own");
-        }
-        if bounds[0] > bounds[1] {
+                return Err("integers have activations of their own");
+            }
+            if bounds[0] > bounds[1] {
                 return Err("the bounds are the wrong way round");
             }
             fused(m, node.inputs.clone(), "Clip", &bounds)

@@ -12,7 +12,8 @@ use std::rc::Rc;
 pub const RULES: &[Rule] = &[
     building(
         "batch norm of a product",
-        "BatchNormalization:norm(Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..), $scale, $shift, $mean, $variance)",
+        "BatchNormalization:norm(Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, \
+             $weight, ..), $scale, $shift, $mean, $variance)",
         batch_norm,
     )
     .law("(wx + b - μ)·s/√(σ² + ε) + β has weights ws/√(σ² + ε) and a bias")

@@ -119,7 +119,8 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "bias of an integer product",
-        "com.microsoft.MatMulIntegerToFloat|com.microsoft.DynamicQuantizeMatMul:product(a, b, c, ..) + $bias",
+        "com.microsoft.MatMulIntegerToFloat|com.microsoft.DynamicQuantizeMatMul:product(a, \
+             b, c, ..) + $bias",
         |m| {
             let node = m.node("product")?;
             let bias = m.value("bias")?;

@@ -43,7 +43,8 @@ value == 0.0
         let [(0, 0), (0, 0), spatial @ ..] = pads.as_slice() else {
             return Err("the batch or the channels are padded");
         };
-        let pool = pool.padded(spatial).ok_or("the pool leaves its own edges out, or windows go beyond them")?;
+        let pool = pool.padded(spatial).ok_or("the pool leaves its own edges out, or windows \
+             go beyond them")?;
         let like = Node { operator: Rc::new(pool), ..node.clone() };
         m.made(like, &[Some(x)])
     })

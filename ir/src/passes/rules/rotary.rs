@@ -39,7 +39,8 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "rotary embedding of neighbours",
-        "x * cosine + Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(Neg(b), ..), Unsqueeze|Reshape(a, ..)), ..) * sine",
+        "x * cosine + Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(Neg(b), \
+             ..), Unsqueeze|Reshape(a, ..)), ..) * sine",
         |m| {
             let x = m.value("x")?;
             turned(m, Some(x), true)

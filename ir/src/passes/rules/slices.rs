@@ -115,7 +115,8 @@ Err("")
     ),
     building(
         "part of a filled tensor",
-        "Slice|Reshape|Flatten|Squeeze|Unsqueeze|Transpose|Expand|Tile:move(ConstantOfShape:fill(s), ..)",
+        "Slice|Reshape|Flatten|Squeeze|Unsqueeze|Transpose|Expand|Tile:move(ConstantOfShape:fill(s), \
+             ..)",
         |m| {
             let shape = m.result()?.shape.clone();
             let fill = m.node("fill")?.clone();

@@ -1,6 +1,7 @@
 //! Transposes and reshapes on both sides of an elementwise step, joined on one side of it.
 
 use crate::graph::{Node, ValueId};
+use crate::ops;
 use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
@@ -75,50 +76,12 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Operators on each element alone, the operands of some broadcast.
-pub const STEPS: &[&str] = &[
-    "Abs",
-    "Add",
-    "Cast",
-    "Ceil",
-    "Clip",
-    "Div",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "LeakyRelu",
-    "Log",
-    "Max",
-    "Min",
-    "Mish",
-    "Mul",
-    "Neg",
-    "Not",
-    "Pow",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Cos",
-    "Softplus",
-    "Sqrt",
-    "Sub",
-    "Swish",
-    "Tanh",
-];
-
 /// The step that the root moves, when nobody else reads it.
 fn step<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     let id = m.value("step")?;
     let node = m
         .maker(id)
-        .filter(|node| STEPS.contains(&&*node.kind))
+        .filter(|node| ops::facts(&node.kind).elementwise)
         .ok_or("")?;
     if m.uses(id) == 1 && (node.version >= 7 || node.inputs.len() == 1) {
         Ok(node)

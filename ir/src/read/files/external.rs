@@ -107,7 +107,8 @@ impl Files {
         let file = opened(&real, false).map_err(missing)?;
         if names(&file, &real).map_err(missing)? > 1 {
             let message = format!(
-                "external data `{location}` has other names, which may be outside of the model's folder"
+                "external data `{location}` has other names, which may be outside of \
+                     the model's folder"
             );
             return Err(Problem::new(message).help("put a copy in the place of the hard link"));
         }

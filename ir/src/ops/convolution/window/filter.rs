@@ -72,7 +72,8 @@ impl Filter<'_> {
         for (axis, (said, held)) in attribute.zip(spatial).enumerate() {
             if sizes::differ(&said, held) {
                 return Err(Problem::new(format!(
-                    "`kernel_shape` is {said} along spatial axis {axis}, but the weight has {held} there"
+                    "`kernel_shape` is {said} along spatial axis {axis}, but the \
+                         weight has {held} there"
                 )));
             }
         }
