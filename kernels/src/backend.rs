@@ -23,7 +23,7 @@ use burn::backend::{
 };
 use burn::tensor::ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions};
 
-use crate::fault::Axis;
+use crate::{fault::Axis, signal::dft::Dft};
 pub use device::Runtime;
 pub use operand::{Operand, Optional, Routed};
 
@@ -167,6 +167,23 @@ pub trait Kernels: Backend {
     /// [`top_k`](Self::top_k) of integers.
     fn top_k_int(x: IntTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
         primitives::top_k_int::<Self>(x, k, axis)
+    }
+
+    /// The transforms of `[rows, size, parts]` of floats of 32 or 64 bits; none where products with a
+    /// matrix or passes over the tensor do it.
+    fn dft(x: FloatTensor<Self>, options: Dft) -> Optional<Self> {
+        primitives::dft::<Self>(x, options)
+    }
+
+    /// The spectra of the frames of `[batch, size, parts]`, as [`dft`](Self::dft) gives them; each frame is
+    /// one `step` after the one before and multiplied by the window. At least one frame fits.
+    fn stft(
+        x: FloatTensor<Self>,
+        #[extension_type] window: Optional<Self>,
+        step: usize,
+        options: Dft,
+    ) -> Optional<Self> {
+        primitives::stft::<Self>(x, window, step, options)
     }
 
     /// Indices from `least` on along an axis, with the negative ones, which count from the end,

@@ -2,6 +2,7 @@
 
 mod conv;
 mod elementary;
+mod fft;
 mod instructions;
 mod matmul;
 mod normalize;
@@ -25,6 +26,7 @@ use crate::{
     backend::{Kernels, Optional},
     fault::Axis,
     index::top_k::ranking,
+    signal::dft::Dft,
 };
 
 impl Kernels for Flex {
@@ -160,6 +162,14 @@ impl Kernels for Flex {
 
     fn top_k_int(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
         greatest(x, k, axis)
+    }
+
+    fn dft(x: FlexTensor, options: Dft) -> Optional<Flex> {
+        Optional::Float(fft::dft(x, &options))
+    }
+
+    fn stft(x: FlexTensor, window: Optional<Flex>, step: usize, options: Dft) -> Optional<Flex> {
+        Optional::Float(fft::stft(x, window.float(), step, &options))
     }
 
     fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Option<FlexTensor>) {

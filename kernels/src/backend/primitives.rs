@@ -10,7 +10,7 @@ use burn::tensor::{
 };
 
 use super::Optional;
-use crate::{ensure, fault::Axis};
+use crate::{ensure, fault::Axis, signal::dft::Dft};
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)
@@ -137,6 +137,14 @@ pub fn top_k<B: Backend>(x: FloatTensor<B>, k: usize, axis: usize) -> IntTensor<
 
 pub fn top_k_int<B: Backend>(x: IntTensor<B>, k: usize, axis: usize) -> IntTensor<B> {
     B::int_topk_with_indices(x, axis, k).1
+}
+
+pub fn dft<B: Backend>(_: FloatTensor<B>, _: Dft) -> Optional<B> {
+    Optional::None
+}
+
+pub fn stft<B: Backend>(_: FloatTensor<B>, _: Optional<B>, _: usize, _: Dft) -> Optional<B> {
+    Optional::None
 }
 
 pub fn within<B: Backend>(

@@ -1,15 +1,25 @@
-//! The discrete Fourier transform, fast or as a matrix.
+//! The discrete Fourier transform.
+//!
+//! A backend may have a fast one of its own ([`Kernels`](crate::backend::Kernels)). Elsewhere short
+//! transforms are products with a matrix, long ones passes over the tensor.
 
 mod chirp;
-mod fast;
+mod matrix;
+mod passes;
 
-use std::f64::consts::TAU;
+use burn::tensor::Tensor;
+use once_cell::race::OnceBox;
 
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use crate::{
+    backend::{Optional, call},
+    ensure,
+    widen::widened,
+};
+use matrix::windowed;
+use passes::Complex;
 
-use crate::{ensure, widen::widened};
-use chirp::Chirp;
-use fast::Complex;
+/// The longest transform that is a product with a matrix: of 512 numbers it takes a megabyte.
+const LONGEST_MATRIX: usize = 512;
 
 /// Which transform. Complex numbers are pairs along the last axis, real ones stand alone there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +30,13 @@ pub struct Dft {
     /// Whether spectra leave out what follows from the rest for real signals. The inverse of such
     /// a spectrum is real.
     pub onesided: bool,
+}
+
+/// A transform, with the matrix that it may be a product with once that is made.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    options: Dft,
+    matrix: OnceBox<Tensor<2>>,
 }
 
 impl Dft {
@@ -46,100 +63,12 @@ impl Dft {
         if self.onesided && self.inverse { 1 } else { 2 }
     }
 
-    /// Whether there is a way for this length that needs no matrix.
-    pub fn is_fast(&self) -> bool {
-        self.radices().is_some()
-    }
-
-    /// The passes of the fast way. Only inverses of whole spectra go it: their recorded cases were
-    /// made in single precision by the same passes, those of the forward transform in double
-    /// precision, which the matrix comes nearer to.
-    fn radices(&self) -> Option<Vec<usize>> {
-        if self.inverse && !self.onesided {
-            fast::radices(self.length)
-        } else {
-            None
-        }
-    }
-
-    /// The matrix that a signal of `size` numbers of `parts` parts each is multiplied by from the
-    /// right, all parts in one row; in f64 where `dtype` is, else in f32.
-    pub fn matrix(&self, size: usize, parts: usize, device: &Device, dtype: DType) -> Tensor<2> {
-        self.matrix_of([size, parts], device, dtype, |at, output| {
-            self.rotation(at, output)
-        })
-    }
-
-    /// [`Self::matrix`] for the frames of a signal, in single precision with ONNX Runtime's
-    /// rounding of angles.
-    pub fn frame_matrix(&self, parts: usize, device: &Device, dtype: DType) -> Tensor<2> {
-        let size = self.length;
-        if dtype == DType::F64 || size.is_power_of_two() {
-            return self.matrix(size, parts, device, dtype);
-        }
-        let chirp = Chirp::new(size);
-        self.matrix_of([size, parts], device, dtype, |at, output| {
-            chirp.rotation(at, output)
-        })
-    }
-
-    fn matrix_of(
-        &self,
-        [size, parts]: [usize; 2],
-        device: &Device,
-        dtype: DType,
-        rotation: impl Fn(usize, usize) -> [f64; 2],
-    ) -> Tensor<2> {
-        let (outputs, numbers) = (self.outputs(), self.parts());
-        let columns = outputs * numbers;
-        let mut matrix = vec![0.0; size * parts * columns];
-        for at in 0..size.min(self.used()) {
-            for output in 0..outputs {
-                let [real, imaginary] = rotation(at, output);
-                let weight = self.weight(at);
-                let (real, imaginary) = (weight * real, weight * imaginary);
-                let rotation = [[real, imaginary], [-imaginary, real]];
-                for (part, rotation) in rotation.iter().enumerate().take(parts) {
-                    for (column, value) in rotation.iter().enumerate().take(numbers) {
-                        matrix[(at * parts + part) * columns + output * numbers + column] = *value;
-                    }
-                }
-            }
-        }
-        let dtype = if dtype == DType::F64 {
-            DType::F64
-        } else {
-            DType::F32
-        };
-        let data = TensorData::new(matrix, [size * parts, columns]).convert_dtype(dtype);
-        Tensor::from_data(data, (device, dtype))
-    }
-
-    /// What one number of the input adds to one of the output.
-    fn rotation(&self, at: usize, output: usize) -> [f64; 2] {
-        let angle = TAU * ((at * output) % self.length) as f64 / self.length as f64;
-        let angle = if self.inverse { angle } else { -angle };
-        [angle.cos(), angle.sin()]
-    }
-
     /// How many numbers of the input count.
-    fn used(&self) -> usize {
+    const fn inputs(&self) -> usize {
         if self.onesided && self.inverse {
             self.length / 2 + 1
         } else {
             self.length
-        }
-    }
-
-    /// What a number of the input counts.
-    fn weight(&self, at: usize) -> f64 {
-        let whole = self.length as f64;
-        match (self.inverse, self.onesided) {
-            (false, _) => 1.0,
-            (true, false) => 1.0 / whole,
-            // The other half of the spectrum mirrors this one, without its ends.
-            (true, true) if at == 0 || 2 * at == self.length => 1.0 / whole,
-            (true, true) => 2.0 / whole,
         }
     }
 }
@@ -147,74 +76,7 @@ impl Dft {
 /// Transforms `[.., parts]` along `axis`.
 #[inline(never)]
 pub fn dft<const D: usize>(x: Tensor<D>, axis: usize, options: &Dft) -> Tensor<D> {
-    let dims = x.dims();
-    match options.radices() {
-        Some(radices) => by_passes(x, axis, &radices, options),
-        None => {
-            let matrix = options.matrix(dims[axis], dims[D - 1], &x.device(), x.dtype());
-            dft_by(x, axis, matrix, options)
-        }
-    }
-}
-
-fn by_passes<const D: usize>(
-    x: Tensor<D>,
-    axis: usize,
-    radices: &[usize],
-    options: &Dft,
-) -> Tensor<D> {
-    let (dtype, length) = (x.dtype(), options.length);
-    let x = widened(x).swap_dims(axis, D - 2);
-    let mut dims = x.dims();
-    let (size, parts) = (dims[D - 2].min(length), dims[D - 1]);
-    let rows = dims[..D - 2].iter().product::<usize>();
-    dims[D - 2] = options.outputs();
-    dims[D - 1] = 2;
-    if rows == 0 {
-        let none = Tensor::zeros(dims, (&x.device(), dtype));
-        return none.swap_dims(axis, D - 2);
-    }
-    let x = x.narrow(D - 2, 0, size).reshape([rows, size, parts]);
-    let zeros = |size| Tensor::<2>::zeros([rows, size], (&x.device(), x.dtype()));
-    let part = |part: usize| {
-        if part < parts {
-            let part = x.clone().narrow(2, part, 1).reshape([rows, size]);
-            match length - size {
-                0 => part,
-                missing => Tensor::cat(vec![part, zeros(missing)], 1),
-            }
-        } else {
-            zeros(length)
-        }
-    };
-    let (real, imaginary) = (part(0), part(1));
-    let y = fast::transform(Complex { real, imaginary }, radices, options.inverse);
-    let y = Tensor::stack::<3>(vec![y.real, y.imaginary], 2);
-    let y = y.narrow(1, 0, options.outputs());
-    let y = if options.inverse {
-        y.mul_scalar(1.0 / length as f64)
-    } else {
-        y
-    };
-    y.reshape(dims).swap_dims(axis, D - 2).cast(dtype)
-}
-
-/// [`dft`] with its matrix.
-#[inline(never)]
-pub fn dft_by<const D: usize>(
-    x: Tensor<D>,
-    axis: usize,
-    matrix: Tensor<2>,
-    options: &Dft,
-) -> Tensor<D> {
-    let dtype = x.dtype();
-    let x = widened(x).swap_dims(axis, D - 2);
-    let mut dims = x.dims();
-    let rows = dims[..D - 2].iter().product();
-    let y = x.reshape([rows, dims[D - 2] * dims[D - 1]]).matmul(matrix);
-    dims[D - 2] = options.outputs();
-    dims[D - 1] = options.parts();
-    y.reshape(dims).swap_dims(axis, D - 2).cast(dtype)
+    Plan::new(*options).dft(x, axis)
 }
 
 /// The spectra of `[batch, length, parts]` in frames, `[batch, frames, outputs, 2]`; each frame is
@@ -231,38 +93,147 @@ pub fn stft(
         onesided,
         ..Dft::new(frame)
     };
-    let matrix = options.frame_matrix(x.dims()[2], &x.device(), x.dtype());
-    stft_by(x, step, windowed(matrix, window), &options)
+    Plan::new(options).stft(x, step, window)
 }
 
-/// [`stft`] with its matrix.
-#[inline(never)]
-pub fn stft_by(x: Tensor<3>, step: usize, matrix: Tensor<2>, options: &Dft) -> Tensor<4> {
-    let (dtype, frame) = (x.dtype(), options.length);
-    let size = x.dims()[1];
-    ensure!(
-        frame <= size,
-        "a window of {frame} does not fit into {size} elements"
-    );
-    ensure!(step > 0, "frames cannot be 0 elements apart");
-    let frames: Tensor<4> = widened(x).unfold(1, frame, step);
-    let [batch, count, parts, _] = frames.dims();
-    let rows = frames
-        .swap_dims(2, 3)
-        .reshape([batch * count, frame * parts]);
-    let y = rows.matmul(matrix);
-    y.reshape([batch, count, options.outputs(), options.parts()])
-        .cast(dtype)
+impl Plan {
+    pub fn new(options: Dft) -> Self {
+        Self {
+            options,
+            matrix: OnceBox::new(),
+        }
+    }
+
+    /// Transforms `[.., parts]` along `axis`.
+    #[inline(never)]
+    pub fn dft<const D: usize>(&self, x: Tensor<D>, axis: usize) -> Tensor<D> {
+        let dtype = x.dtype();
+        let x = widened(x).swap_dims(axis, D - 2);
+        let mut dims = x.dims();
+        let [size, parts] = [dims[D - 2], dims[D - 1]];
+        let rows = dims[..D - 2].iter().product();
+        let y = self.rows(x.reshape([rows, size, parts]));
+        dims[D - 2] = self.options.outputs();
+        dims[D - 1] = self.options.parts();
+        y.reshape(dims).swap_dims(axis, D - 2).cast(dtype)
+    }
+
+    /// [`stft`] with the window that this plan is always used with.
+    #[inline(never)]
+    pub fn stft(&self, x: Tensor<3>, step: usize, window: Option<Tensor<1>>) -> Tensor<4> {
+        let (dtype, options) = (x.dtype(), self.options);
+        let [batch, size, parts] = x.dims();
+        let frame = options.length;
+        ensure!(
+            frame <= size,
+            "a window of {frame} does not fit into {size} elements"
+        );
+        ensure!(step > 0, "frames cannot be 0 elements apart");
+        let window_size = window.as_ref().map_or(frame, |window| window.dims()[0]);
+        ensure!(
+            window_size == frame,
+            "the window has {window_size} elements, a frame {frame}"
+        );
+        let shape = [
+            batch,
+            (size - frame) / step + 1,
+            options.outputs(),
+            options.parts(),
+        ];
+        let x = widened(x);
+        if shape.contains(&0) || frame == 0 {
+            return Tensor::zeros(shape, (&x.device(), dtype));
+        }
+        let window = window.map(|window| window.cast(x.dtype()));
+        let (signal, factors) = (x.clone(), window.clone());
+        if let Optional::Float(y) = call!(stft(signal, factors; step, options)) {
+            return Tensor::<4>::from_dispatch(y).cast(dtype);
+        }
+        let frames: Tensor<4> = x.unfold(1, frame, step);
+        let rows = shape[0] * shape[1];
+        let frames = frames.swap_dims(2, 3).reshape([rows, frame, parts]);
+        let y = if frame <= LONGEST_MATRIX {
+            self.by_matrix(frames, window)
+        } else {
+            self.rows(match window {
+                Some(window) => frames * window.reshape([1, frame, 1]),
+                None => frames,
+            })
+        };
+        y.reshape(shape).cast(dtype)
+    }
+
+    /// Transforms each row of `[rows, size, parts]`.
+    fn rows(&self, x: Tensor<3>) -> Tensor<3> {
+        let options = self.options;
+        let [rows, size, _] = x.dims();
+        let shape = [rows, options.outputs(), options.parts()];
+        if shape.contains(&0) || size == 0 || options.length == 0 {
+            return Tensor::zeros(shape, (&x.device(), x.dtype()));
+        }
+        let signal = x.clone();
+        match call!(dft(signal; options)) {
+            Optional::Float(y) => Tensor::from_dispatch(y),
+            _ if options.length <= LONGEST_MATRIX => self.by_matrix(x, None),
+            _ => by_passes(x, options),
+        }
+    }
+
+    fn by_matrix(&self, x: Tensor<3>, window: Option<Tensor<1>>) -> Tensor<3> {
+        let [rows, size, parts] = x.dims();
+        let (device, dtype) = (x.device(), x.dtype());
+        let make = || windowed(self.options.matrix([size, parts], &device, dtype), window);
+        let fits = |matrix: &Tensor<2>| {
+            matrix.dims()[0] == size * parts && matrix.device() == device && matrix.dtype() == dtype
+        };
+        let matrix = match self.matrix.get() {
+            Some(matrix) if fits(matrix) => matrix.clone(),
+            // The module has been moved to another device, or axes have other sizes.
+            Some(_) => make(),
+            None => self.matrix.get_or_init(|| Box::new(make())).clone(),
+        };
+        let y = x.reshape([rows, size * parts]).matmul(matrix);
+        y.reshape([rows, self.options.outputs(), self.options.parts()])
+    }
 }
 
-/// The matrix for signals that are multiplied by a window first.
-pub fn windowed(matrix: Tensor<2>, window: Option<Tensor<1>>) -> Tensor<2> {
-    let Some(window) = window else { return matrix };
-    let [rows, columns] = matrix.dims();
-    let size = window.dims()[0];
-    let window = window.cast(matrix.dtype()).reshape([size, 1, 1]);
-    let matrix = matrix.reshape([size, rows / size, columns]) * window;
-    matrix.reshape([rows, columns])
+/// Transforms each row of `[rows, size, parts]`.
+fn by_passes(x: Tensor<3>, options: Dft) -> Tensor<3> {
+    let [rows, size, parts] = x.dims();
+    let inputs = options.inputs();
+    let size = size.min(inputs);
+    let zeros = |size| Tensor::<2>::zeros([rows, size], (&x.device(), x.dtype()));
+    let part = |part: usize| {
+        if part >= parts {
+            return zeros(inputs);
+        }
+        let part = x.clone().slice([0..rows, 0..size, part..part + 1]);
+        let part = part.reshape([rows, size]);
+        if size < inputs {
+            Tensor::cat(vec![part, zeros(inputs - size)], 1)
+        } else {
+            part
+        }
+    };
+    let (mut real, mut imaginary) = (part(0), part(1));
+    if inputs < options.length {
+        // The rest of the spectrum of a real signal mirrors what there is, without its ends.
+        let missing = options.length - inputs;
+        let mirror = |part: &Tensor<2>| part.clone().narrow(1, 1, missing).flip([1]);
+        real = Tensor::cat(vec![real.clone(), mirror(&real)], 1);
+        imaginary = Tensor::cat(vec![imaginary.clone(), -mirror(&imaginary)], 1);
+    }
+    let y = passes::transform(Complex { real, imaginary }, options.inverse);
+    let y = if options.inverse {
+        y.scaled(1.0 / options.length as f64)
+    } else {
+        y
+    };
+    let y = match options.parts() {
+        1 => y.real.unsqueeze_dim(2),
+        _ => Tensor::stack::<3>(vec![y.real, y.imaginary], 2),
+    };
+    y.narrow(1, 0, options.outputs())
 }
 
 #[cfg(test)]
@@ -310,27 +281,48 @@ mod tests {
         }
     }
 
+    /// Every body against the matrix, which is against the definition in `a_wave_is_one_number`.
     #[test]
-    fn the_fast_way_agrees_with_the_matrix() {
-        for length in [4, 6, 10] {
-            let options = Dft {
-                inverse: true,
-                ..Dft::new(length)
-            };
-            assert!(options.is_fast());
-            for parts in [1, 2] {
-                let x = noise::<4>([2, 5, 3, parts], 4);
-                let matrix = options.matrix(5, parts, &x.device(), x.dtype());
-                let expected = dft_by(x.clone(), 1, matrix, &options);
-                near(dft(x, 1, &options), expected.into_data(), 1e-5);
+    fn all_bodies_agree() {
+        for length in [1, 2, 6, 7, 10, 13] {
+            for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)]
+            {
+                let options = Dft {
+                    length,
+                    inverse,
+                    onesided,
+                };
+                for parts in [1, 2] {
+                    for size in [1, length.div_ceil(2), length, length + 1] {
+                        let x = noise::<3>([3, size, parts], 4);
+                        let expected = Plan::new(options).by_matrix(x.clone(), None).into_data();
+                        near(by_passes(x.clone(), options), expected.clone(), 1e-5);
+                        near(dft(x, 1, &options), expected, 1e-5);
+                    }
+                }
             }
         }
-        let none = noise::<3>([0, 6, 1], 1);
-        let options = Dft {
-            inverse: true,
-            ..Dft::new(6)
-        };
-        assert_eq!(dft(none, 1, &options).dims(), [0, 6, 2]);
+        let none = dft(noise::<3>([0, 6, 1], 1), 1, &Dft::new(6));
+        assert_eq!(none.dims(), [0, 6, 2]);
+    }
+
+    #[test]
+    fn long_transforms_need_no_matrix() {
+        let options = Dft::new(16_001);
+        let x = noise::<3>([1, 16_001, 1], 4);
+        let found = by_passes(x.clone(), options);
+        near(found, dft(x, 1, &options).into_data(), 2e-3);
+    }
+
+    #[test]
+    fn a_spectrum_has_the_energy_of_its_signal() {
+        let x = noise::<3>([2, 6, 1], 1);
+        let y = dft(x.clone(), 1, &Dft::new(6));
+        near(
+            y.powi_scalar(2).sum(),
+            (x.powi_scalar(2).sum() * 6.0).into_data(),
+            1e-4,
+        );
     }
 
     #[test]

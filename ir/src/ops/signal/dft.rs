@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::emit::{Emit, element_type};
+use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
@@ -114,17 +114,11 @@ impl Operator for Dft {
             (false, Some(size)) if half => size.checked_sub(1).map(|size| 2 * size),
             (false, size) => size,
         };
-        let fixed = size.as_ref().and_then(Dim::fixed);
-        if let (Some(at), Some(length), Some(size)) = (known, length, fixed) {
-            let (at, size) = (
-                Literal::usize_unsuffixed(at),
-                Literal::usize_unsuffixed(size),
-            );
+        if let (Some(at), Some(length)) = (known, length) {
+            let at = Literal::usize_unsuffixed(at);
             let length = Literal::usize_unsuffixed(length);
             let options = self.options(&code!(#length));
-            let parts = Literal::usize_unsuffixed(parts(&held, 2)?);
-            let element = element_type(held.dtype);
-            let load = code!(layers::Dft::load(weights, #element, [#size, #parts], #options));
+            let load = code!(layers::Dft::new(#options));
             let layer = cx.layer("dft", code!(layers::Dft), load);
             return Ok(code!(#layer.forward(#x, #at)));
         }
@@ -253,17 +247,15 @@ impl Operator for Stft {
             (false, false) => held.shape.get(1).and_then(Dim::number),
         };
         let window = match cx.has(2) {
-            // The window would be a part of the matrix that the layer holds.
+            // The layer would not train a window.
             true if cx.is_training() => None,
             true => cx.weight(2).map(|name| code!(Some(#name))),
             false => Some(code!(None)),
         };
         if let (Some(length), Some(window)) = (length, window) {
-            let parts = Literal::usize_unsuffixed(signal(&held)?);
-            let element = element_type(held.dtype);
             let length = Literal::i64_unsuffixed(length);
             let options = options(&code!(#length), false, self.onesided);
-            let load = code!(layers::Stft::load(weights, #element, #parts, #window, #options));
+            let load = code!(layers::Stft::load(weights, #window, #options));
             let layer = cx.layer("stft", code!(layers::Stft), load);
             return Ok(code!(#layer.forward(#x, #step)));
         }

@@ -1,76 +1,48 @@
-//! Fourier transforms, with their matrices where they need one.
+//! Fourier transforms, with the window that belongs to them.
 
 use burn::module::Module;
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::Tensor;
 use onnx_embed_kernels::dft;
-use onnx_embed_kernels::dtype::lowered;
 
-use crate::ElementType;
 use crate::weights::Weights;
 
-/// A transform of signals of one size.
+/// A transform of signals of one length.
 #[derive(Module, Debug)]
 pub struct Dft {
-    /// What there is no faster way for.
-    matrix: Option<Tensor<2>>,
     #[module(skip)]
-    options: dft::Dft,
+    plan: dft::Plan,
 }
 
 /// A transform of the frames of a signal.
 #[derive(Module, Debug)]
 pub struct Stft {
-    matrix: Tensor<2>,
+    window: Option<Tensor<1>>,
     #[module(skip)]
-    options: dft::Dft,
+    plan: dft::Plan,
 }
 
 impl Dft {
-    /// For signals of `size` numbers of `parts` parts each.
-    pub fn load(
-        weights: &Weights<'_>,
-        dtype: ElementType,
-        [size, parts]: [usize; 2],
-        options: dft::Dft,
-    ) -> Self {
-        let device = weights.device();
-        let matrix = || options.matrix(size, parts, device, of_device(device, dtype));
+    pub fn new(options: dft::Dft) -> Self {
         Self {
-            matrix: (!options.is_fast()).then(matrix),
-            options,
+            plan: dft::Plan::new(options),
         }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>, axis: usize) -> Tensor<D> {
-        match self.matrix.clone() {
-            Some(matrix) => dft::dft_by(x, axis, matrix, &self.options),
-            None => dft::dft(x, axis, &self.options),
-        }
+        self.plan.dft(x, axis)
     }
 }
 
 impl Stft {
-    /// For signals of `parts` parts each, with the name of their window.
-    pub fn load(
-        weights: &Weights<'_>,
-        dtype: ElementType,
-        parts: usize,
-        window: Option<&str>,
-        options: dft::Dft,
-    ) -> Self {
-        let device = weights.device();
-        let matrix = options.frame_matrix(parts, device, of_device(device, dtype));
+    /// With the name of the window that frames are multiplied by.
+    pub fn load(weights: &Weights<'_>, window: Option<&str>, options: dft::Dft) -> Self {
         Self {
-            matrix: dft::windowed(matrix, window.map(|name| weights.tensor(name))),
-            options,
+            window: window.map(|name| weights.tensor(name)),
+            plan: dft::Plan::new(options),
         }
     }
 
     pub fn forward(&self, x: Tensor<3>, step: usize) -> Tensor<4> {
-        dft::stft_by(x, step, self.matrix.clone(), &self.options)
+        self.plan.stft(x, step, self.window.clone())
     }
-}
-
-fn of_device(device: &Device, dtype: ElementType) -> DType {
-    lowered(device, dtype.carrier().unwrap_or(DType::F32))
 }

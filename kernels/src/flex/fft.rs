@@ -1,0 +1,460 @@
+//! Fourier transforms of rows of any length, in double precision.
+
+use std::sync::{Arc, Mutex};
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::tensor::{DType, Element, TensorData};
+use rayon::prelude::*;
+use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
+
+use crate::{fault::fail, signal::dft::Dft};
+
+/// Numbers that one thread transforms at least, where there are several threads.
+const SHARE: usize = 1 << 14;
+/// Lengths whose plans are kept for the next call.
+const PLANS: usize = 32;
+
+/// Plans by length and direction, the one used last at the end: making one takes as long as some
+/// transforms do.
+static KEPT: Mutex<Vec<Arc<dyn Fft<f64>>>> = Mutex::new(Vec::new());
+
+/// The transforms of `[rows, size, parts]`.
+pub fn dft(x: FlexTensor, options: &Dft) -> FlexTensor {
+    let [rows, size, parts] = x.shape().dims();
+    let shape = [rows, options.outputs(), options.parts()];
+    let frames = Frames {
+        batches: rows,
+        frames: 1,
+        size,
+        parts,
+        step: 0,
+    };
+    match x.dtype() {
+        DType::F64 => of_frames::<f64>(x, None, frames, options, &shape),
+        _ => of_frames::<f32>(x, None, frames, options, &shape),
+    }
+}
+
+/// The spectra of the frames of `[batch, size, parts]`, one `step` after another, each times the
+/// window.
+pub fn stft(x: FlexTensor, window: Option<FlexTensor>, step: usize, options: &Dft) -> FlexTensor {
+    let [batch, size, parts] = x.shape().dims();
+    let count = (size - options.length) / step + 1;
+    let shape = [batch, count, options.outputs(), options.parts()];
+    let frames = Frames {
+        batches: batch,
+        frames: count,
+        size,
+        parts,
+        step,
+    };
+    match x.dtype() {
+        DType::F64 => of_frames::<f64>(x, window, frames, options, &shape),
+        _ => of_frames::<f32>(x, window, frames, options, &shape),
+    }
+}
+
+/// How the rows that are transformed lie in a tensor.
+struct Frames {
+    batches: usize,
+    frames: usize,
+    size: usize,
+    parts: usize,
+    step: usize,
+}
+
+fn of_frames<T: Float>(
+    x: FlexTensor,
+    window: Option<FlexTensor>,
+    frames: Frames,
+    options: &Dft,
+    shape: &[usize],
+) -> FlexTensor {
+    let (x, window) = (x.into_data(), window.map(FlexTensor::into_data));
+    let (Ok(values), Ok(window)) = (
+        x.as_slice::<T>(),
+        window.as_ref().map(TensorData::as_slice::<T>).transpose(),
+    ) else {
+        fail("the signal and its window are of different types");
+    };
+    let mut out = vec![T::default(); shape.iter().product()];
+    let one = frames.size * frames.parts;
+    if frames.frames == 1 {
+        let rows = Rows {
+            values,
+            step: one,
+            size: frames.size,
+            complex: frames.parts == 2,
+            window,
+        };
+        transform(rows, options, &mut out);
+    } else {
+        let all = out.len() / frames.batches.max(1);
+        for (values, out) in values.chunks(one.max(1)).zip(out.chunks_mut(all.max(1))) {
+            let rows = Rows {
+                values,
+                step: frames.step * frames.parts,
+                size: options.length,
+                complex: frames.parts == 2,
+                window,
+            };
+            transform(rows, options, out);
+        }
+    }
+    FlexTensor::from_data(TensorData::new(out, shape.to_vec()))
+}
+
+/// An element of single or double precision.
+pub trait Float: Element + Default {
+    fn widen(self) -> f64;
+    fn narrow(value: f64) -> Self;
+}
+
+impl Float for f32 {
+    fn widen(self) -> f64 {
+        self.into()
+    }
+
+    fn narrow(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Float for f64 {
+    fn widen(self) -> f64 {
+        self
+    }
+
+    fn narrow(value: f64) -> Self {
+        value
+    }
+}
+
+/// Signals, or spectra, that are transformed.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a, T> {
+    pub values: &'a [T],
+    /// The elements from the start of a row to that of the next; rows may overlap.
+    pub step: usize,
+    /// The numbers of a row.
+    pub size: usize,
+    /// Whether a number is a pair of a real and an imaginary element, or real.
+    pub complex: bool,
+    /// Factors of the numbers of each row; without them all are 1.
+    pub window: Option<&'a [T]>,
+}
+
+impl<T: Float> Rows<'_, T> {
+    /// A number of a row, 0 beyond its end.
+    fn number(&self, row: usize, at: usize) -> Complex<f64> {
+        if at >= self.size {
+            return Complex::default();
+        }
+        let parts = if self.complex { 2 } else { 1 };
+        let Some(number) = self.values.get(row * self.step + at * parts..) else {
+            return Complex::default();
+        };
+        let part = |part: usize| number.get(part).map_or(0.0, |value| value.widen());
+        let number = Complex::new(part(0), if self.complex { part(1) } else { 0.0 });
+        match self.window.and_then(|window| window.get(at)) {
+            Some(factor) => number * factor.widen(),
+            None => number,
+        }
+    }
+}
+
+/// Writes the transforms of all rows that `out` has room for, one after another.
+pub fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
+    let one = options.outputs() * options.parts();
+    if one == 0 || out.is_empty() {
+        return;
+    }
+    let plan = plan(options);
+    let pairs = (SHARE / options.length).max(1);
+    let run = |(share, out): (usize, &mut [T])| {
+        let none = Complex::default();
+        let mut numbers = vec![none; options.length];
+        let mut scratch = vec![none; plan.get_inplace_scratch_len()];
+        for (at, out) in out.chunks_mut(2 * one).enumerate() {
+            let first = 2 * (share * pairs + at);
+            let mut process = |numbers: &mut [Complex<f64>]| {
+                plan.process_with_scratch(numbers, &mut scratch);
+            };
+            let (one, other) = out.split_at_mut(one);
+            if options.inverse && options.onesided {
+                signals(&rows, first, &mut numbers, &mut process, [one, other]);
+            } else if rows.complex || options.inverse {
+                for (row, out) in [one, other].into_iter().enumerate() {
+                    if !out.is_empty() {
+                        whole(&rows, first + row, options, &mut numbers, &mut process, out);
+                    }
+                }
+            } else {
+                spectra(&rows, first, &mut numbers, &mut process, [one, other]);
+            }
+        }
+    };
+    if out.len() > pairs * 2 * one {
+        out.par_chunks_mut(pairs * 2 * one)
+            .enumerate()
+            .for_each(run);
+    } else {
+        run((0, out));
+    }
+}
+
+/// Complex numbers of one row to complex numbers.
+fn whole<T: Float>(
+    rows: &Rows<'_, T>,
+    row: usize,
+    options: &Dft,
+    numbers: &mut [Complex<f64>],
+    process: &mut impl FnMut(&mut [Complex<f64>]),
+    out: &mut [T],
+) {
+    for (at, number) in numbers.iter_mut().enumerate() {
+        *number = rows.number(row, at);
+    }
+    process(numbers);
+    let scale = if options.inverse {
+        1.0 / options.length as f64
+    } else {
+        1.0
+    };
+    for (out, number) in out.chunks_exact_mut(2).zip(numbers) {
+        write(out, *number * scale);
+    }
+}
+
+/// The spectra of two real rows by one transform: one row is its real part, the other its imaginary
+/// one.
+fn spectra<T: Float>(
+    rows: &Rows<'_, T>,
+    first: usize,
+    numbers: &mut [Complex<f64>],
+    process: &mut impl FnMut(&mut [Complex<f64>]),
+    [one, other]: [&mut [T]; 2],
+) {
+    let has_other = !other.is_empty();
+    for (at, number) in numbers.iter_mut().enumerate() {
+        let imaginary = if has_other {
+            rows.number(first + 1, at).re
+        } else {
+            0.0
+        };
+        *number = Complex::new(rows.number(first, at).re, imaginary);
+    }
+    process(numbers);
+    let mirrored = |at: usize| numbers[(numbers.len() - at) % numbers.len()].conj();
+    for (at, out) in one.chunks_exact_mut(2).enumerate() {
+        write(out, (numbers[at] + mirrored(at)) * 0.5);
+    }
+    for (at, out) in other.chunks_exact_mut(2).enumerate() {
+        let difference = (numbers[at] - mirrored(at)) * 0.5;
+        write(out, Complex::new(difference.im, -difference.re));
+    }
+}
+
+/// The real rows of two halves of spectra by one transform.
+fn signals<T: Float>(
+    rows: &Rows<'_, T>,
+    first: usize,
+    numbers: &mut [Complex<f64>],
+    process: &mut impl FnMut(&mut [Complex<f64>]),
+    [one, other]: [&mut [T]; 2],
+) {
+    let (length, has_other) = (numbers.len(), !other.is_empty());
+    for at in 0..=length / 2 {
+        let number = |row: usize| {
+            let number = rows.number(row, at);
+            // Both ends are their own mirror.
+            if at == 0 || 2 * at == length {
+                Complex::new(number.re, 0.0)
+            } else {
+                number
+            }
+        };
+        let a = number(first);
+        let b = if has_other {
+            number(first + 1)
+        } else {
+            Complex::default()
+        };
+        let times_i = |number: Complex<f64>| Complex::new(-number.im, number.re);
+        numbers[(length - at) % length] = a.conj() + times_i(b.conj());
+        numbers[at] = a + times_i(b);
+    }
+    process(numbers);
+    let scale = 1.0 / length as f64;
+    for (out, number) in one.iter_mut().zip(&*numbers) {
+        *out = T::narrow(number.re * scale);
+    }
+    for (out, number) in other.iter_mut().zip(&*numbers) {
+        *out = T::narrow(number.im * scale);
+    }
+}
+
+fn write<T: Float>(out: &mut [T], number: Complex<f64>) {
+    for (out, part) in out.iter_mut().zip([number.re, number.im]) {
+        *out = T::narrow(part);
+    }
+}
+
+fn plan(options: &Dft) -> Arc<dyn Fft<f64>> {
+    let direction = if options.inverse {
+        FftDirection::Inverse
+    } else {
+        FftDirection::Forward
+    };
+    let is = |plan: &Arc<dyn Fft<f64>>| {
+        plan.len() == options.length && plan.fft_direction() == direction
+    };
+    let kept = || KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    {
+        let mut kept = kept();
+        if let Some(at) = kept.iter().position(is) {
+            let plan = kept.remove(at);
+            kept.push(plan.clone());
+            return plan;
+        }
+    }
+    // Made without the lock: a long one takes a while.
+    let plan = FftPlanner::new().plan_fft(options.length, direction);
+    let mut kept = kept();
+    if kept.len() == PLANS {
+        kept.remove(0);
+    }
+    kept.push(plan.clone());
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::TAU;
+
+    use super::*;
+
+    /// By the definition, in double precision.
+    fn defined(rows: &Rows<'_, f32>, row: usize, options: &Dft) -> Vec<f64> {
+        let length = options.length;
+        let number = |at: usize| {
+            if !(options.inverse && options.onesided) {
+                return rows.number(row, at);
+            }
+            let mirrored = at > length / 2;
+            let number = rows.number(row, if mirrored { length - at } else { at });
+            if at == 0 || 2 * at == length {
+                Complex::new(number.re, 0.0)
+            } else if mirrored {
+                number.conj()
+            } else {
+                number
+            }
+        };
+        let mut out = Vec::new();
+        for output in 0..options.outputs() {
+            let sum: Complex<f64> = (0..length)
+                .map(|at| {
+                    let angle = TAU * ((at * output) % length) as f64 / length as f64;
+                    let angle = if options.inverse { angle } else { -angle };
+                    number(at) * Complex::from_polar(1.0, angle)
+                })
+                .sum();
+            let sum = if options.inverse {
+                sum / length as f64
+            } else {
+                sum
+            };
+            out.extend([sum.re, sum.im].iter().take(options.parts()));
+        }
+        out
+    }
+
+    fn values(count: usize) -> Vec<f32> {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn every_length_agrees_with_the_definition() {
+        for length in [1, 2, 3, 4, 7, 12, 31, 64, 97] {
+            for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)]
+            {
+                for complex in [false, true] {
+                    for size in [length, length / 2 + 1, length + 3] {
+                        check(
+                            Dft {
+                                length,
+                                inverse,
+                                onesided,
+                            },
+                            complex,
+                            size,
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// The largest error is a rounding of the largest value.
+    fn check(options: Dft, complex: bool, size: usize) {
+        let step = size * if complex { 2 } else { 1 };
+        for count in [1, 2, 3] {
+            let (values, window) = (values(count * step), values(size));
+            for window in [None, Some(&*window)] {
+                let rows = Rows {
+                    values: &values,
+                    step,
+                    size,
+                    complex,
+                    window,
+                };
+                let one = options.outputs() * options.parts();
+                let mut out = vec![f32::NAN; count * one];
+                transform(rows, &options, &mut out);
+                for (row, out) in out.chunks(one).enumerate() {
+                    let expected = defined(&rows, row, &options);
+                    let largest = expected.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+                    for (value, expected) in out.iter().zip(expected) {
+                        let error = (f64::from(*value) - expected).abs();
+                        assert!(
+                            error <= largest * 6e-8 + 1e-14,
+                            "{options:?} {size}: {value} {expected}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_rows_are_shared_among_threads() {
+        let options = Dft {
+            onesided: true,
+            ..Dft::new(480)
+        };
+        let values = values(16 * 999 + 480);
+        let rows = Rows {
+            values: &values,
+            step: 16,
+            size: 480,
+            complex: false,
+            window: None,
+        };
+        let one = options.outputs() * options.parts();
+        let mut out = vec![f32::NAN; 1000 * one];
+        transform(rows, &options, &mut out);
+        for row in [0, 1, 499, 998, 999] {
+            let expected = defined(&rows, row, &options);
+            let out = &out[row * one..(row + 1) * one];
+            for (value, expected) in out.iter().zip(expected) {
+                assert!((f64::from(*value) - expected).abs() < 5e-6);
+            }
+        }
+    }
+}
