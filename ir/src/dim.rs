@@ -3,9 +3,12 @@
 mod bound;
 mod display;
 mod quotient;
+mod terms;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use terms::Terms;
 
 /// The name of a size that is known only when the model runs.
 pub type Symbol = Arc<str>;
@@ -14,8 +17,8 @@ pub type Symbol = Arc<str>;
 /// so that equal sizes compare equal however the graph computed them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dim {
-    /// Coefficients by monomial; a monomial is a sorted product of atoms. No coefficient is 0.
-    terms: BTreeMap<Vec<Atom>, i64>,
+    /// A monomial is a sorted product of atoms.
+    terms: Terms,
 }
 
 /// A factor that arithmetic cannot take apart.
@@ -52,10 +55,9 @@ impl Dim {
 
     /// The number, when it is known.
     pub fn number(&self) -> Option<i64> {
-        match self.terms.len() {
-            0 => Some(0),
-            1 => self.terms.get(&Vec::new()).copied(),
-            _ => None,
+        match self.terms {
+            Terms::Number(number) => Some(number),
+            Terms::Sum(_) => None,
         }
     }
 
@@ -67,10 +69,7 @@ impl Dim {
     /// The name, when the size is nothing but a name.
     pub fn name(&self) -> Option<&Symbol> {
         match self.terms.iter().next() {
-            Some((atoms, 1)) if self.terms.len() == 1 => match atoms.as_slice() {
-                [Atom::Name(name)] => Some(name),
-                _ => None,
-            },
+            Some(([Atom::Name(name)], 1)) if self.terms.len() == 1 => Some(name),
             _ => None,
         }
     }
@@ -82,9 +81,7 @@ impl Dim {
 
     /// The terms as `(factors, coefficient)`, constant term first.
     pub fn terms(&self) -> impl Iterator<Item = (&[Atom], i64)> {
-        self.terms
-            .iter()
-            .map(|(atoms, factor)| (atoms.as_slice(), *factor))
+        self.terms.iter()
     }
 
     /// Every name that the size depends on.
@@ -97,8 +94,8 @@ impl Dim {
     /// The size with other names, `None` when it overflows or grows too large.
     pub fn renamed(&self, name: &impl Fn(&Symbol) -> Symbol) -> Option<Dim> {
         let mut sum = Dim::default();
-        for (atoms, factor) in &self.terms {
-            let mut product = Dim::from(*factor);
+        for (atoms, factor) in self.terms() {
+            let mut product = Dim::from(factor);
             for atom in atoms {
                 let atom = match atom {
                     Atom::Name(held) => Dim::named(name(held)),
@@ -116,8 +113,8 @@ impl Dim {
     /// The sum, `None` when it overflows or grows too large.
     pub fn add(&self, other: &Dim) -> Option<Dim> {
         let mut sum = self.clone();
-        for (atoms, factor) in &other.terms {
-            sum.add_term(atoms.clone(), *factor)?;
+        for (atoms, factor) in other.terms() {
+            sum.add_term(atoms.to_vec(), factor)?;
         }
         sum.bounded()
     }
@@ -130,14 +127,14 @@ impl Dim {
     /// The product, `None` when it overflows or grows too large.
     pub fn mul(&self, other: &Dim) -> Option<Dim> {
         let mut product = Dim::default();
-        for (left, a) in &self.terms {
-            for (right, b) in &other.terms {
-                let mut atoms = [left.as_slice(), right.as_slice()].concat();
+        for (left, a) in self.terms() {
+            for (right, b) in other.terms() {
+                let mut atoms = [left, right].concat();
                 atoms.sort();
                 if atoms.len() > LARGEST {
                     return None;
                 }
-                product.add_term(atoms, a.checked_mul(*b)?)?;
+                product.add_term(atoms, a.checked_mul(b)?)?;
             }
             product = product.bounded()?;
         }
@@ -147,23 +144,12 @@ impl Dim {
     /// The size that is one atom.
     pub fn of(atom: Atom) -> Self {
         Dim {
-            terms: BTreeMap::from([(vec![atom], 1)]),
+            terms: Terms::of(atom),
         }
     }
 
     fn add_term(&mut self, atoms: Vec<Atom>, factor: i64) -> Option<()> {
-        let sum = self
-            .terms
-            .get(&atoms)
-            .copied()
-            .unwrap_or(0)
-            .checked_add(factor)?;
-        if sum == 0 {
-            self.terms.remove(&atoms);
-        } else {
-            self.terms.insert(atoms, sum);
-        }
-        Some(())
+        self.terms.add(atoms, factor)
     }
 
     fn bounded(self) -> Option<Self> {
@@ -176,14 +162,13 @@ impl Dim {
             Atom::Name(_) => 1,
             Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.weight() + b.weight(),
         };
-        self.terms
-            .keys()
-            .map(|atoms| atoms.iter().map(inside).sum::<usize>().max(1))
+        self.terms()
+            .map(|(atoms, _)| atoms.iter().map(inside).sum::<usize>().max(1))
             .sum()
     }
 
     fn collect_symbols(&self, found: &mut BTreeSet<Symbol>) {
-        for atom in self.terms.keys().flatten() {
+        for atom in self.terms().flat_map(|(atoms, _)| atoms) {
             match atom {
                 Atom::Name(name) => {
                     found.insert(name.clone());
@@ -199,11 +184,9 @@ impl Dim {
 
 impl From<i64> for Dim {
     fn from(n: i64) -> Self {
-        let mut terms = BTreeMap::new();
-        if n != 0 {
-            terms.insert(Vec::new(), n);
+        Dim {
+            terms: Terms::Number(n),
         }
-        Dim { terms }
     }
 }
 

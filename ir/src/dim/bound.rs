@@ -41,21 +41,22 @@ impl Dim {
             Atom::Quotient(a, b) | Atom::Min(a, b) => a.is_size() && b.is_size(),
             Atom::Max(a, b) => a.is_size() || b.is_size(),
         };
-        let term = |(atoms, factor): (&Vec<Atom>, &i64)| *factor > 0 && atoms.iter().all(atom);
-        if self.terms.iter().all(term) {
+        let term = |(atoms, factor): (&[Atom], i64)| factor > 0 && atoms.iter().all(atom);
+        if self.terms().all(term) {
             return true;
         }
         let Some(levels) = levels.checked_sub(1) else {
             return false;
         };
-        self.terms.iter().any(|(atoms, &factor)| {
-            let [atom] = atoms.as_slice() else {
+        self.terms().any(|(atoms, factor)| {
+            let [atom] = atoms else {
                 return false;
             };
             let with = |bound: &Dim| {
                 let mut rest = self.clone();
-                rest.terms.remove(atoms);
-                let replaced = bound.mul(&factor.into()).and_then(|bound| rest.add(&bound));
+                let removed = factor.checked_neg();
+                let removed = removed.and_then(|less| rest.add_term(atoms.to_vec(), less));
+                let replaced = removed.and_then(|()| rest.add(&bound.mul(&factor.into())?));
                 replaced.is_some_and(|dim| dim.stays_positive(levels))
             };
             match (atom, factor < 0) {

@@ -6,11 +6,11 @@ use super::{Atom, Dim};
 
 impl fmt::Display for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.terms.is_empty() {
+        if self.terms.len() == 0 {
             return f.write_str("0");
         }
         for (at, (atoms, factor)) in self.terms.iter().rev().enumerate() {
-            let sign = match (at, *factor < 0) {
+            let sign = match (at, factor < 0) {
                 (0, false) => "",
                 (0, true) => "-",
                 (_, false) => " + ",

@@ -31,22 +31,22 @@ impl Dim {
         if self == other && !other.is(0) {
             return Some(Dim::from(1));
         }
-        let mut divisor = other.terms.iter();
+        let mut divisor = other.terms();
         let (factors, by) = divisor.next()?;
         if divisor.next().is_some() {
             return None;
         }
         let mut quotient = Dim::default();
-        for (atoms, factor) in &self.terms {
-            if factor.checked_rem(*by)? != 0 {
+        for (atoms, factor) in self.terms() {
+            if factor.checked_rem(by)? != 0 {
                 return None;
             }
-            let mut rest = atoms.clone();
+            let mut rest = atoms.to_vec();
             for atom in factors {
                 let at = rest.iter().position(|held| held == atom)?;
                 rest.remove(at);
             }
-            quotient.add_term(rest, factor.checked_div(*by)?)?;
+            quotient.add_term(rest, factor.checked_div(by)?)?;
         }
         Some(quotient)
     }
@@ -54,7 +54,7 @@ impl Dim {
     /// The quotient by a positive number, with only remainders inside of it.
     fn rounded_down(&self, by: i64) -> Option<Dim> {
         let (mut whole, mut inside) = (Dim::default(), Dim::default());
-        for (atoms, factor) in &self.terms {
+        for (atoms, factor) in self.terms() {
             let (quotient, rest) = if atoms.is_empty() {
                 (
                     factor.checked_div_euclid(by)?,
@@ -64,10 +64,10 @@ impl Dim {
                 (factor.checked_div(by)?, factor.checked_rem(by)?)
             };
             if quotient != 0 {
-                whole.add_term(atoms.clone(), quotient)?;
+                whole.add_term(atoms.to_vec(), quotient)?;
             }
             if rest != 0 {
-                inside.add_term(atoms.clone(), rest)?;
+                inside.add_term(atoms.to_vec(), rest)?;
             }
         }
         whole.add(&inside.remainder_rounded_down(by)?)
@@ -75,26 +75,25 @@ impl Dim {
 
     /// The quotient of a sum whose factors are all smaller than `by`.
     fn remainder_rounded_down(&self, by: i64) -> Option<Dim> {
-        let constant = self.terms.get(&Vec::new()).copied().unwrap_or(0);
-        let mut others = self.terms.iter().filter(|(atoms, _)| !atoms.is_empty());
+        let constant = self.terms.constant();
+        let mut others = self.terms().filter(|(atoms, _)| !atoms.is_empty());
         let Some(first) = others.next() else {
             return Some(Dim::default());
         };
         // A quotient of a quotient is one of the product.
-        if let ([Atom::Quotient(inner, divisor)], 1, None) =
-            (first.0.as_slice(), *first.1, others.next())
+        if let ([Atom::Quotient(inner, divisor)], 1, None) = (first.0, first.1, others.next())
             && let Some(divisor @ 1..) = divisor.number()
         {
             let inner = inner.add(&Dim::from(constant.checked_mul(divisor)?))?;
             return inner.rounded_down(by.checked_mul(divisor)?);
         }
-        let factors = self.terms.iter().filter(|(atoms, _)| !atoms.is_empty());
-        let common = factors.fold(by, |common, (_, factor)| divisor(common, *factor));
+        let factors = self.terms().filter(|(atoms, _)| !atoms.is_empty());
+        let common = factors.fold(by, |common, (_, factor)| divisor(common, factor));
         let mut inside = Dim::default();
-        for (atoms, factor) in &self.terms {
+        for (atoms, factor) in self.terms() {
             let factor = factor.checked_div_euclid(common)?;
             if factor != 0 {
-                inside.add_term(atoms.clone(), factor)?;
+                inside.add_term(atoms.to_vec(), factor)?;
             }
         }
         let by = Dim::from(by.checked_div(common)?);
