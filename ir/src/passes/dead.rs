@@ -109,45 +109,64 @@ impl Context<'_> {
         let outputs = node.outputs.iter().enumerate();
         let live = outputs.map(|(at, output)| output.is_some() || counted(at));
         let mut live: Vec<bool> = live.collect();
-        loop {
-            let roots = inner.outputs.iter().enumerate().filter(|(at, _)| {
-                at.checked_sub(rounds.told)
-                    .is_none_or(|at| live.get(at).copied().unwrap_or(true))
-            });
-            let roots = roots.flat_map(|(_, &id)| self.needs(id)).collect();
-            let reached = self.reached(inner, roots);
-            let mut changed = false;
-            for (at, live) in live.iter_mut().enumerate().take(state) {
-                let given = inner.inputs.get(rounds.given + at);
-                if !*live && given.is_some_and(|id| reached.contains(id)) {
-                    (*live, changed) = (true, true);
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        let dead = (0..results).rev();
-        for at in dead.filter(|&at| live.get(at) == Some(&false)) {
-            inner.outputs.remove(rounds.told + at);
-            node.outputs.remove(at);
-            if at < state {
-                inner.inputs.remove(rounds.given + at);
-                node.inputs.remove(rounds.before + at);
-            }
-        }
+        let roots = inner.outputs.iter().enumerate().filter(|(at, _)| {
+            let result = at.checked_sub(rounds.told);
+            result.is_none_or(|at| live.get(at).copied().unwrap_or(true))
+        });
+        let roots = roots.flat_map(|(_, &id)| self.needs(id)).collect();
+        self.revive(
+            inner,
+            rounds,
+            roots,
+            live.get_mut(..state).unwrap_or_default(),
+        );
+        let is_live = |at: Option<usize>| at.is_none_or(|at| live.get(at) != Some(&false));
+        let is_state = |at: &usize| *at < state;
+        keep(&mut inner.outputs, |at| {
+            is_live(at.checked_sub(rounds.told))
+        });
+        keep(&mut node.outputs, |at| is_live(Some(at)));
+        keep(&mut inner.inputs, |at| {
+            is_live(at.checked_sub(rounds.given).filter(is_state))
+        });
+        keep(&mut node.inputs, |at| {
+            is_live(at.checked_sub(rounds.before).filter(is_state))
+        });
     }
 
-    /// Every value that the roots are made from.
-    fn reached(&self, block: &Block, roots: BTreeSet<ValueId>) -> BTreeSet<ValueId> {
-        let mut reached = roots;
-        for node in block.nodes.iter().rev() {
-            if node.outputs.iter().flatten().any(|id| reached.contains(id)) {
-                reached.extend(self.reads(node));
+    /// Notes which states the roots are made from, in whatever round.
+    fn revive(&self, block: &Block, rounds: Rounds, roots: Vec<ValueId>, live: &mut [bool]) {
+        let states = block.inputs.iter().skip(rounds.given).take(live.len());
+        let states: BTreeMap<ValueId, usize> = states.copied().zip(0..).collect();
+        let mut makers = BTreeMap::new();
+        for (at, node) in block.nodes.iter().enumerate() {
+            makers.extend(node.outputs.iter().flatten().map(|&id| (id, at)));
+        }
+        let (mut reached, mut open) = (BTreeSet::new(), roots);
+        let mut read = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            if !reached.insert(id) {
+                continue;
+            }
+            let state = states.get(&id).copied();
+            if let Some(live) = state.and_then(|at| live.get_mut(at)) {
+                let next = state.and_then(|at| block.outputs.get(rounds.told + at));
+                let next = next.filter(|_| !*live);
+                open.extend(next.into_iter().flat_map(|&id| self.needs(id)));
+                *live = true;
+            }
+            if let Some(at) = makers.get(&id).filter(|&&at| read.insert(at)) {
+                let node = block.nodes.get(*at);
+                open.extend(node.into_iter().flat_map(|node| self.reads(node)));
             }
         }
-        reached
     }
+}
+
+/// Keeps what stands at some places of a list.
+fn keep<T>(list: &mut Vec<T>, wanted: impl Fn(usize) -> bool) {
+    let mut places = 0..;
+    list.retain(|_| places.next().is_none_or(&wanted));
 }
 
 /// Branches give no results that nobody reads.

@@ -1,23 +1,19 @@
 //! Decides which values are on the host.
 
+mod demand;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dtype::{DType, Kind};
 use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
 use crate::types::{Place, Type};
+use demand::Demand;
 
 /// Places every value. Strings are host values. An input of the model is one when only the host
 /// needs it. A node runs on the host when all its inputs that are no constants are there and its
 /// results are small or needed there.
 pub fn place(graph: &mut Graph) {
-    let mut demand = Demand::default();
-    demand.possible.extend(&graph.body.inputs);
-    demand.reach(&graph.body, &graph.values);
-    demand.device.extend(&graph.body.outputs);
-    let strings = graph.values.iter().map(|(id, _)| id);
-    let strings = strings.filter(|&id| is_string(&graph.values, id));
-    demand.host.extend(strings);
-    demand.block(&graph.body);
+    let demand = Demand::of(graph);
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
     for &id in &graph.body.inputs {
         let wanted = demand.host.contains(&id) && !demand.device.contains(&id);
@@ -32,131 +28,6 @@ pub fn place(graph: &mut Graph) {
 /// Results of at most this many elements stay on the host with the values that they are made from;
 /// larger ones only where the host needs them.
 const SMALL: usize = 64;
-
-/// Who needs a value where, found from the end of the graph.
-#[derive(Debug, Default)]
-struct Demand {
-    host: BTreeSet<ValueId>,
-    device: BTreeSet<ValueId>,
-    /// What can be made on the host, if the model's inputs are there.
-    possible: BTreeSet<ValueId>,
-}
-
-impl Demand {
-    fn reach(&mut self, block: &Block, values: &Values) {
-        for node in &block.nodes {
-            for (_, inner) in &node.blocks {
-                self.possible.extend(&inner.inputs);
-                self.reach(inner, values);
-            }
-            let known = |id: &ValueId| values[*id].known.is_some() || is_string(values, *id);
-            let inputs = node.inputs.iter().flatten();
-            let constants = inputs.filter(|id| known(id)).copied();
-            self.possible.extend(constants);
-            let flows = node.operator.flow().is_some();
-            if flows || node.operator.makes_host() || self.could_run_on_host(node) {
-                self.possible.extend(node.outputs.iter().flatten());
-            }
-        }
-    }
-
-    fn could_run_on_host(&self, node: &Node) -> bool {
-        let mut inputs = node.inputs.iter().flatten();
-        node.operator.runs_on_host() && inputs.all(|id| self.possible.contains(id))
-    }
-
-    fn block(&mut self, block: &Block) {
-        for node in block.nodes.iter().rev() {
-            match node.operator.flow() {
-                None => self.node(node),
-                Some(Flow::Branches) => {
-                    for (_, inner) in &node.blocks {
-                        for (&output, &id) in node.outputs.iter().zip(&inner.outputs) {
-                            self.same(output, id);
-                        }
-                        self.block(inner);
-                    }
-                    self.inputs(node, false);
-                }
-                Some(Flow::Once) => {
-                    for (_, inner) in &node.blocks {
-                        self.device.extend(&inner.outputs);
-                        self.block(inner);
-                    }
-                    self.inputs(node, false);
-                }
-                Some(Flow::Rounds(rounds)) => self.rounds(node, rounds),
-            }
-        }
-    }
-
-    fn node(&mut self, node: &Node) {
-        let mut made = node.outputs.iter().flatten();
-        // What both need is made on the host: to move it to the device is no wait.
-        let host = node.operator.makes_host()
-            || (self.could_run_on_host(node) && made.any(|id| self.host.contains(id)));
-        self.inputs(node, host);
-    }
-
-    fn inputs(&mut self, node: &Node, host: bool) {
-        for (at, id) in node.inputs.iter().enumerate() {
-            let Some(id) = id else { continue };
-            if host || node.operator.wants_host(at) {
-                self.host.insert(*id)
-            } else {
-                self.device.insert(*id)
-            };
-        }
-    }
-
-    /// The state is needed where the next round and those behind the loop need it.
-    fn rounds(&mut self, node: &Node, rounds: Rounds) {
-        let state = rounds.state(node);
-        for (_, inner) in &node.blocks {
-            self.host.extend(inner.outputs.iter().take(rounds.told));
-            loop {
-                let before = (self.host.len(), self.device.len());
-                for (at, &id) in inner.outputs.iter().skip(rounds.told).enumerate() {
-                    self.same(node.output(at), id);
-                    if at < state {
-                        self.same(inner.inputs.get(rounds.given + at).copied(), id);
-                    }
-                }
-                self.block(inner);
-                if before == (self.host.len(), self.device.len()) {
-                    break;
-                }
-            }
-            let given = inner.inputs.iter().skip(rounds.given).take(state);
-            for (at, &id) in given.enumerate() {
-                let Some(initial) = node.input(rounds.before + at) else {
-                    continue;
-                };
-                self.same(Some(id), initial);
-                self.same(node.output(at), initial);
-            }
-        }
-        for (at, id) in node.inputs.iter().enumerate() {
-            let carried = (rounds.before..rounds.before + state).contains(&at);
-            match id {
-                Some(id) if node.operator.wants_host(at) => self.host.insert(*id),
-                Some(id) if !carried || rounds.behind > 0 => self.device.insert(*id),
-                _ => false,
-            };
-        }
-    }
-
-    /// `id` is needed wherever `like` is.
-    fn same(&mut self, like: Option<ValueId>, id: ValueId) {
-        let Some(like) = like else { return };
-        if self.host.contains(&like) {
-            self.host.insert(id);
-        }
-        if self.device.contains(&like) {
-            self.device.insert(id);
-        }
-    }
-}
 
 fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
     for node in &mut block.nodes {

@@ -1,0 +1,182 @@
+//! Where values are needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::is_string;
+use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+
+/// Who needs a value where, found from the end of the graph.
+#[derive(Debug, Default)]
+pub struct Demand {
+    pub host: BTreeSet<ValueId>,
+    pub device: BTreeSet<ValueId>,
+    /// What can be made on the host, if the model's inputs are there.
+    possible: BTreeSet<ValueId>,
+}
+
+impl Demand {
+    /// The demand of a whole graph.
+    pub fn of(graph: &Graph) -> Self {
+        let mut demand = Demand::default();
+        demand.possible.extend(&graph.body.inputs);
+        demand.reach(&graph.body, &graph.values);
+        demand.device.extend(&graph.body.outputs);
+        let strings = graph.values.iter().map(|(id, _)| id);
+        let strings = strings.filter(|&id| is_string(&graph.values, id));
+        demand.host.extend(strings);
+        demand.block(&graph.body);
+        demand
+    }
+
+    fn reach(&mut self, block: &Block, values: &Values) {
+        for node in &block.nodes {
+            for (_, inner) in &node.blocks {
+                self.possible.extend(&inner.inputs);
+                self.reach(inner, values);
+            }
+            let known = |id: &ValueId| values[*id].known.is_some() || is_string(values, *id);
+            let inputs = node.inputs.iter().flatten();
+            let constants = inputs.filter(|id| known(id)).copied();
+            self.possible.extend(constants);
+            let flows = node.operator.flow().is_some();
+            if flows || node.operator.makes_host() || self.could_run_on_host(node) {
+                self.possible.extend(node.outputs.iter().flatten());
+            }
+        }
+    }
+
+    fn could_run_on_host(&self, node: &Node) -> bool {
+        let mut inputs = node.inputs.iter().flatten();
+        node.operator.runs_on_host() && inputs.all(|id| self.possible.contains(id))
+    }
+
+    fn block(&mut self, block: &Block) {
+        block.nodes.iter().rev().for_each(|node| self.any(node));
+    }
+
+    /// What a node of any kind demands.
+    fn any(&mut self, node: &Node) {
+        match node.operator.flow() {
+            None => self.node(node),
+            Some(Flow::Branches) => {
+                for (_, inner) in &node.blocks {
+                    for (&output, &id) in node.outputs.iter().zip(&inner.outputs) {
+                        self.same(output, id);
+                    }
+                    self.block(inner);
+                }
+                self.inputs(node, false);
+            }
+            Some(Flow::Once) => {
+                for (_, inner) in &node.blocks {
+                    self.device.extend(&inner.outputs);
+                    self.block(inner);
+                }
+                self.inputs(node, false);
+            }
+            Some(Flow::Rounds(rounds)) => self.rounds(node, rounds),
+        }
+    }
+
+    fn node(&mut self, node: &Node) {
+        let mut made = node.outputs.iter().flatten();
+        // What both need is made on the host: to move it to the device is no wait.
+        let host = node.operator.makes_host()
+            || (self.could_run_on_host(node) && made.any(|id| self.host.contains(id)));
+        self.inputs(node, host);
+    }
+
+    fn inputs(&mut self, node: &Node, host: bool) {
+        for (at, id) in node.inputs.iter().enumerate() {
+            let Some(id) = id else { continue };
+            if host || node.operator.wants_host(at) {
+                self.host.insert(*id)
+            } else {
+                self.device.insert(*id)
+            };
+        }
+    }
+
+    /// The state is needed where the next round and those behind the loop need it.
+    fn rounds(&mut self, node: &Node, rounds: Rounds) {
+        let state = rounds.state(node);
+        for (_, inner) in &node.blocks {
+            self.host.extend(inner.outputs.iter().take(rounds.told));
+            let results = inner.outputs.iter().skip(rounds.told);
+            for (at, &id) in results.enumerate() {
+                self.same(node.output(at), id);
+                let given = inner.inputs.get(rounds.given + at).filter(|_| at < state);
+                self.same(given.copied(), id);
+            }
+            self.block(inner);
+            self.again(inner, rounds, state);
+            let given = inner.inputs.iter().skip(rounds.given).take(state);
+            for (at, &id) in given.enumerate() {
+                let Some(initial) = node.input(rounds.before + at) else {
+                    continue;
+                };
+                self.same(Some(id), initial);
+                self.same(node.output(at), initial);
+            }
+        }
+        for (at, id) in node.inputs.iter().enumerate() {
+            let carried = (rounds.before..rounds.before + state).contains(&at);
+            match id {
+                Some(id) if node.operator.wants_host(at) => self.host.insert(*id),
+                Some(id) if !carried || rounds.behind > 0 => self.device.insert(*id),
+                _ => false,
+            };
+        }
+    }
+
+    /// Follows what a round demands of the one before it, from the last node to the first and over again.
+    fn again(&mut self, block: &Block, rounds: Rounds, state: usize) {
+        let given = block.inputs.iter().skip(rounds.given).take(state);
+        let next = block.outputs.iter().skip(rounds.told);
+        let states: BTreeMap<ValueId, ValueId> = given.copied().zip(next.copied()).collect();
+        let mut makers = BTreeMap::new();
+        for (at, node) in block.nodes.iter().enumerate() {
+            makers.extend(node.outputs.iter().flatten().map(|&id| (id, at)));
+        }
+        let mut open: Vec<ValueId> = states.keys().copied().collect();
+        let mut waiting: BTreeSet<usize> = BTreeSet::new();
+        loop {
+            while let Some(id) = open.pop() {
+                let Some(&next) = states.get(&id) else {
+                    waiting.extend(makers.get(&id));
+                    continue;
+                };
+                let before = self.wanted(next);
+                self.same(Some(id), next);
+                if before != self.wanted(next) {
+                    open.push(next);
+                }
+            }
+            let Some(node) = waiting.pop_last().and_then(|at| block.nodes.get(at)) else {
+                return;
+            };
+            let reads = node.reads().into_iter();
+            let before: Vec<_> = reads.map(|id| (id, self.wanted(id))).collect();
+            self.any(node);
+            let more = before
+                .into_iter()
+                .filter(|(id, was)| self.wanted(*id) != *was);
+            open.extend(more.map(|(id, _)| id));
+        }
+    }
+
+    fn wanted(&self, id: ValueId) -> (bool, bool) {
+        (self.host.contains(&id), self.device.contains(&id))
+    }
+
+    /// `id` is needed wherever `like` is.
+    fn same(&mut self, like: Option<ValueId>, id: ValueId) {
+        let Some(like) = like else { return };
+        if self.host.contains(&like) {
+            self.host.insert(id);
+        }
+        if self.device.contains(&like) {
+            self.device.insert(id);
+        }
+    }
+}
