@@ -30,6 +30,8 @@ enum Kind {
     Tensor,
     Sparse,
     ValueInfo,
+    /// The type of a value, part of what says it.
+    ValueType,
     Type,
     /// A tensor's type.
     Tensors,
@@ -116,7 +118,7 @@ impl Kind {
             Kind::Sparse => size_of::<SparseTensorProto>(),
             Kind::ValueInfo => size_of::<ValueInfoProto>(),
             // Part of what it stands in.
-            Kind::Tensors | Kind::Shape => 0,
+            Kind::ValueType | Kind::Tensors | Kind::Shape => 0,
             Kind::Type | Kind::Holder => size_of::<TypeProto>(),
             Kind::Dimension => size_of::<Dimension>(),
             // The list, and the shorter one that it grew out of.
@@ -137,9 +139,10 @@ impl Kind {
             (Kind::Graph, 15) | (Kind::Attribute, 22 | 23) => Kind::Sparse,
             (Kind::Graph, 11..=13) | (Kind::Function, 12) => Kind::ValueInfo,
             (Kind::Node, 5) | (Kind::Function, 11) => Kind::Attribute,
-            (Kind::ValueInfo, 2) | (Kind::Attribute, 14 | 15) => Kind::Type,
-            (Kind::Type, 1 | 8) => Kind::Tensors,
-            (Kind::Type, 4 | 5 | 9) => Kind::Holder,
+            (Kind::ValueInfo, 2) => Kind::ValueType,
+            (Kind::Attribute, 14 | 15) => Kind::Type,
+            (Kind::Type | Kind::ValueType, 1 | 8) => Kind::Tensors,
+            (Kind::Type | Kind::ValueType, 4 | 5 | 9) => Kind::Holder,
             (Kind::Holder, 1 | 2) => Kind::Type,
             (Kind::Tensors, 2) => Kind::Shape,
             (Kind::Shape, 1) => Kind::Dimension,
@@ -164,6 +167,18 @@ mod tests {
         let expected = size_of::<GraphProto>() + 2 * size_of::<NodeProto>();
         assert_eq!(found.bytes, expected + size_of::<TensorProto>());
         assert_eq!(found.nodes, 2);
+    }
+
+    #[test]
+    fn the_type_of_a_value_is_part_of_it() {
+        // An input of a type, and an attribute of one.
+        let file = [
+            0x3a, 12, 0x5a, 2, 0x12, 0, 0x0a, 6, 0x2a, 4, 0x72, 2, 0x0a, 0,
+        ];
+        let parts = [size_of::<GraphProto>(), size_of::<ValueInfoProto>()];
+        let node = [size_of::<NodeProto>(), size_of::<AttributeProto>()];
+        let expected = [parts, node].concat().iter().sum::<usize>() + size_of::<TypeProto>();
+        assert_eq!(cost(&file).bytes, expected);
     }
 
     #[test]
