@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -13,7 +14,7 @@ use onnx_embed_ir::read::display_name;
 use quote::quote;
 
 use crate::args::Expand;
-use crate::style;
+use crate::{long, style};
 
 /// So many places of one rule are named.
 const NAMED: usize = 3;
@@ -55,6 +56,12 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
         file: display_name(path),
     };
     match onnx_embed_ir::code(&model, &item, &options) {
+        Ok(tokens) if long::is_long(&tokens) => {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            long::write(&tokens, &mut out)?;
+            out.flush()?;
+            Ok(ExitCode::SUCCESS)
+        }
         Ok(tokens) => {
             let file = syn::parse2(tokens).context("the expansion is not Rust")?;
             anstream::print!("{}", prettyplease::unparse(&file));

@@ -9,6 +9,7 @@ mod compare;
 mod cost;
 mod expand;
 mod inspect;
+mod long;
 mod models;
 mod npz;
 mod parallel;

@@ -3,8 +3,9 @@
 use onnx_embed_ir::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto};
 use prost::Message;
 
+use super::flows::{branch_outputs, branches, loops, scan_outputs, shifting_states, states};
 use super::measure::{Measured, measure};
-use super::parts::{constant, graph, model, node, port, typed, with_graph};
+use super::parts::{constant, graph, model, node, port, t, typed};
 
 /// One row of the table.
 pub struct Row {
@@ -36,9 +37,13 @@ pub const ROWS: &[Row] = &[
         inputs(count, |_| "N".to_owned(), true)
     }),
     row("fan-out", fan_out),
+    row("sums, one after another", sums),
+    row("steps on one weight", hoisted),
     row("If in sequence", branches),
     row("Loop in sequence", loops),
     row("Loop with n states", states),
+    row("Loop with n states that shift", shifting_states),
+    row("Scan with n outputs", scan_outputs),
     row("If with n outputs", branch_outputs),
     row("Squeeze of n inputs", squeezes),
     row("names that become one", colliding),
@@ -72,10 +77,6 @@ pub fn print(sizes: &str) {
         }
         println!("{line}");
     }
-}
-
-fn t(at: usize) -> String {
-    format!("t{at}")
 }
 
 fn pair(at: usize, names: fn(usize) -> String, operators: [&str; 2]) -> NodeProto {
@@ -249,80 +250,23 @@ fn fan_out(count: usize) -> ModelProto {
     ))
 }
 
-fn branch(operator: &str, input: &str) -> GraphProto {
-    let nodes = vec![node(operator, &[input.to_owned()], &["r".into()])];
-    graph(nodes, vec![], vec![port("r", &["k"])], vec![])
+fn sums(count: usize) -> ModelProto {
+    let nodes = (0..count).map(|at| node("Add", &[t(at), "x".into()], &[t(at + 1)]));
+    let inputs = vec![port("x", &["n"]), port("t0", &["n"])];
+    let outputs = vec![port(&t(count), &["n"])];
+    model(graph(nodes.collect(), inputs, outputs, vec![]))
 }
 
-fn branches(count: usize) -> ModelProto {
-    let choice = |at| {
-        let node = node("If", &["c".into()], &[t(at + 1)]);
-        let node = with_graph(node, "then_branch", branch("Neg", &t(at)));
-        with_graph(node, "else_branch", branch("Abs", &t(at)))
-    };
-    let inputs = vec![port("t0", &["n"]), typed("c", 9, &[])];
-    let last = t(count);
+fn hoisted(count: usize) -> ModelProto {
+    let mut nodes: Vec<NodeProto> = (0..count).map(|at| pair(at, t, ["Exp", "Sin"])).collect();
+    nodes.push(node("Mul", &["x".into(), t(count)], &["y".into()]));
+    let ports = (vec![port("x", &["4"])], vec![port("y", &["4"])]);
     model(graph(
-        (0..count).map(choice).collect(),
-        inputs,
-        vec![port(&last, &["k"])],
-        vec![],
+        nodes,
+        ports.0,
+        ports.1,
+        vec![constant("t0", &[4], 0)],
     ))
-}
-
-/// The body of a loop with so many states, each of which becomes its negative.
-fn body(states: usize) -> GraphProto {
-    let (state, next) = (|at| format!("s{at}"), |at| format!("o{at}"));
-    let mut nodes = vec![node("Identity", &["c".into()], &["d".into()])];
-    nodes.extend((0..states).map(|at| node("Neg", &[state(at)], &[next(at)])));
-    let mut inputs = vec![typed("i", 7, &[]), typed("c", 9, &[])];
-    inputs.extend((0..states).map(|at| port(&state(at), &["k"])));
-    let mut outputs = vec![typed("d", 9, &[])];
-    outputs.extend((0..states).map(|at| port(&next(at), &["k"])));
-    graph(nodes, inputs, outputs, vec![])
-}
-
-fn loops(count: usize) -> ModelProto {
-    let repeat = |at| {
-        let node = node("Loop", &["m".into(), String::new(), t(at)], &[t(at + 1)]);
-        with_graph(node, "body", body(1))
-    };
-    let inputs = vec![port("t0", &["n"]), typed("m", 7, &[])];
-    let last = t(count);
-    model(graph(
-        (0..count).map(repeat).collect(),
-        inputs,
-        vec![port(&last, &["k"])],
-        vec![],
-    ))
-}
-
-fn states(count: usize) -> ModelProto {
-    let mut given = vec!["m".to_owned(), String::new()];
-    given.extend((0..count).map(|at| format!("x{}", at % 10)));
-    let made: Vec<String> = (0..count).map(t).collect();
-    let nodes = vec![with_graph(node("Loop", &given, &made), "body", body(count))];
-    let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
-    inputs.push(typed("m", 7, &[]));
-    let outputs = made.iter().map(|name| port(name, &["n"]));
-    model(graph(nodes, inputs, outputs.collect(), vec![]))
-}
-
-fn branch_outputs(count: usize) -> ModelProto {
-    let made: Vec<String> = (0..count).map(t).collect();
-    let branch = |operator: &str| {
-        let own = |at| format!("r{at}");
-        let nodes = (0..count).map(|at| node(operator, &[format!("x{}", at % 10)], &[own(at)]));
-        let outputs = (0..count).map(|at| port(&own(at), &["k"]));
-        graph(nodes.collect(), vec![], outputs.collect(), vec![])
-    };
-    let choice = node("If", &["c".into()], &made);
-    let choice = with_graph(choice, "then_branch", branch("Neg"));
-    let choice = with_graph(choice, "else_branch", branch("Abs"));
-    let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
-    inputs.push(typed("c", 9, &[]));
-    let outputs = made.iter().map(|name| port(name, &["n"]));
-    model(graph(vec![choice], inputs, outputs.collect(), vec![]))
 }
 
 fn squeezes(count: usize) -> ModelProto {

@@ -15,6 +15,11 @@ pub fn node(operator: &str, inputs: &[String], outputs: &[String]) -> NodeProto 
     }
 }
 
+/// The name of a value in a row of such.
+pub fn t(at: usize) -> String {
+    format!("t{at}")
+}
+
 /// A float tensor of named or fixed sizes.
 pub fn port(name: &str, sizes: &[&str]) -> ValueInfoProto {
     typed(name, 1, sizes)

@@ -2,6 +2,8 @@
 
 #[path = "files.rs"]
 mod files;
+#[path = "flows.rs"]
+mod flows;
 #[path = "growth.rs"]
 mod growth;
 #[path = "measure.rs"]
