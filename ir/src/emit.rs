@@ -1,6 +1,7 @@
 //! From a graph to Rust tokens.
 
 mod body;
+mod budget;
 mod container;
 mod detour;
 mod fault;
@@ -28,6 +29,7 @@ mod tree;
 mod variables;
 mod weights;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostics::{Diagnostics, Problem};
@@ -35,6 +37,7 @@ use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, TensorType, Type};
+use budget::Budget;
 use name::Unique;
 use structs::Structs;
 use variables::Hint;
@@ -56,6 +59,8 @@ pub struct Emit<'a, 'g> {
     source: Source<'a, 'g>,
     /// Whether the node's code needs its name.
     fails: bool,
+    /// The node's outputs, once somebody asked.
+    made: OnceCell<BTreeSet<ValueId>>,
 }
 
 /// Where the expressions of values come from.
@@ -95,6 +100,7 @@ pub struct Context<'g> {
     problems: Diagnostics,
     /// How many variables there are beside those of values.
     temporaries: u32,
+    budget: Budget,
 }
 
 impl Emit<'_, '_> {
@@ -223,7 +229,7 @@ impl Emit<'_, '_> {
 }
 
 impl<'g> Context<'g> {
-    fn new(graph: &'g Graph) -> Self {
+    fn new(graph: &'g Graph, budget: Budget) -> Self {
         let mut cx = Context {
             values: &graph.values,
             sizes: Sizes::default(),
@@ -241,6 +247,7 @@ impl<'g> Context<'g> {
             structs: Structs::default(),
             problems: Diagnostics::default(),
             temporaries: 0,
+            budget,
         };
         cx.note_origins(&graph.body);
         cx

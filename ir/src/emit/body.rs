@@ -1,5 +1,6 @@
 //! Statements of one function, and the sizes and names they need.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::own::owned;
@@ -43,6 +44,10 @@ pub fn statements(
 ) -> Vec<Statement> {
     let mut statements = Vec::new();
     for node in nodes {
+        if cx.budget.is_spent() {
+            break;
+        }
+        let before = (layer.fields.len(), layer.bindings.len());
         let mut emit = Emit {
             node,
             source: Source {
@@ -51,8 +56,15 @@ pub fn statements(
                 loading: false,
             },
             fails: false,
+            made: OnceCell::new(),
         };
-        match emit.expression() {
+        let code = emit.expression().and_then(|code| {
+            let mut made = layer.made_since(before);
+            made.try_for_each(|made| cx.budget.spend(made))?;
+            cx.budget.spend(&code)?;
+            Ok(code)
+        });
+        match code {
             Ok(code) => statements.push(Statement {
                 outputs: match node.operator.flow() {
                     // Control flow gives what somebody reads and nothing else.

@@ -173,6 +173,13 @@ impl Layer {
         name
     }
 
+    /// What loads the fields and makes the bindings behind so many.
+    pub fn made_since(&self, before: (usize, usize)) -> impl Iterator<Item = &Code> {
+        let fields = self.fields.iter().skip(before.0);
+        let loads = fields.map(|field| &field.load);
+        loads.chain(self.bindings.expressions().skip(before.1))
+    }
+
     /// The parameters of the file in the struct, by their paths.
     pub fn parameters(&self) -> Vec<(String, ValueId)> {
         let each = |field: &Field| {

@@ -155,6 +155,14 @@ impl Bindings {
         self.ids.contains(&id)
     }
 
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn expressions(&self) -> impl Iterator<Item = &Code> {
+        self.list.iter().map(|binding| &binding.expression)
+    }
+
     fn add(&mut self, id: ValueId, ty: Code, expression: Code) {
         if self.ids.insert(id) {
             self.list.push(Binding { id, ty, expression });

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 
 use super::body::{self, Body, Statement};
+use super::budget::Budget;
 use super::item::Item;
 use super::signature::{self, Port};
 use super::{Context, Layer, Source, imports, parameters, split, tied, tree, weights};
@@ -37,7 +38,7 @@ fn written(
     alike: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Code> {
-    let mut cx = Context::new(&model.graph);
+    let mut cx = Context::new(&model.graph, Budget::new(model));
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);

@@ -117,9 +117,15 @@ impl Emit<'_, '_> {
     pub fn is_first_told_here(&self, dim: &Dim) -> bool {
         let made = |symbol: &Symbol| {
             let origin = self.source.cx.origins.get(symbol);
-            origin.is_some_and(|id| self.node.outputs.contains(&Some(*id)))
+            origin.is_some_and(|id| self.made().contains(id))
         };
         dim.symbols().iter().any(made)
+    }
+
+    /// The node's outputs.
+    fn made(&self) -> &BTreeSet<ValueId> {
+        let outputs = || self.node.outputs.iter().flatten().copied().collect();
+        self.made.get_or_init(outputs)
     }
 
     /// A size of its own, for the number of a round.

@@ -1,5 +1,6 @@
 //! Constants as expressions over the weights.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use proc_macro2::Literal;
@@ -157,6 +158,7 @@ impl Source<'_, '_> {
                 loading: true,
             },
             fails: false,
+            made: OnceCell::new(),
         };
         let expression = emit.expression();
         self.layer.bindings = inner.bindings;

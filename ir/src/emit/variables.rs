@@ -2,7 +2,7 @@
 
 mod taken;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::rust::{Access, Bracket, Code, Head, Loop, Part, Size, Variable, code};
@@ -50,13 +50,12 @@ impl<'h> Namer<'h> {
         if code.uses_weights() {
             namer.taken.fix("weights");
         }
-        let none = BTreeSet::new();
         for (variable, wanted) in parameters {
-            let name = namer.taken.unused(wanted, &none);
+            let name = namer.taken.unused(wanted);
             namer.taken.name(Named::Value(*variable), name, None);
         }
         for (size, wanted) in sizes {
-            let name = namer.taken.unused(wanted, &none);
+            let name = namer.taken.unused(wanted);
             namer.taken.fix(&name);
             namer.taken.name(Named::Size(*size), name, None);
         }
@@ -167,25 +166,23 @@ impl<'h> Namer<'h> {
         let from = used.iter().find(|used| self.end(**used).is_none());
         let from = from.and_then(|used| self.taken.names().get(&Named::Value(*used)));
         let from = from.cloned();
-        let mut others = BTreeSet::new();
-        let mut named = Vec::new();
+        let mut unread = Vec::new();
         for variable in pattern.variables() {
-            let hint = self.hints.get(&variable).cloned().unwrap_or_default();
-            let name = if hint.chains {
-                self.chained(&hint.name, from.as_deref(), &others)
-            } else {
-                self.taken.unused(&hint.name, &others)
+            let name = match self.hints.get(&variable) {
+                Some(hint) if hint.chains => self.chained(&hint.name, from.as_deref()),
+                Some(hint) => self.taken.unused(&hint.name),
+                None => self.taken.unused(""),
             };
-            others.insert(name.clone());
-            named.push((variable, name));
-        }
-        for (variable, name) in named {
-            let end = self.end(variable);
-            self.taken.name(Named::Value(variable), name, end);
+            let (named, end) = (Named::Value(variable), self.end(variable));
+            self.taken.name(named, name, end);
             if end.is_none() {
-                self.taken.release(Named::Value(variable));
+                unread.push(named);
             }
         }
+        // Names of one pattern differ, whether somebody reads them or not.
+        unread
+            .into_iter()
+            .for_each(|named| self.taken.release(named));
     }
 
     /// Where a variable occurs last, if it does from here on.
@@ -195,12 +192,12 @@ impl<'h> Namer<'h> {
     }
 
     /// The name of what it is made from, else a short one.
-    fn chained(&mut self, hint: &str, from: Option<&str>, others: &BTreeSet<String>) -> String {
+    fn chained(&mut self, hint: &str, from: Option<&str>) -> String {
         let short = from.filter(|from| SHORT.contains(from));
         let mut short = short.into_iter().chain(SHORT);
-        match short.find(|name| self.taken.is_free(name) && !others.contains(*name)) {
+        match short.find(|name| self.taken.is_free(name)) {
             Some(name) => name.to_owned(),
-            None => self.taken.unused(hint, others),
+            None => self.taken.unused(hint),
         }
     }
 }

@@ -23,10 +23,19 @@ pub struct Taken {
     users: BTreeMap<Rc<str>, BTreeSet<Named>>,
     /// Variables in use by the place where each occurs last.
     ends: BTreeMap<usize, Vec<Named>>,
-    /// From where on numbers behind a name may be free.
-    free: BTreeMap<String, usize>,
+    /// Numbers behind each name.
+    numbers: BTreeMap<String, Numbers>,
     /// What was named, and the name that it had before, so that braces can end.
     log: Vec<(Named, Option<Rc<str>>)>,
+}
+
+/// The numbers behind one name.
+#[derive(Debug)]
+struct Numbers {
+    /// From here on none was looked at.
+    next: usize,
+    /// Those before it that were released, of which some may be in use again.
+    released: BTreeSet<usize>,
 }
 
 impl Taken {
@@ -46,32 +55,30 @@ impl Taken {
         !used && !self.fixed.contains(name)
     }
 
-    /// `wanted`, or `wanted` with the lowest number that is free, which `others` are not.
-    pub fn unused(&mut self, wanted: &str, others: &BTreeSet<String>) -> String {
+    /// `wanted`, or `wanted` with the lowest number that is free.
+    pub fn unused(&mut self, wanted: &str) -> String {
         let wanted = if wanted.is_empty() { "value" } else { wanted };
-        if self.is_free(wanted) && !others.contains(wanted) {
+        if self.is_free(wanted) {
             return wanted.to_owned();
         }
-        let between = if wanted.ends_with(|end: char| end.is_ascii_digit()) {
-            "_"
-        } else {
-            ""
-        };
-        let mut number = self.free.get(wanted).copied().unwrap_or(2);
-        let mut lowest = None;
-        loop {
-            let name = format!("{wanted}{between}{number}");
-            let free = self.is_free(&name);
-            if free && lowest.is_none() {
-                lowest = Some(number);
-            }
-            if free && !others.contains(&name) {
-                self.free
-                    .insert(wanted.to_owned(), lowest.unwrap_or(number));
-                return name;
-            }
-            number += 1;
+        let digits = wanted.ends_with(|end: char| end.is_ascii_digit());
+        let between = if digits { "_" } else { "" };
+        let numbered = |number: usize| format!("{wanted}{between}{number}");
+        let mut numbers = self.numbers.remove(wanted).unwrap_or(Numbers {
+            next: 2,
+            released: BTreeSet::new(),
+        });
+        let mut lowest = numbers.released.first().copied();
+        while let Some(number) = lowest.filter(|&number| !self.is_free(&numbered(number))) {
+            numbers.released.remove(&number);
+            lowest = numbers.released.first().copied();
         }
+        while lowest.is_none() && !self.is_free(&numbered(numbers.next)) {
+            numbers.next += 1;
+        }
+        let name = numbered(lowest.unwrap_or(numbers.next));
+        self.numbers.insert(wanted.to_owned(), numbers);
+        name
     }
 
     /// Names a variable that occurs last at `last`, or that stays in use.
@@ -147,8 +154,10 @@ impl Taken {
             return;
         };
         for stem in [Some(stem), stem.strip_suffix('_')].into_iter().flatten() {
-            if let Some(free) = self.free.get_mut(stem) {
-                *free = number.min(*free).max(2);
+            if let Some(numbers) = self.numbers.get_mut(stem)
+                && (2..numbers.next).contains(&number)
+            {
+                numbers.released.insert(number);
             }
         }
     }
@@ -166,29 +175,27 @@ mod tests {
     #[test]
     fn the_lowest_free_number_is_given() {
         let mut taken = Taken::default();
-        let none = BTreeSet::new();
         for (at, variable) in [A, B, C, D].into_iter().enumerate() {
-            let name = taken.unused("x", &none);
+            let name = taken.unused("x");
             taken.name(variable, name, Some(at));
         }
         let names: Vec<&str> = taken.names().values().map(|name| &**name).collect();
         assert_eq!(names, ["x", "x2", "x3", "x4"]);
         taken.release_before(2);
-        assert_eq!(taken.unused("x", &none), "x");
-        let others = BTreeSet::from(["x".to_owned()]);
-        assert_eq!(taken.unused("x", &others), "x2");
+        assert_eq!(taken.unused("x"), "x");
+        taken.name(A, "x".to_owned(), None);
+        assert_eq!(taken.unused("x"), "x2");
     }
 
     #[test]
     fn numbers_stand_apart_from_digits() {
         let mut taken = Taken::default();
-        let none = BTreeSet::new();
         taken.name(A, "x1".to_owned(), None);
-        assert_eq!(taken.unused("x1", &none), "x1_2");
+        assert_eq!(taken.unused("x1"), "x1_2");
         taken.name(B, "x1_2".to_owned(), Some(0));
-        assert_eq!(taken.unused("x1", &none), "x1_3");
+        assert_eq!(taken.unused("x1"), "x1_3");
         taken.release_before(1);
-        assert_eq!(taken.unused("x1", &none), "x1_2");
+        assert_eq!(taken.unused("x1"), "x1_2");
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! How much code a model may become.
+
+use crate::diagnostics::Problem;
+use crate::read::Model;
+use crate::rust::Code;
+
+/// What any model may become, for each node and for each byte of its files, in parts of about
+/// 64 bytes. Nodes of real models take 30 on average.
+const BASE: usize = 500_000;
+const NODE: usize = 256;
+const BYTE: usize = 2;
+
+/// The parts that are left.
+#[derive(Debug, Default)]
+pub struct Budget {
+    limit: usize,
+    left: Option<usize>,
+}
+
+impl Budget {
+    pub fn new(model: &Model) -> Self {
+        let files = model.files.list().into_iter();
+        let bytes: usize = files.map(|(_, bytes)| bytes.len()).sum();
+        let nodes = model.graph.body.count();
+        let more = [nodes.saturating_mul(NODE), bytes.saturating_mul(BYTE)];
+        let limit = more.into_iter().fold(BASE, usize::saturating_add);
+        Budget {
+            limit,
+            left: Some(limit),
+        }
+    }
+
+    /// Whether nothing is left.
+    pub fn is_spent(&self) -> bool {
+        self.left.is_none()
+    }
+
+    /// Takes the parts of this code.
+    pub fn spend(&mut self, code: &Code) -> Result<(), Problem> {
+        self.left = self.left.and_then(|left| rest(code, left));
+        match self.left {
+            Some(_) => Ok(()),
+            None => Err(self.exceeded()),
+        }
+    }
+
+    fn exceeded(&self) -> Problem {
+        let limit = self.limit;
+        Problem::new(format!(
+            "the code of the model would have more than {limit} words with this node"
+        ))
+        .help(
+            "known values are written out where they are read; have large ones as initializers, and \
+             compute nothing large from them",
+        )
+    }
+}
+
+/// What is left behind this code.
+fn rest(code: &Code, left: usize) -> Option<usize> {
+    code.parts().iter().try_fold(left, |left, part| {
+        let mut inside = part.inside().into_iter().flatten();
+        inside.try_fold(left.checked_sub(1)?, |left, code| rest(code, left))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use prost::Message;
+    use quote::{format_ident, quote};
+
+    use crate::emit::Item;
+    use crate::options::Options;
+
+    /// Reads 4,096 known elements on the host so many times.
+    fn check(times: usize, expected: Expect) {
+        let concats = (0..11).map(|at| format!("s{} = Concat <axis = 0> (s{at}, s{at})", at + 1));
+        let products = (0..times).map(|at| format!("p{} = Mul (p{at}, s11)", at + 1));
+        let nodes: Vec<String> = concats.chain(products).collect();
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]>
+            g (float[1] x, int64[1] p0) => (float[k] y) <int64[2] s0 = {{1, 2}}, int64[1] zero = {{0}}> {{
+                {} size = Gather (p{times}, zero) y = Reshape (x, size)
+            }}",
+            nodes.join(" ")
+        );
+        let model = crate::text::model(&text).unwrap().encode_to_vec();
+        let options = Options::default();
+        let model = crate::load_bytes(model.into(), &options).unwrap();
+        let item = Item {
+            attributes: quote!(),
+            visibility: quote!(pub),
+            name: format_ident!("Model"),
+            runtime: quote!(::onnx_embed),
+            file: "model.onnx".to_owned(),
+        };
+        let shown = match crate::code(&model, &item, &options) {
+            Ok(_) => "fine".to_owned(),
+            Err(problems) => problems.report("model"),
+        };
+        expected.assert_eq(&shown);
+    }
+
+    #[test]
+    fn long_values_are_written_out_so_often() {
+        check(60, expect!["fine"]);
+    }
+
+    #[test]
+    fn code_that_is_far_longer_than_its_file_ends_at_a_node() {
+        check(
+            80,
+            expect![[r#"
+                cannot compile `model`
+
+                  the code of the model would have more than 525582 words with this node
+                    at node `p64` (Mul version 14)
+                    help: known values are written out where they are read; have large ones as initializers, and compute nothing large from them
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+}
