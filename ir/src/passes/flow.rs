@@ -100,41 +100,45 @@ fn branch(node: Node, taken: &str, values: &Values, renamed: &mut Renamed) -> Ve
     inner.nodes
 }
 
-/// Removes state that every round passes on unchanged.
+/// Removes state that every iteration passes on unchanged.
 fn hoist(node: &mut Node, rounds: Rounds, values: &Values, renamed: &mut Renamed) {
     let state = rounds.state(node);
-    for at in (0..state).rev() {
-        let Some((_, inner)) = node.blocks.first_mut() else {
-            return;
-        };
+    let Some((_, inner)) = node.blocks.first_mut() else {
+        return;
+    };
+    let copies = inner.nodes.iter();
+    let copies = copies.filter_map(|node| node.output(0).zip(copied(node, values)));
+    let copies: Renamed = copies.collect();
+    let mut unchanged = BTreeSet::new();
+    for at in 0..state {
         let given = inner.inputs.get(rounds.given + at).copied();
         let next = inner.outputs.get(rounds.told + at).copied();
         let initial = node.inputs.get(rounds.before + at).copied().flatten();
         let (Some(given), Some(next), Some(initial)) = (given, next, initial) else {
             continue;
         };
-        if original(inner, next, values) != given {
+        if resolved(next, &copies) != given {
             continue;
         }
-        inner.inputs.remove(rounds.given + at);
-        inner.outputs.remove(rounds.told + at);
-        node.inputs.remove(rounds.before + at);
+        unchanged.insert(at);
         renamed.insert(given, initial);
-        if at < node.outputs.len() {
-            let output = node.outputs.remove(at);
-            renamed.extend(output.map(|output| (output, initial)));
-        }
+        let output = node.outputs.get(at).copied().flatten();
+        renamed.extend(output.map(|output| (output, initial)));
     }
+    remove(&mut inner.inputs, rounds.given, &unchanged);
+    remove(&mut inner.outputs, rounds.told, &unchanged);
+    remove(&mut node.inputs, rounds.before, &unchanged);
+    remove(&mut node.outputs, 0, &unchanged);
 }
 
-/// The value that one is a copy of.
-fn original(block: &Block, mut id: ValueId, values: &Values) -> ValueId {
-    for node in block.nodes.iter().rev() {
-        if node.output(0) == Some(id) {
-            id = copied(node, values).unwrap_or(id);
-        }
-    }
-    id
+/// Removes the elements at these places behind the first `skipped`.
+fn remove<T>(list: &mut Vec<T>, skipped: usize, places: &BTreeSet<usize>) {
+    let mut at = 0;
+    list.retain(|_| {
+        let place = at;
+        at += 1;
+        place < skipped || !places.contains(&(place - skipped))
+    });
 }
 
 /// The value that a node passes on.
