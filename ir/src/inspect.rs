@@ -71,7 +71,7 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
     if problems.is_empty() {
         let (graph, names) = (&mut model.graph, &mut model.names);
         passes::run(graph, names, options, &mut |_| ());
-        problems = crate::code(&model, &item(), options)
+        problems = crate::check(&model, &item(), options)
             .err()
             .unwrap_or_default();
     }

@@ -27,6 +27,7 @@ pub mod text;
 pub mod types;
 pub mod weight;
 
+use std::borrow::Borrow;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -37,20 +38,36 @@ use emit::Item;
 use options::Options;
 use passes::Step;
 use read::Model;
+use rust::Code;
 use types::Type;
 
 /// The model at `path` as a Rust module.
 pub fn compile(path: &Path, item: &Item, options: &Options) -> Result<TokenStream, Diagnostics> {
-    code(&load(path, options)?, item, options)
+    code(load(path, options)?, item, options)
 }
 
-/// A loaded model as a Rust module.
-pub fn code(model: &Model, item: &Item, options: &Options) -> Result<TokenStream, Diagnostics> {
+/// A loaded model as a Rust module; one that is handed over ends before the tokens are made.
+pub fn code(
+    model: impl Borrow<Model>,
+    item: &Item,
+    options: &Options,
+) -> Result<TokenStream, Diagnostics> {
+    let code = tree(model.borrow(), item, options)?;
+    drop(model);
+    Ok(code.into_tokens())
+}
+
+/// The problems that [`code`] has with a loaded model.
+pub fn check(model: &Model, item: &Item, options: &Options) -> Result<(), Diagnostics> {
+    tree(model, item, options).map(drop)
+}
+
+fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(model.facts.to_string());
-    let tokens = emit::module(model, item, options, &mut diagnostics);
+    let code = emit::module(model, item, options, &mut diagnostics);
     if diagnostics.is_empty() {
-        Ok(tokens)
+        Ok(code)
     } else {
         Err(diagnostics)
     }

@@ -55,10 +55,10 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
         runtime: quote!(::onnx_embed),
         file: display_name(path),
     };
-    match onnx_embed_ir::code(&model, &item, &options) {
+    match onnx_embed_ir::code(model, &item, &options) {
         Ok(tokens) if long::is_long(&tokens) => {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            long::write(&tokens, &mut out)?;
+            long::write(tokens, &mut out)?;
             out.flush()?;
             Ok(ExitCode::SUCCESS)
         }

@@ -1,6 +1,6 @@
 //! The module that a macro call becomes.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::Ident;
 use quote::ToTokens;
 
 use super::body::{self, Body, Statement};
@@ -20,14 +20,13 @@ pub fn module(
     item: &Item,
     options: &Options,
     diagnostics: &mut Diagnostics,
-) -> TokenStream {
+) -> Code {
     let mut problems = Diagnostics::default();
     if let Some(code) = written(model, item, options, true, &mut problems) {
         diagnostics.extend(problems);
-        return code.into_tokens();
+        return code;
     }
-    let code = written(model, item, options, false, diagnostics);
-    code.unwrap_or_default().into_tokens()
+    written(model, item, options, false, diagnostics).unwrap_or_default()
 }
 
 /// The module, unless layers that were taken to be `alike` are not, and would load weights again.

@@ -14,9 +14,9 @@ impl Code {
 
     /// The tokens; the tree ends as they are made, part by part.
     pub fn into_tokens(self) -> TokenStream {
-        let mut tokens = Vec::new();
+        let mut tokens = TokenStream::new();
         write(self, &mut tokens);
-        tokens.into_iter().collect()
+        tokens
     }
 }
 
@@ -26,13 +26,13 @@ impl fmt::Debug for Code {
     }
 }
 
-fn write(code: Code, tokens: &mut Vec<TokenTree>) {
+fn write(code: Code, tokens: &mut TokenStream) {
     let parts = code.into_parts().into_iter();
     parts.for_each(|part| part.write(tokens));
 }
 
 impl Part {
-    fn write(self, tokens: &mut Vec<TokenTree>) {
+    fn write(self, tokens: &mut TokenStream) {
         match self {
             Part::Word(name) | Part::Member(name) => word(name, tokens),
             Part::Name(name) => word(&name, tokens),
@@ -40,7 +40,7 @@ impl Part {
             Part::Lifetime(name) => sign_and_word(name, tokens),
             Part::Literal(text) => literal(text, tokens),
             Part::Number(text) => literal(&text, tokens),
-            Part::Text(text) | Part::Weight(text) => tokens.push(Literal::string(&text).into()),
+            Part::Text(text) | Part::Weight(text) => push(Literal::string(&text), tokens),
             Part::Field(name) => {
                 word("self", tokens);
                 sign(".", tokens);
@@ -102,40 +102,44 @@ impl Part {
     }
 }
 
-fn assignment(target: Code, value: Code, tokens: &mut Vec<TokenTree>) {
+fn assignment(target: Code, value: Code, tokens: &mut TokenStream) {
     write(target, tokens);
     sign("=", tokens);
     write(value, tokens);
     sign(";", tokens);
 }
 
-fn group(delimiter: Delimiter, inside: Code, tokens: &mut Vec<TokenTree>) {
-    tokens.push(Group::new(delimiter, inside.into_tokens()).into());
+fn group(delimiter: Delimiter, inside: Code, tokens: &mut TokenStream) {
+    push(Group::new(delimiter, inside.into_tokens()), tokens);
 }
 
-fn word(name: &str, tokens: &mut Vec<TokenTree>) {
-    tokens.push(Ident::new(name, Span::call_site()).into());
+fn push(token: impl Into<TokenTree>, tokens: &mut TokenStream) {
+    tokens.extend([token.into()]);
+}
+
+fn word(name: &str, tokens: &mut TokenStream) {
+    push(Ident::new(name, Span::call_site()), tokens);
 }
 
 /// One sign of one or more characters.
-fn sign(text: &str, tokens: &mut Vec<TokenTree>) {
+fn sign(text: &str, tokens: &mut TokenStream) {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         let spacing = match characters.peek() {
             Some(_) => Spacing::Joint,
             None => Spacing::Alone,
         };
-        tokens.push(Punct::new(character, spacing).into());
+        push(Punct::new(character, spacing), tokens);
     }
 }
 
-fn sign_and_word(lifetime: &str, tokens: &mut Vec<TokenTree>) {
-    tokens.push(Punct::new('\'', Spacing::Joint).into());
+fn sign_and_word(lifetime: &str, tokens: &mut TokenStream) {
+    push(Punct::new('\'', Spacing::Joint), tokens);
     word(lifetime.trim_start_matches('\''), tokens);
 }
 
 /// A literal that was written as one.
-fn literal(text: &str, tokens: &mut Vec<TokenTree>) {
+fn literal(text: &str, tokens: &mut TokenStream) {
     let parsed = text.parse::<Literal>();
     tokens.extend(parsed.ok().map(TokenTree::from));
 }
