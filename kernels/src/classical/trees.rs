@@ -359,6 +359,32 @@ mod tests {
         assert_eq!(first_node_sends_to(2), [1.0, 2.0, 2.0]);
     }
 
+    #[test]
+    fn nodes_may_be_listed_in_any_order() {
+        let trees = Labelled {
+            trees: vec![0; 3],
+            nodes: vec![2, 0, 1],
+            modes: vec![Mode::Leaf, Mode::LessOrEqual, Mode::Leaf],
+            features: vec![0; 3],
+            values: vec![0.0, 0.5, 0.0],
+            yes: vec![0, 1, 0],
+            no: vec![0, 2, 0],
+            missing: vec![],
+            weight_trees: vec![0; 2],
+            weight_nodes: vec![1, 2],
+            weight_targets: vec![0; 2],
+            weights: vec![1.0f32, 2.0],
+        };
+        let regress = Regress {
+            forest: trees.build(1).unwrap(),
+            targets: 1,
+            aggregate: Aggregate::Sum,
+            transform: Transform::None,
+            base: vec![],
+        };
+        assert_eq!(regress.run(&[0.0, 1.0], 1, 2), [1.0, 2.0]);
+    }
+
     /// The class and scores of a row below the stump's value.
     fn below(classify: Classify<f32>) -> (usize, [f64; 2]) {
         let (classes, scores) = classify.run(&[0.0], 1, 1);

@@ -106,8 +106,6 @@ impl<T: Number> Labelled<T> {
         }
         // Branches and leaves are numbered separately.
         let (mut places, mut branches, mut leaves) = (HashMap::with_capacity(count), 0u32, 0u32);
-        // A tree begins at the first of its nodes; what cannot be reached from there is no tree.
-        let (mut begun, mut roots) = (HashSet::new(), Vec::new());
         for (at, &mode) in self.modes.iter().enumerate() {
             let next = if mode == Mode::Leaf {
                 &mut leaves
@@ -120,9 +118,6 @@ impl<T: Number> Labelled<T> {
                 *next
             };
             *next += 1;
-            if begun.insert(self.trees[at]) {
-                roots.push(place);
-            }
             if places
                 .insert((self.trees[at], self.nodes[at]), place)
                 .is_some()
@@ -145,6 +140,7 @@ impl<T: Number> Labelled<T> {
                 no,
             });
         }
+        let roots = self.roots(&places);
         let mut by_leaf = vec![Vec::new(); leaves as usize];
         for at in 0..weights {
             let leaf = place(self.weight_trees[at], self.weight_nodes[at]);
@@ -162,6 +158,36 @@ impl<T: Number> Labelled<T> {
             starts.push(weights.len() as u32);
         }
         forest(nodes, roots, starts, weights)
+    }
+
+    /// Where each tree begins: at the one node that no other leads to, in whatever order nodes are
+    /// listed. Where a branch of other weights leaves a part of its tree alone, there are several such
+    /// nodes: then at the first of the list.
+    fn roots(&self, places: &HashMap<(i64, i64), u32>) -> Vec<u32> {
+        let branches = (0..self.nodes.len()).filter(|&at| self.modes[at] != Mode::Leaf);
+        let children =
+            branches.flat_map(|at| [self.yes[at], self.no[at]].map(|node| (self.trees[at], node)));
+        let children: HashSet<(i64, i64)> = children.collect();
+        let mut trees: HashMap<i64, usize> = HashMap::new();
+        // The first node of each tree, and those that no other leads to.
+        let mut begins: Vec<(u32, Vec<u32>)> = Vec::new();
+        for node in self.trees.iter().copied().zip(self.nodes.iter().copied()) {
+            let Some(&place) = places.get(&node) else {
+                continue;
+            };
+            let tree = *trees.entry(node.0).or_insert_with(|| {
+                begins.push((place, Vec::new()));
+                begins.len() - 1
+            });
+            if !children.contains(&node) {
+                begins[tree].1.push(place);
+            }
+        }
+        let root = |(first, alone): (u32, Vec<u32>)| match *alone.as_slice() {
+            [root] => root,
+            _ => first,
+        };
+        begins.into_iter().map(root).collect()
     }
 }
 
