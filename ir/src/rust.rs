@@ -1,6 +1,6 @@
 //! Rust code as a tree.
 //!
-//! Operators write it with [`code!`], which reads as `quote!` does, but keeps what the emitter asks for:
+//! Operators write it with `code!`, which reads as `quote!` does, but keeps what the emitter asks for:
 //! which parts are values and how they are used, what is bound, assigned and repeated, which words may be
 //! imported. Last uses, names and equal parts are folds over this tree; tokens are made of it once, at the
 //! end.

@@ -1,6 +1,6 @@
 //! The discrete Fourier transform.
 //!
-//! A backend may have a fast one of its own ([`Kernels`](crate::backend::Kernels)). Elsewhere short
+//! A backend may have a fast one of its own (the trait `Kernels`). Elsewhere short
 //! transforms are products with a matrix, long ones passes over the tensor.
 
 mod chirp;
