@@ -229,11 +229,35 @@ impl Flow {
 }
 
 impl Rounds {
+    /// Keeps some of the results, the states first. A state that goes is no input of the loop or of its
+    /// block either.
+    pub fn retain(self, node: &mut Node, is_kept: impl Fn(usize) -> bool) {
+        let state = self.state(node);
+        let result = |at: Option<usize>| at.is_none_or(&is_kept);
+        let is_state = |at: &usize| *at < state;
+        if let Some((_, inner)) = node.blocks.first_mut() {
+            keep(&mut inner.outputs, |at| result(at.checked_sub(self.told)));
+            keep(&mut inner.inputs, |at| {
+                result(at.checked_sub(self.given).filter(is_state))
+            });
+        }
+        keep(&mut node.outputs, &is_kept);
+        keep(&mut node.inputs, |at| {
+            result(at.checked_sub(self.before).filter(is_state))
+        });
+    }
+
     /// How many values the state has.
     pub fn state(&self, node: &Node) -> usize {
         let around = self.before.saturating_add(self.behind);
         node.inputs.len().saturating_sub(around)
     }
+}
+
+/// Keeps what stands at some places of a list.
+fn keep<T>(list: &mut Vec<T>, wanted: impl Fn(usize) -> bool) {
+    let mut places = 0..;
+    list.retain(|_| places.next().is_none_or(&wanted));
 }
 
 impl Block {

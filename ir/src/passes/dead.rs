@@ -120,18 +120,7 @@ impl Context<'_> {
             roots,
             live.get_mut(..state).unwrap_or_default(),
         );
-        let is_live = |at: Option<usize>| at.is_none_or(|at| live.get(at) != Some(&false));
-        let is_state = |at: &usize| *at < state;
-        keep(&mut inner.outputs, |at| {
-            is_live(at.checked_sub(rounds.told))
-        });
-        keep(&mut node.outputs, |at| is_live(Some(at)));
-        keep(&mut inner.inputs, |at| {
-            is_live(at.checked_sub(rounds.given).filter(is_state))
-        });
-        keep(&mut node.inputs, |at| {
-            is_live(at.checked_sub(rounds.before).filter(is_state))
-        });
+        rounds.retain(node, |result| live.get(result) != Some(&false));
     }
 
     /// Notes which states the roots are made from, in whatever round.
@@ -161,12 +150,6 @@ impl Context<'_> {
             }
         }
     }
-}
-
-/// Keeps what stands at some places of a list.
-fn keep<T>(list: &mut Vec<T>, wanted: impl Fn(usize) -> bool) {
-    let mut places = 0..;
-    list.retain(|_| places.next().is_none_or(&wanted));
 }
 
 /// Branches give no results that nobody reads.

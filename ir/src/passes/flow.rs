@@ -125,20 +125,7 @@ fn hoist(node: &mut Node, rounds: Rounds, values: &Values, renamed: &mut Renamed
         let output = node.outputs.get(at).copied().flatten();
         renamed.extend(output.map(|output| (output, initial)));
     }
-    remove(&mut inner.inputs, rounds.given, &unchanged);
-    remove(&mut inner.outputs, rounds.told, &unchanged);
-    remove(&mut node.inputs, rounds.before, &unchanged);
-    remove(&mut node.outputs, 0, &unchanged);
-}
-
-/// Removes the elements at these places behind the first `skipped`.
-fn remove<T>(list: &mut Vec<T>, skipped: usize, places: &BTreeSet<usize>) {
-    let mut at = 0;
-    list.retain(|_| {
-        let place = at;
-        at += 1;
-        place < skipped || !places.contains(&(place - skipped))
-    });
+    rounds.retain(node, |result| !unchanged.contains(&result));
 }
 
 /// The value that a node passes on.
