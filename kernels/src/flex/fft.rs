@@ -20,56 +20,52 @@ static KEPT: Mutex<Vec<Arc<dyn Fft<f64>>>> = Mutex::new(Vec::new());
 
 /// The transforms of `[rows, size, parts]`.
 pub fn dft(x: FlexTensor, options: &Dft) -> FlexTensor {
-    let [rows, size, parts] = x.shape().dims();
+    let [rows, size, _] = x.shape().dims();
     let shape = [rows, options.outputs(), options.parts()];
-    let frames = Frames {
-        batches: rows,
-        frames: 1,
-        size,
-        parts,
-        step: 0,
-    };
-    match x.dtype() {
-        DType::F64 => of_frames::<f64>(x, None, frames, options, &shape),
-        _ => of_frames::<f32>(x, None, frames, options, &shape),
-    }
+    of_frames(
+        x,
+        None,
+        Frames {
+            count: 1,
+            step: 0,
+            size,
+        },
+        options,
+        &shape,
+    )
 }
 
 /// The spectra of the frames of `[batch, size, parts]`, one `step` after another, each times the
 /// window.
 pub fn stft(x: FlexTensor, window: Option<FlexTensor>, step: usize, options: &Dft) -> FlexTensor {
-    let [batch, size, parts] = x.shape().dims();
+    let [batch, size, _] = x.shape().dims();
     let count = (size - options.length) / step + 1;
     let shape = [batch, count, options.outputs(), options.parts()];
-    let frames = Frames {
-        batches: batch,
-        frames: count,
-        size,
-        parts,
-        step,
-    };
-    match x.dtype() {
-        DType::F64 => of_frames::<f64>(x, window, frames, options, &shape),
-        _ => of_frames::<f32>(x, window, frames, options, &shape),
-    }
+    let size = options.length;
+    of_frames(x, window, Frames { count, step, size }, options, &shape)
 }
 
-/// How the rows that are transformed lie in a tensor.
-struct Frames {
-    batches: usize,
-    frames: usize,
-    size: usize,
-    parts: usize,
-    step: usize,
-}
-
-fn of_frames<T: Float>(
+fn of_frames(
     x: FlexTensor,
     window: Option<FlexTensor>,
     frames: Frames,
     options: &Dft,
     shape: &[usize],
 ) -> FlexTensor {
+    match x.dtype() {
+        DType::F64 => transforms::<f64>(x, window, frames, options, shape),
+        _ => transforms::<f32>(x, window, frames, options, shape),
+    }
+}
+
+fn transforms<T: Float>(
+    x: FlexTensor,
+    window: Option<FlexTensor>,
+    frames: Frames,
+    options: &Dft,
+    shape: &[usize],
+) -> FlexTensor {
+    let [_, size, parts] = x.shape().dims();
     let (x, window) = (x.into_data(), window.map(FlexTensor::into_data));
     let (Ok(values), Ok(window)) = (
         x.as_slice::<T>(),
@@ -77,35 +73,20 @@ fn of_frames<T: Float>(
     ) else {
         fail("the signal and its window are of different types");
     };
+    let rows = Rows {
+        values,
+        signal: size,
+        frames,
+        complex: parts == 2,
+        window,
+    };
     let mut out = vec![T::default(); shape.iter().product()];
-    let one = frames.size * frames.parts;
-    if frames.frames == 1 {
-        let rows = Rows {
-            values,
-            step: one,
-            size: frames.size,
-            complex: frames.parts == 2,
-            window,
-        };
-        transform(rows, options, &mut out);
-    } else {
-        let all = out.len() / frames.batches.max(1);
-        for (values, out) in values.chunks(one.max(1)).zip(out.chunks_mut(all.max(1))) {
-            let rows = Rows {
-                values,
-                step: frames.step * frames.parts,
-                size: options.length,
-                complex: frames.parts == 2,
-                window,
-            };
-            transform(rows, options, out);
-        }
-    }
+    transform(rows, options, &mut out);
     FlexTensor::from_data(TensorData::new(out, shape.to_vec()))
 }
 
 /// An element of single or double precision.
-pub trait Float: Element + Default {
+trait Float: Element + Default {
     fn widen(self) -> f64;
     fn narrow(value: f64) -> Self;
 }
@@ -130,41 +111,56 @@ impl Float for f64 {
     }
 }
 
-/// Signals, or spectra, that are transformed.
+/// Signals, or spectra, one after another, whose frames are the rows that are transformed.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a, T> {
-    pub values: &'a [T],
-    /// The elements from the start of a row to that of the next; rows may overlap.
-    pub step: usize,
-    /// The numbers of a row.
-    pub size: usize,
+struct Rows<'a, T> {
+    values: &'a [T],
+    /// The numbers of a signal.
+    signal: usize,
+    frames: Frames,
     /// Whether a number is a pair of a real and an imaginary element, or real.
-    pub complex: bool,
+    complex: bool,
     /// Factors of the numbers of each row; without them all are 1.
-    pub window: Option<&'a [T]>,
+    window: Option<&'a [T]>,
+}
+
+/// The parts of a signal that are transformed; they may overlap.
+#[derive(Clone, Copy, Debug)]
+struct Frames {
+    count: usize,
+    /// The numbers from the start of a frame to that of the next.
+    step: usize,
+    /// The numbers of a frame.
+    size: usize,
 }
 
 impl<T: Float> Rows<'_, T> {
     /// A number of a row, 0 beyond its end.
     fn number(&self, row: usize, at: usize) -> Complex<f64> {
-        if at >= self.size {
+        if at >= self.frames.size {
             return Complex::default();
         }
-        let parts = if self.complex { 2 } else { 1 };
-        let Some(number) = self.values.get(row * self.step + at * parts..) else {
-            return Complex::default();
+        let (signal, frame) = (row / self.frames.count, row % self.frames.count);
+        let place = signal * self.signal + frame * self.frames.step + at;
+        let number = if self.complex {
+            let part = |part| self.element(2 * place + part);
+            Complex::new(part(0), part(1))
+        } else {
+            Complex::new(self.element(place), 0.0)
         };
-        let part = |part: usize| number.get(part).map_or(0.0, |value| value.widen());
-        let number = Complex::new(part(0), if self.complex { part(1) } else { 0.0 });
         match self.window.and_then(|window| window.get(at)) {
             Some(factor) => number * factor.widen(),
             None => number,
         }
     }
+
+    fn element(&self, place: usize) -> f64 {
+        self.values.get(place).map_or(0.0, |value| value.widen())
+    }
 }
 
 /// Writes the transforms of all rows that `out` has room for, one after another.
-pub fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
+fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
     let one = options.outputs() * options.parts();
     if one == 0 || out.is_empty() {
         return;
@@ -329,132 +325,4 @@ fn plan(options: &Dft) -> Arc<dyn Fft<f64>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::f64::consts::TAU;
-
-    use super::*;
-
-    /// By the definition, in double precision.
-    fn defined(rows: &Rows<'_, f32>, row: usize, options: &Dft) -> Vec<f64> {
-        let length = options.length;
-        let number = |at: usize| {
-            if !(options.inverse && options.onesided) {
-                return rows.number(row, at);
-            }
-            let mirrored = at > length / 2;
-            let number = rows.number(row, if mirrored { length - at } else { at });
-            if at == 0 || 2 * at == length {
-                Complex::new(number.re, 0.0)
-            } else if mirrored {
-                number.conj()
-            } else {
-                number
-            }
-        };
-        let mut out = Vec::new();
-        for output in 0..options.outputs() {
-            let sum: Complex<f64> = (0..length)
-                .map(|at| {
-                    let angle = TAU * ((at * output) % length) as f64 / length as f64;
-                    let angle = if options.inverse { angle } else { -angle };
-                    number(at) * Complex::from_polar(1.0, angle)
-                })
-                .sum();
-            let sum = if options.inverse {
-                sum / length as f64
-            } else {
-                sum
-            };
-            out.extend([sum.re, sum.im].iter().take(options.parts()));
-        }
-        out
-    }
-
-    fn values(count: usize) -> Vec<f32> {
-        let mut state = 1u32;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-        };
-        (0..count).map(|_| next()).collect()
-    }
-
-    #[test]
-    fn every_length_agrees_with_the_definition() {
-        for length in [1, 2, 3, 4, 7, 12, 31, 64, 97] {
-            for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)]
-            {
-                for complex in [false, true] {
-                    for size in [length, length / 2 + 1, length + 3] {
-                        check(
-                            Dft {
-                                length,
-                                inverse,
-                                onesided,
-                            },
-                            complex,
-                            size,
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    /// The largest error is a rounding of the largest value.
-    fn check(options: Dft, complex: bool, size: usize) {
-        let step = size * if complex { 2 } else { 1 };
-        for count in [1, 2, 3] {
-            let (values, window) = (values(count * step), values(size));
-            for window in [None, Some(&*window)] {
-                let rows = Rows {
-                    values: &values,
-                    step,
-                    size,
-                    complex,
-                    window,
-                };
-                let one = options.outputs() * options.parts();
-                let mut out = vec![f32::NAN; count * one];
-                transform(rows, &options, &mut out);
-                for (row, out) in out.chunks(one).enumerate() {
-                    let expected = defined(&rows, row, &options);
-                    let largest = expected.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-                    for (value, expected) in out.iter().zip(expected) {
-                        let error = (f64::from(*value) - expected).abs();
-                        assert!(
-                            error <= largest * 6e-8 + 1e-14,
-                            "{options:?} {size}: {value} {expected}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn many_rows_are_shared_among_threads() {
-        let options = Dft {
-            onesided: true,
-            ..Dft::new(480)
-        };
-        let values = values(16 * 999 + 480);
-        let rows = Rows {
-            values: &values,
-            step: 16,
-            size: 480,
-            complex: false,
-            window: None,
-        };
-        let one = options.outputs() * options.parts();
-        let mut out = vec![f32::NAN; 1000 * one];
-        transform(rows, &options, &mut out);
-        for row in [0, 1, 499, 998, 999] {
-            let expected = defined(&rows, row, &options);
-            let out = &out[row * one..(row + 1) * one];
-            for (value, expected) in out.iter().zip(expected) {
-                assert!((f64::from(*value) - expected).abs() < 5e-6);
-            }
-        }
-    }
-}
+mod tests;
