@@ -29,6 +29,22 @@ use crate::{
     signal::dft::Dft,
 };
 
+/// Convolutions of Flex, through [`in_wide_sums`].
+macro_rules! in_wide_sums {
+    ($(fn $method:ident($options:ty);)*) => {$(
+        fn $method(
+            x: FlexTensor,
+            weight: FlexTensor,
+            bias: Optional<Flex>,
+            options: $options,
+        ) -> FlexTensor {
+            in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+                <Flex as ModuleOps<Flex>>::$method(x, weight, bias, options)
+            })
+        }
+    )*};
+}
+
 impl Kernels for Flex {
     fn exp(x: FlexTensor) -> FlexTensor {
         elementary::exp(x)
@@ -89,59 +105,12 @@ impl Kernels for Flex {
         conv::conv1d(x, weight, bias.float(), options)
     }
 
-    fn conv2d(
-        x: FlexTensor,
-        weight: FlexTensor,
-        bias: Optional<Flex>,
-        options: ConvOptions<2>,
-    ) -> FlexTensor {
-        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-            <Flex as ModuleOps<Flex>>::conv2d(x, weight, bias, options)
-        })
-    }
-
-    fn conv3d(
-        x: FlexTensor,
-        weight: FlexTensor,
-        bias: Optional<Flex>,
-        options: ConvOptions<3>,
-    ) -> FlexTensor {
-        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-            <Flex as ModuleOps<Flex>>::conv3d(x, weight, bias, options)
-        })
-    }
-
-    fn conv_transpose1d(
-        x: FlexTensor,
-        weight: FlexTensor,
-        bias: Optional<Flex>,
-        options: ConvTransposeOptions<1>,
-    ) -> FlexTensor {
-        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-            <Flex as ModuleOps<Flex>>::conv_transpose1d(x, weight, bias, options)
-        })
-    }
-
-    fn conv_transpose2d(
-        x: FlexTensor,
-        weight: FlexTensor,
-        bias: Optional<Flex>,
-        options: ConvTransposeOptions<2>,
-    ) -> FlexTensor {
-        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-            <Flex as ModuleOps<Flex>>::conv_transpose2d(x, weight, bias, options)
-        })
-    }
-
-    fn conv_transpose3d(
-        x: FlexTensor,
-        weight: FlexTensor,
-        bias: Optional<Flex>,
-        options: ConvTransposeOptions<3>,
-    ) -> FlexTensor {
-        in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-            <Flex as ModuleOps<Flex>>::conv_transpose3d(x, weight, bias, options)
-        })
+    in_wide_sums! {
+        fn conv2d(ConvOptions<2>);
+        fn conv3d(ConvOptions<3>);
+        fn conv_transpose1d(ConvTransposeOptions<1>);
+        fn conv_transpose2d(ConvTransposeOptions<2>);
+        fn conv_transpose3d(ConvTransposeOptions<3>);
     }
 
     /// Masks and biases are read as they are, however few batches and heads they have.

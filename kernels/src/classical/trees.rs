@@ -326,6 +326,18 @@ mod tests {
         }
     }
 
+    /// The sums of the trees' weights for rows of one number.
+    fn sums(trees: Labelled<f32>, rows: &[f32]) -> Vec<f64> {
+        let regress = Regress {
+            forest: trees.build(1).unwrap(),
+            targets: 1,
+            aggregate: Aggregate::Sum,
+            transform: Transform::None,
+            base: vec![],
+        };
+        regress.run(rows, 1, rows.len())
+    }
+
     /// A node after the first sends on to `second`: the branch 0, or the leaf 2.
     fn first_node_sends_to(second: i64) -> Vec<f64> {
         let (branch, leaf) = (Mode::LessOrEqual, Mode::Leaf);
@@ -343,14 +355,7 @@ mod tests {
             weight_targets: vec![0; 3],
             weights: vec![1.0f32, 2.0, 4.0],
         };
-        let regress = Regress {
-            forest: trees.build(1).unwrap(),
-            targets: 1,
-            aggregate: Aggregate::Sum,
-            transform: Transform::None,
-            base: vec![],
-        };
-        regress.run(&[0.0, 1.0, 2.0], 1, 3)
+        sums(trees, &[0.0, 1.0, 2.0])
     }
 
     #[test]
@@ -375,14 +380,7 @@ mod tests {
             weight_targets: vec![0; 2],
             weights: vec![1.0f32, 2.0],
         };
-        let regress = Regress {
-            forest: trees.build(1).unwrap(),
-            targets: 1,
-            aggregate: Aggregate::Sum,
-            transform: Transform::None,
-            base: vec![],
-        };
-        assert_eq!(regress.run(&[0.0, 1.0], 1, 2), [1.0, 2.0]);
+        assert_eq!(sums(trees, &[0.0, 1.0]), [1.0, 2.0]);
     }
 
     /// The class and scores of a row below the stump's value.
