@@ -23,7 +23,11 @@ use burn::backend::{
 };
 use burn::tensor::ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions};
 
-use crate::{fault::Axis, signal::dft::Dft};
+use crate::{
+    fault::Axis,
+    product::epilogue::{Activation, Epilogue},
+    signal::dft::Dft,
+};
 pub use device::Runtime;
 pub use operand::{Operand, Optional, Routed};
 
@@ -78,13 +82,24 @@ pub trait Kernels: Backend {
         primitives::matmul::<Self>(a, b)
     }
 
-    /// `x * weight + bias` over the last of at least two axes, none empty.
+    /// `activation(x + sum)`, with a sum of the same shape.
+    fn finish(
+        x: FloatTensor<Self>,
+        #[extension_type] sum: Optional<Self>,
+        activation: Activation,
+    ) -> FloatTensor<Self> {
+        primitives::finish::<Self>(x, sum, activation)
+    }
+
+    /// `x * weight + bias` over the last of at least two axes, none empty, and what follows.
     fn linear(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
+        #[extension_type] sum: Optional<Self>,
+        epilogue: Epilogue,
     ) -> FloatTensor<Self> {
-        primitives::linear::<Self>(x, weight, bias)
+        primitives::linear::<Self>(x, weight, bias, sum, epilogue)
     }
 
     /// A weight as [`linear`](Self::linear) reads it fastest.
@@ -96,27 +111,33 @@ pub trait Kernels: Backend {
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
+        #[extension_type] sum: Optional<Self>,
         options: ConvOptions<1>,
+        epilogue: Epilogue,
     ) -> FloatTensor<Self> {
-        primitives::conv1d::<Self>(x, weight, bias, options)
+        primitives::conv1d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
     fn conv2d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
+        #[extension_type] sum: Optional<Self>,
         options: ConvOptions<2>,
+        epilogue: Epilogue,
     ) -> FloatTensor<Self> {
-        primitives::conv2d::<Self>(x, weight, bias, options)
+        primitives::conv2d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
     fn conv3d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
+        #[extension_type] sum: Optional<Self>,
         options: ConvOptions<3>,
+        epilogue: Epilogue,
     ) -> FloatTensor<Self> {
-        primitives::conv3d::<Self>(x, weight, bias, options)
+        primitives::conv3d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
     fn conv_transpose1d(

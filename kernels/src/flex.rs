@@ -23,20 +23,40 @@ use burn::tensor::{
 };
 
 use crate::{
-    backend::{Kernels, Optional},
+    backend::{Kernels, Optional, primitives},
     fault::Axis,
     index::top_k::ranking,
+    product::epilogue::Epilogue,
     signal::dft::Dft,
 };
 
 /// Convolutions of Flex, through [`in_wide_sums`].
-macro_rules! in_wide_sums {
-    ($(fn $method:ident($options:ty);)*) => {$(
+macro_rules! convolutions {
+    ($(fn $method:ident($axes:literal);)*) => {$(
         fn $method(
             x: FlexTensor,
             weight: FlexTensor,
             bias: Optional<Flex>,
-            options: $options,
+            sum: Optional<Flex>,
+            options: ConvOptions<$axes>,
+            epilogue: Epilogue,
+        ) -> FlexTensor {
+            let y = in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
+                <Flex as ModuleOps<Flex>>::$method(x, weight, bias, options)
+            });
+            primitives::finish::<Flex>(y, sum, epilogue.activation)
+        }
+    )*};
+}
+
+/// Transposed convolutions of Flex, through [`in_wide_sums`].
+macro_rules! transposed {
+    ($(fn $method:ident($axes:literal);)*) => {$(
+        fn $method(
+            x: FlexTensor,
+            weight: FlexTensor,
+            bias: Optional<Flex>,
+            options: ConvTransposeOptions<$axes>,
         ) -> FlexTensor {
             in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
                 <Flex as ModuleOps<Flex>>::$method(x, weight, bias, options)
@@ -87,8 +107,15 @@ impl Kernels for Flex {
         matmul::matmul(a, b)
     }
 
-    fn linear(x: FlexTensor, weight: FlexTensor, bias: Optional<Flex>) -> FlexTensor {
-        matmul::linear(x, weight, bias.float())
+    fn linear(
+        x: FlexTensor,
+        weight: FlexTensor,
+        bias: Optional<Flex>,
+        sum: Optional<Flex>,
+        epilogue: Epilogue,
+    ) -> FlexTensor {
+        let y = matmul::linear(x, weight, bias.float());
+        primitives::finish::<Flex>(y, sum, epilogue.activation)
     }
 
     /// Row after row.
@@ -100,17 +127,23 @@ impl Kernels for Flex {
         x: FlexTensor,
         weight: FlexTensor,
         bias: Optional<Flex>,
+        sum: Optional<Flex>,
         options: ConvOptions<1>,
+        epilogue: Epilogue,
     ) -> FlexTensor {
-        conv::conv1d(x, weight, bias.float(), options)
+        let y = conv::conv1d(x, weight, bias.float(), options);
+        primitives::finish::<Flex>(y, sum, epilogue.activation)
     }
 
-    in_wide_sums! {
-        fn conv2d(ConvOptions<2>);
-        fn conv3d(ConvOptions<3>);
-        fn conv_transpose1d(ConvTransposeOptions<1>);
-        fn conv_transpose2d(ConvTransposeOptions<2>);
-        fn conv_transpose3d(ConvTransposeOptions<3>);
+    convolutions! {
+        fn conv2d(2);
+        fn conv3d(3);
+    }
+
+    transposed! {
+        fn conv_transpose1d(1);
+        fn conv_transpose2d(2);
+        fn conv_transpose3d(3);
     }
 
     /// Masks and biases are read as they are, however few batches and heads they have.

@@ -41,7 +41,7 @@ pub use image::{affine_grid, grid_sample, non_max_suppression, resize, roi};
 pub use index::{gather, scatter, select, unique};
 pub use normalize::{embed, softmax};
 pub use pool::max_unpool;
-pub use product::{determinant, inverse, matmul};
+pub use product::{determinant, epilogue, inverse, matmul};
 pub use quantize::{float8, small};
 pub use reduce::cumulative;
 pub use shape::{arrange as depth, expand as broadcast, pad, slice, stack};

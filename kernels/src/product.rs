@@ -1,5 +1,6 @@
 //! Products of matrices, and what else belongs to matrices.
 
 pub mod determinant;
+pub mod epilogue;
 pub mod inverse;
 pub mod matmul;

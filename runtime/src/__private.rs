@@ -9,6 +9,7 @@ pub use crate::node::Node;
 pub use crate::outputs::put;
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
+pub use onnx_embed_kernels::epilogue::Activation;
 pub use std::collections::BTreeMap;
 
 pub mod constant {

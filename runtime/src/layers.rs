@@ -16,6 +16,7 @@ pub use convolution::conv_transpose::{ConvTranspose1d, ConvTranspose2d, ConvTran
 pub use normalize::batch::BatchNorm;
 pub use normalize::group::{GroupNorm, InstanceNorm};
 pub use normalize::layer::{LayerNorm, RmsNorm};
+pub use onnx_embed_kernels::epilogue::Activation;
 pub use product::linear::Linear;
 pub use product::matmul_nbits::MatMulNBits;
 pub use recurrent::{Gru, Lstm, Rnn};

@@ -1,5 +1,7 @@
 //! The operations of [`Kernels`](super::Kernels) by the primitives of any backend.
 
+mod finish;
+
 use burn::backend::{
     Backend, TensorMetadata, get_or_init_device_settings,
     tensor::{FloatTensor, IntTensor},
@@ -10,7 +12,8 @@ use burn::tensor::{
 };
 
 use super::Optional;
-use crate::{ensure, fault::Axis, signal::dft::Dft};
+use crate::{ensure, fault::Axis, product::epilogue::Epilogue, signal::dft::Dft};
+pub use finish::finish;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)
@@ -72,8 +75,11 @@ pub fn linear<B: Backend>(
     x: FloatTensor<B>,
     weight: FloatTensor<B>,
     bias: Optional<B>,
+    sum: Optional<B>,
+    epilogue: Epilogue,
 ) -> FloatTensor<B> {
-    B::linear(x, weight, bias.float())
+    let y = B::linear(x, weight, bias.float());
+    finish::<B>(y, sum, epilogue.activation)
 }
 
 pub fn laid_out<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
@@ -81,25 +87,44 @@ pub fn laid_out<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
 }
 
 macro_rules! convolutions {
-    ($($name:ident $options:ident $axes:literal;)*) => {$(
+    ($($name:ident $axes:literal;)*) => {$(
         pub fn $name<B: Backend>(
             x: FloatTensor<B>,
             weight: FloatTensor<B>,
             bias: Optional<B>,
-            options: $options<$axes>,
+            sum: Optional<B>,
+            options: ConvOptions<$axes>,
+            epilogue: Epilogue,
+        ) -> FloatTensor<B> {
+            let y = B::$name(x, weight, bias.float(), options);
+            finish::<B>(y, sum, epilogue.activation)
+        }
+    )*};
+}
+
+convolutions! {
+    conv1d 1;
+    conv2d 2;
+    conv3d 3;
+}
+
+macro_rules! transposed {
+    ($($name:ident $axes:literal;)*) => {$(
+        pub fn $name<B: Backend>(
+            x: FloatTensor<B>,
+            weight: FloatTensor<B>,
+            bias: Optional<B>,
+            options: ConvTransposeOptions<$axes>,
         ) -> FloatTensor<B> {
             B::$name(x, weight, bias.float(), options)
         }
     )*};
 }
 
-convolutions! {
-    conv1d ConvOptions 1;
-    conv2d ConvOptions 2;
-    conv3d ConvOptions 3;
-    conv_transpose1d ConvTransposeOptions 1;
-    conv_transpose2d ConvTransposeOptions 2;
-    conv_transpose3d ConvTransposeOptions 3;
+transposed! {
+    conv_transpose1d 1;
+    conv_transpose2d 2;
+    conv_transpose3d 3;
 }
 
 pub fn attention<B: Backend>(

@@ -8,6 +8,7 @@ use burn::tensor::{
 
 use super::{Operand, call, primitives};
 use crate::fault::Axis;
+use crate::product::epilogue::{Activation, Epilogue};
 use crate::testing::{bool, int, near, noise, same};
 
 /// Calls the method and the primitives with the same operands.
@@ -64,26 +65,36 @@ fn products() {
     }
     let (x, weight) = (noise::<3>([2, 9, 5], 1), noise::<2>([6, 5], 2).transpose());
     for bias in [None, Some(noise::<1>([6], 3))] {
-        agree!(linear<3>(x, weight, bias));
+        for sum in [None, Some(noise::<3>([2, 9, 6], 4))] {
+            let epilogue = Epilogue::from(Activation::Relu);
+            agree!(linear<3>(x, weight, bias, sum; epilogue));
+        }
     }
     agree!(laid_out<2>(weight));
 }
 
 #[test]
 fn convolutions() {
+    let epilogue = Epilogue::from(Activation::LeakyRelu(0.5));
     for bias in [None, Some(noise::<1>([6], 3))] {
         let (x, weight) = (noise::<3>([2, 4, 9], 1), noise::<3>([6, 2, 3], 2));
         let options = ConvOptions::new_with_padding([2], [(1, 2)], [2], 2);
-        agree!(conv1d<3>(x, weight, bias; options));
+        for sum in [None, Some(noise::<3>([2, 6, 4], 4))] {
+            agree!(conv1d<3>(x, weight, bias, sum; options, epilogue));
+        }
         let (x, weight) = (noise::<4>([2, 4, 9, 7], 1), noise::<4>([6, 2, 3, 2], 2));
         let options = ConvOptions::new_with_padding([2, 1], [(1, 2), (0, 1)], [2, 1], 2);
-        agree!(conv2d<4>(x, weight, bias; options));
+        for sum in [None, Some(noise::<4>([2, 6, 4, 7], 4))] {
+            agree!(conv2d<4>(x, weight, bias, sum; options, epilogue));
+        }
         let (x, weight) = (
             noise::<5>([1, 4, 5, 4, 3], 1),
             noise::<5>([6, 2, 3, 2, 1], 2),
         );
         let options = ConvOptions::new([2, 1, 1], [1, 0, 1], [1, 2, 1], 2);
-        agree!(conv3d<5>(x, weight, bias; options));
+        for sum in [None, Some(noise::<5>([1, 6, 3, 2, 5], 4))] {
+            agree!(conv3d<5>(x, weight, bias, sum; options, epilogue));
+        }
     }
     for bias in [None, Some(noise::<1>([4], 3))] {
         let (x, weight) = (noise::<3>([2, 6, 5], 1), noise::<3>([6, 2, 3], 2));

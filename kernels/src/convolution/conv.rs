@@ -5,61 +5,68 @@ use burn::tensor::{
     ops::{ConvOptions, PadMode},
 };
 
-use crate::{backend::call, convolution::window::Window, ensure};
+use crate::{
+    backend::call,
+    convolution::window::Window,
+    ensure,
+    product::epilogue::{Epilogue, ensure_addable},
+};
 
-/// Convolves `[batch, channels, length]` with `[outputs, channels / groups, kernel]`.
-#[inline(never)]
-pub fn conv1d(
-    x: Tensor<3>,
-    weight: Tensor<3>,
-    bias: Option<Tensor<1>>,
-    window: Window<1>,
-    groups: usize,
-) -> Tensor<3> {
-    ensure_fits(x.dims(), weight.dims(), window, groups);
-    let options = options(window, groups);
-    Tensor::from_dispatch(call!(conv1d(x, weight, bias; options)))
+macro_rules! convolutions {
+    ($($name:ident $then:ident $rank:literal $axes:literal $sizes:literal;)*) => {$(
+        #[doc = concat!("Convolves `[batch, channels, ", $sizes, "]` with `[outputs, channels / groups, kernel..]`.")]
+        pub fn $name(
+            x: Tensor<$rank>,
+            weight: Tensor<$rank>,
+            bias: Option<Tensor<1>>,
+            window: Window<$axes>,
+            groups: usize,
+        ) -> Tensor<$rank> {
+            $then(x, weight, bias, None, window, groups, Epilogue::default())
+        }
+
+        #[doc = concat!("[`", stringify!($name), "`], then a sum with a tensor of the result's shape and an activation.")]
+        #[inline(never)]
+        pub fn $then(
+            x: Tensor<$rank>,
+            weight: Tensor<$rank>,
+            bias: Option<Tensor<1>>,
+            sum: Option<Tensor<$rank>>,
+            window: Window<$axes>,
+            groups: usize,
+            epilogue: Epilogue,
+        ) -> Tensor<$rank> {
+            ensure_fits(x.dims(), weight.dims(), sum.as_ref(), window, groups);
+            let (x, window) = padded(x, window);
+            let options = options(window, groups);
+            Tensor::from_dispatch(call!($name(x, weight, bias, sum; options, epilogue)))
+        }
+    )*};
 }
 
-/// Convolves `[batch, channels, height, width]` with `[outputs, channels / groups, kernel..]`.
-#[inline(never)]
-pub fn conv2d(
-    x: Tensor<4>,
-    weight: Tensor<4>,
-    bias: Option<Tensor<1>>,
-    window: Window<2>,
-    groups: usize,
-) -> Tensor<4> {
-    ensure_fits(x.dims(), weight.dims(), window, groups);
-    let options = options(window, groups);
-    Tensor::from_dispatch(call!(conv2d(x, weight, bias; options)))
+convolutions! {
+    conv1d conv1d_then 3 1 "length";
+    conv2d conv2d_then 4 2 "height, width";
+    conv3d conv3d_then 5 3 "depth, height, width";
 }
 
-/// Convolves `[batch, channels, depth, height, width]` with `[outputs, channels / groups, kernel..]`.
-#[inline(never)]
-pub fn conv3d(
-    x: Tensor<5>,
-    weight: Tensor<5>,
-    bias: Option<Tensor<1>>,
-    window: Window<3>,
-    groups: usize,
-) -> Tensor<5> {
-    ensure_fits(x.dims(), weight.dims(), window, groups);
-    // Burn 0.22 rejects asymmetric padding here and nowhere else.
-    let (x, window) = if window.is_symmetric() {
-        (x, window)
-    } else {
-        let padded = x.pad(window.pads, PadMode::Constant(0.0));
-        (padded, window.pads([(0, 0); 3]))
-    };
-    let options = options(window, groups);
-    Tensor::from_dispatch(call!(conv3d(x, weight, bias; options)))
+/// The input with what padding Burn 0.22 rejects: an asymmetric one over three axes, and nowhere else.
+fn padded<const D: usize, const S: usize>(
+    x: Tensor<D>,
+    window: Window<S>,
+) -> (Tensor<D>, Window<S>) {
+    if S < 3 || window.is_symmetric() {
+        return (x, window);
+    }
+    let padded = x.pad(window.pads, PadMode::Constant(0.0));
+    (padded, window.pads([(0, 0); S]))
 }
 
-/// Fails where the window is larger than the input, or the weight has other channels.
+/// Fails where the window is larger than the input, the weight has other channels, or what is added another shape.
 fn ensure_fits<const D: usize, const S: usize>(
     x: [usize; D],
     weight: [usize; D],
+    sum: Option<&Tensor<D>>,
     window: Window<S>,
     groups: usize,
 ) {
@@ -69,6 +76,13 @@ fn ensure_fits<const D: usize, const S: usize>(
         "an input of {} channels does not fit a weight {weight:?} of {groups} groups",
         x[1]
     );
+    let positions = window.positions(core::array::from_fn(|axis| x[2 + axis]), false);
+    let dims = core::array::from_fn(|axis| match axis {
+        0 => x[0],
+        1 => weight[0],
+        _ => positions[axis - 2],
+    });
+    ensure_addable(&dims, sum);
 }
 
 fn options<const S: usize>(window: Window<S>, groups: usize) -> ConvOptions<S> {

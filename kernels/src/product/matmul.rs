@@ -12,6 +12,7 @@ use crate::{
     elementwise::cast::float_to_int,
     ensure,
     fault::fail,
+    product::epilogue::{Epilogue, ensure_addable, finish},
     shape::{empty, lift, reshape},
 };
 
@@ -56,30 +57,43 @@ pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 }
 
 /// `x * weight + bias` over the last axis of `x`, with a weight `[inputs, outputs]`.
-#[inline(never)]
 pub fn linear<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
+    linear_then(x, weight, bias, None, Epilogue::default())
+}
+
+/// [`linear`], then a sum with a tensor of the result's shape and an activation.
+#[inline(never)]
+pub fn linear_then<const D: usize>(
+    x: Tensor<D>,
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+    sum: Option<Tensor<D>>,
+    epilogue: Epilogue,
+) -> Tensor<D> {
     ensure_factors(&x.dims(), &weight.dims());
+    let mut dims = x.dims();
+    dims[D - 1] = weight.dims()[1];
+    ensure_addable(&dims, sum.as_ref());
     if is_empty(&x) {
         let y = broadcast_product::<D, 2, D, _>(x, weight);
-        return match bias {
+        let y = match bias {
             Some(bias) => y.add(bias.unsqueeze()),
             None => y,
         };
+        return finish(y, sum, epilogue.activation);
     }
     if is_quantized(&weight) {
-        return module::linear(x, weight, bias);
+        return finish(module::linear(x, weight, bias), sum, epilogue.activation);
     }
     if D == 1 {
-        let (x, columns) = (x.unsqueeze::<2>(), weight.dims()[1]);
-        let mut shape = [1; D];
-        shape[0] = columns;
-        return linear(x, weight, bias).reshape(shape);
+        let (x, sum) = (x.unsqueeze::<2>(), sum.map(Tensor::unsqueeze::<2>));
+        return linear_then(x, weight, bias, sum, epilogue).reshape(dims);
     }
-    Tensor::from_dispatch(call!(linear(x, weight, bias)))
+    Tensor::from_dispatch(call!(linear(x, weight, bias, sum; epilogue)))
 }
 
 /// Fails where tensors of these shapes have no product.

@@ -2,7 +2,8 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
-use onnx_embed_kernels::matmul;
+use onnx_embed_kernels::epilogue::{Activation, Epilogue};
+use onnx_embed_kernels::matmul::{laid_out, linear_then};
 
 use crate::weights::Weights;
 
@@ -12,6 +13,8 @@ pub struct Linear {
     /// `[inputs, outputs]`.
     pub weight: Param<Tensor<2>>,
     pub bias: Option<Param<Tensor<1>>>,
+    #[module(skip)]
+    epilogue: Epilogue,
 }
 
 impl Linear {
@@ -25,7 +28,7 @@ impl Linear {
     pub fn load_transposed(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
         let bias = bias.map(|name| weights.tensor(name));
         let weight = weights.tensor::<2>(weight).transpose();
-        Self::new(matmul::laid_out(weight), bias)
+        Self::new(laid_out(weight), bias)
     }
 
     /// With a weight `[inputs, outputs]`.
@@ -33,18 +36,34 @@ impl Linear {
         Self {
             weight: Param::from_tensor(weight),
             bias: bias.map(Param::from_tensor),
+            epilogue: Epilogue::default(),
         }
     }
 
+    /// Ends with an activation.
+    pub fn activation(mut self, activation: Activation) -> Self {
+        self.epilogue.activation = activation;
+        self
+    }
+
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        self.run(x, None)
+    }
+
+    /// Adds `shortcut`, of the shape of the result, before the activation.
+    pub fn forward_add<const D: usize>(&self, x: Tensor<D>, shortcut: Tensor<D>) -> Tensor<D> {
+        self.run(x, Some(shortcut))
+    }
+
+    fn run<const D: usize>(&self, x: Tensor<D>, sum: Option<Tensor<D>>) -> Tensor<D> {
         let bias = self.bias.as_ref().map(Param::val);
-        matmul::linear(x, self.weight.val(), bias)
+        linear_then(x, self.weight.val(), bias, sum, self.epilogue.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
+    use burn::tensor::{Device, TensorData};
 
     use super::*;
 
@@ -54,5 +73,18 @@ mod tests {
         let layer = Linear::new(Tensor::ones([2, 3], &device), None);
         let x = Tensor::<3>::zeros([0, 4, 2], &device);
         assert_eq!(layer.forward(x).dims(), [0, 4, 3]);
+    }
+
+    #[test]
+    fn a_shortcut_is_added_before_the_activation() {
+        let device = Device::flex();
+        let weight = Tensor::from_data([[1f32, -1.0]], &device);
+        let layer = Linear::new(weight, None).activation(Activation::Relu);
+        let x = Tensor::<2>::from_data([[2f32], [3.0]], &device);
+        let y = layer.forward(x.clone()).into_data();
+        assert_eq!(y, TensorData::from([[2f32, 0.0], [3.0, 0.0]]));
+        let shortcut = Tensor::from_data([[-5f32, 5.0], [1.0, 1.0]], &device);
+        let y = layer.forward_add(x, shortcut).into_data();
+        assert_eq!(y, TensorData::from([[0f32, 3.0], [4.0, 0.0]]));
     }
 }

@@ -1,0 +1,220 @@
+//! What follows a product element by element: a sum with another tensor, then an activation.
+
+use burn::tensor::Tensor;
+
+use crate::{backend::call, ensure};
+
+/// A function of single elements that the operator before it can compute.
+///
+/// Parameters are those of the ONNX operator of the same name, in its order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Activation {
+    #[default]
+    Identity,
+    Relu,
+    /// Between two bounds.
+    Clip(f64, f64),
+    LeakyRelu(f64),
+    ThresholdedRelu(f64),
+    HardSigmoid(f64, f64),
+    HardSwish,
+    Sigmoid,
+    Tanh,
+    /// `x * sigmoid(x)`.
+    Silu,
+    /// `x * sigmoid(alpha * x)`.
+    Swish(f64),
+    Gelu,
+    /// Gelu with `approximate="tanh"`.
+    GeluTanh,
+    Softplus,
+    Softsign,
+    Mish,
+    Elu(f64),
+    Celu(f64),
+    /// With `alpha` and `gamma`.
+    Selu(f64, f64),
+}
+
+/// How a product ends, beside its bias and a sum.
+#[derive(Clone, Debug, Default)]
+pub struct Epilogue {
+    pub activation: Activation,
+}
+
+impl From<Activation> for Epilogue {
+    fn from(activation: Activation) -> Self {
+        Self { activation }
+    }
+}
+
+/// `activation(x + sum)`, with a sum of the shape of `x`.
+#[inline(never)]
+pub fn finish<const D: usize>(
+    x: Tensor<D>,
+    sum: Option<Tensor<D>>,
+    activation: Activation,
+) -> Tensor<D> {
+    ensure_addable(&x.dims(), sum.as_ref());
+    if sum.is_none() && activation == Activation::Identity {
+        return x;
+    }
+    Tensor::from_dispatch(call!(finish(x, sum; activation)))
+}
+
+/// Fails where a tensor of another shape than that of the product is added to it.
+pub fn ensure_addable<const D: usize>(product: &[usize; D], sum: Option<&Tensor<D>>) {
+    if let Some(sum) = sum {
+        ensure!(
+            sum.dims() == *product,
+            "a tensor {:?} cannot be added to a product {product:?}",
+            sum.dims()
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+    use crate::fault::attempt;
+    use crate::testing::{float, near, noise, same};
+
+    const ALL: [Activation; 19] = [
+        Activation::Identity,
+        Activation::Relu,
+        Activation::Clip(-0.5, 1.5),
+        Activation::LeakyRelu(0.1),
+        Activation::ThresholdedRelu(0.7),
+        Activation::HardSigmoid(0.2, 0.5),
+        Activation::HardSwish,
+        Activation::Sigmoid,
+        Activation::Tanh,
+        Activation::Silu,
+        Activation::Swish(1.702),
+        Activation::Gelu,
+        Activation::GeluTanh,
+        Activation::Softplus,
+        Activation::Softsign,
+        Activation::Mish,
+        Activation::Elu(1.5),
+        Activation::Celu(0.8),
+        Activation::Selu(1.7, 1.1),
+    ];
+
+    /// The definition in double precision.
+    fn exact(activation: Activation, x: f64) -> f64 {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let softplus = x.exp().ln_1p();
+        let below = |alpha: f64| alpha * x.exp_m1();
+        match activation {
+            Activation::Identity => x,
+            Activation::Relu => x.max(0.0),
+            Activation::Clip(low, high) => x.clamp(low, high),
+            Activation::LeakyRelu(alpha) => {
+                if x < 0.0 {
+                    alpha * x
+                } else {
+                    x
+                }
+            }
+            Activation::ThresholdedRelu(alpha) => {
+                if x > alpha {
+                    x
+                } else {
+                    0.0
+                }
+            }
+            Activation::HardSigmoid(alpha, beta) => (alpha * x + beta).clamp(0.0, 1.0),
+            Activation::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
+            Activation::Sigmoid => sigmoid(x),
+            Activation::Tanh => x.tanh(),
+            Activation::Silu => x * sigmoid(x),
+            Activation::Swish(alpha) => x * sigmoid(alpha * x),
+            Activation::Gelu => {
+                let erf = Tensor::<1>::from_data(
+                    TensorData::from([x * std::f64::consts::FRAC_1_SQRT_2]),
+                    (&Device::flex(), burn::tensor::DType::F64),
+                );
+                let erf: Vec<f64> = erf.erf().into_data().iter().collect();
+                0.5 * x * (1.0 + erf[0])
+            }
+            Activation::GeluTanh => {
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
+                0.5 * x * (1.0 + inner.tanh())
+            }
+            Activation::Softplus => softplus,
+            Activation::Softsign => x / (1.0 + x.abs()),
+            Activation::Mish => x * softplus.tanh(),
+            Activation::Elu(alpha) => {
+                if x < 0.0 {
+                    below(alpha)
+                } else {
+                    x
+                }
+            }
+            Activation::Celu(alpha) => x.max(0.0) + (alpha * (x / alpha).exp_m1()).min(0.0),
+            Activation::Selu(alpha, gamma) => gamma * if x > 0.0 { x } else { below(alpha) },
+        }
+    }
+
+    #[test]
+    fn activations_are_those_of_onnx() {
+        let x = noise::<2>([7, 40], 1).mul_scalar(4.0);
+        let sum = noise::<2>([7, 40], 2);
+        for activation in ALL {
+            for sum in [None, Some(sum.clone())] {
+                let added = match sum.clone() {
+                    Some(sum) => x.clone().add(sum),
+                    None => x.clone(),
+                };
+                let values = added.into_data();
+                let values: Vec<f32> = values
+                    .iter::<f64>()
+                    .map(|x| exact(activation, x) as f32)
+                    .collect();
+                let y = finish(x.clone(), sum, activation);
+                near(y, TensorData::new(values, [7, 40]), 2e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_stays_so_and_infinities_saturate() {
+        let x = || float::<1>([f32::NAN, f32::INFINITY, -0.5]);
+        same(
+            finish(x(), None, Activation::Relu),
+            [f32::NAN, f32::INFINITY, 0.0],
+        );
+        same(
+            finish(x(), None, Activation::Clip(-1.0, 6.0)),
+            [f32::NAN, 6.0, -0.5],
+        );
+        same(
+            finish(x(), None, Activation::LeakyRelu(0.5)),
+            [f32::NAN, f32::INFINITY, -0.25],
+        );
+        same(
+            finish(x(), None, Activation::Celu(1e-3)).narrow(0, 0, 2),
+            [f32::NAN, f32::INFINITY],
+        );
+    }
+
+    #[test]
+    fn a_sum_of_another_shape_fails() {
+        let run = || {
+            finish(
+                noise([2, 3], 1),
+                Some(noise([1, 3], 2)),
+                Activation::Identity,
+            )
+            .dims()
+        };
+        let message = attempt(run).unwrap_err().to_string();
+        assert!(
+            message.ends_with("a tensor [1, 3] cannot be added to a product [2, 3]"),
+            "{message}"
+        );
+    }
+}
