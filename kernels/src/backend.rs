@@ -13,6 +13,7 @@
 
 mod device;
 mod operand;
+mod packed;
 pub mod primitives;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use crate::{
 };
 pub use device::Runtime;
 pub use operand::{Operand, Optional, Routed};
+pub use packed::Packed;
 
 /// Operations that some backend computes otherwise than Burn does.
 #[backend_extension(Flex: cfg(feature = "flex"))]
@@ -100,11 +102,6 @@ pub trait Kernels: Backend {
         epilogue: Epilogue,
     ) -> FloatTensor<Self> {
         primitives::linear::<Self>(x, weight, bias, sum, epilogue)
-    }
-
-    /// A weight as [`linear`](Self::linear) reads it fastest.
-    fn laid_out(weight: FloatTensor<Self>) -> FloatTensor<Self> {
-        weight
     }
 
     fn conv1d(

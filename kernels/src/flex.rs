@@ -3,10 +3,12 @@
 mod conv;
 mod elementary;
 mod fft;
+mod gemm;
 mod instructions;
 mod matmul;
+mod memory;
 mod normalize;
-mod product;
+pub mod packed;
 mod rows;
 mod softmax;
 mod view;
@@ -23,14 +25,14 @@ use burn::tensor::{
 };
 
 use crate::{
-    backend::{Kernels, Optional, primitives},
+    backend::{Kernels, Optional},
     fault::Axis,
     index::top_k::ranking,
-    product::epilogue::Epilogue,
+    product::epilogue::{Activation, Epilogue},
     signal::dft::Dft,
 };
 
-/// Convolutions of Flex, through [`in_wide_sums`].
+/// Convolutions in tiles, and those of Flex where there are none.
 macro_rules! convolutions {
     ($(fn $method:ident($axes:literal);)*) => {$(
         fn $method(
@@ -41,10 +43,8 @@ macro_rules! convolutions {
             options: ConvOptions<$axes>,
             epilogue: Epilogue,
         ) -> FlexTensor {
-            let y = in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-                <Flex as ModuleOps<Flex>>::$method(x, weight, bias, options)
-            });
-            primitives::finish::<Flex>(y, sum, epilogue.activation)
+            let other = <Flex as ModuleOps<Flex>>::$method;
+            conv::conv(x, weight, bias.float(), sum.float(), options, epilogue, other)
         }
     )*};
 }
@@ -107,6 +107,10 @@ impl Kernels for Flex {
         matmul::matmul(a, b)
     }
 
+    fn finish(x: FlexTensor, sum: Optional<Flex>, activation: Activation) -> FlexTensor {
+        elementary::finish(x, sum.float(), activation)
+    }
+
     fn linear(
         x: FlexTensor,
         weight: FlexTensor,
@@ -114,28 +118,11 @@ impl Kernels for Flex {
         sum: Optional<Flex>,
         epilogue: Epilogue,
     ) -> FlexTensor {
-        let y = matmul::linear(x, weight, bias.float());
-        primitives::finish::<Flex>(y, sum, epilogue.activation)
-    }
-
-    /// Row after row.
-    fn laid_out(weight: FlexTensor) -> FlexTensor {
-        FlexTensor::from_data(weight.into_data())
-    }
-
-    fn conv1d(
-        x: FlexTensor,
-        weight: FlexTensor,
-        bias: Optional<Flex>,
-        sum: Optional<Flex>,
-        options: ConvOptions<1>,
-        epilogue: Epilogue,
-    ) -> FlexTensor {
-        let y = conv::conv1d(x, weight, bias.float(), options);
-        primitives::finish::<Flex>(y, sum, epilogue.activation)
+        matmul::linear(x, weight, bias.float(), sum.float(), epilogue)
     }
 
     convolutions! {
+        fn conv1d(1);
         fn conv2d(2);
         fn conv3d(3);
     }

@@ -82,10 +82,6 @@ pub fn linear<B: Backend>(
     finish::<B>(y, sum, epilogue.activation)
 }
 
-pub fn laid_out<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
-    weight
-}
-
 macro_rules! convolutions {
     ($($name:ident $axes:literal;)*) => {$(
         pub fn $name<B: Backend>(

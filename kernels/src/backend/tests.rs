@@ -70,7 +70,6 @@ fn products() {
             agree!(linear<3>(x, weight, bias, sum; epilogue));
         }
     }
-    agree!(laid_out<2>(weight));
 }
 
 #[test]

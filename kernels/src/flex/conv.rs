@@ -1,166 +1,299 @@
-//! Conv over one axis with sums in ONNX Runtime's order.
+//! Convolutions over one, two or three axes.
+//!
+//! They are products of the weight with what the positions see. No matrix of that is written: tiles
+//! read it from a copy of some rows of the input with its padding ([`band`]).
 
-use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::ModuleOps};
-use burn::tensor::{TensorData, ops::ConvOptions};
+mod band;
+mod filters;
+mod geometry;
+mod run;
+
+use std::sync::Arc;
+
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
+use burn::tensor::{DType, TensorData, ops::ConvOptions};
 
 use super::{
+    elementary::finish,
     in_wide_sums,
-    product::{block, each_part, multiply, multiply_row},
-    view::{Matrix, View},
+    instructions::Set,
+    packed::Pack,
+    view::{Dense, View},
+    widened,
 };
-use crate::convolution::window::Window;
+use crate::product::epilogue::Epilogue;
+pub use filters::Filters;
+use geometry::Geometry;
+use run::Convolution;
 
-/// How many values of windows are laid out at once.
-const LAID_OUT: usize = 1 << 20;
-
-pub fn conv1d(
+/// The convolution; `other` computes what is not of single precision, and what is empty.
+pub fn conv<const S: usize>(
     x: FlexTensor,
     weight: FlexTensor,
     bias: Option<FlexTensor>,
-    options: ConvOptions<1>,
+    sum: Option<FlexTensor>,
+    options: ConvOptions<S>,
+    epilogue: Epilogue,
+    other: fn(FlexTensor, FlexTensor, Option<FlexTensor>, ConvOptions<S>) -> FlexTensor,
 ) -> FlexTensor {
-    match ordered(&x, &weight, bias.as_ref(), &options) {
-        Some(y) => y,
-        None => in_wide_sums(x, weight, bias, |x, weight, bias| {
-            <Flex as ModuleOps<Flex>>::conv1d(x, weight, bias, options)
-        }),
+    if let Some(y) = tiled(
+        &x,
+        &weight,
+        bias.as_ref(),
+        sum.as_ref(),
+        &options,
+        &epilogue,
+    ) {
+        return y;
     }
+    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
+        other(x, weight, bias, options)
+    });
+    finish(y, sum, epilogue.activation)
 }
 
-fn ordered(
+fn tiled<const S: usize>(
     x: &FlexTensor,
     weight: &FlexTensor,
     bias: Option<&FlexTensor>,
-    options: &ConvOptions<1>,
+    sum: Option<&FlexTensor>,
+    options: &ConvOptions<S>,
+    epilogue: &Epilogue,
 ) -> Option<FlexTensor> {
+    let dtype = x.dtype();
     let (sizes, weights) = (x.shape(), weight.shape());
-    let (batches, length) = (sizes[0], sizes[2]);
-    let (outputs, channels, kernel) = (weights[0], weights[1], weights[2]);
-    let window = Window::new([kernel])
-        .strides(options.stride)
-        .dilations(options.dilation)
-        .pads(options.padding);
-    let groups = options.groups;
-    let [positions] = window.positions([length], false);
-    let shape = [batches, outputs, positions];
-    let inner = channels * kernel;
-    if shape.contains(&0) || inner == 0 {
+    let geometry = Geometry::new(&sizes[2..], &weights[2..], options);
+    let mut shape = vec![sizes[0], weights[0]];
+    shape.extend(&geometry.positions[3 - S..]);
+    if dtype == DType::F64 || shape.contains(&0) || weights.contains(&0) {
         return None;
     }
-    let x = View::of(x)?;
-    let weight = View::of(&weight.reshape([outputs, inner].into()))?;
-    let mut out = vec![0.0; shape.iter().product()];
-    let rows = outputs / groups;
-    each_part(&mut out, rows * positions, |at, out| {
-        let (batch, group) = (at / groups, at % groups);
-        let x = x.matrix(&[batch]).rows(group * channels, channels);
-        let weight = weight.matrix(&[]).rows(group * rows, rows);
-        convolve(x, weight, window, positions, out);
-    });
-    if let Some(bias) = bias {
-        let bias: Vec<f32> = bias.clone().into_data().iter().collect();
-        for (row, bias) in out.chunks_mut(positions).zip(bias.iter().cycle()) {
-            for y in row {
-                *y += bias;
-            }
-        }
-    }
-    Some(FlexTensor::from_data(TensorData::new(out, shape)))
-}
-
-/// One group of one element of the batch.
-fn convolve(
-    x: Matrix<'_>,
-    weight: Matrix<'_>,
-    window: Window<1>,
-    positions: usize,
-    out: &mut [f32],
-) {
-    let block = block(positions, weight.columns);
-    let product = |b: Matrix<'_>, out: &mut [f32]| match weight.rows {
-        1 => {
-            let mut row = vec![0.0; weight.columns];
-            weight.copy(0, 0, &mut row);
-            multiply_row(&row, b, out);
-        }
-        _ => multiply(weight, b, block, false, out),
+    let x = View::of(&widened(x.clone()))?;
+    let filters = filters(weight, options.groups, epilogue)?;
+    let (bias, sum) = (bias.map(Dense::new), sum.map(Dense::new));
+    let (input, steps) = x.spatial();
+    let convolution = Convolution {
+        geometry,
+        batches: sizes[0],
+        filters: &filters,
+        values: input,
+        steps,
+        bias: bias.as_ref().map(Dense::values),
+        sum: sum.as_ref().map(Dense::values),
+        activation: epilogue.activation,
     };
-    let plain = weight.columns == x.rows && window.strides == [1] && window.pads == [(0, 0)];
-    if plain {
-        return product(x, out);
-    }
-    let most = (LAID_OUT / weight.columns).max(1);
-    let mut laid_out = Vec::new();
-    let mut part = Vec::new();
-    for first in (0..positions).step_by(most) {
-        let width = most.min(positions - first);
-        laid_out.resize(weight.columns * width, 0.0);
-        lay_out(x, window, first, width, &mut laid_out);
-        let b = Matrix::dense(&laid_out, width);
-        if width == positions {
-            return product(b, out);
-        }
-        part.resize(weight.rows * width, 0.0);
-        product(b, &mut part);
-        for (out, part) in out.chunks_mut(positions).zip(part.chunks(width)) {
-            out[first..first + width].copy_from_slice(part);
-        }
-    }
+    let y = FlexTensor::from_data(TensorData::new(convolution.run()?, shape));
+    Some(match dtype {
+        DType::F32 => y,
+        _ => Flex::float_cast(y, dtype.into()),
+    })
 }
 
-/// A row for each channel and tap, with what it sees from the position `first` on.
-fn lay_out(x: Matrix<'_>, window: Window<1>, first: usize, width: usize, out: &mut [f32]) {
-    let ([stride], [dilation], [(before, _)]) = (window.strides, window.dilations, window.pads);
-    let taps = window.kernel[0];
-    for (at, row) in out.chunks_exact_mut(width).enumerate() {
-        let (channel, tap) = (at / taps, at % taps);
-        // A position sees the place `stride * position + shift - before`.
-        let shift = tap * dilation;
-        let begin = before.saturating_sub(shift).div_ceil(stride);
-        let end = (x.columns + before).saturating_sub(shift).div_ceil(stride);
-        let [begin, end] = [begin, end].map(|at| at.clamp(first, first + width) - first);
-        row[..begin].fill(0.0);
-        row[end.max(begin)..].fill(0.0);
-        if begin < end {
-            let place = stride * (first + begin) + shift - before;
-            let seen = x
-                .rows(channel, 1)
-                .columns(place, x.columns - place)
-                .every(stride);
-            seen.copy(0, 0, &mut row[begin..end]);
-        }
+fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Arc<Filters>> {
+    let make = || {
+        let shape = weight.shape();
+        let inner = shape[1..].iter().product();
+        let weight = widened(weight.clone()).reshape([shape[0], inner].into());
+        let weight = View::of(&weight)?;
+        let filters = Filters::new(Set::best(), weight.matrix(&[]), groups);
+        Some(Arc::new(filters))
+    };
+    let Some(packed) = &epilogue.packed else {
+        return make();
+    };
+    let fits = |pack: &Pack| matches!(pack, Pack::Filters(found) if found.groups == groups);
+    match packed
+        .cell()
+        .pack(weight, fits, || make().map(Pack::Filters))?
+    {
+        Pack::Filters(filters) => Some(filters),
+        Pack::Right(_) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::{Tensor, module};
+
     use super::*;
+    use crate::convolution::{
+        conv::{conv1d_then, conv2d_then, conv3d_then},
+        window::Window,
+    };
+    use crate::flex::instructions::with_each_set;
+    use crate::product::epilogue::{self, Activation};
+    use crate::testing::{near, noise};
+
+    /// Runs a convolution over two axes with each set of instructions and with every end.
+    fn check(x: Tensor<4>, weight: Tensor<4>, window: Window<2>, groups: usize) {
+        let outputs = weight.dims()[0];
+        let bias = noise::<1>([outputs], 3);
+        let options =
+            ConvOptions::new_with_padding(window.strides, window.pads, window.dilations, groups);
+        let (wide, inner) = (x.clone().cast(DType::F64), weight.clone().cast(DType::F64));
+        let plain = module::conv2d(wide, inner, None, options).cast(DType::F32);
+        let full = plain.clone().add(bias.clone().reshape([1, outputs, 1, 1]));
+        let sum = noise::<4>(plain.dims(), 4);
+        with_each_set(|_| {
+            let run = |bias, sum, activation: Activation| {
+                let (x, weight) = (x.clone(), weight.clone());
+                conv2d_then(x, weight, bias, sum, window, groups, activation.into())
+            };
+            near(run(None, None, Activation::Identity), plain.to_data(), 1e-5);
+            let expected = full.clone().add(sum.clone());
+            let y = run(Some(bias.clone()), Some(sum.clone()), Activation::Relu);
+            near(y, expected.clamp_min(0.0).into_data(), 1e-5);
+            let tanh = Activation::Tanh;
+            let expected = epilogue::finish(full.clone(), None, tanh);
+            near(
+                run(Some(bias.clone()), None, tanh),
+                expected.into_data(),
+                1e-5,
+            );
+        });
+    }
 
     #[test]
-    fn windows_are_laid_out_from_any_position_on() {
-        let values: Vec<f32> = (1..=12).map(|value| value as f32).collect();
-        let x = Matrix::dense(&values, 6);
-        for window in [
-            Window::new([3]).pads([(1, 2)]),
-            Window::new([2]).strides([2]).dilations([3]).pads([(4, 1)]),
-            Window::new([3]).pads([(9, 9)]),
-        ] {
-            let [positions] = window.positions([6], false);
-            let taps = window.kernel[0];
-            for first in 0..positions {
-                for width in 1..=positions - first {
-                    let mut out = vec![f32::NAN; 2 * taps * width];
-                    lay_out(x, window, first, width, &mut out);
-                    for (at, value) in out.iter().enumerate() {
-                        let (row, position) = (at / width, first + at % width);
-                        let seen = window.taps([6], [position])[row % taps];
-                        let expected = seen
-                            .flatten()
-                            .map_or(0.0, |[place]| x.at(row / taps, place));
-                        assert_eq!(*value, expected);
-                    }
-                }
+    fn windows_of_every_kind() {
+        let case = |channels, outputs, groups, sizes: [usize; 2], window: Window<2>| {
+            let x = noise([2, channels, sizes[0], sizes[1]], 1);
+            let [height, width] = window.kernel;
+            let weight = noise([outputs, channels / groups, height, width], 2);
+            check(x, weight, window, groups);
+        };
+        let three = Window::new([3, 3]).pads([(1, 1); 2]);
+        case(3, 5, 1, [9, 11], three);
+        case(4, 17, 1, [8, 33], three.strides([2, 2]));
+        case(
+            2,
+            1,
+            1,
+            [7, 40],
+            three.dilations([2, 3]).pads([(0, 4), (5, 1)]),
+        );
+        case(
+            3,
+            29,
+            1,
+            [12, 10],
+            Window::new([7, 5]).strides([3, 2]).pads([(3, 3), (2, 1)]),
+        );
+        case(4, 6, 1, [9, 7], Window::new([2, 2]).strides([3, 4]));
+        case(2, 3, 1, [4, 5], Window::new([3, 3]).pads([(9, 2), (0, 8)]));
+        case(8, 12, 4, [6, 9], three);
+        case(6, 6, 6, [7, 7], three);
+        case(6, 6, 6, [15, 70], three.strides([2, 2]));
+        case(5, 10, 5, [9, 8], Window::new([5, 5]).pads([(2, 2); 2]));
+    }
+
+    #[test]
+    fn windows_of_one_place() {
+        for outputs in [1, 3, 14, 30, 90] {
+            for sizes in [[1, 1], [7, 7], [9, 11]] {
+                let x = noise([2, 5, sizes[0], sizes[1]], 1);
+                let weight = noise([outputs, 5, 1, 1], 2);
+                check(x.clone(), weight.clone(), Window::new([1, 1]), 1);
+                let apart = Window::new([1, 1]).strides([2, 2]).pads([(0, 1), (1, 0)]);
+                check(x, weight, apart, 1);
             }
         }
+    }
+
+    #[test]
+    fn inputs_as_they_lie() {
+        let weight = noise::<4>([4, 3, 3, 2], 2);
+        let window = Window::new([3, 2]).pads([(1, 1); 2]);
+        let channels_last = noise::<4>([2, 8, 9, 3], 1).permute([0, 3, 1, 2]);
+        let one = noise::<4>([2, 1, 8, 9], 1).expand([2, 3, 8, 9]);
+        let narrow = noise::<4>([2, 5, 10, 12], 1)
+            .narrow(1, 1, 3)
+            .narrow(3, 2, 9);
+        let flipped = noise::<4>([2, 3, 8, 9], 1).flip([2, 3]);
+        let column = noise::<4>([2, 3, 8, 1], 1).expand([2, 3, 8, 9]);
+        for x in [channels_last, one, narrow, flipped, column] {
+            check(x.clone(), weight.clone(), window, 1);
+            check(x, noise([4, 3, 1, 1], 3), Window::new([1, 1]), 1);
+        }
+        let transposed = noise::<4>([3, 4, 2, 3], 2).permute([1, 0, 3, 2]);
+        check(noise([2, 3, 8, 9], 1), transposed, window, 1);
+    }
+
+    #[test]
+    fn more_than_one_band_fits() {
+        // As small as weights of so many terms are.
+        let weight = |shape| noise::<4>(shape, 2).mul_scalar(0.1);
+        let three = Window::new([3, 3]).pads([(1, 1); 2]);
+        let x = noise([1, 80, 50, 60], 1);
+        check(x, weight([2, 80, 3, 3]), three, 1);
+        let wide = Window::new([1, 3]).pads([(0, 0), (1, 1)]);
+        let x = noise([1, 80, 2, 3000], 1);
+        check(x, weight([1, 80, 1, 3]), wide, 1);
+        let x = noise([1, 90, 60, 50], 1);
+        check(x, weight([70, 90, 1, 1]), Window::new([1, 1]), 1);
+    }
+
+    #[test]
+    fn one_and_three_axes() {
+        with_each_set(|_| {
+            let (x, weight) = (noise::<3>([2, 4, 37], 1), noise::<3>([6, 2, 3], 2));
+            let window = Window::new([3]).strides([2]).dilations([2]).pads([(4, 1)]);
+            let options = ConvOptions::new_with_padding([2], [(4, 1)], [2], 2);
+            let expected = module::conv1d(x.clone(), weight.clone(), None, options);
+            let y = conv1d_then(x, weight, None, None, window, 2, Epilogue::default());
+            near(y, expected.into_data(), 1e-5);
+            let (x, weight) = (
+                noise::<5>([2, 4, 5, 6, 7], 1),
+                noise::<5>([6, 2, 3, 2, 3], 2),
+            );
+            let window = Window::new([3, 2, 3])
+                .strides([2, 1, 2])
+                .dilations([1, 2, 1])
+                .pads([(1, 1); 3]);
+            let options = ConvOptions::new([2, 1, 2], [1; 3], [1, 2, 1], 2);
+            let expected = module::conv3d(x.clone(), weight.clone(), None, options);
+            let y = conv3d_then(x, weight, None, None, window, 2, Epilogue::default());
+            near(y, expected.into_data(), 1e-5);
+        });
+    }
+
+    #[test]
+    fn halves_are_summed_in_single_precision() {
+        for (dtype, tolerance) in [(DType::F16, 1e-3), (DType::BF16, 8e-3)] {
+            let (x, weight) = (noise::<4>([1, 40, 6, 6], 1), noise::<4>([3, 40, 3, 3], 2));
+            let sum = noise::<4>([1, 3, 4, 4], 3).cast(dtype);
+            let [x, weight] = [x, weight].map(|t| t.cast(dtype));
+            let single = |t: &Tensor<4>| t.clone().cast(DType::F32);
+            let options = ConvOptions::new([1; 2], [0; 2], [1; 2], 1);
+            let expected = module::conv2d(single(&x), single(&weight), None, options);
+            let expected = expected.add(single(&sum)).cast(dtype);
+            let (window, end) = (Window::new([3, 3]), Epilogue::of_layer());
+            let y = conv2d_then(x, weight, None, Some(sum), window, 1, end);
+            near(y, expected.into_data(), tolerance);
+        }
+    }
+
+    #[test]
+    fn a_kept_weight_is_packed_again_when_it_changes() {
+        let epilogue = Epilogue::of_layer();
+        let x = noise::<4>([1, 4, 5, 5], 1);
+        let run = |weight: &Tensor<4>, groups| {
+            let (x, weight) = (x.clone(), weight.clone());
+            let end = epilogue.clone();
+            conv2d_then(x, weight, None, None, Window::new([1, 1]), groups, end)
+        };
+        let weight = noise::<4>([4, 4, 1, 1], 2);
+        let y = run(&weight, 1);
+        near(run(&weight, 1), y.to_data(), 0.0);
+        near(
+            run(&weight.mul_scalar(2.0), 1),
+            y.mul_scalar(2.0).into_data(),
+            1e-6,
+        );
+        // The same memory in other groups.
+        let weight = noise::<4>([4, 1, 1, 1], 3);
+        let depthwise = run(&weight, 4);
+        let channel = depthwise.narrow(1, 2, 1);
+        let expected = x.clone().narrow(1, 2, 1).mul(weight.narrow(0, 2, 1));
+        near(channel, expected.into_data(), 1e-6);
     }
 }

@@ -1,5 +1,6 @@
 //! Functions by the polynomials of ONNX Runtime, rounded at the same places.
 
+mod activate;
 mod power;
 
 use burn::backend::{Flex, flex::FlexTensor};
@@ -9,6 +10,7 @@ use super::{
     rows::{by_rows, in_place},
 };
 use crate::backend::primitives;
+pub use activate::{activate, finish};
 pub use power::exp_below;
 use power::{erf_at, exp_at};
 

@@ -1,5 +1,91 @@
 //! Functions compiled for the instructions of the processor.
 
+/// A set of instructions that tiles are written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// What the compiler may assume.
+    Portable,
+}
+
+impl Set {
+    pub const ALL: &[Self] = &[
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx512,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx2,
+        Self::Portable,
+    ];
+
+    /// The best one that the processor has.
+    pub fn best() -> Self {
+        #[cfg(test)]
+        if let Some(set) = FORCED.get() {
+            return set;
+        }
+        let mut sets = Self::ALL.iter().copied();
+        sets.find(|set| set.is_there()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether the processor has its instructions.
+    pub fn is_there(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => is_x86_feature_detected!("avx512f"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            Self::Portable => true,
+        }
+    }
+
+    /// How many numbers a register has.
+    pub fn lanes(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => 16,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => 8,
+            Self::Portable => 4,
+        }
+    }
+
+    /// How many rows the largest tile has.
+    pub fn rows(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => 14,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => 6,
+            Self::Portable => 6,
+        }
+    }
+
+    /// How many columns a tile has.
+    pub fn columns(self) -> usize {
+        2 * self.lanes()
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    static FORCED: std::cell::Cell<Option<Set>> = const { std::cell::Cell::new(None) };
+}
+
+/// Runs a test with each set that the processor has.
+#[cfg(test)]
+pub fn with_each_set(run: impl Fn(Set)) {
+    for set in Set::ALL {
+        if set.is_there() {
+            FORCED.set(Some(*set));
+            run(*set);
+        }
+    }
+    FORCED.set(None);
+}
+
 /// `a * b + c`.
 pub trait Sum {
     fn of(a: f32, b: f32, c: f32) -> f32;

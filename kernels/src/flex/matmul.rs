@@ -1,31 +1,52 @@
-//! Products with sums in ONNX Runtime's order.
+//! Products of tensors.
 
-use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::ModuleOps};
-use burn::tensor::TensorData;
+use std::sync::Arc;
+
+use burn::backend::{
+    Flex, TensorMetadata,
+    flex::FlexTensor,
+    ops::{FloatTensorOps, ModuleOps},
+};
+use burn::tensor::{DType, TensorData};
 
 use super::{
-    product::{WEIGHT_BLOCK, block, each_part, multiply, multiply_row},
-    view::{Matrix, View},
+    elementary::{activate, finish},
+    gemm::{End, Right, multiply, multiply_packed, multiply_row, threads},
+    instructions::Set,
+    memory::{Output, Target, side_by_side},
+    packed::Pack,
+    view::{Dense, Matrix, View},
+    widened,
 };
-use crate::backend::primitives;
+use crate::{backend::primitives, product::epilogue::Epilogue};
 
 /// Products of the matrices of the last two axes; those before broadcast.
 pub fn matmul(a: FlexTensor, b: FlexTensor) -> FlexTensor {
-    match ordered(&a, &b) {
+    match tiled(&a, &b) {
         Some(y) => y,
         None => primitives::matmul::<Flex>(a, b),
     }
 }
 
-/// `x * weight + bias` over the last axis of `x`.
-pub fn linear(x: FlexTensor, weight: FlexTensor, bias: Option<FlexTensor>) -> FlexTensor {
-    match ordered_linear(&x, &weight, bias.as_ref()) {
+/// `x * weight + bias` over the last axis of `x`, and what follows.
+pub fn linear(
+    x: FlexTensor,
+    weight: FlexTensor,
+    bias: Option<FlexTensor>,
+    sum: Option<FlexTensor>,
+    epilogue: Epilogue,
+) -> FlexTensor {
+    match tiled_linear(&x, &weight, bias.as_ref(), sum.as_ref(), &epilogue) {
         Some(y) => y,
-        None => <Flex as ModuleOps<Flex>>::linear(x, weight, bias),
+        None => {
+            let y = <Flex as ModuleOps<Flex>>::linear(x, weight, bias);
+            finish(y, sum, epilogue.activation)
+        }
     }
 }
 
-fn ordered(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
+fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
+    let dtype = a.dtype();
     let (left, right) = (a.shape().to_vec(), b.shape().to_vec());
     let last = left.len() - 1;
     let (rows, inner, columns) = (left[last - 1], left[last], right[last]);
@@ -34,29 +55,36 @@ fn ordered(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
         .map(|(a, b)| if *a == 1 { *b } else { *a })
         .collect();
     shape.extend([rows, columns]);
-    let mut out = vec![0.0; shape.iter().product()];
-    let length = block(columns, inner);
-    let b_view = View::of(b)?;
-    if right[..last - 1].iter().all(|size| *size == 1) {
+    let count = shape.iter().product();
+    let (a, b) = (widened(a.clone()), View::of(&widened(b.clone()))?);
+    let values = if right[..last - 1].iter().all(|size| *size == 1) {
         // One large product is faster than many of the same right side.
-        let rows = left[..last].iter().product();
-        let a = View::of(&a.reshape([rows, inner].into()))?;
-        if is_slow(rows, &b_view) {
-            return None;
-        }
-        product(a.matrix(&[]), b_view.matrix(&[]), length, &mut out);
+        let a = View::of(&a.reshape([left[..last].iter().product(), inner].into()))?;
+        Output::filled(count, |out| {
+            product(a.matrix(&[]), b.matrix(&[]), End::NONE, out);
+        })
     } else {
-        let a = View::of(a)?;
-        if is_slow(rows, &b_view) {
-            return None;
-        }
-        each_part(&mut out, rows * columns, |at, out| {
-            let place = |sizes: &[usize]| batch(at, &shape[..last - 1], sizes);
-            let (a, b) = (a.matrix(&place(&left)), b_view.matrix(&place(&right)));
-            product(a, b, length, out);
-        });
-    }
-    Some(FlexTensor::from_data(TensorData::new(out, shape)))
+        let a = View::of(&a)?;
+        let place = |at: usize, sizes: &[usize]| batch(at, &shape[..last - 1], sizes);
+        let run = |at: usize, out: Target| {
+            let (a, b) = (a.matrix(&place(at, &left)), b.matrix(&place(at, &right)));
+            product(
+                a,
+                b,
+                End::NONE,
+                out.part(at * rows * columns, rows * columns),
+            );
+        };
+        let matrices = count / (rows * columns).max(1);
+        Output::filled(count, |out| {
+            if matrices > 1 && threads(count * inner) > 1 {
+                side_by_side(matrices, |at| run(at, out));
+            } else {
+                (0..matrices).for_each(|at| run(at, out));
+            }
+        })
+    };
+    Some(rounded(values, shape, dtype))
 }
 
 /// The place of the matrix number `at` along the axes before its own.
@@ -72,65 +100,111 @@ fn batch(at: usize, shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     place
 }
 
-/// Whether a matrix would be transposed for too few rows: then primitives are faster.
-fn is_slow(rows: usize, b: &View) -> bool {
-    rows < 8 && b.matrix(&[]).column_step != 1
-}
-
-fn product(a: Matrix<'_>, b: Matrix<'_>, block: usize, out: &mut [f32]) {
-    if a.rows > 1 {
-        return multiply(a, b, block, false, out);
+/// The product, with the matrix on the right as it lies.
+fn product(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Target) {
+    if a.rows != 1 {
+        return multiply(Set::best(), a, b, end, out);
     }
     let mut row = vec![0.0; a.columns];
     a.copy(0, 0, &mut row);
+    // SAFETY: nobody else writes to the target.
+    let out = unsafe { out.filled(0, b.columns) };
     multiply_row(&row, b, out);
+    for (y, bias) in out.iter_mut().zip(end.bias.unwrap_or(&[])) {
+        *y += bias;
+    }
+    for (y, sum) in out.iter_mut().zip(end.sum.unwrap_or(&[])) {
+        *y += sum;
+    }
+    activate(out, end.activation);
 }
 
-fn ordered_linear(
+fn tiled_linear(
     x: &FlexTensor,
     weight: &FlexTensor,
     bias: Option<&FlexTensor>,
+    sum: Option<&FlexTensor>,
+    epilogue: &Epilogue,
 ) -> Option<FlexTensor> {
+    let dtype = x.dtype();
     let mut shape = x.shape().to_vec();
     let (inner, columns) = (weight.shape()[0], weight.shape()[1]);
     let last = shape.len() - 1;
-    let rows = shape[..last].iter().product();
-    let (a, b) = (
-        View::of(&x.reshape([rows, inner].into()))?,
-        View::of(weight)?,
-    );
-    let mut out = match bias {
-        Some(bias) => {
-            let bias: Vec<f32> = bias.clone().into_data().iter().collect();
-            bias.repeat(rows)
-        }
-        None => vec![0.0; rows * columns],
+    let rows: usize = shape[..last].iter().product();
+    let x = View::of(&widened(x.clone()).reshape([rows, inner].into()))?;
+    let bias = bias.map(|bias| {
+        let mut bias = Dense::new(bias).values().to_vec();
+        // Tiles read whole registers.
+        bias.resize(columns.next_multiple_of(Set::best().columns()), 0.0);
+        bias
+    });
+    let sum = sum.map(Dense::new);
+    let end = End {
+        bias: bias.as_deref(),
+        sum: sum.as_ref().map(Dense::values),
+        activation: epilogue.activation,
     };
-    multiply(
-        a.matrix(&[]),
-        b.matrix(&[]),
-        WEIGHT_BLOCK,
-        bias.is_some(),
-        &mut out,
-    );
+    let a = x.matrix(&[]);
+    let values = match &epilogue.packed {
+        Some(packed) => {
+            let make = || Some(Pack::Right(Arc::new(right(weight)?)));
+            let fits = |pack: &Pack| matches!(pack, Pack::Right(_));
+            let Pack::Right(right) = packed.cell().pack(weight, fits, make)? else {
+                return None;
+            };
+            Output::filled(rows * columns, |out| multiply_packed(a, &right, end, out))
+        }
+        None => {
+            let b = View::of(&widened(weight.clone()))?;
+            Output::filled(rows * columns, |out| product(a, b.matrix(&[]), end, out))
+        }
+    };
     shape[last] = columns;
-    Some(FlexTensor::from_data(TensorData::new(out, shape)))
+    Some(rounded(values, shape, dtype))
+}
+
+fn right(weight: &FlexTensor) -> Option<Right> {
+    let weight = View::of(&widened(weight.clone()))?;
+    Some(Right::new(Set::best(), weight.matrix(&[])))
+}
+
+fn rounded(values: Vec<f32>, shape: Vec<usize>, dtype: DType) -> FlexTensor {
+    let y = FlexTensor::from_data(TensorData::new(values, shape));
+    match dtype {
+        DType::F32 => y,
+        _ => Flex::float_cast(y, dtype.into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{Tensor, module};
+    use burn::tensor::{
+        DType, Tensor,
+        activation::{relu, tanh},
+        module,
+    };
 
-    use crate::product::matmul::{linear, matmul, product};
+    use crate::flex::instructions::with_each_set;
+    use crate::product::epilogue::{Activation, Epilogue};
+    use crate::product::matmul::{linear, linear_then, matmul, product};
     use crate::testing::{near, noise};
 
     #[test]
     fn batches_views_and_sizes_agree_with_primitives() {
-        for (rows, inner, columns) in [(1, 5, 3), (2, 3, 40), (9, 33, 17), (1, 300, 129)] {
+        for (rows, inner, columns) in [
+            (1, 5, 3),
+            (2, 3, 40),
+            (9, 33, 17),
+            (30, 9, 33),
+            (1, 300, 129),
+        ] {
             let check = |a: Tensor<4>, b: Tensor<4>| {
                 let expected = a.clone().matmul(b.clone()).into_data();
-                near(product(a.clone(), b.clone()), expected.clone(), 1e-5);
-                near(matmul::<4, 4, 4>(a, b), expected, 1e-5);
+                with_each_set(|_| {
+                    let (a, b) = (a.clone(), b.clone());
+                    near(product(a.clone(), b.clone()), expected.clone(), 1e-5);
+                    near(matmul::<4, 4, 4>(a, b), expected.clone(), 1e-5);
+                });
             };
             for (left, right) in [([2, 3], [2, 3]), ([1, 3], [2, 1]), ([2, 3], [1, 1])] {
                 let a = noise([left[0], left[1], rows, inner], 1);
@@ -153,8 +227,31 @@ mod tests {
             for weight in [weight.clone(), noise::<2>([40, 300], 4).transpose()] {
                 for bias in [None, Some(bias.clone())] {
                     let expected = module::linear(x.clone(), weight.clone(), bias.clone());
-                    let y = linear(x.clone(), weight.clone(), bias);
-                    near(y, expected.into_data(), 1e-5);
+                    let sum = noise::<3>([2, rows, 40], 5);
+                    let ended = relu(expected.clone().add(sum.clone())).into_data();
+                    let smooth = tanh(expected.clone()).into_data();
+                    let expected = expected.into_data();
+                    with_each_set(|_| {
+                        let (x, weight, bias) = (x.clone(), weight.clone(), bias.clone());
+                        let y = linear(x.clone(), weight.clone(), bias.clone());
+                        near(y, expected.clone(), 1e-5);
+                        for epilogue in [Epilogue::default(), Epilogue::of_layer()] {
+                            let run = |sum, activation| {
+                                let (x, weight, bias) = (x.clone(), weight.clone(), bias.clone());
+                                let epilogue = Epilogue {
+                                    activation,
+                                    ..epilogue.clone()
+                                };
+                                linear_then(x, weight, bias, sum, epilogue)
+                            };
+                            near(
+                                run(Some(sum.clone()), Activation::Relu),
+                                ended.clone(),
+                                1e-5,
+                            );
+                            near(run(None, Activation::Tanh), smooth.clone(), 1e-5);
+                        }
+                    });
                 }
             }
         }
@@ -168,5 +265,27 @@ mod tests {
         let none = |shape: [usize; 2]| Tensor::<2>::empty(shape, &Default::default());
         let y = linear(none([2, 0]), none([0, 40]), Some(bias.clone()));
         near(y.narrow(0, 1, 1).flatten::<1>(0, 1), bias.into_data(), 0.0);
+    }
+
+    #[test]
+    fn halves_are_summed_in_single_precision() {
+        let (a, b) = (noise::<2>([3, 900], 1), noise::<2>([900, 5], 2));
+        for (dtype, tolerance) in [(DType::F16, 1e-3), (DType::BF16, 8e-3)] {
+            let [a, b] = [&a, &b].map(|x| x.clone().cast(dtype));
+            let [wide, weight] = [&a, &b].map(|x| x.clone().cast(DType::F32));
+            let expected = wide.matmul(weight).cast(dtype).into_data();
+            near(product(a.clone(), b.clone()), expected.clone(), tolerance);
+            near(linear(a, b, None), expected, tolerance);
+        }
+    }
+
+    #[test]
+    fn double_precision_stays() {
+        let (a, b) = (noise::<2>([3, 9], 1), noise::<2>([9, 5], 2));
+        let [a, b] = [a, b].map(|x| x.cast(DType::F64));
+        let expected = a.clone().matmul(b.clone()).into_data();
+        near(product(a.clone(), b.clone()), expected.clone(), 1e-14);
+        let y = linear_then(a, b, None, None, Epilogue::of_layer());
+        near(y, expected, 1e-14);
     }
 }

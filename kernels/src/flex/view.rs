@@ -3,7 +3,7 @@
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
-use super::product::is_fast;
+use super::widened;
 
 /// A tensor of single precision that is read where it lies.
 pub struct View(FlexTensor);
@@ -18,10 +18,29 @@ pub struct Matrix<'a> {
     pub column_step: usize,
 }
 
+/// Elements of single precision that follow one another.
+pub struct Dense(FlexTensor);
+
+impl Dense {
+    pub fn new(x: &FlexTensor) -> Self {
+        let x = widened(x.clone());
+        Self(if x.is_contiguous() {
+            x
+        } else {
+            x.to_contiguous()
+        })
+    }
+
+    pub fn values(&self) -> &[f32] {
+        let first = self.0.layout().start_offset();
+        &self.0.storage::<f32>()[first..][..self.0.layout().num_elements()]
+    }
+}
+
 impl View {
-    /// `None` where the tensor is of another type, or needs other instructions.
+    /// `None` where the tensor is of another type.
     pub fn of(x: &FlexTensor) -> Option<Self> {
-        if x.rank() < 2 || x.dtype() != DType::F32 || !is_fast() {
+        if x.rank() < 2 || x.dtype() != DType::F32 {
             return None;
         }
         let forward = x.layout().strides().iter().all(|step| *step >= 0);
@@ -30,6 +49,20 @@ impl View {
         } else {
             x.to_contiguous()
         }))
+    }
+
+    /// The elements from the first one on, and the steps along the batch, channels, depth, rows and
+    /// columns, of which the first ones may not be there.
+    pub fn spatial(&self) -> (&[f32], [usize; 5]) {
+        let layout = self.0.layout();
+        let (values, steps) = (self.0.storage::<f32>(), layout.strides());
+        let missing = 5 - steps.len();
+        let steps = std::array::from_fn(|axis| match axis {
+            0 | 1 => steps[axis].unsigned_abs(),
+            axis if axis < 2 + missing => 0,
+            axis => steps[axis - missing].unsigned_abs(),
+        });
+        (values.get(layout.start_offset()..).unwrap_or(&[]), steps)
     }
 
     /// The matrix of the last two axes at `batch`, the places along the axes before.
@@ -51,14 +84,13 @@ impl View {
 }
 
 impl<'a> Matrix<'a> {
-    /// A matrix whose rows follow one another.
-    pub fn dense(values: &'a [f32], columns: usize) -> Self {
+    pub fn transposed(self) -> Self {
         Self {
-            values,
-            rows: values.len() / columns.max(1),
-            columns,
-            row_step: columns,
-            column_step: 1,
+            rows: self.columns,
+            columns: self.rows,
+            row_step: self.column_step,
+            column_step: self.row_step,
+            ..self
         }
     }
 
@@ -82,15 +114,6 @@ impl<'a> Matrix<'a> {
         Self {
             values,
             columns: count,
-            ..self
-        }
-    }
-
-    /// The columns that are multiples of `stride`.
-    pub fn every(self, stride: usize) -> Self {
-        Self {
-            columns: self.columns.div_ceil(stride),
-            column_step: self.column_step * stride,
             ..self
         }
     }
@@ -123,6 +146,29 @@ impl<'a> Matrix<'a> {
                     *out = *value;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+impl<'a> Matrix<'a> {
+    /// A matrix whose rows follow one another.
+    pub fn dense(values: &'a [f32], columns: usize) -> Self {
+        Self {
+            values,
+            rows: values.len() / columns.max(1),
+            columns,
+            row_step: columns,
+            column_step: 1,
+        }
+    }
+
+    /// The columns that are multiples of `stride`.
+    pub fn every(self, stride: usize) -> Self {
+        Self {
+            columns: self.columns.div_ceil(stride),
+            column_step: self.column_step * stride,
+            ..self
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 
+pub use crate::backend::Packed;
 use crate::{backend::call, ensure};
 
 /// A function of single elements that the operator before it can compute.
@@ -40,11 +41,26 @@ pub enum Activation {
 #[derive(Clone, Debug, Default)]
 pub struct Epilogue {
     pub activation: Activation,
+    /// For a weight that is used again.
+    pub packed: Option<Packed>,
+}
+
+impl Epilogue {
+    /// Of a layer that keeps its weight.
+    pub fn of_layer() -> Self {
+        Self {
+            activation: Activation::Identity,
+            packed: Some(Packed::default()),
+        }
+    }
 }
 
 impl From<Activation> for Epilogue {
     fn from(activation: Activation) -> Self {
-        Self { activation }
+        Self {
+            activation,
+            packed: None,
+        }
     }
 }
 

@@ -135,14 +135,6 @@ pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
     broadcast_product::<A, B, O, _>(a.cast(wide), b.cast(wide)).cast(dtype)
 }
 
-/// `weight` as [`linear`] reads it fastest.
-pub fn laid_out(weight: Tensor<2>) -> Tensor<2> {
-    if is_quantized(&weight) {
-        return weight;
-    }
-    Tensor::from_dispatch(call!(laid_out(weight)))
-}
-
 /// Gemm of floats: `alpha * a * b + beta * c`, with `c` broadcast to the product.
 #[inline(never)]
 pub fn gemm(

@@ -45,7 +45,7 @@ macro_rules! conv {
                     bias: bias.map(Param::from_tensor),
                     window,
                     groups,
-                    epilogue: Epilogue::default(),
+                    epilogue: Epilogue::of_layer(),
                 }
             }
 

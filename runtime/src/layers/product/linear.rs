@@ -3,7 +3,7 @@
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use onnx_embed_kernels::epilogue::{Activation, Epilogue};
-use onnx_embed_kernels::matmul::{laid_out, linear_then};
+use onnx_embed_kernels::matmul::linear_then;
 
 use crate::weights::Weights;
 
@@ -27,8 +27,7 @@ impl Linear {
     /// With a weight stored as `[outputs, inputs]`.
     pub fn load_transposed(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
         let bias = bias.map(|name| weights.tensor(name));
-        let weight = weights.tensor::<2>(weight).transpose();
-        Self::new(laid_out(weight), bias)
+        Self::new(weights.tensor::<2>(weight).transpose(), bias)
     }
 
     /// With a weight `[inputs, outputs]`.
@@ -36,7 +35,7 @@ impl Linear {
         Self {
             weight: Param::from_tensor(weight),
             bias: bias.map(Param::from_tensor),
-            epilogue: Epilogue::default(),
+            epilogue: Epilogue::of_layer(),
         }
     }
 

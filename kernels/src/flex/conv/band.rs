@@ -1,0 +1,236 @@
+//! The part of an input that some rows of positions see, copied with its padding.
+//!
+//! Places that are as far from each other as positions are lie side by side in the copy: every tap
+//! sees its part of a row as one run of numbers, whatever the stride. A row of the copy is as long as a
+//! row of positions and what the last tap sees behind it; so positions, counted along rows of the
+//! copy, are steps of 1, with a few between two rows that are not there.
+
+use std::ops::Range;
+
+use super::geometry::{Axis, Geometry};
+use crate::flex::gemm::Steps;
+
+/// How the copy is laid out.
+pub struct Layout {
+    geometry: Geometry,
+    rows: Axis,
+    columns: Axis,
+    /// The sizes of the copy of one phase.
+    pub height: usize,
+    pub width: usize,
+    /// From one channel to the next.
+    channel: usize,
+    /// How many positions a band has along rows and columns.
+    pub band: [usize; 2],
+}
+
+/// Positions in one slice of the depth.
+#[derive(Clone, Debug)]
+pub struct Band {
+    pub depth: usize,
+    pub rows: Range<usize>,
+    pub columns: Range<usize>,
+}
+
+/// The input of a group of channels, and its steps along channels, depth, rows and columns.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    pub values: &'a [f32],
+    pub steps: [usize; 4],
+    pub channels: usize,
+}
+
+/// Numbers that a copy has at most, where one row of positions has less.
+const MOST: usize = 160 << 10;
+
+/// Columns of a band at least, where not all fit.
+const LEAST: usize = 128;
+
+impl Layout {
+    /// For `parts` bands at least, where there are as many rows or columns.
+    pub fn new(geometry: Geometry, channels: usize, parts: usize) -> Self {
+        let axis = |axis: usize| {
+            Axis::new(
+                geometry.kernel[axis],
+                geometry.strides[axis],
+                geometry.dilations[axis],
+            )
+        };
+        let (rows, columns) = (axis(1), axis(2));
+        let planes = geometry.kernel[0] * rows.phases.len() * columns.phases.len();
+        let [_, high, wide] = geometry.positions;
+        let most = MOST / (channels * planes).max(1);
+        let fit = (most / (rows.furthest + 1)).saturating_sub(columns.furthest);
+        let by_columns = if wide <= fit.max(LEAST) {
+            wide
+        } else {
+            even(wide, fit.max(LEAST))
+        };
+        let by_rows = if by_columns < wide {
+            1
+        } else {
+            let fit = (most / (wide + columns.furthest)).saturating_sub(rows.furthest);
+            even(high, fit.clamp(1, high))
+        };
+        let bands = high.div_ceil(by_rows) * wide.div_ceil(by_columns);
+        let more = parts.div_ceil(bands);
+        let band = if more <= 1 {
+            [by_rows, by_columns]
+        } else if high > 1 {
+            [by_rows.div_ceil(more), by_columns]
+        } else {
+            [1, by_columns.div_ceil(more)]
+        };
+        let (height, width) = (band[0] + rows.furthest, band[1] + columns.furthest);
+        Self {
+            geometry,
+            height,
+            width,
+            channel: planes * height * width,
+            rows,
+            columns,
+            band,
+        }
+    }
+
+    pub fn bands(&self) -> Vec<Band> {
+        let [deep, high, wide] = self.geometry.positions;
+        let [by_rows, by_columns] = self.band;
+        let mut bands = Vec::new();
+        for depth in 0..deep {
+            for row in (0..high).step_by(by_rows) {
+                for column in (0..wide).step_by(by_columns) {
+                    bands.push(Band {
+                        depth,
+                        rows: row..high.min(row + by_rows),
+                        columns: column..wide.min(column + by_columns),
+                    });
+                }
+            }
+        }
+        bands
+    }
+
+    /// How many numbers a copy has.
+    pub fn length(&self, channels: usize) -> usize {
+        channels * self.channel
+    }
+
+    /// Where the taps of all channels see the first position, in the order of the weight.
+    pub fn steps(&self, channels: usize) -> Option<Steps> {
+        let plane = self.height * self.width;
+        let phases = [self.rows.phases.len(), self.columns.phases.len()];
+        let mut offsets = Vec::with_capacity(channels * self.geometry.taps());
+        for channel in 0..channels {
+            for depth in 0..self.geometry.kernel[0] {
+                for (row_phase, down) in &self.rows.taps {
+                    for (column_phase, right) in &self.columns.taps {
+                        let number = (depth * phases[0] + row_phase) * phases[1] + column_phase;
+                        let at = channel * self.channel + number * plane;
+                        offsets.push(at + down * self.width + right);
+                    }
+                }
+            }
+        }
+        Steps::new(offsets.into_iter())
+    }
+
+    /// Copies what a band sees.
+    pub fn copy(&self, input: Input<'_>, band: &Band, out: &mut [f32]) {
+        let g = &self.geometry;
+        let [channel_step, depth_step, row_step, _] = input.steps;
+        let mut planes = out.chunks_exact_mut(self.height * self.width);
+        let height = band.rows.len() + self.rows.furthest;
+        for channel in 0..input.channels {
+            for depth in 0..g.kernel[0] {
+                let depth = band.depth * g.strides[0] + depth * g.dilations[0];
+                let depth = inside(depth, g.before[0], g.sizes[0]);
+                for row_phase in &self.rows.phases {
+                    for column_phase in &self.columns.phases {
+                        let Some(plane) = planes.next() else {
+                            return;
+                        };
+                        let run = Run::new(g, band, self.width, *column_phase);
+                        let lines = plane.chunks_exact_mut(self.width).take(height);
+                        for (row, line) in lines.enumerate() {
+                            let row = (band.rows.start + row) * g.strides[1] + row_phase;
+                            let row = inside(row, g.before[1], g.sizes[1]);
+                            match (depth, row) {
+                                (Some(depth), Some(row)) => {
+                                    let at = channel * channel_step
+                                        + depth * depth_step
+                                        + row * row_step;
+                                    run.copy(input, at, line);
+                                }
+                                _ => line.fill(0.0),
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `count` in equal parts of at most `most`.
+fn even(count: usize, most: usize) -> usize {
+    count.div_ceil(count.div_ceil(most))
+}
+
+/// The place without the padding, where there is one.
+fn inside(place: usize, before: usize, size: usize) -> Option<usize> {
+    place.checked_sub(before).filter(|place| *place < size)
+}
+
+/// Which part of a line of the copy comes from the input, and from where.
+#[derive(Clone, Copy)]
+struct Run {
+    begin: usize,
+    end: usize,
+    first: usize,
+    stride: usize,
+}
+
+impl Run {
+    fn new(g: &Geometry, band: &Band, width: usize, phase: usize) -> Self {
+        let (stride, before) = (g.strides[2], g.before[2]);
+        // The number `at` of the line is the place `stride * at + shift - before`.
+        let shift = band.columns.start * stride + phase;
+        let begin = before.saturating_sub(shift).div_ceil(stride).min(width);
+        let end = (g.sizes[2] + before).saturating_sub(shift).div_ceil(stride);
+        let end = end.clamp(begin, width);
+        Self {
+            begin,
+            end,
+            first: (begin * stride + shift).saturating_sub(before),
+            stride,
+        }
+    }
+
+    fn copy(self, input: Input<'_>, at: usize, line: &mut [f32]) {
+        line[..self.begin].fill(0.0);
+        line[self.end..].fill(0.0);
+        if self.begin == self.end {
+            return;
+        }
+        let (line, step) = (&mut line[self.begin..self.end], input.steps[3]);
+        let values = &input.values[at + self.first * step..];
+        match self.stride * step {
+            1 => line.copy_from_slice(&values[..line.len()]),
+            2 => {
+                let values = &values[..2 * line.len() - 1];
+                for (out, pair) in line.iter_mut().zip(values.chunks(2)) {
+                    *out = pair[0];
+                }
+            }
+            step => {
+                for (out, value) in line.iter_mut().zip(values.iter().step_by(step.max(1))) {
+                    *out = *value;
+                }
+                if step == 0 {
+                    line.fill(values[0]);
+                }
+            }
+        }
+    }
+}

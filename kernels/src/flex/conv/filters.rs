@@ -1,0 +1,53 @@
+//! Weights of convolutions in the order in which tiles read them.
+
+use std::ops::Range;
+
+use crate::flex::{
+    gemm::{pack_left, panel_rows, panels},
+    instructions::Set,
+    view::Matrix,
+};
+
+/// The weight of each group in panels of outputs.
+pub struct Filters {
+    pub set: Set,
+    pub groups: usize,
+    /// How many outputs a group has.
+    pub outputs: usize,
+    /// How many terms an output sums.
+    pub inner: usize,
+    /// How many outputs a panel has, but the last one.
+    pub panel: usize,
+    values: Vec<f32>,
+}
+
+impl Filters {
+    /// Of a weight with a row for each output.
+    pub fn new(set: Set, weight: Matrix<'_>, groups: usize) -> Self {
+        let (outputs, inner) = (weight.rows / groups, weight.columns);
+        let panel = panel_rows(set, outputs);
+        let mut values = vec![0.0; weight.rows * inner];
+        for (group, out) in values.chunks_exact_mut(outputs * inner).enumerate() {
+            pack_left(weight.rows(group * outputs, outputs), panel, out);
+        }
+        Self {
+            set,
+            groups,
+            outputs,
+            inner,
+            panel,
+            values,
+        }
+    }
+
+    /// The panels of some outputs, of which the first begins one.
+    pub fn panels(&self, outputs: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        panels(outputs.end, self.panel).skip(outputs.start / self.panel)
+    }
+
+    /// A panel of a group.
+    pub fn rows(&self, group: usize, rows: Range<usize>) -> &[f32] {
+        let first = group * self.outputs;
+        &self.values[(first + rows.start) * self.inner..(first + rows.end) * self.inner]
+    }
+}

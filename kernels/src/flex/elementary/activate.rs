@@ -1,0 +1,132 @@
+//! Activations of elements where they lie.
+
+use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
+
+use super::{LOGISTIC, TANH, erf_at, exp_at};
+use crate::{
+    backend::{Optional, primitives},
+    flex::{
+        instructions::{Sum, dispatched},
+        rows::{by_rows, in_place},
+        widened,
+    },
+    product::epilogue::Activation,
+};
+
+/// `activation(x + sum)`.
+pub fn finish(x: FlexTensor, sum: Option<FlexTensor>, activation: Activation) -> FlexTensor {
+    let dtype = x.dtype();
+    let x = match sum {
+        Some(sum) => Flex::float_add(widened(x), widened(sum)),
+        None => x,
+    };
+    let y = in_place(
+        x,
+        |elements| by_rows(elements, 1, |part| activate(part, activation)),
+        |x| primitives::finish::<Flex>(x, Optional::None, activation),
+    );
+    if y.dtype() == dtype {
+        y
+    } else {
+        Flex::float_cast(y, dtype.into())
+    }
+}
+
+dispatched! {
+    pub fn activate(elements: &mut [f32], activation: Activation) = activate_of;
+}
+
+#[inline(always)]
+fn activate_of<S: Sum>(elements: &mut [f32], activation: Activation) {
+    match activation {
+        Activation::Identity => {}
+        Activation::Relu => each(elements, |x| at_least(x, 0.0)),
+        Activation::Clip(low, high) => {
+            let (low, high) = (low as f32, high as f32);
+            each(elements, |x| at_most(at_least(x, low), high));
+        }
+        Activation::LeakyRelu(alpha) => {
+            let alpha = alpha as f32;
+            each(elements, |x| if x < 0.0 { alpha * x } else { x });
+        }
+        Activation::ThresholdedRelu(alpha) => {
+            let alpha = alpha as f32;
+            each(elements, |x| if x > alpha { x } else { 0.0 });
+        }
+        Activation::HardSigmoid(alpha, beta) => {
+            let (alpha, beta) = (alpha as f32, beta as f32);
+            each(elements, |x| at_most(at_least(alpha * x + beta, 0.0), 1.0));
+        }
+        Activation::HardSwish => each(elements, |x| {
+            x * at_most(at_least(x * (1.0 / 6.0) + 0.5, 0.0), 1.0)
+        }),
+        Activation::Sigmoid => each(elements, sigmoid::<S>),
+        Activation::Tanh => each(elements, |x| TANH.at::<S>(x)),
+        Activation::Silu => each(elements, |x| x * sigmoid::<S>(x)),
+        Activation::Swish(alpha) => {
+            let alpha = alpha as f32;
+            each(elements, |x| x * sigmoid::<S>(alpha * x));
+        }
+        Activation::Gelu => each(elements, |x| {
+            0.5 * x * (erf_at::<S>(x * std::f32::consts::FRAC_1_SQRT_2) + 1.0)
+        }),
+        Activation::GeluTanh => each(elements, |x| {
+            let inner = 0.797_884_6 * S::of(0.044_715 * x * x, x, x);
+            0.5 * x * (1.0 + TANH.at::<S>(inner))
+        }),
+        Activation::Softplus => each(elements, |x| {
+            at_least(x, 0.0) + exp_at::<S>(-x.abs()).ln_1p()
+        }),
+        Activation::Softsign => each(elements, |x| x / (1.0 + x.abs())),
+        Activation::Mish => each(elements, |x| {
+            // The hyperbolic tangent of a logarithm is a fraction of powers; from 20 on it is 1.
+            let power = exp_at::<S>(at_most(x, 20.0));
+            let square = power * (power + 2.0);
+            x * (square / (square + 2.0))
+        }),
+        Activation::Elu(alpha) => {
+            let alpha = alpha as f32;
+            each(elements, |x| elu::<S>(x, alpha));
+        }
+        Activation::Celu(alpha) => {
+            let alpha = alpha as f32;
+            each(elements, |x| {
+                let below = alpha * (exp_at::<S>(x / alpha) - 1.0);
+                at_least(x, 0.0) + at_most(below, 0.0)
+            });
+        }
+        Activation::Selu(alpha, gamma) => {
+            let (alpha, gamma) = (alpha as f32, gamma as f32);
+            each(elements, |x| gamma * elu::<S>(x, alpha));
+        }
+    }
+}
+
+#[inline(always)]
+fn each(elements: &mut [f32], run: impl Fn(f32) -> f32) {
+    for x in elements {
+        *x = run(*x);
+    }
+}
+
+#[inline(always)]
+fn sigmoid<S: Sum>(x: f32) -> f32 {
+    (LOGISTIC.at::<S>(x) + 0.5).clamp(0.0, 1.0)
+}
+
+#[inline(always)]
+fn elu<S: Sum>(x: f32, alpha: f32) -> f32 {
+    let below = alpha * (exp_at::<S>(at_most(x, 0.0)) - 1.0);
+    if x > 0.0 { x } else { below }
+}
+
+/// The greater number; NaN stays.
+#[inline(always)]
+fn at_least(x: f32, low: f32) -> f32 {
+    if x < low { low } else { x }
+}
+
+#[inline(always)]
+fn at_most(x: f32, high: f32) -> f32 {
+    if x > high { high } else { x }
+}

@@ -1,0 +1,20 @@
+//! Products of matrices in tiles that stay in registers.
+//!
+//! A tile multiplies a panel of rows, packed so that the values of all its rows for one term follow one
+//! another, with columns that lie anywhere: [`Steps`] says how far each term's columns are from the
+//! first ones. So packed matrices, matrices as they lie and the windows of a convolution are read by
+//! the same loop.
+
+mod lanes;
+mod pack;
+mod product;
+mod row;
+mod tile;
+
+pub use pack::{Right, pack_left, panel_rows, panels};
+pub use product::{End, multiply, multiply_packed, threads};
+pub use row::multiply_row;
+pub use tile::{Bounds, Place, Start, Steps, Tile};
+
+/// Multiplications that are worth another thread.
+pub const SHARE: usize = 1 << 19;

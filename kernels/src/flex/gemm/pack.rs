@@ -1,0 +1,151 @@
+//! Matrices in the order in which tiles read them.
+
+use std::ops::Range;
+
+use super::tile::Steps;
+use crate::flex::{instructions::Set, view::Matrix};
+
+/// The columns of a matrix in panels of [`Set::columns`]; what is missing in the last one is 0.
+pub struct Right {
+    pub set: Set,
+    pub columns: usize,
+    pub inner: usize,
+    pub steps: Steps,
+    values: Vec<f32>,
+}
+
+impl Right {
+    pub fn new(set: Set, matrix: Matrix<'_>) -> Self {
+        let width = set.columns();
+        let steps = Steps::of_panel(matrix.rows, width);
+        let panels = matrix.columns.div_ceil(width);
+        let mut values = vec![0.0; panels * width * matrix.rows];
+        pack_right(matrix, width, &mut values);
+        Self {
+            set,
+            columns: matrix.columns,
+            inner: matrix.rows,
+            steps,
+            values,
+        }
+    }
+
+    /// The panel with the columns from `first` on, a multiple of [`Set::columns`].
+    pub fn panel(&self, first: usize) -> &[f32] {
+        &self.values[first * self.inner..][..self.set.columns() * self.inner]
+    }
+}
+
+/// How many rows panels of about equal size have.
+pub fn panel_rows(set: Set, rows: usize) -> usize {
+    let panels = rows.div_ceil(set.rows());
+    rows.div_ceil(panels.max(1)).max(1)
+}
+
+/// The rows of each panel.
+pub fn panels(rows: usize, panel: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows)
+        .step_by(panel.max(1))
+        .map(move |first| first..rows.min(first + panel))
+}
+
+/// Writes the rows in panels: the values of all rows of a panel for one term follow one another.
+pub fn pack_left(matrix: Matrix<'_>, panel: usize, out: &mut [f32]) {
+    for rows in panels(matrix.rows, panel) {
+        let out = &mut out[rows.start * matrix.columns..rows.end * matrix.columns];
+        let count = rows.len();
+        let matrix = matrix.rows(rows.start, count);
+        if matrix.row_step == 1 {
+            for (term, out) in out.chunks_exact_mut(count).enumerate() {
+                let at = term * matrix.column_step;
+                out.copy_from_slice(&matrix.values[at..at + count]);
+            }
+        } else {
+            interleave(matrix, out, count);
+        }
+    }
+}
+
+/// Writes the panels of [`Right`] over zeros.
+pub fn pack_right(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
+    for (at, out) in out.chunks_exact_mut(width * matrix.rows.max(1)).enumerate() {
+        let first = at * width;
+        pack_columns(
+            matrix.columns(first, width.min(matrix.columns - first)),
+            width,
+            out,
+        );
+    }
+}
+
+/// Writes columns, at most `width`, as one panel over zeros.
+pub fn pack_columns(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
+    if matrix.row_step == 1 && matrix.column_step != 1 {
+        interleave(matrix.transposed(), out, width);
+    } else {
+        matrix.lay_out(&mut out[..matrix.rows * width], width);
+    }
+}
+
+/// Writes row after row as columns, which are `step` apart.
+fn interleave(matrix: Matrix<'_>, out: &mut [f32], step: usize) {
+    const BLOCK: usize = 16;
+    if matrix.column_step != 1 {
+        for (term, out) in out.chunks_mut(step).enumerate().take(matrix.columns) {
+            for (row, out) in out[..matrix.rows].iter_mut().enumerate() {
+                *out = matrix.at(row, term);
+            }
+        }
+        return;
+    }
+    // Blocks whose lines stay in the cache on both sides.
+    for first in (0..matrix.columns).step_by(BLOCK) {
+        let count = BLOCK.min(matrix.columns - first);
+        let out = &mut out[first * step..];
+        for row in 0..matrix.rows {
+            let values = &matrix.values[row * matrix.row_step + first..][..count];
+            for (out, value) in out[row..].iter_mut().step_by(step).zip(values) {
+                *out = *value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_have_about_the_same_rows() {
+        let set = Set::Portable;
+        assert_eq!(panel_rows(set, 6), 6);
+        assert_eq!(panel_rows(set, 7), 4);
+        assert_eq!(panels(7, 4).collect::<Vec<_>>(), [0..4, 4..7]);
+        assert_eq!(panels(0, panel_rows(set, 0)).count(), 0);
+    }
+
+    #[test]
+    fn the_values_of_a_term_follow_one_another() {
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let rows = Matrix::dense(&values, 3);
+        for (matrix, expected) in [
+            (rows, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]),
+            (rows.transposed(), [1.0, 2.0, 4.0, 5.0, 3.0, 6.0]),
+        ] {
+            let mut out = [0.0; 6];
+            pack_left(matrix, 2, &mut out);
+            assert_eq!(out, expected);
+        }
+        for (matrix, expected) in [
+            (rows, [1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 6.0, 0.0].to_vec()),
+            (
+                rows.transposed(),
+                [1.0, 4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0, 0.0, 0.0].to_vec(),
+            ),
+        ] {
+            let mut out = vec![0.0; expected.len()];
+            pack_right(matrix, 4, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+}

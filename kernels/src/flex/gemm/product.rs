@@ -1,0 +1,288 @@
+//! Products of whole matrices.
+
+use super::{
+    SHARE,
+    pack::{Right, pack_columns, pack_left, panel_rows, panels},
+    tile::{Bounds, Place, Start, Steps, Tile},
+};
+use crate::flex::{
+    elementary::activate,
+    instructions::Set,
+    memory::{Target, side_by_side, with_scratch},
+    view::Matrix,
+};
+use crate::product::epilogue::Activation;
+
+/// Panels of rows for which columns are read where they lie: they are read too seldom to be packed.
+const FEW: usize = 2;
+
+/// What happens to the elements of a product.
+#[derive(Clone, Copy)]
+pub struct End<'a> {
+    /// A number for each column, of whole panels.
+    pub bias: Option<&'a [f32]>,
+    /// Laid out as the product.
+    pub sum: Option<&'a [f32]>,
+    pub activation: Activation,
+}
+
+impl End<'_> {
+    pub const NONE: Self = Self {
+        bias: None,
+        sum: None,
+        activation: Activation::Identity,
+    };
+}
+
+/// Columns as tiles read them.
+#[derive(Clone, Copy)]
+enum Columns<'a> {
+    Packed(&'a Right),
+    /// Rows of columns that follow one another, with steps from row to row.
+    There(Matrix<'a>, &'a Steps),
+}
+
+/// `a * b` for a packed matrix, whose rows of as many columns `out` is.
+pub fn multiply_packed(a: Matrix<'_>, b: &Right, end: End<'_>, out: Target) {
+    product(b.set, a, Columns::Packed(b), b.columns, end, out);
+}
+
+/// `a * b`, whose rows `out` is.
+pub fn multiply(set: Set, a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Target) {
+    let few = a.rows <= FEW * set.rows() && b.column_step == 1 && b.columns >= set.columns();
+    if few && let Some(steps) = Steps::even(b.rows, b.row_step) {
+        return product(set, a, Columns::There(b, &steps), b.columns, end, out);
+    }
+    let b = Right::new(set, b);
+    multiply_packed(a, &b, end, out);
+}
+
+fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>, out: Target) {
+    let (rows, inner) = (a.rows, a.columns);
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    assert!(out.length() >= rows * columns);
+    let panel = panel_rows(set, rows);
+    with_scratch(rows * inner, |left| {
+        pack_left(a, panel, left);
+        let left = &*left;
+        let width = set.columns();
+        let parts = threads(rows * inner * columns);
+        let by_columns = columns.div_ceil(parts).next_multiple_of(width);
+        let by_rows = if columns.div_ceil(by_columns) == parts {
+            rows
+        } else {
+            rows.div_ceil(parts).next_multiple_of(panel)
+        };
+        let by_columns = if by_rows < rows { columns } else { by_columns };
+        let across = columns.div_ceil(by_columns);
+        side_by_side(across * rows.div_ceil(by_rows), |part| {
+            let (down, across) = (part / across * by_rows, part % across * by_columns);
+            let part = Part {
+                set,
+                left,
+                inner,
+                panel,
+                rows: down..rows.min(down + by_rows),
+                columns: across..columns.min(across + by_columns),
+                out_step: columns,
+            };
+            part.run(b, end, out);
+        });
+    });
+}
+
+/// How many threads so many multiplications are for.
+pub fn threads(multiplications: usize) -> usize {
+    (multiplications / SHARE).clamp(1, rayon::current_num_threads())
+}
+
+/// What one thread computes.
+struct Part<'a> {
+    set: Set,
+    left: &'a [f32],
+    inner: usize,
+    panel: usize,
+    rows: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
+    out_step: usize,
+}
+
+impl Part<'_> {
+    fn run(&self, b: Columns<'_>, end: End<'_>, out: Target) {
+        let width = self.set.columns();
+        for first in self.columns.clone().step_by(width) {
+            let count = width.min(self.columns.end - first);
+            match b {
+                Columns::Packed(b) => self.tiles(first, count, b.panel(first), &b.steps, end, out),
+                Columns::There(b, steps) => {
+                    let values = b.columns(first, count).values;
+                    if values.len() >= steps.furthest() + width {
+                        self.tiles(first, count, values, steps, end, out);
+                    } else {
+                        self.last(first, b.columns(first, count), end, out);
+                    }
+                }
+            }
+        }
+        if end.activation != Activation::Identity && Bounds::of(end.activation).is_none() {
+            for row in self.rows.clone() {
+                let at = row * self.out_step + self.columns.start;
+                // SAFETY: this part has written them, and no other one reads them.
+                let row = unsafe { out.written(at, self.columns.len()) };
+                activate(row, end.activation);
+            }
+        }
+    }
+
+    /// Columns behind which there is no more memory for a whole register.
+    fn last(&self, first: usize, columns: Matrix<'_>, end: End<'_>, out: Target) {
+        let width = self.set.columns();
+        let mut panel = vec![0.0; width * columns.rows];
+        pack_columns(columns, width, &mut panel);
+        let steps = Steps::of_panel(columns.rows, width);
+        self.tiles(first, columns.columns, &panel, &steps, end, out);
+    }
+
+    fn tiles(
+        &self,
+        first: usize,
+        count: usize,
+        right: &[f32],
+        steps: &Steps,
+        end: End<'_>,
+        out: Target,
+    ) {
+        let lanes = self.set.lanes();
+        let registers = count.div_ceil(lanes);
+        for rows in panels(self.rows.end, self.panel).skip(self.rows.start / self.panel) {
+            let start = match end.bias {
+                Some(bias) => Start::Columns(&bias[first..]),
+                None => Start::Zero,
+            };
+            let tile = Tile {
+                set: self.set,
+                left: &self.left[rows.start * self.inner..rows.end * self.inner],
+                rows: rows.len(),
+                right,
+                steps,
+                registers,
+                columns: (1u128 << count) - 1,
+                start,
+                bounds: Bounds::of(end.activation),
+            };
+            let at = rows.start * self.out_step + first;
+            let place = Place {
+                first: out.at(at),
+                room: out.length() - at,
+                step: self.out_step,
+                sum: end.sum.map(|sum| sum[at..].as_ptr()),
+            };
+            assert!(end.sum.is_none_or(|sum| sum.len() >= out.length()));
+            // SAFETY: the place is inside of the target, whose parts threads write alone, and so is the sum.
+            unsafe { tile.run(place) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flex::{instructions::with_each_set, memory::Output};
+
+    fn values(count: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state as f32 / u32::MAX as f32 - 0.5
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn expected(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>) -> Vec<f32> {
+        let element = |row: usize, column: usize| {
+            let terms =
+                (0..a.columns).map(|at| f64::from(a.at(row, at)) * f64::from(b.at(at, column)));
+            let mut value = terms.sum::<f64>() as f32;
+            value += end.bias.map_or(0.0, |bias| bias[column]);
+            value += end.sum.map_or(0.0, |sum| sum[row * b.columns + column]);
+            match end.activation {
+                Activation::Clip(low, high) => value.clamp(low as f32, high as f32),
+                Activation::LeakyRelu(alpha) if value < 0.0 => value * alpha as f32,
+                _ => value,
+            }
+        };
+        (0..a.rows)
+            .flat_map(|row| (0..b.columns).map(move |column| (row, column)))
+            .map(|(row, column)| element(row, column))
+            .collect()
+    }
+
+    #[test]
+    fn every_size_order_and_end() {
+        with_each_set(|set| {
+            for (rows, inner, columns) in [
+                (1, 1, 1),
+                (1, 70, 100),
+                (3, 7, 5),
+                (5, 0, 9),
+                (13, 33, 31),
+                (14, 20, 32),
+                (17, 57, 65),
+                (40, 20, 48),
+            ] {
+                let (a, b) = (values(rows * inner, 1), values(inner * columns, 2));
+                let (bias, sum) = (values(columns + 64, 3), values(rows * columns, 4));
+                let matrix = |values, rows, columns| Matrix {
+                    rows,
+                    ..Matrix::dense(values, columns)
+                };
+                let left = [
+                    matrix(&a, rows, inner),
+                    matrix(&a, inner, rows).transposed(),
+                ];
+                let right = [
+                    matrix(&b, inner, columns),
+                    matrix(&b, columns, inner).transposed(),
+                ];
+                for (a, b) in [
+                    (left[0], right[0]),
+                    (left[1], right[0]),
+                    (left[0], right[1]),
+                ] {
+                    let clip = Activation::Clip(-0.1, 0.3);
+                    for end in [
+                        End::NONE,
+                        End {
+                            bias: Some(&bias),
+                            activation: Activation::LeakyRelu(0.5),
+                            ..End::NONE
+                        },
+                        End {
+                            bias: Some(&bias),
+                            sum: Some(&sum),
+                            activation: clip,
+                        },
+                    ] {
+                        let check = |y: Vec<f32>| {
+                            for (y, expected) in y.iter().zip(expected(a, b, end)) {
+                                assert!(
+                                    (y - expected).abs() < 1e-5,
+                                    "{set:?} {rows} {inner} {columns}"
+                                );
+                            }
+                        };
+                        let packed = Right::new(set, b);
+                        check(Output::filled(rows * columns, |out| {
+                            multiply(set, a, b, end, out)
+                        }));
+                        check(Output::filled(rows * columns, |out| {
+                            multiply_packed(a, &packed, end, out)
+                        }));
+                    }
+                }
+            }
+        });
+    }
+}

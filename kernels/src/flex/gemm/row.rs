@@ -1,0 +1,114 @@
+//! One row times a matrix that is read where it lies.
+
+use crate::flex::{
+    instructions::{Sum, dispatched},
+    view::Matrix,
+};
+
+/// Columns that are computed at once.
+const STRIP: usize = 1024;
+
+/// Parts of a sum.
+const LANES: usize = 32;
+
+dispatched! {
+    /// Writes `a * b` to `out`.
+    pub fn multiply_row(a: &[f32], b: Matrix<'_>, out: &mut [f32]) = multiply_row_of;
+}
+
+#[inline(always)]
+fn multiply_row_of<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    if b.column_step == 1 {
+        by_rows::<S>(a, b, out);
+    } else if b.row_step == 1 {
+        by_columns::<S>(a, b, out);
+    } else {
+        for (column, out) in out.iter_mut().enumerate() {
+            let terms = a.iter().enumerate();
+            *out = terms.fold(0.0, |sum, (at, a)| S::of(*a, b.at(at, column), sum));
+        }
+    }
+}
+
+/// Adds rows, four at a time.
+#[inline(always)]
+fn by_rows<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    for (strip, sums) in out.chunks_mut(STRIP).enumerate() {
+        let width = sums.len();
+        let row = |term: usize| &b.values[term * b.row_step + strip * STRIP..][..width];
+        sums.fill(0.0);
+        let fours = a.chunks_exact(4);
+        let rest = a.len() - fours.remainder().len();
+        for (at, four) in fours.enumerate() {
+            let [p, q, r, s] = std::array::from_fn(|term| row(4 * at + term));
+            for (((sum, p), q), (r, s)) in sums.iter_mut().zip(p).zip(q).zip(r.iter().zip(s)) {
+                let two = S::of(four[1], *q, S::of(four[0], *p, *sum));
+                *sum = S::of(four[3], *s, S::of(four[2], *r, two));
+            }
+        }
+        for (at, scale) in a[rest..].iter().enumerate() {
+            for (sum, value) in sums.iter_mut().zip(row(rest + at)) {
+                *sum = S::of(*scale, *value, *sum);
+            }
+        }
+    }
+}
+
+/// A sum for each column, whose values follow one another.
+#[inline(always)]
+fn by_columns<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    for (column, out) in out.iter_mut().enumerate() {
+        let values = &b.values[column * b.column_step..][..a.len()];
+        let mut sums = [0.0; LANES];
+        let parts = a.chunks_exact(LANES).zip(values.chunks_exact(LANES));
+        for (a, values) in parts {
+            for ((sum, a), value) in sums.iter_mut().zip(a).zip(values) {
+                *sum = S::of(*a, *value, *sum);
+            }
+        }
+        let rest = a.len() - a.len() % LANES;
+        let rest = a[rest..].iter().zip(&values[rest..]);
+        let rest = rest.fold(0.0, |sum, (a, value)| S::of(*a, *value, sum));
+        *out = sums.iter().sum::<f32>() + rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_of_the_matrix() {
+        let (inner, columns) = (71, 1030);
+        let values: Vec<f32> = (0..inner * columns)
+            .map(|at| (at * 37 % 101) as f32 * 0.01)
+            .collect();
+        let a: Vec<f32> = (0..inner).map(|at| (at * 29 % 83) as f32 * 0.01).collect();
+        let rows = Matrix::dense(&values, columns);
+        let transposed = Matrix::dense(&values, inner).transposed();
+        let apart = Matrix {
+            rows: inner,
+            columns: columns / 2,
+            ..rows.every(2)
+        };
+        for b in [rows, transposed, apart] {
+            let mut out = vec![f32::NAN; b.columns];
+            multiply_row(&a, b, &mut out);
+            for (column, out) in out.iter().enumerate() {
+                let terms = a.iter().enumerate();
+                let expected: f32 = terms.map(|(at, a)| a * b.at(at, column)).sum();
+                assert!((out - expected).abs() < 1e-4, "{column}: {out} {expected}");
+            }
+        }
+        let mut out = [f32::NAN; 2];
+        multiply_row(
+            &[],
+            Matrix {
+                columns: 2,
+                ..Matrix::dense(&[], 2)
+            },
+            &mut out,
+        );
+        assert_eq!(out, [0.0; 2]);
+    }
+}

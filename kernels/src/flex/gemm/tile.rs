@@ -1,0 +1,269 @@
+//! One tile of a product.
+
+use super::lanes::{Lanes, Plain};
+use crate::flex::instructions::Set;
+use crate::product::epilogue::Activation;
+
+/// How far the columns of each term are from those of the first, in numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    offsets: Vec<u32>,
+    furthest: usize,
+}
+
+/// What a sum begins with.
+#[derive(Clone, Copy)]
+pub enum Start<'a> {
+    Zero,
+    /// A number for each row.
+    Rows(&'a [f32]),
+    /// A number for each column.
+    Columns(&'a [f32]),
+}
+
+/// Between which numbers a result is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    pub low: f32,
+    pub high: f32,
+}
+
+/// Rows of a panel times as many columns as some registers have.
+pub struct Tile<'a> {
+    pub set: Set,
+    /// The rows' values for the first term, then for the second, and so on.
+    pub left: &'a [f32],
+    pub rows: usize,
+    /// Begins with the columns of the first term.
+    pub right: &'a [f32],
+    pub steps: &'a Steps,
+    pub registers: usize,
+    /// The columns that there are, by bits; one after another they are a row of the output.
+    pub columns: u128,
+    pub start: Start<'a>,
+    pub bounds: Option<Bounds>,
+}
+
+/// Where a tile goes: rows of an output, one `step` after another.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub first: *mut f32,
+    /// How many numbers there are from the first one on.
+    pub room: usize,
+    pub step: usize,
+    /// What is added, laid out as the output.
+    pub sum: Option<*const f32>,
+}
+
+impl Steps {
+    /// `None` where the memory is too large for the offsets.
+    pub fn new(offsets: impl Iterator<Item = usize>) -> Option<Self> {
+        let offsets: Option<Vec<u32>> = offsets.map(|at| u32::try_from(at).ok()).collect();
+        let offsets = offsets?;
+        let furthest = offsets.iter().copied().max().unwrap_or(0) as usize;
+        Some(Self { offsets, furthest })
+    }
+
+    /// Rows that follow one another, `step` numbers each.
+    pub fn even(count: usize, step: usize) -> Option<Self> {
+        Self::new((0..count).map(|at| at * step))
+    }
+
+    /// Rows of a panel.
+    pub fn of_panel(count: usize, width: usize) -> Self {
+        match Self::even(count, width) {
+            Some(steps) => steps,
+            None => panic!("a panel of {count} rows is too long"),
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    pub fn furthest(&self) -> usize {
+        self.furthest
+    }
+}
+
+impl Bounds {
+    /// Of the activations that are bounds.
+    pub fn of(activation: Activation) -> Option<Self> {
+        match activation {
+            Activation::Relu => Some(Self {
+                low: 0.0,
+                high: f32::INFINITY,
+            }),
+            Activation::Clip(low, high) => Some(Self {
+                low: low as f32,
+                high: high as f32,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Runs the loop for as many rows and registers as a tile has.
+macro_rules! by_rows {
+    ($tile:expr, $place:expr, 14, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+    };
+    ($tile:expr, $place:expr, 6, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6)
+    };
+    (@ $tile:expr, $place:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
+        match ($tile.rows, $tile.registers) {
+            $(
+                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $place),
+                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $place),
+            )*
+            (1, 4) => $run::<$lanes, 1, 4>($tile, $place),
+            (rows, registers) => panic!("no tile has {rows} rows and {registers} registers"),
+        }
+    };
+}
+
+use by_rows;
+
+impl Tile<'_> {
+    /// Writes the tile.
+    ///
+    /// # Safety
+    ///
+    /// The place is good for its room, for writes of this thread alone, and so is what is added, for reads.
+    pub unsafe fn run(self, place: Place) {
+        let lanes = self.set.lanes();
+        assert!(self.set.is_there());
+        assert!(self.left.len() >= self.rows * self.steps.count());
+        let read = self.steps.furthest + self.registers * lanes;
+        assert!(self.steps.count() == 0 || self.right.len() >= read);
+        let columns = self.columns.count_ones() as usize;
+        assert!(self.rows > 0 && (self.rows - 1) * place.step + columns <= place.room);
+        match self.start {
+            Start::Rows(rows) => assert!(rows.len() >= self.rows),
+            Start::Columns(columns) => assert!(columns.len() >= self.registers * lanes),
+            Start::Zero => {}
+        }
+        // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
+        unsafe {
+            match self.set {
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512 => x86::wide(self, place),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 => x86::narrow(self, place),
+                Set::Portable => by_rows!(self, place, 6, run::<Plain>),
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{__m256, __m512};
+
+    use super::{Place, Tile, run};
+
+    macro_rules! compiled {
+        ($name:ident $one:ident $feature:literal $rows:tt $lanes:ty) => {
+            pub unsafe fn $name(tile: Tile<'_>, place: Place) {
+                #[target_feature(enable = $feature)]
+                unsafe fn $one<L: super::Lanes, const G: usize, const V: usize>(
+                    tile: Tile<'_>,
+                    place: Place,
+                ) {
+                    // SAFETY: what the caller says.
+                    unsafe { run::<L, G, V>(tile, place) }
+                }
+                // SAFETY: what the caller says.
+                unsafe { super::by_rows!(tile, place, $rows, $one::<$lanes>) }
+            }
+        };
+    }
+
+    compiled! { wide wide_tile "avx512f" 14 __m512 }
+    compiled! { narrow narrow_tile "avx2,fma" 6 __m256 }
+}
+
+/// Numbers in the largest tile.
+const MOST: usize = 14 * 2 * 16;
+
+/// # Safety
+///
+/// [`Tile::run`] has checked the tile.
+#[inline(always)]
+unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: Place) {
+    // SAFETY: of all reads and writes below: the assertions of the caller.
+    unsafe {
+        let mut sums = [[L::splat(0.0); V]; G];
+        let mut left = tile.left.as_ptr();
+        let right = tile.right.as_ptr();
+        for &offset in &tile.steps.offsets {
+            let right = right.add(offset as usize);
+            let mut columns = [L::splat(0.0); V];
+            for (at, column) in columns.iter_mut().enumerate() {
+                *column = L::load(right.add(at * L::COUNT));
+            }
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let value = L::splat(*left.add(row));
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    *sum = sum.plus(value, column);
+                }
+            }
+            left = left.add(G);
+        }
+        // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.
+        let mut done = [0f32; MOST];
+        for (row, sums) in sums.iter().enumerate() {
+            for (at, sum) in sums.iter().enumerate() {
+                sum.store(done.as_mut_ptr().add((row * V + at) * L::COUNT));
+            }
+        }
+        end::<L>(&done, tile, place);
+    }
+}
+
+/// Writes the sums of a tile with what follows them.
+///
+/// # Safety
+///
+/// As for [`run`].
+#[inline(always)]
+unsafe fn end<L: Lanes>(done: &[f32; MOST], tile: Tile<'_>, place: Place) {
+    let all = (1u32 << L::COUNT) - 1;
+    let mut at = 0;
+    for register in 0..tile.registers {
+        let mask = (tile.columns >> (register * L::COUNT)) as u32 & all;
+        for row in 0..tile.rows {
+            let to = row * place.step + at;
+            // SAFETY: of all reads and writes: the assertions of the caller.
+            unsafe {
+                let from = (row * tile.registers + register) * L::COUNT;
+                let mut value = L::load(done.as_ptr().add(from));
+                match tile.start {
+                    Start::Zero => {}
+                    Start::Rows(bias) => value = value.add(L::splat(bias[row])),
+                    Start::Columns(bias) => {
+                        value = value.add(L::load(bias.as_ptr().add(register * L::COUNT)));
+                    }
+                }
+                if let Some(sum) = place.sum {
+                    let sum = sum.add(to);
+                    value = value.add(if mask == all {
+                        L::load(sum)
+                    } else {
+                        L::spread(sum, mask)
+                    });
+                }
+                if let Some(Bounds { low, high }) = tile.bounds {
+                    value = value.clamp(L::splat(low), L::splat(high));
+                }
+                if mask == all {
+                    value.store(place.first.add(to));
+                } else {
+                    value.gather(place.first.add(to), mask);
+                }
+            }
+        }
+        at += mask.count_ones() as usize;
+    }
+}

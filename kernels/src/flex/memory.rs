@@ -1,0 +1,139 @@
+//! Memory that kernels write to, and threads that do so side by side.
+
+use std::cell::Cell;
+
+/// The memory of a result, which threads write in parts.
+#[derive(Clone, Copy)]
+pub struct Target {
+    first: *mut f32,
+    length: usize,
+}
+
+// SAFETY: who writes through the pointer says that no other thread writes there.
+unsafe impl Send for Target {}
+// SAFETY: as above.
+unsafe impl Sync for Target {}
+
+/// The elements of a result, none of which is written before the kernel does it.
+pub struct Output;
+
+impl Output {
+    /// As many elements as `fill` writes; it writes each.
+    pub fn filled(length: usize, fill: impl FnOnce(Target)) -> Vec<f32> {
+        let mut values = Vec::with_capacity(length);
+        fill(Target {
+            first: values.as_mut_ptr(),
+            length,
+        });
+        // SAFETY: there is room for the elements, and the kernels' tests see that all are written.
+        unsafe { values.set_len(length) };
+        values
+    }
+}
+
+impl Target {
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The place of an element.
+    pub fn at(&self, at: usize) -> *mut f32 {
+        assert!(at <= self.length);
+        // SAFETY: the place is inside of the memory, or its end.
+        unsafe { self.first.add(at) }
+    }
+
+    /// The part of a target that begins at `first`.
+    pub fn part(&self, first: usize, length: usize) -> Self {
+        assert!(first + length <= self.length);
+        Self {
+            first: self.at(first),
+            length,
+        }
+    }
+
+    /// Elements that are 0 from now on.
+    ///
+    /// # Safety
+    ///
+    /// No other thread reads or writes the elements meanwhile.
+    pub unsafe fn filled<'a>(self, first: usize, length: usize) -> &'a mut [f32] {
+        assert!(first + length <= self.length);
+        // SAFETY: the elements are inside of the memory, and what the caller says.
+        unsafe {
+            self.at(first).write_bytes(0, length);
+            self.written(first, length)
+        }
+    }
+
+    /// Elements that are written, to be changed.
+    ///
+    /// # Safety
+    ///
+    /// This thread has written the elements, and no other thread reads or writes them meanwhile.
+    pub unsafe fn written<'a>(self, first: usize, length: usize) -> &'a mut [f32] {
+        assert!(first + length <= self.length);
+        // SAFETY: what the caller says.
+        unsafe { std::slice::from_raw_parts_mut(self.at(first), length) }
+    }
+}
+
+/// Runs parts of work with the number of each: here if there is one alone, else on several threads.
+pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
+    use rayon::prelude::*;
+
+    if count <= 1 || rayon::current_num_threads() == 1 {
+        return (0..count).for_each(run);
+    }
+    (0..count).into_par_iter().for_each(run);
+}
+
+thread_local! {
+    static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+}
+
+/// Memory with anything in it, used again by the next one on this thread.
+pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
+    // Further uses inside of `run` find none and make their own.
+    let mut values = SCRATCH.take();
+    if values.len() < length {
+        values.resize(length, 0.0);
+    }
+    let result = run(&mut values[..length]);
+    SCRATCH.set(values);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scratch_memory_may_be_used_inside_of_itself() {
+        let sum = with_scratch(3, |outer| {
+            outer.fill(1.0);
+            with_scratch(5, |inner| inner.fill(2.0));
+            outer.iter().sum::<f32>()
+        });
+        assert_eq!(sum, 3.0);
+        assert_eq!(with_scratch(4, |values| values.len()), 4);
+    }
+
+    #[test]
+    fn parts_run_once_each() {
+        let values = Output::filled(1000, |out| {
+            side_by_side(10, |part| {
+                for at in part * 100..(part + 1) * 100 {
+                    // SAFETY: each part writes its own elements.
+                    unsafe { *out.at(at) = at as f32 };
+                }
+            });
+        });
+        assert!(
+            values
+                .iter()
+                .enumerate()
+                .all(|(at, value)| *value == at as f32)
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Weights in the order of tiles, kept as long as the weight is the same.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::tensor::Bytes;
+
+use super::{conv::Filters, gemm::Right, instructions::Set};
+
+/// What is kept of one weight.
+#[derive(Default)]
+pub struct Cell(RwLock<Option<Kept>>);
+
+struct Kept {
+    of: Identity,
+    pack: Pack,
+}
+
+/// A weight that is packed.
+#[derive(Clone)]
+pub enum Pack {
+    Right(Arc<Right>),
+    Filters(Arc<Filters>),
+}
+
+/// A tensor as long as nobody writes to its memory.
+///
+/// While there is a weak pointer to it, memory is not used for another tensor, and is written to in a
+/// copy alone.
+struct Identity {
+    memory: Weak<Bytes>,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    start: usize,
+}
+
+impl Cell {
+    /// The pack of a weight: what is kept, if it `fits`, else what `make` gives.
+    pub fn pack(
+        &self,
+        weight: &FlexTensor,
+        fits: impl Fn(&Pack) -> bool,
+        make: impl FnOnce() -> Option<Pack>,
+    ) -> Option<Pack> {
+        let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = &*kept
+            && kept.of.is(weight)
+            && kept.pack.set() == Set::best()
+            && fits(&kept.pack)
+        {
+            return Some(kept.pack.clone());
+        }
+        drop(kept);
+        let pack = make()?;
+        let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Kept {
+            of: Identity::new(weight),
+            pack: pack.clone(),
+        });
+        Some(pack)
+    }
+}
+
+impl Pack {
+    fn set(&self) -> Set {
+        match self {
+            Self::Right(right) => right.set,
+            Self::Filters(filters) => filters.set,
+        }
+    }
+}
+
+impl Identity {
+    fn new(tensor: &FlexTensor) -> Self {
+        let layout = tensor.layout();
+        Self {
+            memory: Arc::downgrade(&tensor.data_arc()),
+            shape: tensor.shape().to_vec(),
+            strides: layout.strides().to_vec(),
+            start: layout.start_offset(),
+        }
+    }
+
+    fn is(&self, tensor: &FlexTensor) -> bool {
+        let layout = tensor.layout();
+        self.memory.as_ptr() == Arc::as_ptr(&tensor.data_arc())
+            && self.start == layout.start_offset()
+            && self.shape[..] == tensor.shape()[..]
+            && self.strides[..] == layout.strides()[..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell as Count;
+
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::flex::view::View;
+
+    fn tensor(values: [f32; 4]) -> FlexTensor {
+        FlexTensor::from_data(TensorData::new(values.to_vec(), [2, 2]))
+    }
+
+    #[test]
+    fn a_weight_is_packed_once_until_it_changes() {
+        let (cell, made) = (Cell::default(), Count::new(0));
+        let pack = |weight: &FlexTensor| {
+            cell.pack(
+                weight,
+                |_| true,
+                || {
+                    made.set(made.get() + 1);
+                    let view = View::of(weight).unwrap();
+                    let right = Right::new(Set::best(), view.matrix(&[]));
+                    Some(Pack::Right(Arc::new(right)))
+                },
+            );
+            made.get()
+        };
+        let mut weight = tensor([1.0, 2.0, 3.0, 4.0]);
+        assert_eq!([pack(&weight), pack(&weight.clone())], [1, 1]);
+        assert_eq!(pack(&weight.transpose(0, 1)), 2);
+        assert_eq!(pack(&weight), 3);
+        weight.storage_mut::<f32>()[0] = 5.0;
+        assert_eq!([pack(&weight), pack(&weight)], [4, 4]);
+        drop(weight);
+        assert_eq!(pack(&tensor([1.0, 2.0, 3.0, 4.0])), 5);
+    }
+}
