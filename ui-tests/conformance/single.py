@@ -1,13 +1,10 @@
 """What a reference gives in single precision, rounded once."""
 
-import ml_dtypes
 import numpy as np
 from onnx import helper, numpy_helper
 
 from case import model, node
-
-TOLERANCES = {"float16": (np.float16, 4e-3), "bfloat16": (ml_dtypes.bfloat16, 3e-2)}
-
+from values import FLOATS
 
 def in_single(op, version, outputs=("y",), attributes=None):
     """For `node(by=...)`: floats of 16 bits are computed in single precision."""
@@ -34,7 +31,6 @@ def each_type(op, version, inputs, kinds, attributes=None, double=None):
         if kind == "float64":
             yield node(op, version, to(np.float64), attributes=attributes, what=kind, by=double)
         else:
-            dtype, rtol = TOLERANCES[kind]
             # No reference has the type, or it rounds every intermediate result.
-            yield node(op, version, to(dtype), attributes=attributes, what=kind, rtol=rtol, atol=rtol,
+            yield node(op, version, to(FLOATS[kind]), attributes=attributes, what=kind,
                        by=in_single(op, version, attributes=attributes))

@@ -143,7 +143,7 @@ fn call(name: &str, folder: &Path, signature: Signature, run: Run) -> Result<(),
     if let Some(law) = bounds::law(name) {
         return law(&inputs, &found, &expected);
     }
-    let tolerance = Tolerance::of(folder);
+    let tolerance = Tolerance::of(name, folder);
     for port in signature.outputs {
         agree(&found[port.name], &expected[port.name], tolerance)
             .map_err(|problem| format!("output `{}`: {problem}", port.name))?;
