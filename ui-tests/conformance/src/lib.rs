@@ -1,1 +1,3 @@
-//! The ONNX node test cases, and our own, through the real macro.
+//! Every operator's cases, through the macro; `tests/` runs them.
+
+pub mod arguments;

@@ -1,6 +1,8 @@
 //! Runs every case and compares with what the reference made of it.
 //!
-//! `CASES='name|name' cargo test -p onnx-embed-conformance` builds and runs only those.
+//! `cargo test -p onnx-embed-conformance NAME ..` runs those whose names hold one of these, with
+//! libtest's `--exact`, `--skip` and `--list`. Cases are built before arguments are read:
+//! `CASES='NAME|NAME'` builds only those.
 
 mod bounds;
 mod case;
@@ -11,20 +13,34 @@ mod message;
 mod table;
 mod workers;
 
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use case::{Origin, Outcome};
 use expectations::Expectations;
+use onnx_embed_conformance::arguments::Arguments;
 
 fn main() -> ExitCode {
-    // What the libtest harness would be asked for; there is one test here.
-    if std::env::args().any(|argument| argument == "--list") {
+    let arguments = match Arguments::of_process() {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut cases = case::all();
+    cases.retain(|case| arguments.includes(case.name()));
+    if arguments.list {
+        for case in &cases {
+            println!("{}: test", case.name());
+        }
         return ExitCode::SUCCESS;
     }
     let start = Instant::now();
     let expectations = Expectations::open();
-    let outcomes = workers::run(case::all());
+    let threads = arguments.threads.map_or_else(workers::count, NonZero::get);
+    let outcomes = workers::run(&cases, threads);
     let mut wrong = 0;
     for outcome in &outcomes {
         let name = &outcome.name;
@@ -40,7 +56,7 @@ fn main() -> ExitCode {
             (Ok(()), None) | (Err(_), Some(_)) => {}
         }
     }
-    let whole = std::env::var_os("CASES").is_none();
+    let whole = arguments.is_everything() && std::env::var_os("CASES").is_none();
     if whole {
         for name in expectations.names() {
             if !outcomes.iter().any(|outcome| outcome.name == name) {
@@ -90,7 +106,7 @@ fn main() -> ExitCode {
     println!(
         "{simplified} ran without simplification too, without which the code of the others is the same"
     );
-    println!("{seconds:.1} s, {} threads", workers::count());
+    println!("{seconds:.1} s, {threads} threads");
     let failed = wrong.min(outcomes.len().max(1));
     println!(
         "{} passed, {wrong} failed",

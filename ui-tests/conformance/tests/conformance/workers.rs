@@ -12,12 +12,12 @@ use crate::case::Case;
 const STACK: usize = 64 << 20;
 
 /// The outcomes, in the order of the cases.
-pub fn run(cases: Vec<Case>) -> Vec<Outcome> {
+pub fn run(cases: &[Case], threads: usize) -> Vec<Outcome> {
     std::panic::set_hook(Box::new(|_| ()));
     let next = AtomicUsize::new(0);
     let outcomes: Vec<Mutex<Option<Outcome>>> = cases.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
-        for _ in 0..count() {
+        for _ in 0..threads {
             let work = || {
                 while let Some((case, slot)) = {
                     let at = next.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +35,7 @@ pub fn run(cases: Vec<Case>) -> Vec<Outcome> {
         .collect()
 }
 
-/// How many cases run at a time.
+/// How many cases run at a time, if nothing else is asked for.
 pub fn count() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,0 +1,120 @@
+//! The arguments of a test program, as libtest takes them.
+
+use std::num::NonZero;
+
+/// Which cases to run, and how.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// Names, or parts of names; none stands for every case.
+    filters: Vec<String>,
+    skipped: Vec<String>,
+    /// Whether a filter is a whole name.
+    exact: bool,
+    /// Whether names are printed and nothing runs.
+    pub list: bool,
+    /// How many cases run at a time, where that is asked for.
+    pub threads: Option<NonZero<usize>>,
+    /// Whether only ignored cases are to run, of which there are none.
+    ignored: bool,
+}
+
+impl Arguments {
+    /// Those of this process.
+    ///
+    /// # Errors
+    ///
+    /// If one is unknown or has no value.
+    pub fn of_process() -> Result<Self, String> {
+        Self::parse(std::env::args().skip(1))
+    }
+
+    fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut all = Self::default();
+        // `--name=value` is `--name value`.
+        let mut words = arguments.flat_map(|word| match word.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => vec![name.into(), value.into()],
+            _ => vec![word],
+        });
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("`{word}` has no value"));
+            match word.as_str() {
+                "--exact" => all.exact = true,
+                "--list" => all.list = true,
+                "--skip" => all.skipped.push(value()?),
+                "--test-threads" => {
+                    let count = value()?;
+                    let count = count.parse().map_err(|error| format!("{count}: {error}"))?;
+                    all.threads = Some(count);
+                }
+                // There is one form of output, and nothing is captured, ignored or a benchmark.
+                "--format" | "--color" => drop(value()?),
+                "--nocapture" | "--no-capture" | "--show-output" | "--quiet" | "-q" => {}
+                "--ignored" => all.ignored = true,
+                "--include-ignored" => {}
+                name if name.starts_with('-') => return Err(format!("unknown argument `{name}`")),
+                filter => all.filters.push(filter.into()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether a case is to run.
+    pub fn includes(&self, name: &str) -> bool {
+        let fits = |filter: &String| {
+            if self.exact {
+                name == filter
+            } else {
+                name.to_lowercase().contains(&filter.to_lowercase())
+            }
+        };
+        !self.ignored
+            && (self.filters.is_empty() || self.filters.iter().any(fits))
+            && !self.skipped.iter().any(fits)
+    }
+
+    /// Whether every case is to run.
+    pub fn is_everything(&self) -> bool {
+        self.filters.is_empty() && self.skipped.is_empty() && !self.ignored
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Arguments, String> {
+        Arguments::parse(text.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn parts_of_names_choose_cases() {
+        let some = parse("resize own_Conv --skip cubic").unwrap();
+        assert!(some.includes("test_resize_linear") && some.includes("own_Conv_1"));
+        assert!(!some.includes("test_resize_cubic") && !some.includes("test_relu"));
+        assert!(!some.is_everything());
+    }
+
+    #[test]
+    fn an_exact_filter_is_a_whole_name() {
+        let exact = parse("test_relu --exact").unwrap();
+        assert!(exact.includes("test_relu") && !exact.includes("test_relu_expanded"));
+    }
+
+    #[test]
+    fn what_only_concerns_output_changes_nothing() {
+        assert!(
+            parse("--nocapture --format=pretty")
+                .unwrap()
+                .is_everything()
+        );
+        assert!(!parse("--ignored").unwrap().includes("test_relu"));
+    }
+
+    #[test]
+    fn wrong_arguments_are_errors() {
+        assert_eq!(parse("--test-threads=2").unwrap().threads, NonZero::new(2));
+        for wrong in ["--test-threads 0", "--skip", "--bench"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
