@@ -7,7 +7,7 @@ pub mod multi_head;
 pub mod rotary;
 
 pub use dot_product::{
-    AttentionMask, AttentionOptions, AttentionScores, JoinedAttention, ScoreMask, attention,
-    attention_products, attention_values, attention_with_scores, joined_attention, merge_heads,
-    split_heads,
+    AttentionMask, AttentionOptions, AttentionScores, JoinedAttention, ScoreMask, Scores,
+    Undefined, attention, attention_products, attention_values, attention_with_scores,
+    joined_attention, merge_heads, split_heads,
 };

@@ -22,9 +22,10 @@ use burn::backend::{
     Backend, backend_extension,
     tensor::{FloatTensor, IntTensor},
 };
-use burn::tensor::ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions};
+use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
 use crate::{
+    attention::Scores,
     fault::Axis,
     product::epilogue::{Activation, Epilogue},
     signal::dft::Dft,
@@ -164,17 +165,17 @@ pub trait Kernels: Backend {
         primitives::conv_transpose3d::<Self>(x, weight, bias, options)
     }
 
-    /// Attention of `[batch, heads, length, size]`. A mask, true where a key is hidden, and a bias
-    /// have as many queries and keys, and may have one batch and one head for all.
+    /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of
+    /// queries. A mask, true where a key is hidden, and a bias broadcast to the scores. None is empty.
     fn attention(
         query: FloatTensor<Self>,
         key: FloatTensor<Self>,
         value: FloatTensor<Self>,
         #[extension_type] mask: Optional<Self>,
         #[extension_type] bias: Optional<Self>,
-        options: AttentionModuleOptions,
+        scores: Scores,
     ) -> FloatTensor<Self> {
-        primitives::attention::<Self>(query, key, value, mask, bias, options)
+        primitives::attention::<Self>(query, key, value, mask, bias, scores)
     }
 
     /// Where the `k` greatest along an axis are, in order.

@@ -1,5 +1,6 @@
 //! Bodies for the memory of this process.
 
+mod attention;
 mod conv;
 mod elementary;
 mod fft;
@@ -21,10 +22,11 @@ use burn::backend::{
 };
 use burn::tensor::{
     DType, TensorData,
-    ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions},
+    ops::{ConvOptions, ConvTransposeOptions},
 };
 
 use crate::{
+    attention::Scores,
     backend::{Kernels, Optional},
     fault::Axis,
     index::top_k::ranking,
@@ -133,16 +135,15 @@ impl Kernels for Flex {
         fn conv_transpose3d(3);
     }
 
-    /// Masks and biases are read as they are, however few batches and heads they have.
     fn attention(
         query: FlexTensor,
         key: FlexTensor,
         value: FlexTensor,
         mask: Optional<Flex>,
         bias: Optional<Flex>,
-        options: AttentionModuleOptions,
+        scores: Scores,
     ) -> FlexTensor {
-        <Flex as ModuleOps<Flex>>::attention(query, key, value, mask.bool(), bias.float(), options)
+        attention::attention(query, key, value, mask, bias, scores)
     }
 
     fn top_k(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {

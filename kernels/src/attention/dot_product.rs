@@ -1,6 +1,6 @@
 //! Attention, with masks, windows, caches and shared heads.
 
-use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, ops::AttentionModuleOptions};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 
 use crate::{
     backend::call,
@@ -14,10 +14,12 @@ use crate::{
 
 mod heads;
 mod joined;
+mod scores;
 mod seen;
 
 pub use heads::{merge_heads, split_heads};
 pub use joined::{JoinedAttention, ScoreMask, joined_attention};
+pub use scores::{Scores, Undefined};
 use seen::Seen;
 
 /// What the scores are and which keys a query may see.
@@ -83,33 +85,20 @@ pub fn attention(
     if batch * heads * queries * keys * size == 0 {
         return nothing(&query, [batch, heads, queries, size]);
     }
+    let root = (query.dims()[3] as f64).sqrt();
     let seen = Seen::new(&query, keys, mask, valid, options);
-    let blind = seen.blind();
-    let fit = |x: [usize; 4]| [x[0], x[1], queries, keys];
-    let mask = seen.allowed.map(|x| {
-        let shape = fit(x.dims());
-        to_shape(x, shape).bool_not()
-    });
-    let bias = seen.bias.map(|x| {
-        let shape = fit(x.dims());
-        to_shape(x, shape)
-    });
-    let key = shared(key, heads);
-    let value = shared(value, heads);
-    let options = AttentionModuleOptions {
-        scale: options.scale,
-        softcap: (options.softcap > 0.0).then_some(options.softcap),
-        is_causal: false,
+    let undefined = if seen.may_be_blind {
+        Undefined::ZeroIfHidden
+    } else {
+        Undefined::NotANumber
     };
-    let result = call!(attention(query, key, value, mask, bias; options));
-    let result = Tensor::<4>::from_dispatch(result);
-    match blind {
-        Some(rows) => {
-            let size = result.dims()[3];
-            result.mask_fill(to_shape(rows, [batch, heads, queries, size]), 0.0)
-        }
-        None => result,
-    }
+    let (mask, bias) = (seen.allowed.map(Tensor::bool_not), seen.bias);
+    let scores = Scores {
+        softcap: options.softcap,
+        undefined,
+        ..Scores::scaled(options.scale.unwrap_or(1.0 / root))
+    };
+    Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
 }
 
 /// [`attention`] and the scores at the stage to be shown.

@@ -1,5 +1,6 @@
 //! The operations of [`Kernels`](super::Kernels) by the primitives of any backend.
 
+mod attention;
 mod finish;
 
 use burn::backend::{
@@ -8,11 +9,12 @@ use burn::backend::{
 };
 use burn::tensor::{
     Shape,
-    ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions},
+    ops::{ConvOptions, ConvTransposeOptions},
 };
 
 use super::Optional;
 use crate::{ensure, fault::Axis, product::epilogue::Epilogue, signal::dft::Dft};
+pub use attention::attention;
 pub use finish::finish;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
@@ -121,34 +123,6 @@ transposed! {
     conv_transpose1d 1;
     conv_transpose2d 2;
     conv_transpose3d 3;
-}
-
-pub fn attention<B: Backend>(
-    query: FloatTensor<B>,
-    key: FloatTensor<B>,
-    value: FloatTensor<B>,
-    mask: Optional<B>,
-    bias: Optional<B>,
-    options: AttentionModuleOptions,
-) -> FloatTensor<B> {
-    // Not every backend broadcasts them.
-    let mut scores = query.shape();
-    scores[3] = value.shape()[2];
-    let mask = mask.bool().map(|mask| {
-        if mask.shape() == scores {
-            mask
-        } else {
-            B::bool_expand(mask, scores.clone())
-        }
-    });
-    let bias = bias.float().map(|bias| {
-        if bias.shape() == scores {
-            bias
-        } else {
-            B::float_expand(bias, scores.clone())
-        }
-    });
-    B::attention(query, key, value, mask, bias, options)
 }
 
 pub fn top_k<B: Backend>(x: FloatTensor<B>, k: usize, axis: usize) -> IntTensor<B> {

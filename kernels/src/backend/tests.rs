@@ -2,14 +2,15 @@
 
 use burn::backend::Dispatch;
 use burn::tensor::{
-    Bool, Int, Tensor,
-    ops::{AttentionModuleOptions, ConvOptions, ConvTransposeOptions},
+    Bool, DType, Int, Tensor,
+    ops::{ConvOptions, ConvTransposeOptions},
 };
 
 use super::{Operand, call, primitives};
+use crate::attention::{Scores, Undefined};
 use crate::fault::Axis;
 use crate::product::epilogue::{Activation, Epilogue};
-use crate::testing::{bool, int, near, noise, same};
+use crate::testing::{bool, float, int, near, noise, same};
 
 /// Calls the method and the primitives with the same operands.
 macro_rules! agree {
@@ -111,26 +112,142 @@ fn convolutions() {
     }
 }
 
+/// Queries, keys and values of four and of `own` heads.
+fn attended(lengths: [usize; 2], own: usize) -> [Tensor<4>; 3] {
+    let [queries, keys] = lengths;
+    let shapes = [[2, 4, queries, 8], [2, own, keys, 8], [2, own, keys, 6]];
+    let mut seed = 0;
+    shapes.map(|shape| {
+        seed += 1;
+        noise(shape, seed)
+    })
+}
+
+/// True at random.
+fn hidden(shape: [usize; 4], seed: u64) -> Tensor<4, Bool> {
+    noise::<4>(shape, seed).greater_scalar(0.2)
+}
+
 #[test]
-fn attention_with_masks_of_one_batch_and_head() {
-    let [query, key, value] =
-        [(3, 1), (5, 2), (5, 3)].map(|(length, seed)| noise::<4>([2, 4, length, 8], seed));
-    let hidden = bool::<4>([[[
-        [false, true, true, true, true],
-        [false, false, true, true, true],
-        [false, false, false, true, false],
-    ]]]);
-    let options = AttentionModuleOptions::default();
+fn attention_with_masks_that_broadcast() {
+    let [query, key, value] = attended([3, 5], 4);
     for mask in [
         None,
-        Some(hidden.clone()),
-        Some(hidden.expand([2, 4, 3, 5])),
+        Some([1, 1, 3, 5]),
+        Some([2, 1, 1, 5]),
+        Some([2, 4, 3, 1]),
     ] {
-        for bias in [None, Some([1, 1]), Some([2, 1]), Some([2, 4])] {
-            let bias = bias.map(|[batch, heads]| noise::<4>([batch, heads, 3, 5], 4));
-            let mask: Option<Tensor<4, Bool>> = mask.clone();
-            agree!(attention<4>(query, key, value, mask, bias; options));
+        for bias in [
+            None,
+            Some([1, 1, 3, 5]),
+            Some([2, 1, 3, 5]),
+            Some([1, 4, 1, 5]),
+        ] {
+            let mask = mask.map(|shape| hidden(shape, 5));
+            let bias = bias.map(|shape| noise::<4>(shape, 4));
+            for undefined in [Undefined::Zero, Undefined::ZeroIfHidden] {
+                let scores = Scores {
+                    undefined,
+                    ..Scores::scaled(0.4)
+                };
+                agree!(attention<4>(query, key, value, mask, bias; scores));
+            }
         }
+    }
+}
+
+#[test]
+fn attention_of_every_length() {
+    let [no_mask, no_bias]: [Option<Tensor<4>>; 2] = [None, None];
+    for lengths in [[1, 1], [1, 70], [2, 3], [9, 17], [70, 33], [150, 300]] {
+        for own in [1, 2, 4] {
+            let [query, key, value] = attended(lengths, own);
+            let mask = Some(hidden([1, 1, lengths[0], lengths[1]], 7));
+            let scores = Scores {
+                undefined: Undefined::ZeroIfHidden,
+                ..Scores::scaled(0.3)
+            };
+            agree!(attention<4>(query, key, value, mask, no_bias; scores));
+            agree!(attention<4>(query, key, value, no_mask, no_bias; scores));
+            // Heads that are split from rows, and keys that are columns.
+            let [query, key, value] = [query, key, value].map(|x| {
+                let shape = x.dims();
+                let rows = x.reshape([shape[0], shape[2], shape[1], shape[3]]);
+                rows.swap_dims(1, 2)
+            });
+            let key = key.swap_dims(2, 3).mul_scalar(2.0).swap_dims(2, 3);
+            agree!(attention<4>(query, key, value, no_mask, no_bias; scores));
+        }
+    }
+}
+
+#[test]
+fn attention_with_every_step() {
+    let [query, key, value] = attended([5, 9], 2);
+    let mask = Some(hidden([2, 1, 5, 9], 8));
+    let bias = Some(noise::<4>([1, 4, 5, 9], 9));
+    for hidden in [f64::NEG_INFINITY, -1e9, 0.5] {
+        for bias_last in [false, true] {
+            for softcap in [0.0, 1.5] {
+                let scores = Scores {
+                    softcap,
+                    hidden,
+                    bias_last,
+                    undefined: Undefined::Zero,
+                    scale: -0.7,
+                };
+                agree!(attention<4>(query, key, value, mask, bias; scores));
+            }
+        }
+    }
+    let half = |x: Tensor<4>| x.cast(DType::F16);
+    let [wide, narrow] = [
+        [query, key, value].map(half).map(|x| x.cast(DType::F32)),
+        attended([5, 9], 2).map(half),
+    ];
+    let attend = |[query, key, value]: [Tensor<4>; 3]| {
+        let (mask, bias): (Option<Tensor<4>>, Option<Tensor<4>>) = (None, None);
+        let scores = Scores::scaled(0.7);
+        Tensor::<4>::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
+    };
+    same(attend(narrow), half(attend(wide)).into_data());
+}
+
+#[test]
+fn queries_that_see_no_key() {
+    let [query, key, value] = attended([3, 4], 4);
+    let hides: fn(usize) -> bool = |row| row == 1;
+    let rows = std::array::from_fn::<_, 3, _>(|row| [hides(row); 4]);
+    let mask = || Some(bool::<4>([[rows]]));
+    let endless = || {
+        let rows = rows.map(|row| row.map(|hidden| if hidden { f32::NEG_INFINITY } else { 0.0 }));
+        Some(float::<4>([[rows]]))
+    };
+    let attend = |mask: Option<Tensor<4, Bool>>, bias: Option<Tensor<4>>, undefined| {
+        let (query, key, value) = (query.clone(), key.clone(), value.clone());
+        let scores = Scores {
+            undefined,
+            ..Scores::scaled(0.7)
+        };
+        let y = call!(attention(query, key, value, mask, bias; scores));
+        let y = Tensor::<4>::from_dispatch(y).into_data();
+        let y: Vec<f32> = y.iter().collect();
+        let rows: Vec<f32> = y.chunks(6).map(|row| row.iter().sum()).collect();
+        for (at, sum) in rows.into_iter().enumerate() {
+            match undefined {
+                _ if !hides(at % 3) => assert!(sum.is_finite() && sum != 0.0),
+                Undefined::NotANumber => assert!(sum.is_nan()),
+                Undefined::ZeroIfHidden | Undefined::Zero => assert_eq!(sum, 0.0),
+            }
+        }
+    };
+    for undefined in [
+        Undefined::NotANumber,
+        Undefined::ZeroIfHidden,
+        Undefined::Zero,
+    ] {
+        attend(mask(), None, undefined);
+        attend(None, endless(), undefined);
     }
 }
 

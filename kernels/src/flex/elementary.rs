@@ -132,7 +132,8 @@ fn gelu_of<S: Sum>(elements: &mut [f32]) {
 
 dispatched! {
     fn logistic(elements: &mut [f32]) = logistic_of;
-    fn hyperbolic(elements: &mut [f32]) = tanh_of;
+    /// `tanh` of each.
+    pub fn hyperbolic(elements: &mut [f32]) = tanh_of;
     fn powers(elements: &mut [f32]) = exp_of;
     fn errors(elements: &mut [f32]) = erf_of;
     fn gelus(elements: &mut [f32]) = gelu_of;

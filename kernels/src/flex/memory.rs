@@ -32,6 +32,14 @@ impl Output {
 }
 
 impl Target {
+    /// Memory that is written anew.
+    pub fn of(values: &mut [f32]) -> Self {
+        Self {
+            first: values.as_mut_ptr(),
+            length: values.len(),
+        }
+    }
+
     pub fn length(&self) -> usize {
         self.length
     }

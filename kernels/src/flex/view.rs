@@ -84,6 +84,17 @@ impl View {
 }
 
 impl<'a> Matrix<'a> {
+    /// A matrix whose rows follow one another.
+    pub fn dense(values: &'a [f32], columns: usize) -> Self {
+        Self {
+            values,
+            rows: values.len() / columns.max(1),
+            columns,
+            row_step: columns,
+            column_step: 1,
+        }
+    }
+
     pub fn transposed(self) -> Self {
         Self {
             rows: self.columns,
@@ -151,18 +162,7 @@ impl<'a> Matrix<'a> {
 }
 
 #[cfg(test)]
-impl<'a> Matrix<'a> {
-    /// A matrix whose rows follow one another.
-    pub fn dense(values: &'a [f32], columns: usize) -> Self {
-        Self {
-            values,
-            rows: values.len() / columns.max(1),
-            columns,
-            row_step: columns,
-            column_step: 1,
-        }
-    }
-
+impl Matrix<'_> {
     /// The columns that are multiples of `stride`.
     pub fn every(self, stride: usize) -> Self {
         Self {

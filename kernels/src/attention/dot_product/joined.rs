@@ -1,14 +1,12 @@
 //! Attention as graphs write it in single steps.
 
-use burn::tensor::{Bool, DType, FloatDType, Tensor};
+use burn::tensor::{Bool, FloatDType, Tensor};
 
+use super::{Scores, Undefined, attention_products, attention_values};
 use crate::{
+    backend::call,
     normalize::softmax::softmax,
-    product::matmul,
-    shape::{
-        expand::{agreed, common, to_shape},
-        reshape,
-    },
+    shape::expand::{agreed, common, to_shape, together},
     widen::widened,
 };
 
@@ -32,7 +30,9 @@ pub struct JoinedAttention {
     pub undefined_as_zero: bool,
 }
 
-/// `softmax(query * keyᵀ * scale / divisor, masked) * value` of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. What a query gives that sees no key the masks say, in the order in which they are.
+/// `softmax(query * keyᵀ * scale / divisor, masked) * value` of `[batch, heads, length, size]`; heads
+/// of keys and values serve equally many of queries. What a query gives that sees no key the masks
+/// say, in their order; they may broadcast what is of size 1.
 ///
 /// Half precision is computed in single precision.
 #[inline(never)]
@@ -43,63 +43,147 @@ pub fn joined_attention(
     masks: Vec<ScoreMask>,
     options: JoinedAttention,
 ) -> Tensor<4> {
-    let [batch, heads, queries, _] = query.dims();
+    let [batch, heads, queries, features] = query.dims();
     let [_, own, keys, size] = value.dims();
     let dtype: FloatDType = query.dtype().into();
-    if batch * heads * queries * keys * size == 0 {
+    let scores = [batch, heads, queries, keys];
+    let scores = masks
+        .iter()
+        .fold(scores, |scores, mask| common(scores, mask.dims()));
+    let [batch, heads, queries, keys] = scores;
+    if scores.contains(&0) || size == 0 {
         let shape = [batch, heads, queries, size];
         return Tensor::zeros(shape, (&query.device(), query.dtype()));
     }
-    let [query, key, value] = [query, key, value].map(widened);
-    let wide: DType = query.dtype();
-    // Queries that share keys are rows of one product.
-    let rows = heads / own * queries;
-    let features = query.dims()[3];
-    let query = shaped(query, [batch, own, rows, features]);
-    let mut products = matmul::product(query, key.swap_dims(2, 3));
-    // As the file has it, which tells on what is rounded to few bits later.
-    if options.scale != 1.0 {
-        products = products.mul_scalar(options.scale);
-    }
-    if options.divisor != 1.0 {
-        products = products.div_scalar(options.divisor);
-    }
-    let scores = shaped(products, [batch, heads, queries, keys]);
-    let masked = masks.into_iter().fold(scores, |scores, mask| match mask {
-        ScoreMask::Added(bias) => {
-            let (scores, bias) = agreed(scores, bias.cast(wide));
-            scores.add(bias)
-        }
-        ScoreMask::Seen(seen, fill) => {
-            let shape = common(scores.dims(), seen.dims());
-            to_shape(scores, shape).mask_fill(to_shape(seen, shape).bool_not(), fill)
-        }
-    });
-    let probabilities = softmax(masked, 3);
-    let probabilities = if options.undefined_as_zero {
-        let undefined = probabilities.clone().is_nan();
-        probabilities.mask_fill(undefined, 0.0)
+    let query = to_shape(widened(query), [batch, heads, queries, features]);
+    let key = to_shape(widened(key), [batch, own, keys, features]);
+    let value = to_shape(widened(value), [batch, own, keys, size]);
+    let wide: FloatDType = query.dtype().into();
+    let undefined = if options.undefined_as_zero {
+        Undefined::Zero
     } else {
-        probabilities
+        Undefined::NotANumber
     };
-    // A mask may have broadcast what is of size 1.
-    let [batch, heads, queries, keys] = probabilities.dims();
-    let rows = heads / own * queries;
-    let sums = matmul::product(shaped(probabilities, [batch, own, rows, keys]), value);
-    shaped(sums, [batch, heads, queries, size]).cast(dtype)
+    let scores = Scores {
+        undefined,
+        ..Scores::scaled(options.scale / options.divisor)
+    };
+    let y = match Combined::of(masks, wide) {
+        Ok(masks) => {
+            let scores = Scores {
+                hidden: masks.fill,
+                bias_last: masks.bias_last,
+                ..scores
+            };
+            let (mask, bias) = (masks.seen.map(Tensor::bool_not), masks.bias);
+            Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
+        }
+        Err(masks) => in_steps(query, key, value, masks, scores),
+    };
+    y.cast(dtype)
 }
 
-/// The same elements in another shape; one that is this already is not copied.
-fn shaped(x: Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
-    if x.dims() == shape {
-        x
-    } else {
-        reshape(x, shape)
+impl ScoreMask {
+    fn dims(&self) -> [usize; 4] {
+        match self {
+            Self::Added(bias) => bias.dims(),
+            Self::Seen(seen, _) => seen.dims(),
+        }
     }
+}
+
+/// Masks as one of each kind.
+struct Combined {
+    seen: Option<Tensor<4, Bool>>,
+    /// The score where that is false.
+    fill: f64,
+    bias: Option<Tensor<4>>,
+    bias_last: bool,
+}
+
+impl Combined {
+    /// The masks themselves where their order keeps them apart.
+    fn of(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
+        let fills = masks.iter().filter_map(|mask| match mask {
+            ScoreMask::Added(_) => None,
+            ScoreMask::Seen(_, fill) => Some(*fill),
+        });
+        let fill = fills.clone().next().unwrap_or(f64::NEG_INFINITY);
+        let is_added = |mask: &ScoreMask| matches!(mask, ScoreMask::Added(_));
+        let changes = masks.windows(2);
+        let changes = changes.filter(|pair| is_added(&pair[0]) != is_added(&pair[1]));
+        // Nothing is added to negative infinity.
+        let any_order = fill == f64::NEG_INFINITY;
+        if fills.clone().any(|other| other != fill) || !any_order && changes.count() > 1 {
+            return Err(masks);
+        }
+        let bias_last = !any_order && masks.last().is_some_and(is_added);
+        let mut combined = Self {
+            seen: None,
+            fill,
+            bias: None,
+            bias_last,
+        };
+        for mask in masks {
+            match mask {
+                ScoreMask::Added(bias) => {
+                    let bias = bias.cast(dtype);
+                    combined.bias = Some(match combined.bias.take() {
+                        Some(before) => {
+                            let (before, bias) = agreed(before, bias);
+                            before.add(bias)
+                        }
+                        None => bias,
+                    });
+                }
+                ScoreMask::Seen(seen, _) => {
+                    combined.seen = Some(match combined.seen.take() {
+                        Some(before) => {
+                            let (before, seen) = together(before, seen);
+                            before.bool_and(seen)
+                        }
+                        None => seen,
+                    });
+                }
+            }
+        }
+        Ok(combined)
+    }
+}
+
+/// Attention whose masks apply one after another.
+fn in_steps(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    masks: Vec<ScoreMask>,
+    scores: Scores,
+) -> Tensor<4> {
+    let dtype = query.dtype();
+    let products = attention_products(query, key, Some(1.0), dtype).mul_scalar(scores.scale);
+    let masked = masks.into_iter().fold(products, |x, mask| match mask {
+        ScoreMask::Added(bias) => {
+            let bias: Tensor<4> = bias.cast(dtype);
+            let (x, bias) = agreed(x, bias);
+            x.add(bias)
+        }
+        ScoreMask::Seen(seen, fill) => {
+            let shape = x.dims();
+            x.mask_fill(to_shape(seen, shape).bool_not(), fill)
+        }
+    });
+    let mut probabilities = softmax(masked, 3);
+    if scores.undefined == Undefined::Zero {
+        let undefined = probabilities.clone().is_nan();
+        probabilities = probabilities.mask_fill(undefined, 0.0);
+    }
+    attention_values(probabilities, value)
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::DType;
+
     use super::*;
     use crate::attention::{AttentionMask, AttentionOptions, attention};
     use crate::testing::{bool, float, near, noise, same};

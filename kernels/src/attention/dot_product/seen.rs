@@ -17,7 +17,8 @@ pub struct Seen {
     pub allowed: Option<Tensor<4, Bool>>,
     /// Added to the scores.
     pub bias: Option<Tensor<4>>,
-    may_be_blind: bool,
+    /// Whether a query may see no key.
+    pub may_be_blind: bool,
 }
 
 impl Seen {
