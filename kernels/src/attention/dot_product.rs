@@ -90,7 +90,7 @@ pub fn attention(
     let undefined = if seen.may_be_blind {
         Undefined::ZeroIfHidden
     } else {
-        Undefined::NotANumber
+        Undefined::Never
     };
     let (mask, bias) = (seen.allowed.map(Tensor::bool_not), seen.bias);
     let scores = Scores {

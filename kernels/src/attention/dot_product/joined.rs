@@ -61,6 +61,8 @@ pub fn joined_attention(
     let wide: FloatDType = query.dtype().into();
     let undefined = if options.undefined_as_zero {
         Undefined::Zero
+    } else if masks.is_empty() {
+        Undefined::Never
     } else {
         Undefined::NotANumber
     };

@@ -17,6 +17,8 @@ pub struct Scores {
 /// What a query without probabilities gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undefined {
+    /// There is no such query.
+    Never,
     /// No number.
     NotANumber,
     /// 0 where all its scores are negative infinity.

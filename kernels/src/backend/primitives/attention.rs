@@ -38,13 +38,12 @@ pub fn attention<B: Backend>(
             B::float_expand(bias, shape.clone())
         }
     });
-    if !scores.removes_hidden() || scores.undefined == Undefined::Zero {
+    // Backends differ in what they give a query that sees no key.
+    let differs = matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero);
+    if !scores.removes_hidden() || differs {
         return in_steps::<B>(query, key, value, mask, bias, scores);
     }
-    let blind = match scores.undefined {
-        Undefined::ZeroIfHidden => blind::<B>(mask.clone(), bias.clone()),
-        Undefined::NotANumber | Undefined::Zero => None,
-    };
+    let blind = hidden_rows::<B>(scores, &mask, &bias);
     let root = (features as f64).sqrt();
     let softcap = (scores.softcap > 0.0).then_some(scores.softcap);
     let mut options = AttentionModuleOptions {
@@ -84,10 +83,7 @@ fn in_steps<B: Backend>(
         let relative = B::float_div_scalar(x, scores.softcap.into());
         x = B::float_mul_scalar(B::float_tanh(relative), scores.softcap.into());
     }
-    let blind = match scores.undefined {
-        Undefined::ZeroIfHidden => blind::<B>(mask.clone(), bias.clone()),
-        Undefined::NotANumber | Undefined::Zero => None,
-    };
+    let blind = hidden_rows::<B>(scores, &mask, &bias);
     let add = |x, bias: Option<FloatTensor<B>>| match bias {
         Some(bias) => B::float_add(x, bias),
         None => x,
@@ -114,16 +110,20 @@ fn in_steps<B: Backend>(
     B::float_matmul(probabilities, value)
 }
 
-/// The queries that see no key: `[batch, heads, queries, 1]`.
-fn blind<B: Backend>(
-    mask: Option<BoolTensor<B>>,
-    bias: Option<FloatTensor<B>>,
+/// The queries that see no key, `[batch, heads, queries, 1]`, where they give 0.
+fn hidden_rows<B: Backend>(
+    scores: Scores,
+    mask: &Option<BoolTensor<B>>,
+    bias: &Option<FloatTensor<B>>,
 ) -> Option<BoolTensor<B>> {
-    let hidden = bias.map(|bias| {
+    if scores.undefined != Undefined::ZeroIfHidden {
+        return None;
+    }
+    let hidden = bias.clone().map(|bias| {
         let dtype = get_or_init_device_settings::<B>(&bias.device()).bool_dtype;
         B::float_equal_elem(bias, f64::NEG_INFINITY.into(), dtype)
     });
-    let hidden = match (mask, hidden) {
+    let hidden = match (mask.clone(), hidden) {
         (Some(mask), Some(hidden)) => B::bool_or(mask, hidden),
         (mask, hidden) => mask.or(hidden)?,
     };

@@ -86,9 +86,13 @@ fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, f
         }
     }
     let greatest = greatest.into_iter().fold(f32::NEG_INFINITY, f32::max);
-    if greatest == f32::NEG_INFINITY && scores.undefined != Undefined::NotANumber {
-        // Of numbers and NaN, `max` is the number.
-        let zero = scores.undefined == Undefined::Zero || !row.iter().any(|x| x.is_nan());
+    if greatest == f32::NEG_INFINITY {
+        // Of a number and NaN `max` is the number.
+        let zero = match scores.undefined {
+            Undefined::Zero => true,
+            Undefined::ZeroIfHidden => !row.iter().any(|x| x.is_nan()),
+            Undefined::NotANumber | Undefined::Never => false,
+        };
         row.fill(0.0);
         *factor = if zero { 0.0 } else { f32::NAN };
         return;
