@@ -244,12 +244,7 @@ impl Operands {
         places: impl Fn(usize) -> [usize; 3],
         scratch: &mut Scratch,
     ) {
-        let Sizes {
-            keys,
-            features,
-            size,
-            ..
-        } = self.sizes;
+        let Sizes { features, size, .. } = self.sizes;
         let rows = query.rows;
         let [batch, ..] = places(0);
         let [begin, end] = self.seen(rows, &places);
