@@ -62,7 +62,8 @@ pub fn check(model: &Model, item: &Item, options: &Options) -> Result<(), Diagno
     tree(model, item, options).map(drop)
 }
 
-fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagnostics> {
+/// A loaded model as a Rust module of which no tokens are made yet.
+pub fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(model.facts.to_string());
     let code = emit::module(model, item, options, &mut diagnostics);

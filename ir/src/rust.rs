@@ -7,6 +7,7 @@
 
 mod build;
 mod holes;
+mod lines;
 mod macros;
 mod text;
 mod walk;
@@ -18,6 +19,7 @@ use proc_macro2::TokenStream;
 pub use build::Builder;
 pub use holes::{Items, Iterated, ToCode};
 pub(crate) use macros::{code, pieces};
+pub use text::Token;
 pub(crate) use walk::Event;
 
 /// A piece of code, maybe of no parts. Copies share what it consists of.
@@ -175,6 +177,13 @@ impl Code {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// How many parts there are, at any depth.
+    pub fn len(&self) -> usize {
+        let mut count = 0;
+        self.each_part(&mut |_| count += 1);
+        count
     }
 
     /// The part of which the code consists.

@@ -14,10 +14,13 @@ use onnx_embed_ir::read::display_name;
 use quote::quote;
 
 use crate::args::Expand;
-use crate::{long, style};
+use crate::style;
 
 /// So many places of one rule are named.
 const NAMED: usize = 3;
+
+/// The most parts of code that the formatter sees: with the parser it takes 300 bytes for each.
+const MOST_FORMATTED: usize = 120_000;
 
 pub fn expand(arguments: &Expand) -> Result<ExitCode> {
     let options = arguments.choices.options(arguments.weights);
@@ -55,20 +58,20 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
         runtime: quote!(::onnx_embed),
         file: display_name(path),
     };
-    match onnx_embed_ir::code(model, &item, &options) {
-        Ok(tokens) if long::is_long(&tokens) => {
-            let mut out = BufWriter::new(std::io::stdout().lock());
-            long::write(tokens, &mut out)?;
-            out.flush()?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Ok(tokens) => {
-            let file = syn::parse2(tokens).context("the expansion is not Rust")?;
-            anstream::print!("{}", prettyplease::unparse(&file));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(found) => problems(found),
+    let code = match onnx_embed_ir::tree(&model, &item, &options) {
+        Ok(code) => code,
+        Err(found) => return problems(found),
+    };
+    drop(model);
+    if code.len() > MOST_FORMATTED {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        code.write_lines(&mut out)?;
+        out.flush()?;
+    } else {
+        let file = syn::parse2(code.into_tokens()).context("the expansion is not Rust")?;
+        anstream::print!("{}", prettyplease::unparse(&file));
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What each rule did, and where it nearly did something.

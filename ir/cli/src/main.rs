@@ -9,7 +9,6 @@ mod compare;
 mod cost;
 mod expand;
 mod inspect;
-mod long;
 mod models;
 mod npz;
 mod parallel;

@@ -1,11 +1,26 @@
 //! Trees of code as tokens.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::rc::Rc;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 use super::{Access, Bracket, Code, Head, Part};
+
+/// A token of code, or one side of a bracket.
+#[derive(Clone, Copy, Debug)]
+pub enum Token<'c> {
+    Word(&'c str),
+    Sign(&'static str),
+    Lifetime(&'static str),
+    Literal(&'c str),
+    Text(&'c str),
+    Open(Bracket),
+    Close(Bracket),
+    /// What the caller of the macro wrote.
+    Foreign(&'c TokenStream),
+}
 
 impl Code {
     pub fn tokens(&self) -> TokenStream {
@@ -14,11 +29,23 @@ impl Code {
 
     /// The tokens; the tree ends as they are made, part by part.
     pub fn into_tokens(self) -> TokenStream {
-        let mut tokens = TokenStream::new();
-        write(self, &mut tokens);
-        tokens
+        let mut streams = Streams::default();
+        let Ok(()) = self.each_token(&mut |token| -> Result<(), Infallible> {
+            streams.add(token);
+            Ok(())
+        });
+        streams.last
+    }
+
+    /// Calls `see` with each token until it fails; parts are dropped behind their tokens.
+    pub fn each_token<E>(self, see: &mut See<'_, E>) -> Result<(), E> {
+        let mut parts = self.into_parts().into_iter();
+        parts.try_for_each(|part| part.each_token(see))
     }
 }
+
+/// What is called with each token.
+type See<'s, E> = dyn FnMut(Token<'_>) -> Result<(), E> + 's;
 
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,120 +53,138 @@ impl fmt::Debug for Code {
     }
 }
 
-fn write(code: Code, tokens: &mut TokenStream) {
-    let parts = code.into_parts().into_iter();
-    parts.for_each(|part| part.write(tokens));
+impl Part {
+    fn each_token<E>(self, see: &mut See<'_, E>) -> Result<(), E> {
+        match self {
+            Part::Word(name) | Part::Member(name) => see(Token::Word(name)),
+            Part::Name(name) => see(Token::Word(&name)),
+            Part::Sign(text) => see(Token::Sign(text)),
+            Part::Lifetime(name) => see(Token::Lifetime(name)),
+            Part::Literal(text) => see(Token::Literal(text)),
+            Part::Number(text) => see(Token::Literal(&text)),
+            Part::Text(text) | Part::Weight(text) => see(Token::Text(&text)),
+            Part::Field(name) => {
+                see(Token::Word("self"))?;
+                see(Token::Sign("."))?;
+                see(Token::Word(&name))
+            }
+            Part::Device => see(Token::Word("device")),
+            Part::Weights => see(Token::Word("weights")),
+            Part::Value(variable, access) => {
+                see(Token::Word(&format!("__v{}", variable.0)))?;
+                if access == Access::Clone {
+                    Part::Method("clone", Code::default()).each_token(see)?;
+                }
+                Ok(())
+            }
+            Part::Size(size) => see(Token::Word(&format!("__s{}", size.0))),
+            Part::Method(name, arguments) => {
+                see(Token::Sign("."))?;
+                see(Token::Word(name))?;
+                group(Bracket::Round, arguments, see)
+            }
+            Part::Group(bracket, inside) => group(bracket, inside, see),
+            Part::Let(pattern, value) => {
+                see(Token::Word("let"))?;
+                assignment(pattern, value, see)
+            }
+            Part::Assign(target, value) => assignment(target, value, see),
+            Part::Loop(repeated) => {
+                let repeated = Rc::unwrap_or_clone(repeated);
+                match repeated.head {
+                    Head::For(pattern, range) => {
+                        see(Token::Word("for"))?;
+                        pattern.each_token(see)?;
+                        see(Token::Word("in"))?;
+                        range.each_token(see)?;
+                    }
+                    Head::While(condition) => {
+                        see(Token::Word("while"))?;
+                        condition.each_token(see)?;
+                    }
+                    Head::Endless => see(Token::Word("loop"))?,
+                }
+                group(Bracket::Curly, repeated.body, see)
+            }
+            Part::Entry(name, value) => {
+                see(Token::Word(&name))?;
+                if !matches!(value.single(), Some(Part::Name(value)) if *value == name) {
+                    see(Token::Sign(":"))?;
+                    value.each_token(see)?;
+                }
+                Ok(())
+            }
+            Part::Foreign(foreign) => see(Token::Foreign(&foreign.0)),
+        }
+    }
 }
 
-impl Part {
-    fn write(self, tokens: &mut TokenStream) {
-        match self {
-            Part::Word(name) | Part::Member(name) => word(name, tokens),
-            Part::Name(name) => word(&name, tokens),
-            Part::Sign(text) => sign(text, tokens),
-            Part::Lifetime(name) => sign_and_word(name, tokens),
-            Part::Literal(text) => literal(text, tokens),
-            Part::Number(text) => literal(&text, tokens),
-            Part::Text(text) | Part::Weight(text) => push(Literal::string(&text), tokens),
-            Part::Field(name) => {
-                word("self", tokens);
-                sign(".", tokens);
-                word(&name, tokens);
+fn assignment<E>(target: Code, value: Code, see: &mut See<'_, E>) -> Result<(), E> {
+    target.each_token(see)?;
+    see(Token::Sign("="))?;
+    value.each_token(see)?;
+    see(Token::Sign(";"))
+}
+
+fn group<E>(bracket: Bracket, inside: Code, see: &mut See<'_, E>) -> Result<(), E> {
+    see(Token::Open(bracket))?;
+    inside.each_token(see)?;
+    see(Token::Close(bracket))
+}
+
+/// Streams that are being written: those of the open brackets, outermost first, and the last.
+#[derive(Default)]
+struct Streams {
+    outer: Vec<TokenStream>,
+    last: TokenStream,
+}
+
+impl Streams {
+    fn add(&mut self, token: Token<'_>) {
+        match token {
+            Token::Word(name) => self.word(name),
+            Token::Sign(text) => self.sign(text),
+            Token::Lifetime(name) => {
+                self.push(Punct::new('\'', Spacing::Joint));
+                self.word(name.trim_start_matches('\''));
             }
-            Part::Device => word("device", tokens),
-            Part::Weights => word("weights", tokens),
-            Part::Value(variable, access) => {
-                word(&format!("__v{}", variable.0), tokens);
-                if access == Access::Clone {
-                    Part::Method("clone", Code::default()).write(tokens);
-                }
+            Token::Literal(text) => {
+                let parsed = text.parse::<Literal>();
+                self.last.extend(parsed.ok().map(TokenTree::from));
             }
-            Part::Size(size) => word(&format!("__s{}", size.0), tokens),
-            Part::Method(name, arguments) => {
-                sign(".", tokens);
-                word(name, tokens);
-                group(Delimiter::Parenthesis, arguments, tokens);
-            }
-            Part::Group(bracket, inside) => {
+            Token::Text(text) => self.push(Literal::string(text)),
+            Token::Open(_) => self.outer.push(std::mem::take(&mut self.last)),
+            Token::Close(bracket) => {
                 let delimiter = match bracket {
                     Bracket::Round => Delimiter::Parenthesis,
                     Bracket::Square => Delimiter::Bracket,
                     Bracket::Curly => Delimiter::Brace,
                 };
-                group(delimiter, inside, tokens);
+                let outer = self.outer.pop().unwrap_or_default();
+                let inside = std::mem::replace(&mut self.last, outer);
+                self.push(Group::new(delimiter, inside));
             }
-            Part::Let(pattern, value) => {
-                word("let", tokens);
-                assignment(pattern, value, tokens);
-            }
-            Part::Assign(target, value) => assignment(target, value, tokens),
-            Part::Loop(made) => {
-                let made = Rc::unwrap_or_clone(made);
-                match made.head {
-                    Head::For(pattern, range) => {
-                        word("for", tokens);
-                        write(pattern, tokens);
-                        word("in", tokens);
-                        write(range, tokens);
-                    }
-                    Head::While(condition) => {
-                        word("while", tokens);
-                        write(condition, tokens);
-                    }
-                    Head::Endless => word("loop", tokens),
-                }
-                group(Delimiter::Brace, made.body, tokens);
-            }
-            Part::Entry(name, value) => {
-                word(&name, tokens);
-                if !matches!(value.single(), Some(Part::Name(value)) if *value == name) {
-                    sign(":", tokens);
-                    write(value, tokens);
-                }
-            }
-            Part::Foreign(foreign) => tokens.extend((*foreign.0).clone()),
+            Token::Foreign(tokens) => self.last.extend(tokens.clone()),
         }
     }
-}
 
-fn assignment(target: Code, value: Code, tokens: &mut TokenStream) {
-    write(target, tokens);
-    sign("=", tokens);
-    write(value, tokens);
-    sign(";", tokens);
-}
-
-fn group(delimiter: Delimiter, inside: Code, tokens: &mut TokenStream) {
-    push(Group::new(delimiter, inside.into_tokens()), tokens);
-}
-
-fn push(token: impl Into<TokenTree>, tokens: &mut TokenStream) {
-    tokens.extend([token.into()]);
-}
-
-fn word(name: &str, tokens: &mut TokenStream) {
-    push(Ident::new(name, Span::call_site()), tokens);
-}
-
-/// One sign of one or more characters.
-fn sign(text: &str, tokens: &mut TokenStream) {
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let spacing = match characters.peek() {
-            Some(_) => Spacing::Joint,
-            None => Spacing::Alone,
-        };
-        push(Punct::new(character, spacing), tokens);
+    fn push(&mut self, token: impl Into<TokenTree>) {
+        self.last.extend([token.into()]);
     }
-}
 
-fn sign_and_word(lifetime: &str, tokens: &mut TokenStream) {
-    push(Punct::new('\'', Spacing::Joint), tokens);
-    word(lifetime.trim_start_matches('\''), tokens);
-}
+    fn word(&mut self, name: &str) {
+        self.push(Ident::new(name, Span::call_site()));
+    }
 
-/// A literal that was written as one.
-fn literal(text: &str, tokens: &mut TokenStream) {
-    let parsed = text.parse::<Literal>();
-    tokens.extend(parsed.ok().map(TokenTree::from));
+    /// One sign of one or more characters.
+    fn sign(&mut self, text: &str) {
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            let spacing = match characters.peek() {
+                Some(_) => Spacing::Joint,
+                None => Spacing::Alone,
+            };
+            self.push(Punct::new(character, spacing));
+        }
+    }
 }
