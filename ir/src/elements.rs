@@ -26,7 +26,7 @@ pub struct Source {
 #[derive(Clone, Debug, Default)]
 pub struct Sources(Rc<Table>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Table {
     entries: RefCell<Vec<Entry>>,
     /// Constants by the place of their first byte.
@@ -35,7 +35,7 @@ struct Table {
     consulted: RefCell<Vec<usize>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Entry {
     /// The entries that it is computed from; none for a constant.
     from: Vec<usize>,
@@ -67,6 +67,13 @@ impl Elements {
     /// Where the elements come from, if constants of the file have part in them.
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
+    }
+
+    /// Has the constants be those of a copy of their sources.
+    pub fn move_to(&mut self, copy: &Sources) {
+        if let Some(source) = &mut self.source {
+            source.table = copy.0.clone();
+        }
     }
 
     pub fn is_some(&self) -> bool {
@@ -109,6 +116,11 @@ impl Source {
 }
 
 impl Sources {
+    /// The same constants, which are consulted by themselves.
+    pub fn copy(&self) -> Self {
+        Sources(Rc::new((*self.0).clone()))
+    }
+
     /// The elements of a constant, when they are few and of a type the compiler reckons with.
     pub fn constant(&self, weight: &Weight) -> Elements {
         let source = weight.parts.first().map(|part| {

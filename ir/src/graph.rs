@@ -107,6 +107,18 @@ pub struct Values {
     sources: Sources,
 }
 
+impl Graph {
+    /// A copy that consults no constant that the copied one consults later, and the other way round.
+    pub fn fresh_copy(&self) -> Graph {
+        let mut copy = self.clone();
+        copy.values.sources = self.values.sources.copy();
+        for value in &mut copy.values.all {
+            value.known.move_to(&copy.values.sources);
+        }
+        copy
+    }
+}
+
 impl Values {
     pub fn push(&mut self, value: Value) -> ValueId {
         self.all.push(value);

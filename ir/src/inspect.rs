@@ -12,7 +12,7 @@ use crate::emit::Item;
 use crate::graph::{Graph, ValueId};
 use crate::options::Options;
 use crate::proto::{DimensionValue, ModelProto, TypeProto, TypeValue, ValueInfoProto};
-use crate::read::{self, Facts, Model};
+use crate::read::{self, Facts, Untyped};
 use crate::types::Type;
 use crate::{passes, text};
 
@@ -48,11 +48,8 @@ pub struct Constant {
 
 /// Inspects the file at `path`, which fails only where it cannot be read as a model at all.
 pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics> {
-    let read = |options: &Options, problems: &mut _| read(path, options, problems);
-    let (model, mut problems) = crate::solved(&read, options);
-    let Some(mut model) = model else {
-        return Err(problems);
-    };
+    let untyped = read(path, options)?;
+    let (mut model, mut problems) = crate::solved(untyped, options);
     let declared = ModelProto::decode(model.files.model()).unwrap_or_default();
     let declared = declared.graph.unwrap_or_default();
     let body = &model.graph.body;
@@ -82,18 +79,17 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
 }
 
 /// Reads a model, from ONNX's text syntax where the name of the file ends in `.onnxtxt`.
-pub(crate) fn read(path: &Path, options: &Options, diagnostics: &mut Diagnostics) -> Option<Model> {
+pub(crate) fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostics> {
     if path.extension().is_none_or(|ending| ending != "onnxtxt") {
-        return read::read(path, options, diagnostics);
+        return read::read(path, options);
     }
     let source = std::fs::read_to_string(path).map_err(|error| error.to_string());
     let model = source.and_then(|source| text::model(&source).map_err(|error| error.to_string()));
     match model {
-        Ok(model) => read::read_bytes(model.encode_to_vec().into(), options, diagnostics),
+        Ok(model) => read::read_bytes(model.encode_to_vec().into(), options),
         Err(error) => {
             let message = format!("`{}` cannot be read: {error}", path.display());
-            diagnostics.push(Problem::new(message));
-            None
+            Err(Problem::new(message).into())
         }
     }
 }

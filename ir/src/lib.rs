@@ -37,7 +37,7 @@ use diagnostics::Diagnostics;
 use emit::Item;
 use options::Options;
 use passes::Step;
-use read::Model;
+use read::{Model, Untyped};
 use rust::Code;
 use types::Type;
 
@@ -76,8 +76,7 @@ pub fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagn
 
 /// The model at `path`, inferred and simplified.
 pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
-    let read = |options: &Options, problems: &mut _| read::read(path, options, problems);
-    prepare(&read, options, &mut |_| ())
+    prepare(read::read(path, options)?, options, &mut |_| ())
 }
 
 /// As [`load`], also from ONNX's text syntax; `observe` sees the graph as it was read, problems or
@@ -87,28 +86,20 @@ pub fn load_observed(
     options: &Options,
     observe: &mut dyn FnMut(Step<'_>),
 ) -> Result<Model, Diagnostics> {
-    let read = |options: &Options, problems: &mut _| inspect::read(path, options, problems);
-    prepare(&read, options, observe)
+    prepare(inspect::read(path, options)?, options, observe)
 }
 
 /// A model in memory, inferred and simplified; it can have no external data.
 pub fn load_bytes(bytes: Bytes, options: &Options) -> Result<Model, Diagnostics> {
-    let read =
-        |options: &Options, problems: &mut _| read::read_bytes(bytes.clone(), options, problems);
-    prepare(&read, options, &mut |_| ())
+    prepare(read::read_bytes(bytes, options)?, options, &mut |_| ())
 }
 
-type Read<'a> = dyn Fn(&Options, &mut Diagnostics) -> Option<Model> + 'a;
-
 fn prepare(
-    read: &Read<'_>,
+    untyped: Untyped,
     options: &Options,
     observe: &mut dyn FnMut(Step<'_>),
 ) -> Result<Model, Diagnostics> {
-    let (model, problems) = solved(read, options);
-    let Some(mut model) = model else {
-        return Err(problems);
-    };
+    let (mut model, problems) = solved(untyped, options);
     observe(Step {
         name: "read",
         graph: &model.graph,
@@ -123,34 +114,29 @@ fn prepare(
 
 /// The model with a type for every value, if need be of fewer sizes that vary than the file says or
 /// of more, or the problems that it has whatever the sizes.
-fn solved(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
-    let (model, problems) = inferred(read, options);
-    let ones = match &model {
-        Some(model) if problems.is_empty() => {
-            if contradicts(model) {
-                model.names.doubted().map(|name| name.to_string()).collect()
-            } else {
-                Vec::new()
-            }
-        }
-        _ => problems.ones(),
+fn solved(untyped: Untyped, options: &Options) -> (Model, Diagnostics) {
+    let (model, problems) = untyped.typed(options);
+    let ones = if !problems.is_empty() {
+        problems.ones()
+    } else if contradicts(&model) {
+        model.names.doubted().map(|name| name.to_string()).collect()
+    } else {
+        Vec::new()
     };
-    let better = with_ones(read, options, ones);
+    let better = with_ones(&untyped, options, ones);
     let better = better.filter(|better| !problems.is_empty() || !contradicts(better));
-    if better.is_some() {
+    if let Some(better) = better {
         return (better, Diagnostics::default());
     }
-    let apart = |options: &Options| {
-        let (model, problems) = inferred(read, options);
-        model.filter(|_| problems.is_empty())
+    let typed = |options: &Options| {
+        let (model, problems) = untyped.typed(options);
+        problems.is_empty().then_some(model)
     };
-    let separate = |model| separate::separate(model, options, apart);
     if problems.is_empty() {
-        return (model.map(separate), problems);
+        return (separate::separate(model, options, typed), problems);
     }
-    let all_apart = |model| separate::separate_all(model, options, apart);
-    match model.as_ref().and_then(all_apart) {
-        Some(model) => (Some(model), Diagnostics::default()),
+    match separate::separate_all(&model, options, typed) {
+        Some(model) => (model, Diagnostics::default()),
         None => (model, problems),
     }
 }
@@ -164,30 +150,19 @@ fn contradicts(model: &Model) -> bool {
     })
 }
 
-/// The model with a type for every value that has no problem.
-fn inferred(read: &Read<'_>, options: &Options) -> (Option<Model>, Diagnostics) {
-    let mut diagnostics = Diagnostics::default();
-    let mut model = read(options, &mut diagnostics);
-    if let Some(model) = &mut model {
-        parameters::find(&mut model.graph, options.final_weights());
-        infer::infer(&mut model.graph, &mut model.names, &mut diagnostics);
-    }
-    (model, diagnostics)
-}
-
 /// The model with these sizes fixed to 1, and further ones as long as nothing else is wrong:
 /// exporters write a model whose ranks hang on sizes for the ones that they saw.
-fn with_ones(read: &Read<'_>, options: &Options, names: Vec<String>) -> Option<Model> {
+fn with_ones(untyped: &Untyped, options: &Options, names: Vec<String>) -> Option<Model> {
     let mut options = options.clone();
     let before = options.dims.len();
     options.dims.extend(names.into_iter().map(|name| (name, 1)));
     if options.dims.len() == before {
         return None;
     }
-    let (model, problems) = inferred(read, &options);
+    let (model, problems) = untyped.typed(&options);
     if problems.is_empty() {
-        model
+        Some(model)
     } else {
-        with_ones(read, &options, problems.ones())
+        with_ones(untyped, &options, problems.ones())
     }
 }

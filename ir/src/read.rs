@@ -18,9 +18,11 @@ mod size;
 mod sparse;
 mod twice;
 mod unknown;
+mod untyped;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use bytes::Bytes;
 
@@ -30,7 +32,8 @@ use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::infer::Names;
 use crate::ops::{self, kind};
 use crate::options::Options;
-use crate::proto::{GraphProto, NodeProto, TensorProto};
+use crate::parameters;
+use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
 
@@ -40,13 +43,14 @@ pub use files::{Files, is_strings};
 use function::Functions;
 pub use missing::{distance, no_file};
 use scope::Scope;
+pub use untyped::Untyped;
 
-/// A model that was read: the graph, and what the file says of itself.
+/// A model: the graph, its values typed, and what the file says of itself.
 #[derive(Debug)]
 pub struct Model {
     pub graph: Graph,
     pub facts: Facts,
-    pub files: Files,
+    pub files: Rc<Files>,
     pub names: Names,
 }
 
@@ -63,51 +67,44 @@ struct Reader<'a> {
     values: Values,
     names: Names,
     facts: Facts,
+    /// What the file says of each input of the main graph.
+    declared: Vec<ValueInfoProto>,
     diagnostics: &'a mut Diagnostics,
     depth: usize,
     nodes: usize,
 }
 
 /// Reads the model at `path`.
-pub fn read(path: &Path, options: &Options, diagnostics: &mut Diagnostics) -> Option<Model> {
-    match Files::open(path) {
-        Ok(files) => read_files(files, options, diagnostics),
-        Err(problem) => {
-            diagnostics.push(problem);
-            None
-        }
-    }
+pub fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostics> {
+    read_files(Files::open(path)?, options)
 }
 
 /// Reads a model from memory.
-pub fn read_bytes(bytes: Bytes, options: &Options, diagnostics: &mut Diagnostics) -> Option<Model> {
-    read_files(Files::memory(bytes), options, diagnostics)
+pub fn read_bytes(bytes: Bytes, options: &Options) -> Result<Untyped, Diagnostics> {
+    read_files(Files::memory(bytes), options)
 }
 
-fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) -> Option<Model> {
-    let message = match decode(files.model()) {
-        Ok(message) => message,
-        Err(problem) => {
-            diagnostics.push(problem);
-            return None;
-        }
-    };
+/// The graph, with problems where only parts of it cannot be read.
+fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
+    let message = decode(files.model())?;
     let facts = Facts::new(&message);
+    let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(facts.to_string());
-    if let Err(problem) = facts.check() {
+    let fail = |mut diagnostics: Diagnostics, problem| {
         diagnostics.push(problem);
-        return None;
+        Err(diagnostics)
+    };
+    if let Err(problem) = facts.check() {
+        return fail(diagnostics, problem);
     }
     let Some(graph) = &message.graph else {
-        diagnostics.push(Problem::new("the file holds no graph"));
-        return None;
+        return fail(diagnostics, Problem::new("the file holds no graph"));
     };
     let twice = twice::twice(&message).into_iter();
     twice.for_each(|problem| diagnostics.push(problem));
     let functions = Functions::new(&message.functions);
     if let Err(problem) = size::check(graph, &functions, files.model().len()) {
-        diagnostics.push(problem);
-        return None;
+        return fail(diagnostics, problem);
     }
     let mut reader = Reader {
         files: &files,
@@ -115,24 +112,28 @@ fn read_files(files: Files, options: &Options, diagnostics: &mut Diagnostics) ->
         values: Values::default(),
         names: Names::default(),
         facts,
-        diagnostics,
+        declared: Vec::new(),
+        diagnostics: &mut diagnostics,
         depth: 0,
         nodes: 0,
     };
     let mut scope = Scope::new(reader.facts.opsets.clone());
     let body = reader.main(graph, &mut scope, options);
-    let graph = Graph {
+    let mut graph = Graph {
         name: graph.name.clone(),
         values: reader.values,
         body,
         training: options.training,
     };
-    let (names, facts) = (reader.names, reader.facts);
-    Some(Model {
+    let (names, facts, declared) = (reader.names, reader.facts, reader.declared);
+    parameters::find(&mut graph, options.final_weights());
+    Ok(Untyped {
         graph,
         facts,
         names,
-        files,
+        declared,
+        files: Rc::new(files),
+        problems: diagnostics,
     })
 }
 

@@ -4,39 +4,43 @@ use std::collections::BTreeSet;
 
 use super::input::is_name;
 use super::{Reader, distance};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Diagnostics, Problem};
 use crate::options::{Options, Size};
 use crate::proto::{DimensionValue, GraphProto, TypeValue, ValueInfoProto};
 
 impl Reader<'_> {
-    /// Reports options that name what the model lacks.
-    pub(super) fn check(&mut self, graph: &GraphProto, options: &Options) {
+    /// Reports inputs of the options that the model lacks.
+    pub(super) fn check_inputs(&mut self, graph: &GraphProto, options: &Options) {
         let names: Vec<String> = graph.input.iter().map(|input| input.name.clone()).collect();
         for name in options.inputs.keys().filter(|name| !names.contains(name)) {
             let problem = Problem::new(format!("the model has no input `{name}`"));
             let help = suggestion(name, &names, "its inputs are", "it has no inputs");
             self.diagnostics.push(problem.help(help).choice(name));
         }
-        let given = options
-            .inputs
-            .values()
-            .flatten()
-            .filter_map(|size| match size {
-                Size::Named(name) => Some(name.clone()),
-                Size::Fixed(_) => None,
-            });
-        let constants = graph.initializer.iter().map(|held| held.name.as_str());
-        let constants: BTreeSet<&str> = constants.collect();
-        let inputs = graph.input.iter();
-        let inputs = inputs.filter(|input| !constants.contains(input.name.as_str()));
-        let sizes: BTreeSet<String> = inputs.flat_map(size_names).chain(given).collect();
-        let sizes: Vec<String> = sizes.into_iter().collect();
-        for name in options.dims.keys().filter(|name| !sizes.contains(name)) {
-            let problem = Problem::new(format!("the model has no size `{name}`"));
-            let none = "its inputs have no named sizes";
-            let help = suggestion(name, &sizes, "its named sizes are", none);
-            self.diagnostics.push(problem.help(help).choice(name));
-        }
+    }
+}
+
+/// Reports sizes of the options that no input has.
+pub(super) fn check_dims(
+    inputs: &[ValueInfoProto],
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) {
+    if options.dims.is_empty() {
+        return;
+    }
+    let chosen = options.inputs.values().flatten();
+    let chosen = chosen.filter_map(|size| match size {
+        Size::Named(name) => Some(name.clone()),
+        Size::Fixed(_) => None,
+    });
+    let sizes: BTreeSet<String> = inputs.iter().flat_map(size_names).chain(chosen).collect();
+    let sizes: Vec<String> = sizes.into_iter().collect();
+    for name in options.dims.keys().filter(|name| !sizes.contains(name)) {
+        let problem = Problem::new(format!("the model has no size `{name}`"));
+        let none = "its inputs have no named sizes";
+        let help = suggestion(name, &sizes, "its named sizes are", none);
+        diagnostics.push(problem.help(help).choice(name));
     }
 }
 

@@ -1,9 +1,9 @@
 //! The types of a model's inputs.
 
-use super::Reader;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
+use crate::infer::Names;
 use crate::options::{Options, Size};
 use crate::proto::{DimensionValue, TensorType, TypeProto, TypeValue, ValueInfoProto};
 use crate::types::{Shape, Type};
@@ -13,19 +13,21 @@ pub(super) const DEEPEST: usize = 8;
 /// Tensors have no more axes than this.
 pub(super) const MOST_AXES: usize = 1024;
 
-impl Reader<'_> {
-    /// The type that the file, or the caller, gives an input.
-    pub(super) fn input_type(
-        &mut self,
-        input: &ValueInfoProto,
-        options: &Options,
-    ) -> Result<Type, Problem> {
+/// Reads the types of inputs, with the sizes and the names that the caller chose.
+pub(super) struct Inputs<'a> {
+    pub options: &'a Options,
+    pub names: &'a mut Names,
+}
+
+impl Inputs<'_> {
+    /// The type that the file, or the caller, says an input has.
+    pub fn input_type(&mut self, input: &ValueInfoProto) -> Result<Type, Problem> {
         let name = &input.name;
         let ty = input.r#type.as_ref().ok_or_else(|| {
             Problem::new(format!("input `{name}` has no type"))
                 .help("the file is inconsistent; export the model again")
         })?;
-        match self.read_type(name, ty, options, 0)? {
+        match self.read_type(name, ty, 0)? {
             Type::Tensor(tensor) if !tensor.fits() => {
                 let message = format!("input `{name}` is {tensor}, which fits into no memory");
                 Err(Problem::new(message).help("the file is inconsistent; export the model again"))
@@ -34,13 +36,7 @@ impl Reader<'_> {
         }
     }
 
-    fn read_type(
-        &mut self,
-        name: &str,
-        ty: &TypeProto,
-        options: &Options,
-        depth: usize,
-    ) -> Result<Type, Problem> {
+    fn read_type(&mut self, name: &str, ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
         let unknown = || Problem::new(format!("input `{name}` has a type that is not known"));
         let inner = |ty: &Option<Box<TypeProto>>| ty.clone().ok_or_else(unknown);
         if depth > DEEPEST {
@@ -49,58 +45,19 @@ impl Reader<'_> {
         match ty.value.as_ref().ok_or_else(unknown)? {
             TypeValue::Tensor(tensor) => {
                 let dtype = DType::from_onnx(tensor.elem_type).ok_or_else(unknown)?;
-                if let Some(sizes) = options.inputs.get(name) {
-                    fits(name, tensor, sizes)?;
-                    let dim = |size: &Size| match size {
-                        Size::Fixed(size) => Dim::from(*size),
-                        Size::Named(name) => self.named(name, options),
-                    };
-                    return Ok(Type::tensor(dtype, sizes.iter().map(dim).collect()));
-                }
-                if depth > 0 && tensor.shape.is_none() {
-                    return Ok(Type::Unranked(dtype));
-                }
-                let shape = tensor.shape.as_ref().ok_or_else(|| {
-                    Problem::new(format!("input `{name}` has no rank in the file")).help(format!(
-                        "give its shape with `#[onnx(inputs({name}: [batch, 3]))]`, \
-                         names for sizes that vary"
-                    ))
-                })?;
-                if shape.dim.len() > MOST_AXES {
-                    let message = format!("input `{name}` has more than {MOST_AXES} axes");
-                    return Err(Problem::new(message)
-                        .help("the file is inconsistent; export the model again"));
-                }
-                let dims = shape.dim.iter().enumerate();
-                let dims: Shape = dims
-                    .map(|(axis, dim)| match &dim.value {
-                        Some(DimensionValue::Value(size)) if *size >= 0 => Dim::from(*size),
-                        Some(DimensionValue::Name(size)) if is_name(size) => {
-                            let other = options.names.get(&(name.to_owned(), axis));
-                            self.named(other.unwrap_or(size), options)
-                        }
-                        _ => {
-                            let fresh = self.names.fresh(&format!("{name}_{axis}"));
-                            match fresh.name().and_then(|name| options.dims.get(&**name)) {
-                                Some(size) => Dim::from(*size),
-                                None => fresh,
-                            }
-                        }
-                    })
-                    .collect();
-                Ok(Type::tensor(dtype, dims))
+                self.tensor(name, tensor, dtype, depth)
             }
-            TypeValue::Sequence(held) => {
-                let item = self.read_type(name, &*inner(&held.elem_type)?, options, depth + 1)?;
+            TypeValue::Sequence(sequence) => {
+                let item = self.read_type(name, &*inner(&sequence.elem_type)?, depth + 1)?;
                 Ok(Type::Sequence(Box::new(item)))
             }
-            TypeValue::Optional(held) => {
-                let item = self.read_type(name, &*inner(&held.elem_type)?, options, depth + 1)?;
+            TypeValue::Optional(optional) => {
+                let item = self.read_type(name, &*inner(&optional.elem_type)?, depth + 1)?;
                 Ok(Type::Optional(Box::new(item)))
             }
-            TypeValue::Map(held) => {
-                let key = DType::from_onnx(held.key_type).ok_or_else(unknown)?;
-                let item = self.read_type(name, &*inner(&held.value_type)?, options, depth + 1)?;
+            TypeValue::Map(map) => {
+                let key = DType::from_onnx(map.key_type).ok_or_else(unknown)?;
+                let item = self.read_type(name, &*inner(&map.value_type)?, depth + 1)?;
                 Ok(Type::Map(key, Box::new(item)))
             }
             TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => Err(Problem::new(format!(
@@ -110,8 +67,56 @@ impl Reader<'_> {
         }
     }
 
-    fn named(&mut self, name: &str, options: &Options) -> Dim {
-        if let Some(size) = options.dims.get(name) {
+    fn tensor(
+        &mut self,
+        name: &str,
+        tensor: &TensorType,
+        dtype: DType,
+        depth: usize,
+    ) -> Result<Type, Problem> {
+        if let Some(sizes) = self.options.inputs.get(name) {
+            fits(name, tensor, sizes)?;
+            let dim = |size: &Size| match size {
+                Size::Fixed(size) => Dim::from(*size),
+                Size::Named(name) => self.named(name),
+            };
+            return Ok(Type::tensor(dtype, sizes.iter().map(dim).collect()));
+        }
+        if depth > 0 && tensor.shape.is_none() {
+            return Ok(Type::Unranked(dtype));
+        }
+        let shape = tensor.shape.as_ref().ok_or_else(|| {
+            Problem::new(format!("input `{name}` has no rank in the file")).help(format!(
+                "give its shape with `#[onnx(inputs({name}: [batch, 3]))]`, \
+                         names for sizes that vary"
+            ))
+        })?;
+        if shape.dim.len() > MOST_AXES {
+            let message = format!("input `{name}` has more than {MOST_AXES} axes");
+            return Err(
+                Problem::new(message).help("the file is inconsistent; export the model again")
+            );
+        }
+        let dims = shape.dim.iter().enumerate();
+        let dims: Shape = dims
+            .map(|(axis, dim)| match &dim.value {
+                Some(DimensionValue::Value(size)) if *size >= 0 => Dim::from(*size),
+                Some(DimensionValue::Name(size)) if is_name(size) => {
+                    let other = self.options.names.get(&(name.to_owned(), axis));
+                    self.named(other.unwrap_or(size))
+                }
+                _ => {
+                    let fresh = self.names.fresh(&format!("{name}_{axis}"));
+                    let chosen = fresh.name().and_then(|name| self.options.dims.get(&**name));
+                    chosen.copied().map_or(fresh, Dim::from)
+                }
+            })
+            .collect();
+        Ok(Type::tensor(dtype, dims))
+    }
+
+    fn named(&mut self, name: &str) -> Dim {
+        if let Some(size) = self.options.dims.get(name) {
             return Dim::from(*size);
         }
         let symbol = Symbol::from(name);

@@ -1,4 +1,4 @@
-//! The main graph and its typed inputs.
+//! The main graph, its inputs and outputs.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,13 @@ use super::Reader;
 use super::input::{DEEPEST, is_name};
 use super::scope::Scope;
 use crate::diagnostics::Problem;
-use crate::dim::{Dim, Symbol};
+use crate::dim::Symbol;
 use crate::graph::{Block, ValueId};
 use crate::options::Options;
 use crate::proto::{DimensionValue, GraphProto, TypeProto, TypeValue, ValueInfoProto};
-use crate::types::Type;
 
 impl Reader<'_> {
-    /// The graph that the model computes, its inputs typed.
+    /// The graph that the model computes.
     pub(super) fn main(
         &mut self,
         graph: &GraphProto,
@@ -21,7 +20,7 @@ impl Reader<'_> {
         options: &Options,
     ) -> Block {
         let mut block = Block::default();
-        self.check(graph, options);
+        self.check_inputs(graph, options);
         self.initializers(graph, scope);
         for ty in graph.input.iter().filter_map(|input| input.r#type.as_ref()) {
             self.reserve_names(ty, 0);
@@ -42,12 +41,8 @@ impl Reader<'_> {
             }
             let id = self.define(&input.name, scope);
             block.inputs.push(id);
-            match self.input_type(input, options) {
-                Ok(ty) => self.values[id].ty = Some(ty),
-                Err(problem) => self.diagnostics.push(problem),
-            }
+            self.declared.push(input.clone());
         }
-        self.loosen(&block.inputs);
         self.nodes(&graph.node, scope, &mut block);
         block.outputs = self.outputs(graph, scope);
         if graph.output.is_empty() {
@@ -57,26 +52,6 @@ impl Reader<'_> {
         }
         self.name_outputs(graph, &block.outputs);
         block
-    }
-
-    /// Sizes of items are their own, whatever they are called, and so are those of optionals that no
-    /// other input tells.
-    fn loosen(&mut self, inputs: &[ValueId]) {
-        let tensors = inputs
-            .iter()
-            .filter_map(|&id| self.values[id].ty.as_ref()?.as_tensor());
-        let told = tensors.flat_map(|tensor| tensor.shape.iter().filter_map(Dim::name));
-        let told: BTreeSet<Symbol> = told.cloned().collect();
-        for &id in inputs {
-            let loose = match &self.values[id].ty {
-                None | Some(Type::Tensor(_)) => continue,
-                Some(Type::Optional(item)) if item.as_tensor().is_some() => {
-                    Type::Optional(Box::new(item.loosened(&mut |name| told.contains(name))))
-                }
-                Some(other) => other.loosened(&mut |_| false),
-            };
-            self.values[id].ty = Some(loose);
-        }
     }
 
     /// Outputs that are also inputs, constants or listed twice keep the name that the graph gives.

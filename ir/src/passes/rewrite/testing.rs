@@ -5,10 +5,9 @@ use std::fmt::Write;
 use prost::Message;
 
 use super::{Report, Rule, rewrite};
-use crate::diagnostics::Diagnostics;
 use crate::options::Options;
 use crate::passes::{dead, flow, rules, share};
-use crate::{infer, parameters, print, read};
+use crate::{print, read};
 
 /// The graph of a rule's example, before any rule or behind these.
 pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
@@ -39,11 +38,9 @@ fn with<'r>(
     options: &Options,
 ) -> (String, Report) {
     let model = crate::text::model(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut problems = Diagnostics::default();
     let bytes = model.encode_to_vec().into();
-    let mut model = read::read_bytes(bytes, options, &mut problems).unwrap();
-    parameters::find(&mut model.graph, options.final_weights());
-    infer::infer(&mut model.graph, &mut model.names, &mut problems);
+    let untyped = read::read_bytes(bytes, options).unwrap();
+    let (mut model, problems) = untyped.typed(options);
     assert!(problems.is_empty(), "{}", problems.report(text));
     let graph = &mut model.graph;
     flow::simplify(graph);
