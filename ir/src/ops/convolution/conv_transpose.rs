@@ -94,6 +94,10 @@ impl Operator for ConvTranspose {
             Fit::Settled(window, more) => (window, more, None),
             Fit::Open(window, more, sizes) => (window, more, Some(sizes)),
         };
+        let fits = sizes.is_some() || window.always_spreads(&spatial, &more);
+        if !fits || x.shape.get(1) != weight.shape.first() {
+            cx.may_fail();
+        }
         let (odd, more) = (self.odd(&window), list(&more));
         let settled = window.with_pads(window.pads.clone()).emit(cx, &spatial);
         let Some(sizes) = sizes else {
@@ -236,7 +240,54 @@ fn spread(x: &TensorType, window: &Resolved, more: &[i64]) -> Vec<Option<Dim>> {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::problems;
+    use crate::testing::{check, named, problems};
+
+    #[test]
+    fn sizes_follow_from_strides_padding_and_output_padding() {
+        check(
+            r#"g (float[n, 4, h, 5] x, float[4, 3, 3, 2] w) => (float[a, b, c, d] y, float[a, b, c, d] z) {
+                y = ConvTranspose <group = 2, strides = [2, 3], pads = [1, 0, 0, 1], output_padding = [1, 0]> (x, w)
+                z = ConvTranspose <auto_pad = "SAME_UPPER", strides = [2, 3]> (x, w)
+            }"#,
+            expect![[r#"
+                g (float32[n, 4, h, 5] x, float32[4, 3, 3, 2] w) => (float32[n, 6, 2*h + 1, 13] y, float32[n, 3, 2*h, 15] z)
+                {
+                    float32[n, 6, 2*h + 1, 13] y = ConvTranspose <window: {strides: [2, 3], pads: [1, 0, 0, 1], padding: Explicit}, groups: 2, output_padding: [1, 0]> (x, w)
+                    float32[n, 3, 2*h, 15] z = ConvTranspose <window: {strides: [2, 3], padding: SameUpper}, groups: 1> (x, w)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_padding_is_no_larger_than_the_result() {
+        problems(
+            &[
+                "(float[1, 1, 1] x, float[1, 1, 2] w) => (float[1, 1, n] y) { y = ConvTranspose <pads = [1, 2]> (x, w) }",
+                "(float[1, 1, 1] x, float[1, 1, 2] w) => (float[1, 1, n] y) { y = ConvTranspose <pads = [1, 1]> (x, w) }",
+            ],
+            expect![[r#"
+                the padding is larger than the result
+                fine
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_padding_that_may_be_too_large_has_a_name() {
+        named(
+            &[
+                "(float[1, 1, n] x, float[1, 1, 2] w) => (float[1, 1, m] y) { y = ConvTranspose <pads = [1, 2]> (x, w) }",
+                "(float[1, 1, n] x, float[1, 1, 2] w) => (float[1, 1, m] y) { y = ConvTranspose <pads = [1, 1]> (x, w) }",
+                "(float[1, c, n] x, float[1, 1, 2] w) => (float[1, 1, m] y) { y = ConvTranspose (x, w) }",
+            ],
+            expect![[r#"
+                "y" , "ConvTranspose"
+                none
+                "y" , "ConvTranspose"
+            "#]],
+        );
+    }
 
     #[test]
     fn channels_kernels_and_biases_must_fit() {

@@ -223,6 +223,21 @@ impl Resolved {
         self.keeps_sizes() || axes.zip(sizes).all(fits)
     }
 
+    /// Whether what the kernels at each place of axes of these sizes reach, and `more` at the end, is at
+    /// least the padding, as long as the axes are not empty.
+    pub fn always_spreads(&self, sizes: &[Dim], more: &[i64]) -> bool {
+        let kernels = self.kernel.iter().zip(&self.dilations).zip(&self.strides);
+        let axes = kernels.zip(&self.pads).zip(sizes.iter().zip(more));
+        axes.into_iter().all(
+            |((((&kernel, &dilation), &stride), &(begin, end)), (size, &more))| {
+                let reach = kernel.saturating_sub(1).saturating_mul(dilation);
+                let steps = least(size).saturating_sub(1).saturating_mul(stride);
+                let whole = reach.saturating_add(1).saturating_add(steps);
+                whole.saturating_add(more) >= begin.saturating_add(end)
+            },
+        )
+    }
+
     /// Whether the padding depends on the sizes, so that every stride has one output.
     pub fn keeps_sizes(&self) -> bool {
         matches!(self.padding, Padding::SameUpper | Padding::SameLower)
@@ -296,4 +311,86 @@ fn least(size: &Dim) -> i64 {
 pub fn list(values: &[i64]) -> Code {
     let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
     code!([#(#values),*])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(kernel: i64, stride: i64, pads: (i64, i64), ceil: bool) -> Resolved {
+        Resolved {
+            kernel: vec![kernel],
+            strides: vec![stride],
+            dilations: vec![1],
+            pads: vec![pads],
+            padding: Padding::Explicit,
+            ceil,
+        }
+    }
+
+    fn positions(window: &Resolved, size: impl Into<Dim>) -> Option<String> {
+        let positions = window.positions(&[size.into()])?;
+        positions.first().map(ToString::to_string)
+    }
+
+    #[test]
+    fn a_window_has_as_many_positions_as_fit() {
+        let plain = window(3, 2, (0, 1), false);
+        assert_eq!(positions(&plain, 8).as_deref(), Some("4"));
+        let n = Dim::named("n");
+        assert_eq!(
+            plain.positions(&[n.clone()]).unwrap()[0].to_string(),
+            "floor((n) / (2))"
+        );
+        let same = Resolved {
+            padding: Padding::SameUpper,
+            ..plain
+        };
+        assert_eq!(positions(&same, 7).as_deref(), Some("4"));
+    }
+
+    #[test]
+    fn a_last_window_in_the_padding_is_left_out() {
+        let ceil = |pads| positions(&window(2, 3, pads, true), 4);
+        assert_eq!(ceil((0, 0)).as_deref(), Some("2"));
+        assert_eq!(ceil((0, 3)).as_deref(), Some("2"));
+        assert_eq!(
+            window(2, 3, (0, 0), true).positions(&[Dim::named("n")]),
+            None
+        );
+    }
+
+    #[test]
+    fn sizes_are_1_or_more() {
+        let n = [Dim::named("n")];
+        assert!(window(3, 1, (1, 1), false).always_fits(&n));
+        assert!(!window(4, 1, (1, 1), false).always_fits(&n));
+        assert!(window(4, 1, (1, 1), false).always_fits(&[2.into()]));
+        assert!(window(2, 3, (1, 1), false).always_spreads(&n, &[0]));
+        assert!(!window(2, 3, (2, 1), false).always_spreads(&n, &[0]));
+        assert!(window(2, 3, (2, 1), false).always_spreads(&n, &[1]));
+        assert!(window(2, 3, (2, 1), false).always_spreads(&[2.into()], &[0]));
+    }
+
+    #[test]
+    fn more_padding_is_added_to_what_is_there() {
+        let own = Window {
+            kernel: None,
+            strides: None,
+            dilations: None,
+            pads: Some(vec![1, 2]),
+            padding: Padding::Explicit,
+            ceil: false,
+        };
+        assert_eq!(
+            own.padded(&[(3, 0)]).and_then(|window| window.pads),
+            Some(vec![4, 2])
+        );
+        assert!(own.padded(&[(-1, 0)]).is_none());
+        let same = Window {
+            padding: Padding::SameLower,
+            ..own
+        };
+        assert!(same.padded(&[(1, 1)]).is_none());
+    }
 }
