@@ -370,3 +370,53 @@ fn pair(cx: &mut Emit<'_, '_>, first: usize, second: usize) -> Result<Code, Prob
     let (first, second) = (cx.tensor(first)?, cx.tensor(second)?);
     Ok(code!(Some((#first, #second))))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn results_have_the_heads_of_queries_and_caches_those_of_keys() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]> g (float[n, 3, 16] q, float[n, 3, 8] k, float[n, 3, 8] v, float[n, 2, p, 4] pk, int32[n] l, int32 t) => (float[a, b, c] y, float[a, b, c, d] ck, float[a, b, c, d] cv) { y, ck, cv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, pk, pk, l, t) }"#,
+            expect![[r#"
+                g (float32[n, 3, 16] q, float32[n, 3, 8] k, float32[n, 3, 8] v, float32[n, 2, p, 4] pk, int32[n] l, host int32[] t) => (float32[n, 3, 16] y, float32[n, 2, keys, 4] ck, float32[n, 2, keys, 4] cv)
+                {
+                    float32[n, 3, 16] y, float32[n, 2, keys, 4] ck, float32[n, 2, keys, 4] cv = com.microsoft.GroupQueryAttention <heads: 4, kv_heads: 2, causal: true, softcap: 0.0, norm_epsilon: 1e-6, scores: 0> (q, k, v, pk, pk, l, t)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn heads_and_caches_fit() {
+        problems(
+            &[
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, , , l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 3, kv_num_heads = 2> (q, k, v, , , l, t) }"#,
+                r#"(float[1, 3, 15] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, , , l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, local_window_size = 2, causal = 0> (q, k, v, , , l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, k_quant_type = "PER_TENSOR"> (q, k, v, , , l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float[1, 2, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, , l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float[1, 2, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float[1, 3, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, double[1, 2, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1> (q, k, v, , , l, t) }"#,
+            ],
+            expect![[r#"
+                fine
+                3 heads share 2 of keys and values
+                size 15 is no multiple of 4 heads
+                a window is for causal attention alone
+                `k_quant_type` is `PER_TENSOR`
+                keys and values come together
+                fine
+                the cache is float32[1, 3, 7, 4], but must be of shape [1, 2, 7, 4]
+                the cache is float64[1, 2, 7, 4], the query float32[1, 3, 16]
+                input 7 is missing
+            "#]],
+        );
+    }
+}

@@ -109,3 +109,49 @@ pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
 pub fn dim(number: usize) -> Dim {
     Dim::from(i64::try_from(number).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn heads_are_packed_into_the_last_axis() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 23]> g (float[n, 4, 12] q, float[n, 6, 6] k, float[n, 6, 10] v) => (float[a, b, c] y) { y = Attention <q_num_heads = 4, kv_num_heads = 2> (q, k, v) }"#,
+            expect![[r#"
+                g (float32[n, 4, 12] q, float32[n, 6, 6] k, float32[n, 6, 10] v) => (float32[n, 4, 20] y)
+                {
+                    float32[n, 4, 20] y = Attention <query_heads: 4, key_heads: 2, softcap: 0.0, shown: "Products", windows: [none, none]> (q, k, v)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn heads_divide_what_is_packed() {
+        problems(
+            &[
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 4, 8] q, float[1, 6, 8] k, float[1, 6, 8] v) => (float[a, b, c] y) { y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 4, 8] q, float[1, 6, 8] k, float[1, 6, 8] v) => (float[a, b, c] y) { y = Attention <q_num_heads = 3, kv_num_heads = 2> (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 4, 8] q, float[1, 6, 8] k, float[1, 6, 8] v) => (float[a, b, c] y) { y = Attention <q_num_heads = 0, kv_num_heads = 2> (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 4, 8] q, float[1, 6, 8] k, float[1, 6, 8] v) => (float[a, b, c] y) { y = Attention <kv_num_heads = 2> (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 4, 12] q, float[1, 6, 8] k, float[1, 6, 8] v) => (float[a, b, c] y) { y = Attention <q_num_heads = 3, kv_num_heads = 2> (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 4, 8] q, float[1, 6, 12] k, float[1, 6, 12] v) => (float[a, b, c] y) { y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[4, 8] q, float[6, 8] k, float[6, 8] v) => (float[a, b] y) { y = Attention (q, k, v) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (int32[1, 2, 4, 8] q, int32[1, 2, 6, 8] k, int32[1, 2, 6, 8] v) => (int32[a, b, c, d] y) { y = Attention (q, k, v) }"#,
+            ],
+            expect![[r#"
+                fine
+                3 heads do not divide the last size of float32[1, 4, 8]
+                `q_num_heads` is 0, not a number of heads
+                input 0 is float32[1, 4, 8], but attribute `q_num_heads` is missing
+                3 heads of queries cannot share 2 heads of keys
+                the size of a head is 4 in one input and 6 in another
+                input 0 is float32[4, 8], not of rank 3 or 4
+                input 0 is int32[1, 2, 4, 8], not of floats
+            "#]],
+        );
+    }
+}

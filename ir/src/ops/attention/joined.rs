@@ -183,3 +183,53 @@ fn literal(number: f64, dtype: DType) -> Code {
     let narrow = number.is_finite() && dtype != DType::F64;
     float_literal(number, if narrow { DType::F32 } else { DType::F64 })
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use prost::Message;
+
+    use crate::options::Options;
+    use crate::print;
+
+    /// The graph that rules make of steps of attention.
+    fn check(inputs: &str, body: &str, expected: Expect) {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g ({inputs}) => (float[a, b, c, d] y) {{ {body} }}"#
+        );
+        let model = crate::text::model(&text).unwrap().encode_to_vec();
+        let model = crate::load_bytes(model.into(), &Options::default());
+        let model = model.unwrap_or_else(|problems| panic!("{}", problems.report("model")));
+        expected.assert_eq(&print::graph(&model.graph));
+    }
+
+    #[test]
+    fn the_result_has_the_length_of_queries_and_the_size_of_values() {
+        check(
+            "float[n, 2, l, 8] q, float[n, 2, m, 8] k, float[n, 2, m, 6] v, float[n, 1, l, m] b",
+            "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul (q, t) f = Constant <value_float = 0.25> ()
+                r = Mul (s, f) u = Add (r, b) p = Softmax (u) y = MatMul (p, v)",
+            expect![[r#"
+                g (float32[n, 2, l, 8] q, float32[n, 2, m, 8] k, float32[n, 2, m, 6] v, float32[n, 1, l, m] b) => (float32[n, 2, l, 6] y)
+                {
+                    float32[n, 2, l, 6] y = JoinedAttention <scale: 0.25, divisor: 1.0, fills: [none]> (q, k, v, b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn hidden_scores_are_filled() {
+        check(
+            "float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, bool[4, 6] m",
+            "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul (q, t) f = Constant <value_float = -10000.0> ()
+                u = Where (m, s, f) p = Softmax (u) y = MatMul (p, v)",
+            expect![[r#"
+                g (float32[1, 2, 4, 8] q, float32[1, 2, 6, 8] k, float32[1, 2, 6, 8] v, bool[4, 6] m) => (float32[1, 2, 4, 8] y)
+                {
+                    float32[1, 2, 4, 8] y = JoinedAttention <scale: 1.0, divisor: 1.0, fills: [-10000.0]> (q, k, v, m)
+                }
+            "#]],
+        );
+    }
+}

@@ -218,3 +218,53 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
     Ok(code!(ops::multi_head::project(#x, #weight, #bias)))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn the_projection_gives_the_sizes() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]> g (float[n, 5, 4] x, float[4, 20] w, float[20] b, float[2, n, 2, p, 3] past) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [6, 6, 8]> (x, w, b, , past) }"#,
+            expect![[r#"
+                g (float32[n, 5, 4] x, float32[4, 20] w, float32[20] b, float32[2, n, 2, p, 3] past) => (float32[n, 5, 8] y)
+                {
+                    float32[n, 5, 8] y = com.microsoft.Attention <inner: {heads: 2, hidden: -10000.0}, sizes: [6, 6, 8]> (x, w, b, , past)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn projections_masks_and_caches_fit() {
+        problems(
+            &[
+                r#"(float[1, 5, 4] x, float[4, 12] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2> (x, w) }"#,
+                r#"(float[1, 5, 4] x, float[5, 12] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2> (x, w) }"#,
+                r#"(float[1, 5, 4] x, float[4, 9] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2> (x, w) }"#,
+                r#"(float[1, 5, 4] x, float[4, 12] w, float[11] b) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, b) }"#,
+                r#"(float[1, 5, 4] x, float[4, 12] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [4, 4, 6]> (x, w) }"#,
+                r#"(float[1, 5, 4] x, float[4, 14] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [4, 6, 4]> (x, w) }"#,
+                r#"(float[1, 5, 4] x, float[4, 12] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [4, 4]> (x, w) }"#,
+                r#"(float[1, 5, 4] x, float[4, 12] w, float[2, 1, 2, 3, 2] p) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , , p) }"#,
+                r#"(float[1, 5, 4] x, float[4, 12] w, float[2, 1, 3, 3, 2] p) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , , p) }"#,
+                r#"(float[1, 5, 4] x, float[4, 12] w) => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 2, do_rotary = 1> (x, w) }"#,
+            ],
+            expect![[r#"
+                fine
+                the weight has 5 rows, but the input has 4 features
+                sizes 3 and 3 are no multiples of 2 heads
+                the bias is float32[11], but must be of shape [12]
+                the weight has 12 columns, but queries, keys and values together have 14
+                the sizes of queries, keys and values do not fit
+                the sizes of queries, keys and values do not fit
+                fine
+                the cache is float32[2, 1, 3, 3, 2], but must be of shape [2, 1, 2, 3, 2]
+                `do_rotary` is not supported
+            "#]],
+        );
+    }
+}

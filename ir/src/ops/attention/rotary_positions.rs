@@ -109,3 +109,40 @@ impl Operator for RotaryEmbedding {
         Ok(code!(ops::attention::merge_heads(#turned)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn heads_positions_and_caches_fit() {
+        problems(
+            &[
+                r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 5, 16] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding <num_heads = -1> (x, p, c, s) }"#,
+                r#"(float[1, 2, 5, 8] x, int64[2, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 2, 5, 8] x, int64[1, 6] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 2, 5, 8] x, float[1, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, float[9, 3] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, double[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[5, 8] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+            ],
+            expect![[r#"
+                fine
+                fine
+                the number of heads is unknown
+                `num_heads` is -1
+                the batch is 1 in one input and 2 in another
+                the length is 5 in one input and 6 in another
+                the input is float32[1, 2, 5, 8], the positions are float32[1, 5]
+                the cache of sines is float32[9, 3], but must be of shape [9, 4]
+                the caches are float32[9, 4] and float64[9, 4], the input is float32[1, 2, 5, 8]
+                the input is float32[5, 8], the positions are int64[1]
+            "#]],
+        );
+    }
+}

@@ -154,3 +154,67 @@ fn ranks(what: &str, a: &TensorType, b: &TensorType) -> Problem {
     ))
     .help("fix the sizes that decide it, with `dims(..)` or `inputs(..)`")
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn sizes_that_differ_get_a_name() {
+        check(
+            r#"g (bool c, float[2, n] a, float[2, 5] b) => (float[x, y] y) { y = If (c) <then_branch = t () => (float[x, y] u) { u = Neg (a) }, else_branch = e () => (float[x, y] v) { v = Neg (b) }> }"#,
+            expect![[r#"
+                g (host bool[] c, float32[2, n] a, float32[2, 5] b) => (float32[2, branch] y)
+                {
+                    float32[2, branch] y = If (c)
+                        then_branch () => (float32[2, n] u)
+                        {
+                            float32[2, n] u = Neg (a)
+                        }
+                        else_branch () => (float32[2, 5] v)
+                        {
+                            float32[2, 5] v = Neg (b)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_state_that_grows_has_any_size() {
+        check(
+            r#"g (int64 count, float[1] x) => (float[n] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[n] s) => (bool d, float[n] r) { d = Identity (c) r = Concat <axis = 0> (s, s) }> }"#,
+            expect![[r#"
+                g (host int64[] count, float32[1] x) => (float32[state_2] y)
+                <
+                    bool[] t = {true}
+                >
+                {
+                    float32[state_2] y = Loop (count, t, x)
+                        body (int64[] i, bool[] c, float32[state] s) => (bool[] c, float32[2*state] r)
+                        {
+                            float32[2*state] r = Concat <axis: 0> (s, s)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn types_that_differ_are_refused() {
+        problems(
+            &[
+                r#"(bool c, float[2, n] a, int32[2, 5] b) => (float[x, y] y) { y = If (c) <then_branch = t () => (float[x, y] u) { u = Neg (a) }, else_branch = e () => (int32[x, y] v) { v = Neg (b) }> }"#,
+                r#"(bool c, float[2, n] a, float[2, 5, 1] b) => (float[x, y] y) { y = If (c) <then_branch = t () => (float[x, y] u) { u = Neg (a) }, else_branch = e () => (float[x, y, z] v) { v = Neg (b) }> }"#,
+                r#"(int64 count, float[1] x) => (float[n] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[n] s) => (bool d, int32[n] r) { d = Identity (c) r = Cast <to = 6> (s) }> }"#,
+            ],
+            expect![[r#"
+                output 0 is float32[2, n] in one place and int32[2, 5] in another
+                fine
+                value 0 of the loop's state is float32[1] in one place and int32[1] in another
+            "#]],
+        );
+    }
+}

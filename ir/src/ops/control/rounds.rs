@@ -276,3 +276,46 @@ fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
         .collect();
     code!([#(#sizes),*])
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn what_each_iteration_gives_is_stacked() {
+        check(
+            r#"g (int64 count, float[2, n] x) => (float[2, n] y, float[k, 2, n] z, float[k] w) { t = Constant <value = bool {1}> () y, z, w = Loop (count, t, x) <body = inner (int64 i, bool c, float[2, n] s) => (bool d, float[2, n] r, float[2, n] u, float v) { d = Identity (c) r = Neg (s) u = Exp (s) v = ReduceSum <keepdims = 0> (s) }> }"#,
+            expect![[r#"
+                g (host int64[] count, float32[2, n] x) => (float32[2, n] y, float32[rounds, 2, n] z, float32[rounds] w)
+                <
+                    bool[] t = {true}
+                >
+                {
+                    float32[2, n] y, float32[rounds, 2, n] z, float32[rounds] w = Loop (count, t, x)
+                        body (int64[] i, bool[] c, float32[2, n] s) => (bool[] c, float32[2, n] r, float32[2, n] u, float32[] v)
+                        {
+                            float32[2, n] r = Neg (s)
+                            float32[2, n] u = Exp (s)
+                            float32[] v = ReduceSum (s)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_body_that_does_not_fit_is_named() {
+        problems(
+            &[
+                r#"(int64 count, float[2] x) => (float[2] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c) => (bool d) { d = Identity (c) }> }"#,
+                r#"(int64 count, float[2] x) => (float[2] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[2] s) => (bool d, float[3] r) { d = Identity (c) r = MatMul (s, s) q = MatMul (r, x) u = Expand (x, i) }> }"#,
+            ],
+            expect![[r#"
+                the body has 2 inputs and 1 outputs, which do not fit the node's 3 inputs and 1 outputs
+                value 0 of the loop's state is float32[2] in one place and float32[] in another: its rank is decided when the model runs
+            "#]],
+        );
+    }
+}

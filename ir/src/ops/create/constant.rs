@@ -125,3 +125,43 @@ impl Operator for Identity {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn values_of_attributes_have_types() {
+        check(
+            r#"g () => (int64[2] a, float b, string[1] c) { a = Constant <value_ints = [3, -1]> () b = Constant <value_float = 0.5> () c = Constant <value_strings = ["s"]> () }"#,
+            expect![[r#"
+                g () => (int64[2] a, float32[] b, string[1] c)
+                <
+                    int64[2] a = {3, -1},
+                    float32[] b = {0.5},
+                    string[1] c = {"s"}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn one_attribute_has_the_value() {
+        problems(
+            &[
+                r#"() => (int64[2] y) { y = Constant () }"#,
+                r#"() => (int64[2] y) { y = Constant <value_int = 1, value_float = 1.0> () }"#,
+                r#"() => (int64[2] y) { y = Constant <valu = 1> () }"#,
+            ],
+            expect![[r#"
+                the constant has no value that can be read
+                attribute `value_float` is unknown to this version of the operator
+                the constant has no value that can be read
+            "#]],
+        );
+    }
+}

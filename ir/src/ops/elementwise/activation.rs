@@ -106,3 +106,38 @@ impl Fused {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn parameters_are_those_of_the_activation() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]> g (float[1, 1, 4] x, float[1, 1, 2] w, float[2, 2] a) => (float[1, 1, 3] y, float[2, 2] z) { y = com.microsoft.FusedConv <activation = "HardSigmoid", activation_params = [0.5]> (x, w) z = com.microsoft.FusedGemm <activation = "Selu", activation_alpha = 2.0, activation_gamma = 3.0> (a, a) }"#,
+            expect![[r#"
+                g (float32[1, 1, 4] x, float32[1, 1, 2] w, float32[2, 2] a) => (float32[1, 1, 3] y, float32[2, 2] z)
+                {
+                    float32[1, 1, 3] y = com.microsoft.FusedConv <window: {padding: Explicit}, groups: 1, activation: {name: "HardSigmoid", parameters: [0.5, 0.5]}> (x, w)
+                    float32[2, 2] z = com.microsoft.FusedGemm <alpha: 1.0, beta: 1.0, transposed: [false, false], activation: {name: "Selu", parameters: [2.0, 3.0]}> (a, a)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn activations_are_known() {
+        problems(
+            &[
+                r#"(float[1, 1, 4] x, float[1, 1, 2] w) => (float[1, 1, 3] y) { y = com.microsoft.FusedConv <activation = "Sine"> (x, w) }"#,
+                r#"(float[2, 2] x) => (float[2, 2] y) { y = com.microsoft.FusedGemm <activation = "Clip", activation_alpha = 0.0, activation_beta = 6.0> (x, x) }"#,
+            ],
+            expect![[r#"
+                `activation` is `Sine`
+                fine
+            "#]],
+        );
+    }
+}

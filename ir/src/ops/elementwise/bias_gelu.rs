@@ -55,3 +55,32 @@ impl Operator for Gelu {
         Ok(code!(ops::activation::#function(#x, #bias)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn the_bias_has_the_last_size_of_the_input() {
+        problems(
+            &[
+                r#"(float[2, 3] x, float[4] b) => (float[2, 3] y) { y = com.microsoft.BiasGelu (x, b) }"#,
+                r#"(float[2, 3] x, float[1, 3] b) => (float[2, 3] y) { y = com.microsoft.BiasGelu (x, b) }"#,
+                r#"(float[2, 3] x) => (float[2, 3] y) { y = com.microsoft.BiasGelu (x) }"#,
+                r#"(int32[3] x, int32[3] b) => (int32[3] y) { y = com.microsoft.BiasGelu (x, b) }"#,
+                r#"(float[2, 3] x) => (float[2, 3] y) { y = com.microsoft.FastGelu (x) }"#,
+                r#"(float[2, n] x, float[3] b) => (float[2, n] y) { y = com.microsoft.FastGelu (x, b) }"#,
+            ],
+            expect![[r#"
+                the bias is float32[4], but the input is float32[2, 3]
+                input 1 is float32[1, 3], not of rank 1
+                input 1 is missing
+                the input is int32[3], not floats
+                fine
+                fine
+            "#]],
+        );
+    }
+}

@@ -354,3 +354,52 @@ pub fn rounded(value: f64, dtype: DType) -> f64 {
         _ => value,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn types_and_known_values_go_through() {
+        check(
+            r#"g (float16[n, 2] x, bool[3] b) => (float16[n, 2] a, bool[n, 2] c, bool[3] d, float[2] f) { a = Abs (x) c = IsNaN (x) d = Not (b) e = Constant <value_floats = [-1.5, 2.5]> () f = Round (e) }"#,
+            expect![[r#"
+                g (float16[n, 2] x, bool[3] b) => (float16[n, 2] a, bool[n, 2] c, bool[3] d, float32[2] f)
+                <
+                    float32[2] f = {-2, 2}
+                >
+                {
+                    float16[n, 2] a = Abs (x)
+                    bool[n, 2] c = IsNaN (x)
+                    bool[3] d = Not (b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn elements_are_of_the_kinds_that_the_operator_takes() {
+        problems(
+            &[
+                r#"(bool[2] x) => (bool[2] y) { y = Neg (x) }"#,
+                r#"(int64[2] x) => (int64[2] y) { y = Exp (x) }"#,
+                r#"(float[2] x) => (bool[2] y) { y = Not (x) }"#,
+                r#"(float[2] x) => (float[2] y) { y = BitwiseNot (x) }"#,
+                r#"(int64[2] x) => (bool[2] y) { y = IsNaN (x) }"#,
+                r#"(string[2] x) => (string[2] y) { y = Relu (x) }"#,
+                r#"(uint8[2] x) => (uint8[2] y) { y = Sign (x) }"#,
+            ],
+            expect![[r#"
+                the input is of type bool
+                the input is of type int64
+                the input is of type float32
+                the input is of type float32
+                the input is of type int64
+                the input is of type string
+                fine
+            "#]],
+        );
+    }
+}

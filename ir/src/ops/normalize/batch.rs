@@ -133,3 +133,36 @@ fn train(cx: &mut Emit<'_, '_>, epsilon: &Code, momentum: f32) -> Result<Code, P
         }),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn statistics_are_for_each_channel() {
+        problems(
+            &[
+                r#"(float[n, 3, h] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[n, 3, h] y) { y = BatchNormalization (x, s, b, m, v) }"#,
+                r#"(float[n, 3, h] x, float[4] s, float[3] b, float[3] m, float[3] v) => (float[n, 3, h] y) { y = BatchNormalization (x, s, b, m, v) }"#,
+                r#"(float[n, 3, h] x, float[1, 3] s, float[3] b, float[3] m, float[3] v) => (float[n, 3, h] y) { y = BatchNormalization (x, s, b, m, v) }"#,
+                r#"(float[n, 3, h] x, int32[3] s, float[3] b, float[3] m, float[3] v) => (float[n, 3, h] y) { y = BatchNormalization (x, s, b, m, v) }"#,
+                r#"(float[n, 3, h] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[n, 3, h] y, float[3] r) { y, r = BatchNormalization (x, s, b, m, v) }"#,
+                r#"(float[n, 3, h] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[n, 3, h] y, float[3] r) { y, r = BatchNormalization <training_mode = 1> (x, s, b, m, v) }"#,
+                r#"(float[3] x, float[3] s) => (float[3] y) { y = BatchNormalization (x, s, s, s, s) }"#,
+                r#"<ir_version: 4, opset_import: ["": 8]> g (float[n, 3, 2] x, float[3] s) => (float[n, 3, 2] y) { y = BatchNormalization <spatial = 0> (x, s, s, s, s) }"#,
+            ],
+            expect![[r#"
+                fine
+                input 1 is float32[4], but the input is float32[n, 3, h]
+                input 1 is float32[1, 3], not of rank 1
+                input 1 is int32[3], but the input is float32[n, 3, h]
+                fine
+                fine
+                the input is float32[3], not floats of rank 2 or more
+                input 1 is float32[3], not of rank 2
+            "#]],
+        );
+    }
+}

@@ -138,3 +138,38 @@ impl Operator for Neighbours {
         Ok(code!(ops::normalize::lrn(#x, #size, #alpha, #beta, #bias)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn groups_divide_the_channels() {
+        problems(
+            &[
+                r#"(float[n, 6, 4] x, float[6] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }"#,
+                r#"(float[n, 6, 4] x, float[6] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 4> (x, s, s) }"#,
+                r#"(float[n, 6, 4] x, float[6] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 0> (x, s, s) }"#,
+                r#"(float[n, 6, 4] x, float[5] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }"#,
+                r#"(float[n, 6, 4] x, float[6, 1] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }"#,
+                r#"(float[n, 6, 4] x, float[5] s) => (float[n, 6, 4] y) { y = InstanceNormalization (x, s, s) }"#,
+                r#"(float[n, 6, 4] x) => (float[n, 6, 4] y) { y = LRN <size = 0> (x) }"#,
+                r#"(float[n, 6, 4] x) => (float[n, 6, 4] y) { y = LRN (x) }"#,
+                r#"(int32[n, 6, 4] x) => (int32[n, 6, 4] y) { y = LRN <size = 3> (x) }"#,
+            ],
+            expect![[r#"
+                fine
+                6 channels are not 4 groups of equal size
+                `num_groups` is 0, which is not positive
+                input 1 is float32[5], but the input is float32[n, 6, 4]
+                input 1 is float32[6, 1], not of rank 1
+                input 1 is float32[5], but the input is float32[n, 6, 4]
+                `size` is 0, which is not positive
+                attribute `size` is missing
+                the input is int32[n, 6, 4], not floats of rank 2 or more
+            "#]],
+        );
+    }
+}

@@ -94,3 +94,43 @@ impl Operator for Softmax {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn the_axis_of_old_versions_is_1() {
+        check(
+            r#"<ir_version: 6, opset_import: ["": 12]> g (float[n, 2, 3] x) => (float[n, 2, 3] y) { y = Softmax (x) }"#,
+            expect![[r#"
+                g (float32[n, 2, 3] x) => (float32[n, 2, 3] y)
+                {
+                    float32[n, 2, 3] y = Softmax <function: "softmax", axis: 1, flat: true> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_axis_is_one_of_the_input() {
+        problems(
+            &[
+                r#"(float[2, 3] x) => (float[2, 3] y) { y = Softmax <axis = 2> (x) }"#,
+                r#"(float[2, 3] x) => (float[2, 3] y) { y = LogSoftmax <axis = -3> (x) }"#,
+                r#"<ir_version: 6, opset_import: ["": 12]> g (float[2, 3] x) => (float[2, 3] y) { y = Hardmax <axis = 2> (x) }"#,
+                r#"(int32[2, 3] x) => (int32[2, 3] y) { y = Softmax (x) }"#,
+                r#"(float x) => (float y) { y = Softmax (x) }"#,
+            ],
+            expect![[r#"
+                axis 2 is outside of a tensor of rank 2
+                axis -3 is outside of a tensor of rank 2
+                fine
+                the input is of type int32
+                fine
+            "#]],
+        );
+    }
+}

@@ -196,3 +196,63 @@ impl Operator for Global {
         Ok(code!(ops::pool::#function(#x #(, #power)*)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, named, problems};
+
+    #[test]
+    fn windows_give_the_sizes() {
+        check(
+            r#"g (float[n, 3, h, 9] x) => (float[a, b, c, d] y, int64[a, b, c, d] i, float[a, b, c, d] z, float[a, b, c, d] g) { y, i = MaxPool <kernel_shape = [2, 3], strides = [2, 2]> (x) z = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], ceil_mode = 1, strides = [1, 3]> (x) g = GlobalLpPool <p = 3> (x) }"#,
+            expect![[r#"
+                g (float32[n, 3, h, 9] x) => (float32[n, 3, floor((h) / (2)), 4] y, int64[n, 3, floor((h) / (2)), 4] i, float32[n, 3, pool, pool_2] z, float32[n, 3, 1, 1] g)
+                {
+                    float32[n, 3, floor((h) / (2)), 4] y, int64[n, 3, floor((h) / (2)), 4] i = MaxPool <window: {kernel: [2, 3], strides: [2, 2], padding: Explicit}> (x)
+                    float32[n, 3, pool, pool_2] z = AveragePool <window: {kernel: [3, 3], strides: [1, 3], pads: [1, 1, 1, 1], padding: Explicit, ceil: true}> (x)
+                    float32[n, 3, 1, 1] g = GlobalLpPool <"global_lp_pool", 3> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn windows_and_norms_are_positive() {
+        problems(
+            &[
+                r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = MaxPool <kernel_shape = [0]> (x) }"#,
+                r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = MaxPool <kernel_shape = [2, 2]> (x) }"#,
+                r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = MaxPool (x) }"#,
+                r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = LpPool <kernel_shape = [2], p = 0> (x) }"#,
+                r#"(float[1, 9] x) => (float[a, b] y) { y = GlobalMaxPool (x) }"#,
+                r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = AveragePool <kernel_shape = [2], pads = [-1, 0]> (x) }"#,
+                r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = AveragePool <kernel_shape = [2], auto_pad = "SAME"> (x) }"#,
+            ],
+            expect![[r#"
+                kernel, strides and dilations must be positive
+                kernel, strides, dilations or pads are not for 1 axes
+                the kernel's sizes are not known
+                `p` is no positive whole number
+                the input is of rank 2; pooling has 1 to 3 spatial axes
+                pads must not be negative
+                `auto_pad` is `SAME`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_window_that_may_be_too_large_has_a_name() {
+        named(
+            &[
+                r#"(float[1, 1, n] x) => (float[a, b, c] y) { y = MaxPool <kernel_shape = [2]> (x) }"#,
+                r#"(float[1, 1, n] x) => (float[a, b, c] y) { y = MaxPool <kernel_shape = [2], pads = [1, 0]> (x) }"#,
+            ],
+            expect![[r#"
+                "y" , "MaxPool"
+                none
+            "#]],
+        );
+    }
+}

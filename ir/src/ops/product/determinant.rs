@@ -85,3 +85,57 @@ fn check(cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, named, problems};
+
+    #[test]
+    fn the_last_two_axes_vanish() {
+        check(
+            r#"g (float[n, 3, 3] x) => (float[n] y) { y = Det (x) }"#,
+            expect![[r#"
+                g (float32[n, 3, 3] x) => (float32[n] y)
+                {
+                    float32[n] y = Det (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn matrices_are_square() {
+        problems(
+            &[
+                r#"(float[2, 3] x) => (float y) { y = Det (x) }"#,
+                r#"(float[3] x) => (float y) { y = Det (x) }"#,
+                r#"(int64[3, 3] x) => (int64 y) { y = Det (x) }"#,
+                r#"(float[4, 2, 3] x) => (float[4, 2, 3] y) { y = com.microsoft.Inverse (x) }"#,
+                r#"(float[n, m] x) => (float y) { y = Det (x) }"#,
+            ],
+            expect![[r#"
+                the input is float32[2, 3], not square matrices of floats
+                the input is float32[3], not square matrices of floats
+                the input is int64[3, 3], not square matrices of floats
+                the input is float32[4, 2, 3], not square matrices of floats
+                fine
+            "#]],
+        );
+    }
+
+    #[test]
+    fn matrices_that_may_not_be_square_have_a_name() {
+        named(
+            &[
+                r#"(float[n, n] x) => (float y) { y = Det (x) }"#,
+                r#"(float[n, m] x) => (float[n, m] y) { inverse = com.microsoft.Inverse (x) y = Neg (inverse) }"#,
+            ],
+            expect![[r#"
+                "y" , "Det"
+                "inverse" , "com.microsoft.Inverse"
+            "#]],
+        );
+    }
+}

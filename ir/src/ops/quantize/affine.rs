@@ -79,3 +79,32 @@ pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Pr
 fn is_byte(dtype: DType) -> bool {
     matches!(dtype, DType::U8 | DType::I8)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn scales_and_zero_points_are_single_elements() {
+        problems(
+            &[
+                r#"(uint8[4] a, uint8[4] b, float[2] s, float[1] t, uint8[1] z) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, s, z, b, t, z, t, z) }"#,
+                r#"(uint8[4] a, uint8[4] b, float[1] t, uint8[2] z, uint8[1] o) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, t, z, b, t, o, t, o) }"#,
+                r#"(uint8[4] a, uint8[4] b, float[1] t, int8[1] z, uint8[1] o) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, t, z, b, t, o, t, o) }"#,
+                r#"(int16[4] a, uint8[4] b, float[1] t, uint8[1] o) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, t, , b, t, o, t, o) }"#,
+                r#"(uint8[4] a, uint8[4] b, int32[1] t, uint8[1] o) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, t, o, b, t, o, t, o) }"#,
+                r#"(uint8[4] a, uint8[4] b, float t, uint8[1] o) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, t, o, b, t, o, t, o) }"#,
+            ],
+            expect![[r#"
+                a scale is float32[2]
+                a zero point is uint8[2]
+                input 0 is uint8[4], and its zero point of type int8
+                input 0 is int16[4], and its zero point of type int16
+                a scale is int32[1]
+                fine
+            "#]],
+        );
+    }
+}

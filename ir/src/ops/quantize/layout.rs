@@ -122,3 +122,40 @@ fn unfit(x: &TensorType, factor: &TensorType) -> Problem {
         "a scale or zero point is {factor}, which does not fit {x}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn scales_are_for_all_elements_an_axis_or_blocks() {
+        problems(
+            &[
+                r#"(int8[4, 6] x, float s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1> (x, s) }"#,
+                r#"(int8[4, 6] x, float[6] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1> (x, s) }"#,
+                r#"(int8[4, 6] x, float[6] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 0> (x, s) }"#,
+                r#"(int8[4, 6] x, float[6] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 2> (x, s) }"#,
+                r#"(int8[4, 6] x, float[1] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 0> (x, s) }"#,
+                r#"(int8[4, 6] x, float[4, 3] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1, block_size = 2> (x, s) }"#,
+                r#"(int8[4, 6] x, float[4, 2] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1, block_size = 4> (x, s) }"#,
+                r#"(int8[4, 6] x, float[4, 3] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1, block_size = 4> (x, s) }"#,
+                r#"(int8[4, 6] x, float[5, 3] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1, block_size = 2> (x, s) }"#,
+                r#"(int8[4, 6] x, float[4, 6] s) => (float[4, 6] y) { y = DequantizeLinear <axis = 1> (x, s) }"#,
+            ],
+            expect![[r#"
+                fine
+                fine
+                a scale or zero point is float32[6], which does not fit int8[4, 6]
+                axis 2 is outside of a tensor of rank 2
+                fine
+                fine
+                fine
+                a scale or zero point is float32[4, 3], which does not fit int8[4, 6]
+                a scale or zero point is float32[5, 3], which does not fit int8[4, 6]
+                a scale or zero point is float32[4, 6], which does not fit int8[4, 6]
+            "#]],
+        );
+    }
+}

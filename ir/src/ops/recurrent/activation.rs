@@ -85,3 +85,32 @@ impl Activation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn activations_are_known_and_one_for_each_gate() {
+        problems(
+            &[
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3, activations = ["tanh"]> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3, activations = ["Sine"]> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3, activations = ["Tanh", "Tanh"]> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3, activations = ["Affine"], activation_alpha = [2.0], activation_beta = [0.5]> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 3] r) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3, activations = ["Sigmoid", "Tanh"]> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 3] r) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3, activations = ["Sigmoid", "HardSigmoid", "Softsign"]> (x, w, r) }"#,
+            ],
+            expect![[r#"
+                fine
+                the activation `Sine` is unknown
+                `activations` names 2 functions, 1 are needed
+                fine
+                `activations` names 2 functions, 3 are needed
+                fine
+            "#]],
+        );
+    }
+}

@@ -99,3 +99,74 @@ impl Recurrent {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn weights_fit_the_input_and_each_other() {
+        problems(
+            &[
+                r#"(float[5, 2, 4] x, float[1, 12, 5] w, float[1, 12, 3] r) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 9, 4] w, float[1, 12, 3] r) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 4] r) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[2, 9, 4] w, float[2, 9, 3] r) => (float[a, b, c, d] y) { y = GRU <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, float[2, 9, 4] w, float[2, 9, 3] r) => (float[a, b, c, d] y) { y = GRU <hidden_size = 3, direction = "bidirectional"> (x, w, r) }"#,
+                r#"(int32[5, 2, 4] x, int32[1, 3, 4] w, int32[1, 3, 3] r) => (int32[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r) }"#,
+                r#"(float[5, 2, 4] x, double[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r) }"#,
+            ],
+            expect![[r#"
+                the weight is float32[1, 12, 5], but must be of shape [1, 12, 4]
+                the weight is float32[1, 9, 4], but must be of shape [1, 12, 4]
+                `hidden_size` is 3, but the recurrent weight is float32[1, 12, 4]
+                the weight is float32[2, 9, 4], but must be of shape [1, 9, 4]
+                fine
+                the input is of type int32
+                input 1 is float64[1, 3, 4], while the first input is of type float32
+            "#]],
+        );
+    }
+
+    #[test]
+    fn biases_states_and_lengths_fit_too() {
+        problems(
+            &[
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[1, 6] b) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r, b) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[1, 3] b) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r, b) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, int32[2] l) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, int32[3] l) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[1, 2, 3] h) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r, , , h) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[2, 1, 3] h) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r, , , h) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 3] r, float[1, 2, 4] c) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3> (x, w, r, , , , c) }"#,
+                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 3] r, float[1, 12] p) => (float[a, b, c, d] y) { y = LSTM <hidden_size = 3> (x, w, r, , , , , p) }"#,
+            ],
+            expect![[r#"
+                fine
+                the bias is float32[1, 3], but must be of shape [1, 6]
+                fine
+                `sequence_lens` is int32[3], but must be of shape [2]
+                fine
+                the initial state is float32[2, 1, 3], but must be of shape [1, 2, 3]
+                the initial cell is float32[1, 2, 4], but must be of shape [1, 2, 3]
+                the tensor of peepholes is float32[1, 12], but must be of shape [1, 9]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn no_sequence_is_longer_than_the_input() {
+        problems(
+            &[
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) <int32[2] l = {5, 6}> { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
+                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) <int32[2] l = {5, 0}> { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
+            ],
+            expect![[r#"
+                a sequence has 6 steps, but the input has 5 steps
+                fine
+            "#]],
+        );
+    }
+}

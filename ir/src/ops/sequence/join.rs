@@ -127,3 +127,45 @@ impl Join {
         shape
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn items_are_joined_along_an_axis_of_theirs_or_a_new_one() {
+        check(
+            r#"g (float[2, n] a, float[2, 3] b, seq(float[4, m]) s) => (float[x, y] c, float[x, y, z] d, float[x, y] e) { t = SequenceConstruct (a, b) c = ConcatFromSequence <axis = 1> (t) u = SequenceConstruct (b, b) d = ConcatFromSequence <axis = -1, new_axis = 1> (u) e = ConcatFromSequence <axis = 0> (s) }"#,
+            expect![[r#"
+                g (float32[2, n] a, float32[2, 3] b, seq(float32[4, ?]) s) => (float32[2, n + 3] c, float32[2, 3, 2] d, float32[joined, item_2] e)
+                {
+                    float32[2, n + 3] c = ConcatFromSequence <axis: 1> (a, b)
+                    float32[2, 3, 2] d = ConcatFromSequence <axis: -1, new: true> (b, b)
+                    float32[joined, item_2] e = ConcatFromSequence <axis: 0> (s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn items_fit_each_other() {
+        problems(
+            &[
+                r#"(float[2, 4] a, float[2, 3] b) => (float[x, y] c) { t = SequenceConstruct (a, b) c = ConcatFromSequence <axis = 0> (t) }"#,
+                r#"(float[2, 4] a) => (float[x, y] c) { t = SequenceConstruct (a) c = ConcatFromSequence <axis = 2> (t) }"#,
+                r#"(float[2, 4] a) => (float[x, y] c) { t = SequenceConstruct (a) c = ConcatFromSequence (t) }"#,
+                r#"() => (float[x, y] c) { t = SequenceEmpty () c = ConcatFromSequence <axis = 0> (t) }"#,
+                r#"(float[2] a, float[2, 4] b) => (float[x] c) { t = SequenceConstruct (a, b) c = ConcatFromSequence <axis = 0> (t) }"#,
+            ],
+            expect![[r#"
+                sizes 4 and 3 on axis 1, which is not joined, differ
+                axis 2 is outside of a tensor of rank 2
+                attribute `axis` is missing
+                the sequence has no items to join
+                items of any rank cannot be joined, which float32[2] and float32[2, 4] are
+            "#]],
+        );
+    }
+}

@@ -69,3 +69,39 @@ impl Operator for Empty {
         Err(Problem::new("an empty sequence is known to be empty"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn items_of_several_sizes_have_one_type() {
+        check(
+            r#"g (float[2, n] a, float[2, 3] b) => (seq(float) s) { s = SequenceConstruct (a, b) }"#,
+            expect![[r#"
+                g (float32[2, n] a, float32[2, 3] b) => (seq(float32[2, ?]) s)
+                {
+                    seq(float32[2, ?]) s = SequenceConstruct (a, b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn items_are_of_one_element_type() {
+        problems(
+            &[
+                r#"(float[2] a, int64[2] b) => (seq(float) s) { s = SequenceConstruct (a, b) }"#,
+                r#"() => (seq(float) s) { s = SequenceEmpty <dtype = 99> () }"#,
+                r#"() => (seq(int64) s) { s = SequenceEmpty <dtype = 7> () }"#,
+            ],
+            expect![[r#"
+                float32[2] and int64[2] cannot be items of one sequence
+                `dtype` 99 is no type of elements
+                fine
+            "#]],
+        );
+    }
+}

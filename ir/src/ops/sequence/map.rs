@@ -118,3 +118,43 @@ impl Operator for Map {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn each_item_goes_through_the_body() {
+        check(
+            r#"<ir_version: 8, opset_import: ["": 17]> g (seq(float[?]) s, float[1] b) => (seq(float) y) { y = SequenceMap (s, b) <body = inner (float[?] i, float[1] c) => (float[?] o) { o = Add (i, c) }> }"#,
+            expect![[r#"
+                g (seq(float32[?]) s, float32[1] b) => (seq(float32[?]) y)
+                {
+                    seq(float32[?]) y = SequenceMap <inputs: 2> (s, b)
+                        body (float32[item] i, float32[1] c) => (float32[item] o)
+                        {
+                            float32[item] o = Add (i, c)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_body_fits_the_node() {
+        problems(
+            &[
+                r#"<ir_version: 8, opset_import: ["": 17]> g (seq(float[?]) s, float[1] b) => (seq(float) y) { y = SequenceMap (s, b) <body = inner (float[?] i) => (float[?] o) { o = Neg (i) }> }"#,
+                r#"<ir_version: 8, opset_import: ["": 17]> g (float[2] s) => (seq(float) y) { y = SequenceMap (s) <body = inner (float[?] i) => (float[?] o) { o = Neg (i) }> }"#,
+                r#"<ir_version: 8, opset_import: ["": 17]> g (seq(float[?]) s) => (seq(float) y) { y = SequenceMap (s) }"#,
+            ],
+            expect![[r#"
+                the body has 1 inputs and 1 outputs, which do not fit the node's 2 inputs and 1 outputs
+                input 0 is float32[2], not a sequence
+                attribute `body` is missing
+            "#]],
+        );
+    }
+}

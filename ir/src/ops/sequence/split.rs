@@ -223,3 +223,49 @@ fn sizes(
         _ => Ok((ints.len() as i64 <= PARTS).then(|| ints.clone())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn parts_have_the_sizes_that_are_given() {
+        check(
+            r#"g (float[2, 5, n] x) => (seq(float) a, seq(float) b, seq(float) c) { s = Constant <value_int = 2> () a = SplitToSequence <axis = 1> (x, s) t = Constant <value_ints = [1, 4]> () b = SplitToSequence <axis = 1> (x, t) c = SplitToSequence <axis = 2, keepdims = 0> (x) }"#,
+            expect![[r#"
+                g (float32[2, 5, n] x) => (seq(float32[2, ?, n]) a, seq(float32[2, ?, n]) b, seq(float32[2, 5]) c)
+                <
+                    int64[] s = {2},
+                    int64[2] t = {1, 4}
+                >
+                {
+                    seq(float32[2, ?, n]) a = SplitToSequence <axis: 1, keeps: true> (x, s)
+                    seq(float32[2, ?, n]) b = SplitToSequence <axis: 1, keeps: true> (x, t)
+                    seq(float32[2, 5]) c = SplitToSequence <axis: 2> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn parts_are_those_of_the_axis() {
+        problems(
+            &[
+                r#"(float[5] x) => (seq(float) y) { t = Constant <value_ints = [1, 3]> () y = SplitToSequence (x, t) }"#,
+                r#"(float[5] x) => (seq(float) y) { t = Constant <value_int = 0> () y = SplitToSequence (x, t) }"#,
+                r#"(float[5] x) => (seq(float) y) { t = Constant <value_ints = [6, -1]> () y = SplitToSequence (x, t) }"#,
+                r#"(float[5] x) => (seq(float) y) { y = SplitToSequence <axis = 1> (x) }"#,
+                r#"(float[5] x, float t) => (seq(float) y) { y = SplitToSequence (x, t) }"#,
+            ],
+            expect![[r#"
+                parts of sizes [1, 3] are not an axis of size 5
+                parts cannot be of sizes [0]
+                parts of sizes [6, -1] are not an axis of size 5
+                axis 1 is outside of a tensor of rank 1
+                float32[5] is split into parts of sizes float32[]
+            "#]],
+        );
+    }
+}

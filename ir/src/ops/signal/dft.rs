@@ -349,3 +349,69 @@ fn parts(x: &TensorType, rank: usize) -> Result<usize, Problem> {
 fn bins(length: &Dim) -> Option<Dim> {
     length.div(&Dim::from(2))?.add(&Dim::from(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, named, problems};
+
+    #[test]
+    fn lengths_give_the_sizes() {
+        check(
+            r#"g (float[n, 9, 1] x, float[n, 5, 2] c, int64 l) => (float[a, b, c] y, float[a, b, c] h, float[a, b, c] r, float[a, b, c] z, float[a, b, c, d] s) { y = DFT (x) h = DFT <onesided = 1> (x) r = DFT <onesided = 1, inverse = 1> (c) z = DFT (x, l) f = Constant <value_int = 2> () g = Constant <value_int = 4> () s = STFT (x, f, , g) }"#,
+            expect![[r#"
+                g (float32[n, 9, 1] x, float32[n_2, 5, 2] c, host int64[] l) => (float32[n, 9, 2] y, float32[n, 5, 2] h, float32[n_2, 8, 1] r, float32[n, dft, 2] z, float32[n, 3, 3, 2] s)
+                <
+                    int64[] f = {2},
+                    int64[] g = {4}
+                >
+                {
+                    float32[n, 9, 2] y = DFT (x)
+                    float32[n, 5, 2] h = DFT <onesided: true> (x)
+                    float32[n_2, 8, 1] r = DFT <inverse: true, onesided: true> (c)
+                    float32[n, dft, 2] z = DFT (x, l)
+                    float32[n, 3, 3, 2] s = STFT <onesided: true> (x, f, , g)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn axes_lengths_and_parts_fit() {
+        problems(
+            &[
+                r#"(float[1, 9, 3] x) => (float[a, b, c] y) { y = DFT (x) }"#,
+                r#"(float[1, 9, 1] x) => (float[a, b, c] y) { t = Constant <value_int = 2> () y = DFT (x, , t) }"#,
+                r#"(float[1, 9, 1] x) => (float[a, b, c] y) { t = Constant <value_int = 0> () y = DFT (x, t) }"#,
+                r#"(int64[1, 9, 1] x) => (int64[a, b, c] y) { y = DFT (x) }"#,
+                r#"(float[1, 9, 1] x) => (float[a, b, c, d] y) { f = Constant <value_int = 0> () g = Constant <value_int = 4> () y = STFT (x, f, , g) }"#,
+                r#"(float[1, 9, 1] x) => (float[a, b, c, d] y) { f = Constant <value_int = 2> () g = Constant <value_int = 10> () y = STFT (x, f, , g) }"#,
+                r#"(float[1, 9, 1] x) => (float[a, b, c, d] y) { f = Constant <value_int = 2> () y = STFT (x, f) }"#,
+            ],
+            expect![[r#"
+                the input is float32[1, 9, 3], whose last axis does not hold real or complex numbers
+                the last axis cannot be transformed
+                the transform has no length
+                the input is int64[1, 9, 1], whose last axis does not hold real or complex numbers
+                `frame_step` is not positive
+                the signal float32[1, 9, 1] is shorter than a frame
+                fine
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_length_that_only_the_run_tells_has_a_name() {
+        named(
+            &[
+                r#"(float[1, 9, 1] x) => (float[a, b, c] y) { y = DFT (x) }"#,
+                r#"(float[1, 9, 1] x, int64 l) => (float[a, b, c] y) { y = DFT (x, l) }"#,
+            ],
+            expect![[r#"
+                none
+                "y" , "DFT"
+            "#]],
+        );
+    }
+}

@@ -188,3 +188,50 @@ fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
     }
     Ok(cx.dim_or_fresh(known.filter(Dim::is_size), hint))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn sizes_and_types_follow_from_inputs_and_attributes() {
+        check(
+            r#"<ir_version: 8, opset_import: ["": 17]> g (int64 n) => (float[a] w, double[b] h, float[c, d] m) { w = HannWindow (n) s = Constant <value_int = 9> () h = HammingWindow <output_datatype = 11> (s) b = Constant <value_int = 4> () r = Constant <value_int = 8000> () l = Constant <value_float = 0.0> () u = Constant <value_float = 4000.0> () m = MelWeightMatrix (b, s, r, l, u) }"#,
+            expect![[r#"
+                g (host int64[] n) => (float32[window] w, float64[9] h, float32[5, 4] m)
+                <
+                    int64[] s = {9},
+                    int64[] b = {4},
+                    int64[] r = {8000},
+                    float32[] l = {0},
+                    float32[] u = {4000}
+                >
+                {
+                    float32[window] w = HannWindow <function: "hann_window", dtype: F32, periodic: true> (n)
+                    float64[9] h = HammingWindow <function: "hamming_window", dtype: F64, periodic: true> (s)
+                    float32[5, 4] m = MelWeightMatrix <F32> (b, s, r, l, u)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sizes_are_single_whole_numbers() {
+        problems(
+            &[
+                r#"<ir_version: 8, opset_import: ["": 17]> g (int64[2] n) => (float[a] y) { y = HannWindow (n) }"#,
+                r#"<ir_version: 8, opset_import: ["": 17]> g (float n) => (float[a] y) { y = HannWindow (n) }"#,
+                r#"<ir_version: 8, opset_import: ["": 17]> g () => (float[a] y) { n = Constant <value_int = -1> () y = BlackmanWindow (n) }"#,
+                r#"<ir_version: 8, opset_import: ["": 17]> g (int64 n) => (bool[a] y) { y = HannWindow <output_datatype = 9> (n) }"#,
+            ],
+            expect![[r#"
+                input 0 is int64[2], not one whole number
+                input 0 is float32[], not one whole number
+                a size is negative
+                `output_datatype` 9 is no type of numbers
+            "#]],
+        );
+    }
+}

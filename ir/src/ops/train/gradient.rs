@@ -112,3 +112,44 @@ impl Operator for Number {
         Err(Problem::new("a known number is written where it is used"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn gradients_have_the_sizes_of_what_they_are_of() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.preview.training": 1]> g (float[n, 3] x, float[3] b) => (float[3] g) { z = Add (x, b) g = ai.onnx.preview.training.Gradient <xs = ["b"], y = "z"> (b) }"#,
+            expect![[r#"
+                g (float32[n, 3] x, float32[3] b) => (float32[3] g/d1.4)
+                <
+                    float32[] g/n.1 = {1},
+                    int64[2] g/s.2 = {n, 3}
+                >
+                {
+                    float32[n, 3] g/filled.3 = Expand (g/n.1, g/s.2)
+                    float32[3] g/d1.4 = onnx-embed.derivatives.SumTo (g/filled.3, b)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_gradient_names_its_tensors() {
+        problems(
+            &[
+                r#"(float[3] x) => (float[3] g) { z = Neg (x) g = ai.onnx.preview.training.Gradient <y = "z"> (x) }"#,
+                r#"(float[3] x) => (float[3] g) { z = Neg (x) g = ai.onnx.preview.training.Gradient <xs = ["x"]> (x) }"#,
+                r#"(float[3] x) => (float[3] g) { z = Neg (x) g = ai.onnx.preview.training.Gradient <xs = ["x"], y = "w"> (x) }"#,
+            ],
+            expect![[r#"
+                attribute `xs` is missing
+                attribute `y` is missing
+                no node of its graph makes `w`
+            "#]],
+        );
+    }
+}

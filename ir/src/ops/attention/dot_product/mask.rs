@@ -79,3 +79,32 @@ impl Attention {
         Ok(cx.size(&keys))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn a_mask_broadcasts_to_the_scores() {
+        problems(
+            &[
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, bool[4, 6] m) => (float[a, b, c, d] y) { y = Attention (q, k, v, m) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, float[1, 1, 4, 1] m) => (float[a, b, c, d] y) { y = Attention (q, k, v, m) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, float[4, 5] m) => (float[a, b, c, d] y) { y = Attention (q, k, v, m) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, float[3, 2, 4, 6] m) => (float[a, b, c, d] y) { y = Attention (q, k, v, m) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, float[1, 1, 1, 4, 6] m) => (float[a, b, c, d] y) { y = Attention (q, k, v, m) }"#,
+                r#"<ir_version: 10, opset_import: ["": 23]> g (float[1, 2, 4, 8] q, float[1, 2, 6, 8] k, float[1, 2, 6, 8] v, string[4, 6] m) => (float[a, b, c, d] y) { y = Attention (q, k, v, m) }"#,
+            ],
+            expect![[r#"
+                fine
+                fine
+                the mask is float32[4, 5], which does not stretch to [1, 2, 4, 6]
+                the mask is float32[3, 2, 4, 6], which does not stretch to [1, 2, 4, 6]
+                the mask is float32[1, 1, 1, 4, 6], which does not stretch to [1, 2, 4, 6]
+                the mask is string[4, 6], which does not stretch to [1, 2, 4, 6]
+            "#]],
+        );
+    }
+}

@@ -134,3 +134,32 @@ impl Form {
         Ok(code!(layers::Trees::#variant { #(#fields),* }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn lists_of_nodes_and_of_weights_are_of_one_length() {
+        problems(
+            &[
+                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
+                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
+                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
+                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
+                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25]> (x) }"#,
+                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weight = [0.25, 0.75]> (x) }"#,
+            ],
+            expect![[r#"
+                fine
+                the lists of nodes are of different lengths: `features`
+                the lists of nodes are of different lengths: `yes`
+                the lists of weights are of different lengths: `weight_nodes`
+                the lists of weights are of different lengths: `weight_trees`
+                attribute `target_weights` is missing
+            "#]],
+        );
+    }
+}

@@ -80,3 +80,32 @@ impl Filter<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::problems;
+
+    #[test]
+    fn weights_fit_the_channels() {
+        problems(
+            &[
+                r#"(float[1, 4, 9] x, float[6, 4, 2] w) => (float[a, b, c] y) { y = Conv <group = 0> (x, w) }"#,
+                r#"(float[1, 4, 9] x, float[6, 2, 2] w) => (float[a, b, c] y) { y = Conv <group = 2> (x, w) }"#,
+                r#"(float[1, 4, 9] x, float[5, 2, 2] w) => (float[a, b, c] y) { y = Conv <group = 2> (x, w) }"#,
+                r#"(float[1, 4, 9] x, float[6, 3, 2] w) => (float[a, b, c] y) { y = Conv (x, w) }"#,
+                r#"(float[1, 4, 9] x, float[6, 4, 2] w, float[1, 6] b) => (float[a, b, c] y) { y = Conv (x, w, b) }"#,
+                r#"(float[1, c, 9] x, float[6, 4, 2] w, float[n] b) => (float[a, b, c] y) { y = Conv (x, w, b) }"#,
+            ],
+            expect![[r#"
+                `group` is 0, which is not positive
+                fine
+                the weight has 5 output channels, which 2 groups do not divide
+                the weight has 3 input channels, but the input has 4 channels
+                input 2 is float32[1, 6], not of rank 1
+                fine
+            "#]],
+        );
+    }
+}

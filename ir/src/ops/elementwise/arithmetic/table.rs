@@ -263,3 +263,49 @@ fn remainder(a: &Dim, b: &Dim) -> Option<Dim> {
         _ => a.sub(&a.div(b)?.mul(b)?),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn known_operands_give_known_results() {
+        check(
+            r#"g () => (int64[2] a, int64[2] b, float[2] c, bool[2] d, int64[2] e) { x = Constant <value_ints = [7, -7]> () y = Constant <value_int = 2> () a = Div (x, y) b = Mod (x, y) f = Constant <value_floats = [7.0, -7.0]> () g = Constant <value_float = 2.0> () c = Pow (f, g) d = Less (x, y) e = Max (x, y) }"#,
+            expect![[r#"
+                g () => (int64[2] a, int64[2] b, float32[2] c, bool[2] d, int64[2] e)
+                <
+                    int64[2] a = {3, -3},
+                    int64[2] b = {1, 1},
+                    float32[2] c = {49, 49},
+                    bool[2] d = {false, true},
+                    int64[2] e = {7, 2}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_has_no_result_is_left_to_the_run() {
+        check(
+            r#"g () => (int64[2] a, int64[2] b, uint8[1] c) { x = Constant <value_ints = [7, -9223372036854775808]> () y = Constant <value_ints = [0, -1]> () a = Div (x, y) b = Mod (x, y) u = Constant <value = uint8[1] {200}> () c = Add (u, u) }"#,
+            expect![[r#"
+                g () => (int64[2] a, int64[2] b, uint8[1] c)
+                <
+                    int64[2] x = {7, -9223372036854775808},
+                    int64[2] y = {0, -1},
+                    uint8[1] u = {200}
+                >
+                {
+                    int64[2] a = Div (x, y)
+                    int64[2] b = Mod (x, y)
+                    uint8[1] c = Add (u, u)
+                }
+            "#]],
+        );
+    }
+}

@@ -80,3 +80,65 @@ fn float(number: i64, to: DType) -> Option<f64> {
         _ => (number.unsigned_abs() < 1 << 52).then(|| rounded(number as f64, to)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(numbers: &[i64]) -> Known {
+        Known::Ints(numbers.iter().map(|&number| number.into()).collect())
+    }
+
+    #[test]
+    fn integers_keep_their_low_bits() {
+        let known = ints(&[300, -1]);
+        assert_eq!(converted(&known, DType::U8), Some(ints(&[44, 255])));
+        assert_eq!(converted(&known, DType::I8), Some(ints(&[44, -1])));
+        assert_eq!(converted(&ints(&[-1]), DType::U64), None);
+    }
+
+    #[test]
+    fn floats_are_cut_off_toward_zero() {
+        let known = Known::Floats(vec![2.9, -2.9]);
+        assert_eq!(converted(&known, DType::I32), Some(ints(&[2, -2])));
+        let beyond = [300.0, -1.0, f64::NAN, f64::INFINITY, 1e19];
+        for value in beyond {
+            assert_eq!(
+                converted(&Known::Floats(vec![value]), DType::U8),
+                None,
+                "{value}"
+            );
+        }
+        let nothing = Known::Floats(vec![f64::NAN, -0.0]);
+        let truths = Known::Bools(vec![true, false]);
+        assert_eq!(converted(&nothing, DType::Bool), Some(truths));
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_the_type() {
+        let rounded = converted(&Known::Floats(vec![1.0 + 1e-9, 1e39]), DType::F32);
+        assert_eq!(rounded, Some(Known::Floats(vec![1.0, f64::INFINITY])));
+        let rounded = converted(&ints(&[(1 << 24) + 1]), DType::F32);
+        assert_eq!(rounded, Some(Known::Floats(vec![f64::from(1 << 24)])));
+        assert_eq!(converted(&Known::Floats(vec![1.0]), DType::F8E5M2), None);
+    }
+
+    #[test]
+    fn sizes_fit_into_32_bits() {
+        let size = Known::Ints(vec![Dim::named("n")]);
+        assert_eq!(converted(&size, DType::I32), Some(size.clone()));
+        assert_eq!(converted(&size, DType::I16), None);
+        assert_eq!(converted(&size, DType::F32), None);
+    }
+
+    #[test]
+    fn truths_are_0_and_1() {
+        let truths = Known::Bools(vec![false, true]);
+        assert_eq!(converted(&truths, DType::I8), Some(ints(&[0, 1])));
+        assert_eq!(
+            converted(&truths, DType::F16),
+            Some(Known::Floats(vec![0.0, 1.0]))
+        );
+        assert_eq!(converted(&truths, DType::String), None);
+    }
+}

@@ -94,3 +94,54 @@ pub fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -
         false => code!(ops::activation::#name(#x, #(#parameters),*)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn versions_have_their_own_defaults() {
+        check(
+            r#"<ir_version: 3, opset_import: ["": 5]> g (float[2] x) => (float[2] y, float[2] z) { y = Selu <consumed_inputs = [0]> (x) z = Elu <alpha = 2.0> (x) }"#,
+            expect![[r#"
+                g (float32[2] x) => (float32[2] y, float32[2] z)
+                {
+                    float32[2] y = Selu <function: "selu", parameters: [1.6732, 1.0507]> (x)
+                    float32[2] z = Elu <function: "elu", parameters: [2.0]> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn later_versions_have_more_digits() {
+        check(
+            r#"g (float16[n] x) => (float16[n] y, float16[n] z) { y = Selu (x) z = HardSigmoid <beta = 0.25> (x) }"#,
+            expect![[r#"
+                g (float16[n] x) => (float16[n] y, float16[n] z)
+                {
+                    float16[n] y = Selu <function: "selu", parameters: [1.6732632, 1.050701]> (x)
+                    float16[n] z = HardSigmoid <function: "hard_sigmoid", parameters: [0.2, 0.25]> (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn only_shrink_takes_integers() {
+        problems(
+            &[
+                r#"(int32[2] x) => (int32[2] y) { y = Elu (x) }"#,
+                r#"(int32[2] x) => (int32[2] y) { y = Shrink (x) }"#,
+                r#"(bool[2] x) => (bool[2] y) { y = Shrink (x) }"#,
+            ],
+            expect![[r#"
+                the input is of type int32
+                fine
+                the input is of type bool
+            "#]],
+        );
+    }
+}

@@ -158,3 +158,50 @@ pub fn scaled(size: &Dim, scale: f32) -> Option<Dim> {
     }
     size.mul(&Dim::from(above))?.div(&Dim::from(below))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_sizes_are_rounded_down() {
+        let scaled = |size: Dim, scale| scaled(&size, scale).map(|size| size.to_string());
+        let n = || Dim::named("n");
+        assert_eq!(scaled(5.into(), 0.5).as_deref(), Some("2"));
+        assert_eq!(scaled(n(), 2.0).as_deref(), Some("2*n"));
+        assert_eq!(scaled(n(), 0.5).as_deref(), Some("floor((n) / (2))"));
+        assert_eq!(scaled(n(), 1.5).as_deref(), Some("floor((3*n) / (2))"));
+        assert_eq!(scaled(n(), 1.0 / 3.0), None);
+        assert_eq!(scaled(n(), 1e5), None);
+    }
+
+    #[test]
+    fn scales_are_positive() {
+        let none = |_: usize| None;
+        let scales = |scales: Vec<f32>| Target::new(Some(&scales), None, None, none).is_ok();
+        assert!(scales(vec![0.5, 2.0]));
+        assert!(!scales(vec![0.0, 2.0]));
+        assert!(!scales(vec![f32::NAN]));
+        assert!(Target::new(None, None, None, none).is_err());
+    }
+
+    #[test]
+    fn axes_that_shrink_come_before_those_that_grow() {
+        let target = Target::Scales(vec![2.0, 0.5, 1.0]);
+        assert!(target.shrinks());
+        let parts = target.by_direction(&[1, 2, 3]).into_iter();
+        let parts: Vec<_> = parts
+            .map(|(axes, target)| (axes, matches!(target, Target::Scales(s) if s.len() == 1)))
+            .collect();
+        assert_eq!(parts, [(vec![2], true), (vec![1, 3], false)]);
+    }
+
+    #[test]
+    fn axes_of_scale_1_are_left_alone() {
+        let tensor = |size: i64| TensorType::new(DType::F32, vec![3.into(), size.into()]);
+        let (mut target, mut axes) = (Target::Scales(vec![1.0, 2.0]), vec![0, 1]);
+        target.keep_changed(&mut axes, &tensor(4), &tensor(8));
+        assert_eq!(axes, [1]);
+        assert!(matches!(target, Target::Scales(scales) if scales == [2.0]));
+    }
+}

@@ -138,3 +138,46 @@ impl Conv {
         self.window.resolve(x.rank() - 2, kernel)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn sums_are_of_32_bits_and_results_of_the_zero_point() {
+        check(
+            r#"g (uint8[n, 2, 9] x, int8[4, 2, 3] w, float s, uint8 z, int8 o) => (int32[a, b, c] y, int8[a, b, c] q) { y = ConvInteger <strides = [2]> (x, w, z) q = QLinearConv <pads = [1, 1]> (x, s, z, w, s, o, s, o) }"#,
+            expect![[r#"
+                g (uint8[n, 2, 9] x, int8[4, 2, 3] w, float32[] s, uint8[] z, int8[] o) => (int32[n, 4, 4] y, int8[n, 4, 9] q)
+                {
+                    int32[n, 4, 4] y = ConvInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, window: {strides: [2], padding: Explicit}, groups: 1> (x, w, z)
+                    int8[n, 4, 9] q = QLinearConv <places: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {pads: [1, 1], padding: Explicit}, groups: 1> (x, s, z, w, s, o, s, o)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn weights_and_factors_fit() {
+        problems(
+            &[
+                r#"(uint8[1, 3, 9] x, int8[4, 2, 3] w) => (int32[a, b, c] y) { y = ConvInteger (x, w) }"#,
+                r#"(uint8[1, 2, 9] x, int8[4, 2, 3] w, uint8 z, int8[3] o) => (int32[a, b, c] y) { y = ConvInteger (x, w, z, o) }"#,
+                r#"(uint8[1, 2, 9] x, int8[4, 2, 3] w, uint8 z, int8[4] o) => (int32[a, b, c] y) { y = ConvInteger (x, w, z, o) }"#,
+                r#"(float[1, 2, 9] x, int8[4, 2, 3] w) => (int32[a, b, c] y) { y = ConvInteger (x, w) }"#,
+                r#"(uint8[1, 2] x, int8[4, 2] w) => (int32[a, b] y) { y = ConvInteger (x, w) }"#,
+                r#"(uint8[1, 2, 9] x, int8[4, 2, 3] w, float s, uint8 z, int8 o, int32[5] b) => (uint8[a, b, c] y) { y = QLinearConv (x, s, z, w, s, o, s, z, b) }"#,
+            ],
+            expect![[r#"
+                the weight has 2 input channels, but the input has 3 channels
+                input 3 has 3 elements, but its operand has 4 output channels
+                fine
+                the operands are float32[1, 2, 9] and int8[4, 2, 3], and the result is of type int32
+                the input is uint8[1, 2] and the weight int8[4, 2]; convolution has 1 to 3 spatial axes
+                the bias has 5 elements, but the result has 4 channels
+            "#]],
+        );
+    }
+}

@@ -199,3 +199,49 @@ impl Operator for Dynamic {
         Ok(code!(ops::quantize::matmul_dynamic(#a, #b, #scale, #zero, #bias)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn products_broadcast() {
+        check(
+            r#"g (uint8[n, 2, 3] a, int8[3, 4] b, uint8 z, float s, float[4] c) => (int32[x, y, w] y, uint8[x, y, w] q) { y = MatMulInteger (a, b, z) t = Identity (z) q = QLinearMatMul (a, s, z, b, s, u, s, t) u = Constant <value = int8 {0}> () }"#,
+            expect![[r#"
+                g (uint8[n, 2, 3] a, int8[3, 4] b, uint8[] z, float32[] s, float32[4] c) => (int32[n, 2, 4] y, uint8[n, 2, 4] q)
+                <
+                    int8[] u = {0}
+                >
+                {
+                    int32[n, 2, 4] y = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (a, b, z)
+                    uint8[n, 2, 4] q = QLinearMatMul <places: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (a, s, z, b, s, u, s, z)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn operands_and_factors_fit() {
+        problems(
+            &[
+                r#"(uint8[2, 3] a, int8[4, 5] b) => (int32[x, y] y) { y = MatMulInteger (a, b) }"#,
+                r#"(uint8[2, 3] a, int8[3, 5] b, uint8[3] z) => (int32[x, y] y) { y = MatMulInteger (a, b, z) }"#,
+                r#"(uint8[2, 3] a, int8[3, 5] b, uint8[2] z, int8[5] o) => (int32[x, y] y) { y = MatMulInteger (a, b, z, o) }"#,
+                r#"(uint8[2, 3] a, int8[3, 5] b, float s, float[4] c) => (float[x, y] y) { y = com.microsoft.MatMulIntegerToFloat (a, b, s, s, , , c) }"#,
+                r#"(float[2, 3] a, int8[3, 5] b, float s) => (float[x, y] y) { y = com.microsoft.DynamicQuantizeMatMul (a, b, s) }"#,
+                r#"(uint8[3, 2] a, int8[3, 5] b, float s) => (float[x, y] y) { y = com.microsoft.QGemm <transA = 1> (a, s, , b, s) }"#,
+            ],
+            expect![[r#"
+                the right operand has 4 rows, but the left one has 3 columns
+                input 2 has 3 elements, but its operand has 2 rows
+                fine
+                the bias is float32[4], which does not broadcast to [2, 5]
+                fine
+                fine
+            "#]],
+        );
+    }
+}
