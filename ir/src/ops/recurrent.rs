@@ -1,6 +1,7 @@
 //! RNN, GRU and LSTM.
 
 mod activation;
+mod cell;
 mod check;
 
 use std::rc::Rc;
@@ -18,6 +19,7 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use activation::Activation;
+use cell::Cell;
 
 pub const FAMILIES: &[&[Row]] = &[ROWS];
 
@@ -29,21 +31,6 @@ pub const ROWS: &[Row] = &[
         .arity(12, 3)
         .of(MICROSOFT),
 ];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
-    Rnn,
-    Gru,
-    Lstm,
-}
-
-attributes!(
-    enum Cell {
-        Rnn,
-        Gru,
-        Lstm,
-    }
-);
 
 /// A walk over a sequence, one step of a cell for each of its elements.
 #[derive(Debug)]
@@ -334,33 +321,6 @@ impl Recurrent {
             .iter()
             .zip(names)
             .all(|(function, name)| function.name == *name)
-    }
-}
-
-impl Cell {
-    fn name(self) -> &'static str {
-        match self {
-            Cell::Rnn => "Rnn",
-            Cell::Gru => "Gru",
-            Cell::Lstm => "Lstm",
-        }
-    }
-
-    fn gates(self) -> i64 {
-        match self {
-            Cell::Rnn => 1,
-            Cell::Gru => 3,
-            Cell::Lstm => 4,
-        }
-    }
-
-    /// The functions that the cell applies unless others are named.
-    fn functions(self) -> &'static [&'static str] {
-        match self {
-            Cell::Rnn => &["Tanh"],
-            Cell::Gru => &["Sigmoid", "Tanh"],
-            Cell::Lstm => &["Sigmoid", "Tanh", "Tanh"],
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Attention of groups of queries to a cache that fills.
 
+mod check;
+
 use std::rc::Rc;
 
 use proc_macro2::Literal;
@@ -11,7 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read)
@@ -217,70 +219,6 @@ impl Operator for GroupQuery {
 }
 
 impl GroupQuery {
-    /// Refuses inputs whose sizes contradict those of the query.
-    fn check(&self, cx: &Infer<'_>, batch: &Dim, size: &Dim) -> Result<(), Problem> {
-        let shared = Dim::from(self.kv_heads);
-        for input in [1, 2].into_iter().filter(|&input| cx.has(input)) {
-            if let ([other, _, hidden], Some(wanted)) =
-                (cx.tensor(input)?.shape.as_slice(), size.mul(&shared))
-            {
-                sizes::agree("the batch", batch, other)?;
-                let whose = if input == 1 { "the key" } else { "the value" };
-                if sizes::differ(hidden, &wanted) {
-                    let problem = format!(
-                        "{whose} has {hidden} features, but all its heads together have {wanted}"
-                    );
-                    return Err(Problem::new(problem));
-                }
-            }
-        }
-        for input in [CACHE, CACHE + 1]
-            .into_iter()
-            .filter(|&input| cx.has(input))
-        {
-            let cache = cx.tensor(input)?;
-            let length = cache.shape.get(2).cloned().unwrap_or_default();
-            let wanted = [batch.clone(), shared.clone(), length, size.clone()];
-            sizes::shaped("the cache", &cache, &wanted)?;
-        }
-        let vectors = [
-            (LENGTHS, "`seqlens_k`", batch.clone()),
-            (SINKS, "`head_sink`", self.heads.into()),
-            (NORMS, "the norm of queries", size.clone()),
-            (NORMS + 1, "the norm of keys", size.clone()),
-        ];
-        for (input, what, length) in vectors.into_iter().filter(|&(input, ..)| cx.has(input)) {
-            sizes::shaped(what, &cx.tensor(input)?, &[length])?;
-        }
-        if self.rotary {
-            sizes::shaped(
-                "the cache of sines",
-                &cx.tensor(COSINE + 1)?,
-                &cx.tensor(COSINE)?.shape,
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Refuses positions and a bias that are not for these queries.
-    fn check_positions(&self, cx: &Infer<'_>, batch: &Dim, queries: &Dim) -> Result<(), Problem> {
-        if cx.has(POSITIONS) {
-            let wanted = [batch, queries].map(Clone::clone);
-            sizes::broadcasts("`position_ids`", &cx.tensor(POSITIONS)?, &wanted)?;
-        }
-        if cx.has(BIAS) {
-            let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
-            let scores = [
-                batch.clone(),
-                self.heads.into(),
-                queries.clone(),
-                total.unwrap_or_else(Dim::any),
-            ];
-            sizes::broadcasts("the bias of the scores", &cx.tensor(BIAS)?, &scores)?;
-        }
-        Ok(())
-    }
-
     fn options(&self) -> Code {
         let number = |value: f32| float_literal(f64::from(value), DType::F64);
         let optional = |value: Option<Code>| match value {

@@ -1,5 +1,7 @@
 //! Elements at indices.
 
+mod places;
+
 use std::rc::Rc;
 
 use proc_macro2::Literal;
@@ -14,6 +16,7 @@ use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
+use places::{Run, places};
 
 pub const ROWS: &[Row] = &[
     row("Gather", &[1, 11, 13], |a| {
@@ -160,31 +163,6 @@ pub fn is_within(cx: &Emit<'_, '_>, x: &TensorType, axis: usize) -> bool {
     }
 }
 
-/// Indices that follow one another.
-struct Run {
-    start: usize,
-    length: usize,
-}
-
-impl Run {
-    fn of(indices: &[i64], size: Option<usize>) -> Option<Run> {
-        let place = |&index: &i64| {
-            if index < 0 {
-                size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
-            } else {
-                usize::try_from(index).ok()
-            }
-        };
-        let start = indices.first().and_then(place)?;
-        let follow = |(at, index)| place(index) == Some(start + at);
-        let run = indices.iter().enumerate().all(follow);
-        run.then_some(Run {
-            start,
-            length: indices.len(),
-        })
-    }
-}
-
 /// The one index, where it is known to be a number or a size.
 fn one(cx: &mut Emit<'_, '_>) -> Option<Code> {
     let Some(Known::Ints(indices)) = cx.known(1) else {
@@ -201,33 +179,6 @@ fn one(cx: &mut Emit<'_, '_>) -> Option<Code> {
         }
         None => index.is_size().then(|| cx.size(&index)),
     }
-}
-
-/// The positions of the elements that indices along an axis take.
-fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
-    let size = *from.get(axis)?;
-    let outer = from.iter().take(axis).product::<usize>();
-    let inner = from.iter().skip(axis + 1).product::<usize>();
-    if outer > broadcast::LARGEST {
-        return None;
-    }
-    let mut places = Vec::new();
-    for row in 0..outer {
-        for &index in indices {
-            let index = if index < 0 {
-                index.checked_add(i64::try_from(size).ok()?)?
-            } else {
-                index
-            };
-            let index = usize::try_from(index).ok().filter(|&index| index < size)?;
-            let start = (row * size + index) * inner;
-            places.extend(start..start + inner);
-        }
-        if places.len() > broadcast::LARGEST {
-            return None;
-        }
-    }
-    Some(places)
 }
 
 impl Operator for GatherElements {
@@ -330,7 +281,6 @@ pub fn indices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
 mod tests {
     use expect_test::expect;
 
-    use super::*;
     use crate::testing::{check, problems};
 
     #[test]
@@ -386,15 +336,6 @@ mod tests {
                 }
             "#]],
         );
-    }
-
-    #[test]
-    fn indices_that_follow_one_another_are_a_run() {
-        let run = |indices: &[i64]| Run::of(indices, Some(5)).map(|run| (run.start, run.length));
-        assert_eq!(run(&[1, 2, 3]), Some((1, 3)));
-        assert_eq!(run(&[3, -1]), Some((3, 2)));
-        assert_eq!(run(&[2, 1]), None);
-        assert_eq!(run(&[]), None);
     }
 
     #[test]

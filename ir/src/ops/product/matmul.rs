@@ -1,5 +1,8 @@
 //! Matrix products.
 
+mod gemm;
+mod linear;
+
 use std::rc::Rc;
 
 use proc_macro2::Literal;
@@ -7,12 +10,16 @@ use proc_macro2::Literal;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
-use crate::emit::{Emit, float_literal, lifted, whole};
+use crate::emit::{Emit, float_literal, lifted};
 use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
+
+pub use gemm::Gemm;
+use gemm::gemm;
+use linear::linear_layer;
 
 pub const ROWS: &[Row] = &[
     row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default())))
@@ -53,17 +60,6 @@ struct Turn {
 
 attributes!(struct Turn { batch, matrix });
 
-/// `alpha * a * b + beta * c`, either matrix transposed first.
-#[derive(Clone, Debug)]
-pub struct Gemm {
-    pub alpha: f32,
-    pub beta: f32,
-    pub transposed: [bool; 2],
-    activation: Option<Fused>,
-}
-
-attributes!(struct Gemm { alpha, beta, transposed, activation });
-
 fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let turn = |batch: &str, matrix: &str| -> Result<Turn, Problem> {
         Ok(Turn {
@@ -78,18 +74,6 @@ fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         ],
         alpha: a.float("alpha")?.filter(|&alpha| alpha != 1.0),
         activation: None,
-    }))
-}
-
-fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    if a.version() < 7 {
-        a.ignore(&["broadcast"]);
-    }
-    Ok(Rc::new(Gemm {
-        alpha: a.float_or("alpha", 1.0)?,
-        beta: a.float_or("beta", 1.0)?,
-        transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
-        activation: Fused::of_gemm(a)?,
     }))
 }
 
@@ -259,115 +243,6 @@ impl Turn {
     }
 }
 
-impl Gemm {
-    pub fn has_activation(&self) -> bool {
-        self.activation.is_some()
-    }
-}
-
-impl Operator for Gemm {
-    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (a, b) = (cx.tensor_of_rank(0, 2)?, cx.tensor_of_rank(1, 2)?);
-        let side = |shape: &Shape, transposed: bool, outer: usize| {
-            shape
-                .get(if transposed { 1 - outer } else { outer })
-                .cloned()
-                .unwrap_or_default()
-        };
-        let [left, right] = self.transposed;
-        let (columns, rows) = (side(&a.shape, left, 1), side(&b.shape, right, 0));
-        sizes::equal(
-            ("the right matrix", &rows, "rows"),
-            ("the left one", &columns, "columns"),
-        )?;
-        let shape = vec![side(&a.shape, left, 0), side(&b.shape, right, 1)];
-        if cx.has(2) {
-            sizes::broadcasts("the bias", &cx.tensor(2)?, &shape)?;
-        }
-        cx.output(0, a.dtype, shape);
-        Ok(())
-    }
-
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let product = self.product(cx)?;
-        let dtype = cx.tensor_type(0)?.dtype;
-        Ok(Fused::after(self.activation.as_ref(), product, dtype))
-    }
-}
-
-impl Gemm {
-    /// With an activation behind it, when it has none.
-    pub fn followed_by(&self, activation: Fused) -> Option<Self> {
-        self.activation.is_none().then(|| Gemm {
-            activation: Some(activation),
-            ..self.clone()
-        })
-    }
-
-    /// With a bias that is added as it is.
-    pub fn with_bias(&self) -> Self {
-        Gemm {
-            beta: 1.0,
-            ..self.clone()
-        }
-    }
-
-    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let turned = |input: usize, transposed: bool| {
-            let mut shape = cx.tensor_type(input)?.shape.clone();
-            if transposed {
-                shape.reverse();
-            }
-            Ok(shape)
-        };
-        let [left, right] = self.transposed;
-        if !are_factors(&turned(0, left)?, &turned(1, right)?) {
-            cx.may_fail();
-        }
-        if let Some(layer) = self.linear(cx)? {
-            return Ok(layer);
-        }
-        let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
-        let c = if cx.has(2) {
-            let (c, y) = (&cx.tensor_type(2)?.shape, &cx.output_tensor(0)?.shape);
-            if !broadcast::agree(&[c, y]) {
-                cx.may_fail();
-            }
-            let c = cx.tensor_of_rank(2, 2)?;
-            code!(Some(#c))
-        } else {
-            code!(None)
-        };
-        let [left, right] = self.transposed;
-        let number = |value: f32| float_literal(f64::from(value), DType::F32);
-        let (alpha, beta) = (number(self.alpha), number(self.beta));
-        Ok(match cx.tensor_type(0)?.dtype.kind() {
-            Kind::Int => code!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
-            _ => code!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
-        })
-    }
-
-    /// A fully connected layer, when the matrix is a weight and the bias one of rank 1.
-    fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
-        let float = cx.tensor_type(1)?.dtype.kind() == Kind::Float;
-        if self.alpha != 1.0 || self.beta != 1.0 || self.transposed[0] || !float {
-            return Ok(None);
-        }
-        let columns = cx.output_tensor(0)?.shape.get(1).cloned();
-        if cx.has(2) {
-            let held = cx.tensor_type(2)?;
-            if held.rank() != 1 || held.shape.first() != columns.as_ref() {
-                return Ok(None);
-            }
-        }
-        let Some(layer) = linear_layer(cx, self.transposed[1])? else {
-            return Ok(None);
-        };
-        let x = cx.tensor(0)?;
-        Ok(Some(code!(#layer.forward(#x))))
-    }
-}
-
 /// Whether matrices of these sizes are known to have a product, whatever the run.
 fn are_factors(a: &Shape, b: &Shape) -> bool {
     let inner = [a.last(), b.get(b.len().saturating_sub(2))];
@@ -377,41 +252,6 @@ fn are_factors(a: &Shape, b: &Shape) -> bool {
     };
     let (left, right) = (batch(a), batch(b));
     inner.first() == inner.last() && broadcast::agree(&[&left, &right])
-}
-
-/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or turned,
-/// and the bias of input 2, if they are stored.
-fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<Code>, Problem> {
-    if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
-        return Ok(None);
-    }
-    let hint = cx.layer_hint(1);
-    let bias = if cx.has(2) {
-        cx.weight(2).map(|name| code!(Some(#name)))
-    } else {
-        Some(code!(None))
-    };
-    let named = [("weight", 1), ("bias", 2)];
-    let held: &[_] = match (cx.weight(1), &bias) {
-        (Some(_), Some(_)) => &named,
-        _ => &[],
-    };
-    let load = match (cx.weight(1), bias, turned) {
-        (Some(weight), Some(bias), true) => {
-            code!(layers::Linear::load_transposed(weights, #weight, #bias))
-        }
-        (Some(weight), Some(bias), false) => code!(layers::Linear::load(weights, #weight, #bias)),
-        (.., turned) => {
-            let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
-            if turned {
-                let weight = whole(weight);
-                code!(layers::Linear::new(#weight.transpose(), #bias))
-            } else {
-                code!(layers::Linear::new(#weight, #bias))
-            }
-        }
-    };
-    Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, held)))
 }
 
 /// The shape of a matrix product; leading axes are broadcast, vectors lose their axis.

@@ -209,27 +209,87 @@ fn broken(message: String) -> Problem {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::problems;
+    /// The problem of a regressor with these lists in place of the stump's.
+    fn refused(from: &str, to: &str) -> String {
+        let text = r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) {
+            y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
+                nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0],
+                nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"],
+                nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2,
+                target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1],
+                target_weights = [0.25, 0.75]> (x)
+        }"#;
+        assert!(text.contains(from), "{from}");
+        let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
+        let bytes = prost::Message::encode_to_vec(&model);
+        let problems = crate::load_bytes(bytes.into(), &Default::default()).unwrap_err();
+        problems.messages().join("; ")
+    }
 
     #[test]
-    fn ways_and_weights_lead_to_nodes() {
-        problems(
-            &[
-                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [0, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
-                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [3, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
-                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [-1, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
-                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 3], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
-                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 2], target_weights = [0.25, 0.75]> (x) }"#,
-                r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [4, 0, 0], nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], n_targets = 2, target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [0.25, 0.75]> (x) }"#,
-            ],
-            expect![[r#"
-                node 0 of tree 0 leads back to itself
-                node 0 of tree 0 leads to node 3, which is not there
-                node 0 of tree 0 looks at feature -1
-                there is a weight of node 3 of tree 0, which is not there
-                there is a weight for target 2 of 2
-                the trees look at 5 features, the input has 4
-            "#]],
-        );
+    fn broken_trees_are_refused() {
+        let problems = [
+            ("truenodeids = [1,", "truenodeids = [0,"),
+            ("truenodeids = [1,", "truenodeids = [7,"),
+            ("nodeids = [0, 1, 2]", "nodeids = [0, 1, 1]"),
+            ("\"BRANCH_LEQ\"", "\"EVIL\""),
+            ("featureids = [0,", "featureids = [-5,"),
+            ("featureids = [0,", "featureids = [4,"),
+            ("target_nodeids = [1, 2]", "target_nodeids = [1, 77]"),
+            ("target_ids = [0, 1]", "target_ids = [0, 2]"),
+            ("n_targets = 2", "n_targets = 1099511627776"),
+        ];
+        let problems = problems.map(|(from, to)| refused(from, to));
+        expect![[r#"
+            node 0 of tree 0 leads back to itself
+            node 0 of tree 0 leads to node 7, which is not there
+            node 1 of tree 0 is given twice
+            node 0 of tree 0 has the mode `EVIL`
+            node 0 of tree 0 looks at feature -5
+            the trees look at 5 features, the input has 4
+            there is a weight of node 77 of tree 0, which is not there
+            there is a weight for target 2 of 2
+            `n_targets` is 1099511627776"#]]
+        .assert_eq(&problems.join("\n"));
+    }
+
+    #[test]
+    fn broken_trees_of_version_5_are_refused() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5]> g (float[n, 4] x) => (y) {
+            y = ai.onnx.ml.TreeEnsemble <tree_roots = [0], nodes_featureids = [0, 0], nodes_modes = uint8[2] {0, 1},
+                nodes_splits = float[2] {0.5, 1.5}, nodes_truenodeids = [1, 0], nodes_trueleafs = [0, 1],
+                nodes_falsenodeids = [0, 1], nodes_falseleafs = [1, 1], leaf_targetids = [0, 1],
+                leaf_weights = float[2] {1.0, 2.0}, n_targets = 2> (x)
+        }"#;
+        let problem = |(from, to): (&str, &str)| {
+            assert!(text.contains(from), "{from}");
+            let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
+            let bytes = prost::Message::encode_to_vec(&model);
+            let model = crate::load_bytes(bytes.into(), &Default::default());
+            model.map_or_else(
+                |problems| problems.messages().join("; "),
+                |_| "fits".to_owned(),
+            )
+        };
+        let problems = [
+            ("n_targets", "n_targets"),
+            ("roots = [0]", "roots = [2]"),
+            ("truenodeids = [1,", "truenodeids = [0,"),
+            ("truenodeids = [1,", "truenodeids = [2,"),
+            ("falsenodeids = [0, 1]", "falsenodeids = [0, 2]"),
+            ("{0, 1}", "{0, 9}"),
+            ("targetids = [0, 1]", "targetids = [0, 2]"),
+            ("featureids = [0, 0]", "featureids = [0, 4]"),
+        ];
+        expect![[r#"
+            fits
+            a tree begins at node 2, which is not there
+            node 0 leads back to itself
+            node 0 leads to node 2, which is not there
+            node 1 leads to leaf 2, which is not there
+            node 1 has a mode that is not one of 0 to 6
+            there is a weight for target 2 of 2
+            the trees look at 5 features, the input has 4"#]]
+        .assert_eq(&problems.map(problem).join("\n"));
     }
 }

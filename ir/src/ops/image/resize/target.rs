@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(scaled(5.into(), 0.5).as_deref(), Some("2"));
         assert_eq!(scaled(n(), 2.0).as_deref(), Some("2*n"));
         assert_eq!(scaled(n(), 0.5).as_deref(), Some("floor((n) / (2))"));
-        assert_eq!(scaled(n(), 1.5).as_deref(), Some("floor((3*n) / (2))"));
+        assert_eq!(scaled(n(), 1.5).as_deref(), Some("floor((n) / (2)) + n"));
         assert_eq!(scaled(n(), 1.0 / 3.0), None);
         assert_eq!(scaled(n(), 1e5), None);
     }

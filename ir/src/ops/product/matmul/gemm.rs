@@ -1,0 +1,147 @@
+//! Products of two matrices with a matrix added.
+
+use std::rc::Rc;
+
+use super::are_factors;
+use super::linear::linear_layer;
+use crate::attributes::{Attributes, attributes};
+use crate::diagnostics::Problem;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::{Operator, broadcast, sizes};
+use crate::rust::{Code, code};
+use crate::types::Shape;
+
+/// `alpha * a * b + beta * c`, either matrix transposed first.
+#[derive(Clone, Debug)]
+pub struct Gemm {
+    pub alpha: f32,
+    pub beta: f32,
+    pub transposed: [bool; 2],
+    activation: Option<Fused>,
+}
+
+attributes!(struct Gemm { alpha, beta, transposed, activation });
+
+pub(super) fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    if a.version() < 7 {
+        a.ignore(&["broadcast"]);
+    }
+    Ok(Rc::new(Gemm {
+        alpha: a.float_or("alpha", 1.0)?,
+        beta: a.float_or("beta", 1.0)?,
+        transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
+        activation: Fused::of_gemm(a)?,
+    }))
+}
+
+impl Gemm {
+    pub fn has_activation(&self) -> bool {
+        self.activation.is_some()
+    }
+}
+
+impl Operator for Gemm {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let (a, b) = (cx.tensor_of_rank(0, 2)?, cx.tensor_of_rank(1, 2)?);
+        let side = |shape: &Shape, transposed: bool, outer: usize| {
+            shape
+                .get(if transposed { 1 - outer } else { outer })
+                .cloned()
+                .unwrap_or_default()
+        };
+        let [left, right] = self.transposed;
+        let (columns, rows) = (side(&a.shape, left, 1), side(&b.shape, right, 0));
+        sizes::equal(
+            ("the right matrix", &rows, "rows"),
+            ("the left one", &columns, "columns"),
+        )?;
+        let shape = vec![side(&a.shape, left, 0), side(&b.shape, right, 1)];
+        if cx.has(2) {
+            sizes::broadcasts("the bias", &cx.tensor(2)?, &shape)?;
+        }
+        cx.output(0, a.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let product = self.product(cx)?;
+        let dtype = cx.tensor_type(0)?.dtype;
+        Ok(Fused::after(self.activation.as_ref(), product, dtype))
+    }
+}
+
+impl Gemm {
+    /// With an activation behind it, when it has none.
+    pub fn followed_by(&self, activation: Fused) -> Option<Self> {
+        self.activation.is_none().then(|| Gemm {
+            activation: Some(activation),
+            ..self.clone()
+        })
+    }
+
+    /// With a bias that is added as it is.
+    pub fn with_bias(&self) -> Self {
+        Gemm {
+            beta: 1.0,
+            ..self.clone()
+        }
+    }
+
+    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let turned = |input: usize, transposed: bool| {
+            let mut shape = cx.tensor_type(input)?.shape.clone();
+            if transposed {
+                shape.reverse();
+            }
+            Ok(shape)
+        };
+        let [left, right] = self.transposed;
+        if !are_factors(&turned(0, left)?, &turned(1, right)?) {
+            cx.may_fail();
+        }
+        if let Some(layer) = self.linear(cx)? {
+            return Ok(layer);
+        }
+        let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+        let c = if cx.has(2) {
+            let (c, y) = (&cx.tensor_type(2)?.shape, &cx.output_tensor(0)?.shape);
+            if !broadcast::agree(&[c, y]) {
+                cx.may_fail();
+            }
+            let c = cx.tensor_of_rank(2, 2)?;
+            code!(Some(#c))
+        } else {
+            code!(None)
+        };
+        let [left, right] = self.transposed;
+        let number = |value: f32| float_literal(f64::from(value), DType::F32);
+        let (alpha, beta) = (number(self.alpha), number(self.beta));
+        Ok(match cx.tensor_type(0)?.dtype.kind() {
+            Kind::Int => code!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
+            _ => code!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
+        })
+    }
+
+    /// A fully connected layer, when the matrix is a weight and the bias one of rank 1.
+    fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
+        let float = cx.tensor_type(1)?.dtype.kind() == Kind::Float;
+        if self.alpha != 1.0 || self.beta != 1.0 || self.transposed[0] || !float {
+            return Ok(None);
+        }
+        let columns = cx.output_tensor(0)?.shape.get(1).cloned();
+        if cx.has(2) {
+            let held = cx.tensor_type(2)?;
+            if held.rank() != 1 || held.shape.first() != columns.as_ref() {
+                return Ok(None);
+            }
+        }
+        let Some(layer) = linear_layer(cx, self.transposed[1])? else {
+            return Ok(None);
+        };
+        let x = cx.tensor(0)?;
+        Ok(Some(code!(#layer.forward(#x))))
+    }
+}

@@ -1,0 +1,40 @@
+//! Products with stored matrices, which are layers.
+
+use crate::diagnostics::Problem;
+use crate::emit::{Emit, whole};
+use crate::rust::{Code, code};
+
+/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or turned,
+/// and the bias of input 2, if they are stored.
+pub(super) fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<Code>, Problem> {
+    if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
+        return Ok(None);
+    }
+    let hint = cx.layer_hint(1);
+    let bias = if cx.has(2) {
+        cx.weight(2).map(|name| code!(Some(#name)))
+    } else {
+        Some(code!(None))
+    };
+    let named = [("weight", 1), ("bias", 2)];
+    let held: &[_] = match (cx.weight(1), &bias) {
+        (Some(_), Some(_)) => &named,
+        _ => &[],
+    };
+    let load = match (cx.weight(1), bias, turned) {
+        (Some(weight), Some(bias), true) => {
+            code!(layers::Linear::load_transposed(weights, #weight, #bias))
+        }
+        (Some(weight), Some(bias), false) => code!(layers::Linear::load(weights, #weight, #bias)),
+        (.., turned) => {
+            let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
+            if turned {
+                let weight = whole(weight);
+                code!(layers::Linear::new(#weight.transpose(), #bias))
+            } else {
+                code!(layers::Linear::new(#weight, #bias))
+            }
+        }
+    };
+    Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, held)))
+}

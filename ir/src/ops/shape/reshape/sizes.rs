@@ -1,0 +1,298 @@
+//! The sizes of what is reshaped, flattened, squeezed and unsqueezed.
+
+use super::split_at;
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::infer::Infer;
+use crate::ops::axes::axis;
+use crate::ops::sizes;
+use crate::types::{Shape, TensorType};
+
+pub(super) fn to(
+    cx: &mut Infer<'_>,
+    x: &TensorType,
+    sizes: Option<&[i64]>,
+    allow_zero: bool,
+) -> Result<Shape, Problem> {
+    let wanted: Option<Vec<Dim>> = match sizes {
+        Some(sizes) => Some(sizes.iter().map(|&size| Dim::from(size)).collect()),
+        None => cx.ints(1),
+    };
+    let Some(wanted) = wanted else {
+        let rank = cx.tensor_of_rank(1, 1)?.count().ok_or_else(|| {
+            Problem::new("the rank of the result is not known while compiling")
+                .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
+        })?;
+        return Ok((0..rank)
+            .map(|axis| cx.fresh(&format!("reshape_{axis}")))
+            .collect());
+    };
+    let mut shape: Shape = wanted;
+    for (at, dim) in shape.iter_mut().enumerate() {
+        if dim.is(0) && !allow_zero {
+            *dim = x.shape.get(at).cloned().ok_or_else(|| {
+                Problem::new(format!(
+                    "size 0 on axis {at} copies a size of {x}, which has none there"
+                ))
+            })?;
+        }
+    }
+    let open: Vec<usize> = (0..shape.len())
+        .filter(|&at| shape.get(at).is_some_and(|dim| dim.is(-1)))
+        .collect();
+    match open.as_slice() {
+        [] => {
+            let total = shape
+                .iter()
+                .try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
+                && have != want
+            {
+                return Err(Problem::new(format!(
+                    "{x} of {have} elements cannot become {want}"
+                )));
+            }
+        }
+        [at] => {
+            // Sizes that stand on both sides cancel out even where their product is not known.
+            let mut elements: Vec<Dim> = x.shape.clone();
+            let mut others: Vec<Dim> = Vec::new();
+            for (axis, dim) in shape.iter().enumerate() {
+                if axis == *at {
+                    continue;
+                }
+                match elements.iter().position(|held| held == dim) {
+                    Some(held) => {
+                        elements.remove(held);
+                    }
+                    None => others.push(dim.clone()),
+                }
+            }
+            let all = |dims: &[Dim]| {
+                dims.iter()
+                    .try_fold(Dim::from(1), |count, dim| count.mul(dim))
+            };
+            let counts = all(&elements).zip(all(&others));
+            if let Some((elements, others)) = &counts
+                && let (Some(have), Some(each @ 1..)) = (elements.number(), others.number())
+                && have.checked_rem(each) != Some(0)
+            {
+                return Err(Problem::new(format!(
+                    "{x} cannot become {}: {have} elements are no multiple of {each}",
+                    sizes::Sizes(&shape)
+                )));
+            }
+            let rest = counts.and_then(|(a, b)| a.div(&b));
+            let rest = cx.dim_or_fresh(rest, "reshape");
+            if let Some(dim) = shape.get_mut(*at) {
+                *dim = rest;
+            }
+        }
+        _ => return Err(Problem::new("more than one size is -1")),
+    }
+    if shape
+        .iter()
+        .any(|dim| dim.number().is_some_and(|size| size < 0))
+    {
+        return Err(Problem::new("a size is negative"));
+    }
+    Ok(shape)
+}
+
+pub(super) fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem> {
+    let (outer, inner) = x.shape.split_at(split_at(at, x.rank())?);
+    let product = |dims: &[Dim]| {
+        dims.iter()
+            .try_fold(Dim::from(1), |count, dim| count.mul(dim))
+    };
+    let outer = cx.dim_or_fresh(product(outer), "flatten");
+    let inner = cx.dim_or_fresh(product(inner), "flatten");
+    Ok(vec![outer, inner])
+}
+
+pub(super) fn squeeze(
+    cx: &mut Infer<'_>,
+    x: &TensorType,
+    axes: Option<&[i64]>,
+) -> Result<Shape, Problem> {
+    let rank = x.rank();
+    let given = match (axes, cx.has(1)) {
+        (Some(axes), _) => Some(axes.to_vec()),
+        (None, true) => match cx.numbers(1) {
+            Some(axes) => Some(axes),
+            None => {
+                let left = rank.checked_sub(count_axes(cx)?);
+                let left = left.ok_or_else(|| Problem::new("there are more axes than x has"))?;
+                return Ok((0..left)
+                    .map(|at| cx.fresh(&format!("squeeze_{at}")))
+                    .collect());
+            }
+        },
+        (None, false) => None,
+    };
+    let axes: Vec<usize> = match given {
+        Some(axes) => {
+            let axes = axes.iter().map(|&at| axis(at, rank));
+            let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
+            for &at in &axes {
+                let size = x.shape.get(at).cloned().unwrap_or_default();
+                if sizes::differ(&size, &Dim::from(1)) {
+                    let problem = format!(
+                        "axis {at} of {x} is of size {size}, and only axes of size 1 go away"
+                    );
+                    return Err(Problem::new(problem));
+                }
+            }
+            axes
+        }
+        None => {
+            let ones: Vec<usize> = (0..rank)
+                .filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1)))
+                .collect();
+            match x.shape.iter().find(|dim| dim.number().is_none()) {
+                // With an axis that is 1 at every run, the others are taken to be meant to stay.
+                Some(open) if ones.is_empty() => {
+                    let names = x.shape.iter().filter_map(|dim| dim.name());
+                    return Err(Problem::new(format!(
+                        "the rank of the result depends on whether the size `{open}` is 1"
+                    ))
+                    .help(
+                        "fix the size with `dims(..)`, or export the model with the axes \
+                         to squeeze",
+                    )
+                    .unless_ones(names.map(|name| name.to_string())));
+                }
+                _ => {
+                    cx.doubt(&x.shape);
+                    ones
+                }
+            }
+        }
+    };
+    let kept = x
+        .shape
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !axes.contains(at));
+    Ok(kept.map(|(_, dim)| dim.clone()).collect())
+}
+
+pub(super) fn unsqueeze(
+    cx: &mut Infer<'_>,
+    x: &TensorType,
+    axes: Option<&[i64]>,
+) -> Result<Shape, Problem> {
+    let axes = match (axes, cx.numbers(1)) {
+        (Some(axes), _) => axes.to_vec(),
+        (None, Some(axes)) => axes,
+        (None, None) => {
+            let rank = x.rank().saturating_add(count_axes(cx)?);
+            return Ok((0..rank)
+                .map(|at| cx.fresh(&format!("unsqueeze_{at}")))
+                .collect());
+        }
+    };
+    let rank = x.rank().saturating_add(axes.len());
+    let mut new: Vec<usize> = axes
+        .iter()
+        .map(|&at| axis(at, rank))
+        .collect::<Result<_, _>>()?;
+    new.sort_unstable();
+    let mut shape = x.shape.clone();
+    for at in new {
+        if at > shape.len() {
+            return Err(Problem::new("an axis is given twice"));
+        }
+        shape.insert(at, Dim::from(1));
+    }
+    Ok(shape)
+}
+
+/// How many axes an input lists whose elements are not known.
+fn count_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
+    cx.tensor(1)?.count().ok_or_else(|| {
+        Problem::new("the number of axes is not known while compiling, so the result has no rank")
+            .help("export the model with constant axes")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    #[test]
+    fn squeeze_without_axes_takes_the_sizes_that_are_always_1() {
+        check(
+            "g (float[n,1,3] x) => (y) { y = Squeeze (x) }",
+            expect![[r#"
+            g (float32[n, 1, 3] x) => (float32[n, 3] y)
+            {
+                float32[n, 3] y = Squeeze (x)
+            }
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_rank_that_hangs_on_a_size_is_that_of_one() {
+        check(
+            "g (float[batch, 3] x) => (float[3] y) { y = Squeeze (x) }",
+            expect![[r#"
+                g (float32[1, 3] x) => (float32[3] y)
+                {
+                    float32[3] y = Squeeze (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_declared_rank_says_whether_a_size_is_one() {
+        check(
+            "g (float[batch, 1] x) => (float y) { y = Squeeze (x) }",
+            expect![[r#"
+                g (float32[1, 1] x) => (float32[] y)
+                {
+                    float32[] y = Squeeze (x)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_rank_that_hangs_on_elements_is_none() {
+        check(
+            "g (float[n] x) => (y) { found = Unique (x) y = Squeeze (found) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  the rank of the result depends on whether the size `unique` is 1
+                    at node `y` (Squeeze version 21)
+                    help: fix the size with `dims(..)`, or export the model with the axes to squeeze
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn elements_must_fit() {
+        problems(
+            &[
+                r#"(float[3, 4] x) => (float[5, a] y) <int64[2] s = {5, -1}> { y = Reshape (x, s) }"#,
+                r#"(float[n, 3] x) => (float[n, 2, a] y) <int64[3] s = {0, 2, -1}> { y = Reshape (x, s) }"#,
+                r#"(float[n, 3] x) => (float[5, a] y) <int64[2] s = {5, -1}> { y = Reshape (x, s) }"#,
+                r#"(float[2, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
+                r#"(float[n, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
+            ],
+            expect![[r#"
+                float32[3, 4] cannot become [5, -1]: 12 elements are no multiple of 5
+                float32[n, 3] cannot become [n, 2, -1]: 3 elements are no multiple of 2
+                fine
+                axis 0 of float32[2, 3] is of size 2, and only axes of size 1 go away
+                fine
+            "#]],
+        );
+    }
+}
