@@ -9,8 +9,8 @@ use std::fmt;
 
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
+use crate::files::{Files, is_strings};
 use crate::proto::{AttributeProto, AttributeType, TypeProto};
-use crate::read::{Files, is_strings};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
 

@@ -126,6 +126,12 @@ impl DType {
         matches!(self, DType::F32 | DType::F16 | DType::F64 | DType::Bf16)
     }
 
+    /// Whether this is a float of 16 bits: Burn's activations, which round after each step, lose digits of
+    /// such results.
+    pub fn is_half(self) -> bool {
+        matches!(self, DType::F16 | DType::Bf16)
+    }
+
     /// Whether this is an integer.
     pub fn is_int(self) -> bool {
         self.kind() == Kind::Int

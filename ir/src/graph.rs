@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
+use crate::attributes::attributes;
 use crate::diagnostics::Site;
 use crate::elements::{Elements, Sources};
-use crate::ops::Operator;
+use crate::operator::Operator;
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
 
@@ -78,6 +79,8 @@ pub struct Rounds {
     /// Whether the rounds of each element of a batch have a state of their own.
     pub batched: bool,
 }
+
+attributes!(struct Rounds { before, behind, given, told, batched });
 
 /// Something a graph computes with.
 #[derive(Clone, Debug, Default)]

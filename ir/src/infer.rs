@@ -1,6 +1,5 @@
 //! Types, sizes and known values, node by node.
 
-mod names;
 mod nested;
 mod parts;
 
@@ -11,10 +10,10 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, Values};
+use crate::names::Names;
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
 
-pub use names::{Mark, Names};
 pub use nested::{Fact, Inferred};
 
 /// What an operator sees of its node while types are inferred.

@@ -10,9 +10,10 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Item;
 use crate::graph::{Graph, ValueId};
+use crate::model::Facts;
 use crate::options::Options;
 use crate::proto::{DimensionValue, ModelProto, TypeProto, TypeValue, ValueInfoProto};
-use crate::read::{self, Facts, Untyped};
+use crate::read::{self, Untyped};
 use crate::types::Type;
 use crate::{passes, text};
 

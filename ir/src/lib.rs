@@ -9,9 +9,13 @@ pub mod dim;
 pub mod dtype;
 pub mod elements;
 pub mod emit;
+pub mod files;
 pub mod graph;
 pub mod infer;
 pub mod inspect;
+pub mod model;
+mod names;
+mod operator;
 pub mod ops;
 pub mod options;
 mod parameters;
@@ -35,9 +39,10 @@ use proc_macro2::TokenStream;
 
 use diagnostics::Diagnostics;
 use emit::Item;
+use model::Model;
 use options::Options;
 use passes::Step;
-use read::{Model, Untyped};
+use read::Untyped;
 use rust::Code;
 use types::Type;
 

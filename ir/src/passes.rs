@@ -10,7 +10,7 @@ pub mod rules;
 mod share;
 
 use crate::graph::Graph;
-use crate::infer::Names;
+use crate::names::Names;
 use crate::options::Options;
 use rewrite::Report;
 

@@ -3,33 +3,31 @@
 mod arity;
 mod choice;
 mod facts;
-mod files;
 mod foreign;
 mod function;
 mod gradient;
 mod input;
-mod list;
-mod missing;
 mod order;
 mod origin;
 mod scope;
 mod signature;
 mod size;
-mod sparse;
 mod twice;
 mod unknown;
 mod untyped;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use bytes::Bytes;
 
 use crate::attributes::{Attributes, Given};
 use crate::diagnostics::{Diagnostics, Problem, Site};
+use crate::files::{Files, is_strings};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
-use crate::infer::Names;
+use crate::model::Facts;
+use crate::names::Names;
 use crate::ops::{self, kind};
 use crate::options::Options;
 use crate::parameters;
@@ -37,22 +35,11 @@ use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
 
-pub use facts::{Count, Facts, NEWEST_IR, NEWEST_OPSET};
+pub use facts::{NEWEST_IR, NEWEST_OPSET};
 use facts::{decode, domain, newest};
-pub use files::{Files, is_strings};
 use function::Functions;
-pub use missing::{distance, no_file};
 use scope::Scope;
 pub use untyped::Untyped;
-
-/// A model: the graph, its values typed, and what the file says of itself.
-#[derive(Debug)]
-pub struct Model {
-    pub graph: Graph,
-    pub facts: Facts,
-    pub files: Rc<Files>,
-    pub names: Names,
-}
 
 /// Graphs nest no deeper than this, and functions call each other no deeper.
 const DEEPEST: usize = 24;
@@ -381,12 +368,4 @@ fn called(node: &NodeProto) -> &str {
         (true, Some(first)) => first,
         _ => &node.name,
     }
-}
-
-/// A path in the model's folder for a file name in messages.
-pub fn display_name(path: &Path) -> String {
-    let name = path.file_name().map(PathBuf::from);
-    name.unwrap_or_else(|| path.to_owned())
-        .display()
-        .to_string()
 }

@@ -10,8 +10,8 @@ mod compare;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dim::Symbol;
+use crate::model::Model;
 use crate::options::{Options, Size};
-use crate::read::Model;
 use crate::types::Type;
 use compare::Comparison;
 

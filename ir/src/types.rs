@@ -49,6 +49,8 @@ pub enum Place {
     Host,
 }
 
+/// Tensors have no more axes than this.
+pub const MOST_AXES: usize = 1024;
 /// Far beyond any memory.
 const MOST_ELEMENTS: i64 = 1 << 48;
 

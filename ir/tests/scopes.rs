@@ -11,8 +11,8 @@ mod walk;
 
 use bytes::Bytes;
 use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
-use onnx_embed_ir::read::Model;
 
 /// rustc's stack is good for about a thousand levels.
 const DEEPEST: usize = 200;

@@ -87,7 +87,7 @@ fn check_expansion(path: &Path, options: &Options, expected: &BTreeSet<String>) 
         visibility: quote::quote!(pub),
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
-        file: onnx_embed_ir::read::display_name(path),
+        file: onnx_embed_ir::model::display_name(path),
     };
     let tokens = onnx_embed_ir::compile(path, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report("model")));

@@ -83,7 +83,7 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
         visibility: arguments.visibility.to_token_stream(),
         name: arguments.name.clone(),
         runtime: arguments.runtime.to_token_stream(),
-        file: onnx_embed_ir::read::display_name(&file),
+        file: onnx_embed_ir::model::display_name(&file),
     };
     onnx_embed_ir::compile(&file, &item, &arguments.options)
 }

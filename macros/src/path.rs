@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use onnx_embed_ir::diagnostics::Problem;
-use onnx_embed_ir::read::no_file;
+use onnx_embed_ir::files::no_file;
 use proc_macro2::Span;
 
 /// The file that a literal names: beside the calling file, else in the package's folder.

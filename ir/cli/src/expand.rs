@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use onnx_embed_ir::diagnostics::plain;
 use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::model::display_name;
 use onnx_embed_ir::passes::rewrite::{Event, Report};
 use onnx_embed_ir::print;
-use onnx_embed_ir::read::display_name;
 use quote::quote;
 
 use crate::args::Expand;

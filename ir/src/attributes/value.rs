@@ -3,7 +3,6 @@
 use super::Kept;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
-use crate::graph::Rounds;
 use crate::types::{Known, TensorType, Type};
 use crate::weight::{Encoding, Weight};
 
@@ -253,7 +252,6 @@ attributes!(
         Records,
     }
 );
-attributes!(struct Rounds { before, behind, given, told, batched });
 attributes!(struct TensorType { dtype, shape });
 attributes!(
     enum Type {

@@ -1,7 +1,7 @@
 //! How much code a model may become.
 
 use crate::diagnostics::Problem;
-use crate::read::Model;
+use crate::model::Model;
 use crate::rust::Code;
 
 /// What any model may become, for each node and for each byte of its files, in parts of about

@@ -9,8 +9,8 @@ use super::item::Item;
 use super::signature::{self, Port};
 use super::{Context, Layer, Source, imports, parameters, split, tied, tree, weights};
 use crate::diagnostics::{Diagnostics, plain, shown};
+use crate::model::Model;
 use crate::options::{Options, Weights};
-use crate::read::Model;
 use crate::rust::{Code, Part, code};
 use crate::types::Type;
 

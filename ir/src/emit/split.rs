@@ -13,7 +13,6 @@ use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
-use crate::ops::elementwise::unary::is_half;
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, Type};
 
@@ -101,7 +100,7 @@ pub fn results(
 /// What the floats of an output are rounded to, which devices may compute more precisely.
 fn rounded_to(output: &Type) -> Option<DType> {
     match output {
-        Type::Tensor(tensor) => Some(tensor.dtype).filter(|&dtype| is_half(dtype)),
+        Type::Tensor(tensor) => Some(tensor.dtype).filter(|dtype| dtype.is_half()),
         Type::Sequence(item) | Type::Optional(item) => rounded_to(item),
         Type::Unranked(_) | Type::Nothing(_) | Type::Map(..) => None,
     }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use proc_macro2::Literal;
 
 use super::{Context, element_type};
+use crate::files::Files;
 use crate::graph::ValueId;
-use crate::read::Files;
 use crate::rust::{Code, code};
 use crate::weight::{Encoding, Weight};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Infer, Mark, infer_block};
+use super::{Infer, infer_block};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::elements::Elements;
 use crate::graph::{Block, Node, ValueId, Values};
+use crate::names::Mark;
 use crate::types::Type;
 use crate::weight::Weight;
 

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use crate::graph::{Block, Graph, Node, Value, Values};
-use crate::infer::{self, Names};
+use crate::infer;
+use crate::names::Names;
 use crate::ops::{Operator, fold};
 
 /// How many operands a node has at most: rustc follows expressions by recursion.

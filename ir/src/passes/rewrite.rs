@@ -10,9 +10,9 @@ use bytes::Bytes;
 
 use super::flow::{Renamed, resolved};
 use super::{dead, hoist};
+use crate::files::Files;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
-use crate::infer::Names;
-use crate::read::Files;
+use crate::names::Names;
 pub use build::Match;
 use matching::{State, View, matches};
 use pattern::{Pattern, parse};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::Reader;
 use super::input::is_name;
-use super::{Reader, distance};
 use crate::diagnostics::{Diagnostics, Problem};
+use crate::files::distance;
 use crate::options::{Options, Size};
 use crate::proto::{DimensionValue, GraphProto, TypeValue, ValueInfoProto};
 

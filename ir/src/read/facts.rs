@@ -1,13 +1,13 @@
 //! What a file says of itself.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use bytes::Bytes;
 use prost::Message;
 
 use super::{MOST_NODES, foreign, size};
 use crate::diagnostics::Problem;
+use crate::model::Facts;
 use crate::ops::{MICROSOFT, ML, PREVIEW, TRAINING};
 use crate::proto::{Cost, ModelProto, cost};
 
@@ -21,28 +21,6 @@ const IMPORTING_IR: i64 = 3;
 
 /// Reading may take ten times the file, and this.
 const SPARE: usize = 40 << 20;
-
-/// What the file says of itself.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    pub ir_version: i64,
-    /// Opset versions by domain; `ai.onnx` is the empty domain.
-    pub opsets: BTreeMap<String, i64>,
-    pub producer: String,
-    /// The names of the outputs, which several may share with inputs or constants.
-    pub outputs: Vec<String>,
-    /// The ranks that the file gives them.
-    pub ranks: Vec<Option<usize>>,
-    /// How often each operator occurs, with its domain, and whether it is supported.
-    pub operators: BTreeMap<(String, String), Count>,
-}
-
-/// How often an operator occurs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    pub nodes: usize,
-    pub supported: bool,
-}
 
 /// The message that the bytes of a file are.
 pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
@@ -142,20 +120,6 @@ fn newer(what: &str, found: i64, newest: i64) -> Problem {
     let message =
         format!("the model is of {what} {found}; this version of onnx-embed knows up to {newest}");
     Problem::new(message).help("update onnx-embed, or export the model for an older version")
-}
-
-impl fmt::Display for Facts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IR version {}", self.ir_version)?;
-        for (domain, version) in &self.opsets {
-            let name = if domain.is_empty() { "ai.onnx" } else { domain };
-            write!(f, ", {name} {version}")?;
-        }
-        match self.producer.as_str() {
-            "" => Ok(()),
-            producer => write!(f, ", made by {producer}"),
-        }
-    }
 }
 
 #[cfg(test)]

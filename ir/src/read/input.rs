@@ -3,15 +3,13 @@
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
-use crate::infer::Names;
+use crate::names::Names;
 use crate::options::{Options, Size};
 use crate::proto::{DimensionValue, TensorType, TypeProto, TypeValue, ValueInfoProto};
-use crate::types::{Shape, Type};
+use crate::types::{MOST_AXES, Shape, Type};
 
 /// Types nest no deeper than this.
 pub(super) const DEEPEST: usize = 8;
-/// Tensors have no more axes than this.
-pub(super) const MOST_AXES: usize = 1024;
 
 /// Reads the types of inputs, with the sizes and the names that the caller chose.
 pub(super) struct Inputs<'a> {

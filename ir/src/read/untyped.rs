@@ -8,11 +8,13 @@ use std::rc::Rc;
 
 use super::choice;
 use super::input::Inputs;
-use super::{Facts, Files, Model};
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
+use crate::files::Files;
 use crate::graph::{Graph, ValueId, Values};
-use crate::infer::{self, Names};
+use crate::infer;
+use crate::model::{Facts, Model};
+use crate::names::Names;
 use crate::options::Options;
 use crate::proto::ValueInfoProto;
 use crate::types::Type;
@@ -83,6 +85,7 @@ fn loosen(inputs: &[ValueId], values: &mut Values) {
 mod tests {
     use prost::Message;
 
+    use crate::model::Model;
     use crate::options::Options;
     use crate::read;
 
@@ -113,7 +116,7 @@ mod tests {
     fn what_one_attempt_consults_no_other_does() {
         let untyped =
             untyped("(float[N] x) => (float[M] y) <int64[1] s = {4}> { y = Expand (x, s) }");
-        let consulted = |model: &read::Model| {
+        let consulted = |model: &Model| {
             let values = &model.graph.values;
             let shape = values
                 .iter()
@@ -126,7 +129,7 @@ mod tests {
         };
         let (first, _) = untyped.typed(&Options::default());
         assert!(consulted(&first));
-        assert!(!consulted(&read::Model {
+        assert!(!consulted(&Model {
             graph: untyped.graph.fresh_copy(),
             ..untyped.typed(&Options::default()).0
         }));

@@ -6,7 +6,8 @@ use super::counter;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::elements::Elements;
-use crate::infer::{Fact, Infer, Mark};
+use crate::infer::{Fact, Infer};
+use crate::names::Mark;
 use crate::types::{TensorType, Type};
 
 /// What holds of either of two values: sizes that differ get a name of their own.

@@ -10,7 +10,8 @@ use crate::dim::{Dim, Symbol};
 use crate::dtype::Kind;
 use crate::emit::{Emit, converted, element_type, of_rank};
 use crate::graph::{Rounds, ValueId};
-use crate::infer::{Fact, Infer, Mark};
+use crate::infer::{Fact, Infer};
+use crate::names::Mark;
 use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 

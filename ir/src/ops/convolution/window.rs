@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(positions(&plain, 8).as_deref(), Some("4"));
         let n = Dim::named("n");
         assert_eq!(
-            plain.positions(&[n.clone()]).unwrap()[0].to_string(),
+            plain.positions(&[n]).unwrap()[0].to_string(),
             "floor((n) / (2))"
         );
         let same = Resolved {

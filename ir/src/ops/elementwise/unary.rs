@@ -264,7 +264,7 @@ impl Operator for Plain {
             }
             Activation(name) => {
                 let name = format_ident!("{name}");
-                if is_half(cx.tensor_type(0)?.dtype) {
+                if cx.tensor_type(0)?.dtype.is_half() {
                     code!(ops::activation::in_single(#x, activation::#name))
                 } else {
                     code!(activation::#name(#x))
@@ -295,7 +295,7 @@ impl Operator for Infinite {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
         // What is computed more precisely may be finite where its own type has no such number.
-        let x = if is_half(dtype) {
+        let x = if dtype.is_half() {
             let dtype = format_ident!("{}", carrier(dtype));
             code!(ops::cast::float_to_float(#x, DType::#dtype))
         } else {
@@ -308,11 +308,6 @@ impl Operator for Infinite {
             code!(ops::arith::is_inf(#x, #negative, #positive))
         })
     }
-}
-
-/// Whether Burn's activations, which round after each step, lose digits of the result.
-pub fn is_half(dtype: DType) -> bool {
-    matches!(dtype, DType::F16 | DType::Bf16)
 }
 
 fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {

@@ -11,7 +11,6 @@ use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::elementwise::unary::is_half;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
@@ -78,7 +77,7 @@ impl Operator for Softmax {
             .collect();
         let together = self.flat && inner.is_none_or(|sizes| sizes.iter().any(|&size| size != 1));
         let axis = Literal::usize_unsuffixed(at);
-        let half = is_half(held.dtype);
+        let half = held.dtype.is_half();
         if together {
             let function = format_ident!("{}_flat", self.function);
             return Ok(code!(ops::softmax::#function(#x, #axis)));

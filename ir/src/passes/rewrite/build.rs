@@ -7,11 +7,12 @@ use crate::attributes::Attributes;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::elements::Elements;
+use crate::files::Files;
 use crate::graph::{Node, Value, ValueId, Values};
-use crate::infer::{self, Names};
+use crate::infer;
+use crate::names::Names;
 use crate::ops::{self, Operator};
 use crate::proto::{AttributeProto, Setting};
-use crate::read::Files;
 use crate::types::{Known, Place, TensorType, Type};
 
 /// A weight of at most so many elements may be held twice.

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use super::is_half;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
@@ -85,7 +84,7 @@ pub fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -
     let parameters = parameters.iter();
     let parameters = parameters.map(|&value| float_literal(f64::from(value), dtype));
     let burn = BURN.contains(&function);
-    match burn && is_half(dtype) {
+    match burn && dtype.is_half() {
         true => {
             let function = code!(|x| activation::#name(x, #(#parameters),*));
             code!(ops::activation::in_single(#x, #function))

@@ -1,6 +1,9 @@
 //! The model's files and the constants in them.
 
 mod external;
+mod list;
+mod missing;
+mod sparse;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,12 +12,14 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::input::MOST_AXES;
-use super::missing::{no_file, shown};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::proto::{DataLocation, TensorProto};
+use crate::types::MOST_AXES;
 use crate::weight::{Encoding, Part, Weight};
+use missing::shown;
+
+pub use missing::{distance, no_file};
 
 /// The model file, and the files that its constants name.
 #[derive(Debug)]

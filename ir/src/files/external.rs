@@ -5,10 +5,10 @@ use std::path::{Component, Path};
 
 use bytes::Bytes;
 
+use super::missing::shown;
 use super::{Files, opened, whole};
 use crate::diagnostics::Problem;
 use crate::proto::TensorProto;
-use crate::read::missing::shown;
 use crate::weight::Part;
 
 impl Files {

@@ -16,7 +16,7 @@ pub struct Names {
     doubted: BTreeSet<Symbol>,
     /// Every change in turn, so that the last ones can be taken back.
     changes: Vec<Change>,
-    pub(super) work: Work,
+    pub(crate) work: Work,
 }
 
 /// A point in time to which names can be taken back.
@@ -33,7 +33,7 @@ enum Change {
 
 /// How much was inferred again and again inside of nested loops.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work {
+pub(crate) struct Work {
     /// How many loops are being inferred around each other.
     pub depth: usize,
     /// How many nodes were inferred in blocks of loops inside of other loops.
