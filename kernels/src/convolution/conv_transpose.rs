@@ -83,9 +83,7 @@ pub fn fit_output<const S: usize>(
     output: [usize; S],
     odd: Odd,
 ) -> (Window<S>, [usize; S]) {
-    let natural = |axis: usize| {
-        (input[axis] - 1) * window.strides[axis] + window.reach(axis) + output_padding[axis]
-    };
+    let natural = |axis: usize| spread(input[axis], &window, axis) + output_padding[axis];
     let pads = core::array::from_fn(|axis| {
         let total = natural(axis).saturating_sub(output[axis]);
         match odd {
@@ -125,12 +123,32 @@ fn output_sizes<const D: usize, const S: usize>(
 ) -> [usize; S] {
     core::array::from_fn(|axis| {
         let (begin, end) = window.pads[axis];
-        let spread = (input[2 + axis] - 1) * window.strides[axis] + window.reach(axis);
-        spread + output_padding[axis] - begin - end
+        let whole = spread(input[2 + axis], &window, axis) + output_padding[axis];
+        let padding = begin + end;
+        ensure!(
+            padding <= whole,
+            "a padding of {padding} is more than the {whole} elements that it is taken from"
+        );
+        whole - padding
     })
 }
 
+/// How many elements the kernels at `size` places reach along `axis`.
+fn spread<const S: usize>(size: usize, window: &Window<S>, axis: usize) -> usize {
+    ensure!(
+        size > 0,
+        "an input without elements has no size of the result"
+    );
+    (size - 1) * window.strides[axis] + window.reach(axis)
+}
+
 fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) -> Tensor<D> {
+    let mut shape = y.dims();
+    shape[2..].copy_from_slice(&sizes);
+    // Burn cuts no axis down to nothing.
+    if sizes.contains(&0) {
+        return Tensor::zeros(shape, (&y.device(), y.dtype()));
+    }
     sizes.into_iter().enumerate().fold(y, |y, (axis, size)| {
         if y.dims()[2 + axis] == size {
             y
@@ -145,6 +163,7 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
+    use crate::fault::attempt;
     use crate::testing::{float, indices, near, noise, same};
 
     #[test]
@@ -162,6 +181,33 @@ mod tests {
         assert_eq!(fit([10, 8], Odd::Begin), (window, [1, 1]));
         let same = fit_output(window, [1, 0], [3, 3], [10, 7], Odd::End);
         assert_eq!(same, (window, [1, 0]));
+    }
+
+    #[test]
+    fn a_padding_beyond_the_result_is_refused() {
+        let weight = || float::<3>([[[1f32, 1.0]]]);
+        let run = |x: Tensor<3>, window: Window<1>, more| {
+            let y = attempt(|| conv_transpose1d(x, weight(), None, window, [more], 1).dims());
+            y.map_err(|fault| fault.reason)
+        };
+        let window = Window::new([2]).pads([(1, 2)]);
+        let refused =
+            Err("a padding of 3 is more than the 2 elements that it is taken from".to_owned());
+        assert_eq!(run(float([[[1f32]]]), window, 0), refused);
+        assert_eq!(run(float([[[1f32]]]), window, 1), Ok([1, 1, 0]));
+        assert_eq!(run(float([[[1f32, 2.0]]]), window, 0), Ok([1, 1, 0]));
+        assert_eq!(run(float([[[1f32, 2.0, 3.0]]]), window, 0), Ok([1, 1, 1]));
+        let refused = Err("an input without elements has no size of the result".to_owned());
+        assert_eq!(
+            run(
+                float(TensorData::new(Vec::<f32>::new(), [1, 1, 0])),
+                window,
+                3
+            ),
+            refused
+        );
+        let fitted = attempt(|| fit_output(window, [0], [0], [4], Odd::End));
+        assert_eq!(fitted.map_err(|fault| fault.reason).err(), refused.err());
     }
 
     #[test]
