@@ -6,6 +6,7 @@
 mod band;
 mod filters;
 mod geometry;
+mod lines;
 mod run;
 
 use std::sync::Arc;

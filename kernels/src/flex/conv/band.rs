@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use super::geometry::{Axis, Geometry};
-use crate::flex::gemm::Steps;
+use super::lines::Lines;
+use crate::flex::{gemm::Steps, instructions::Set};
 
 /// How the copy is laid out.
 pub struct Layout {
@@ -135,36 +136,44 @@ impl Layout {
         Steps::new(offsets.into_iter())
     }
 
-    /// Copies what a band sees.
-    pub fn copy(&self, input: Input<'_>, band: &Band, out: &mut [f32]) {
+    /// Copies what a band sees; behind the copy there is room for a register.
+    pub fn copy(&self, set: Set, input: Input<'_>, band: &Band, out: &mut [f32]) {
         let g = &self.geometry;
         let [channel_step, depth_step, row_step, _] = input.steps;
-        let mut planes = out.chunks_exact_mut(self.height * self.width);
         let height = band.rows.len() + self.rows.furthest;
+        let mut first = 0;
         for channel in 0..input.channels {
             for depth in 0..g.kernel[0] {
                 let depth = band.depth * g.strides[0] + depth * g.dilations[0];
                 let depth = inside(depth, g.before[0], g.sizes[0]);
                 for row_phase in &self.rows.phases {
+                    let rows = Run::new(g, 1, band.rows.start, height, *row_phase);
                     for column_phase in &self.columns.phases {
-                        let Some(plane) = planes.next() else {
-                            return;
+                        let start = band.columns.start;
+                        let columns = Run::new(g, 2, start, self.width, *column_phase);
+                        let out = &mut out[first..];
+                        first += self.height * self.width;
+                        let Some(depth) = depth else {
+                            out[..height * self.width].fill(0.0);
+                            continue;
                         };
-                        let run = Run::new(g, band, self.width, *column_phase);
-                        let lines = plane.chunks_exact_mut(self.width).take(height);
-                        for (row, line) in lines.enumerate() {
-                            let row = (band.rows.start + row) * g.strides[1] + row_phase;
-                            let row = inside(row, g.before[1], g.sizes[1]);
-                            match (depth, row) {
-                                (Some(depth), Some(row)) => {
-                                    let at = channel * channel_step
-                                        + depth * depth_step
-                                        + row * row_step;
-                                    run.copy(input, at, line);
-                                }
-                                _ => line.fill(0.0),
-                            }
+                        out[..rows.begin * self.width].fill(0.0);
+                        out[rows.end * self.width..height * self.width].fill(0.0);
+                        if rows.begin == rows.end {
+                            continue;
                         }
+                        let at = channel * channel_step + depth * depth_step;
+                        Lines {
+                            values: &input.values[at + rows.first * row_step..],
+                            step: g.strides[1] * row_step,
+                            count: rows.end - rows.begin,
+                            first: columns.first * input.steps[3],
+                            stride: g.strides[2] * input.steps[3],
+                            begin: columns.begin,
+                            end: columns.end,
+                            width: self.width,
+                        }
+                        .copy(set, &mut out[rows.begin * self.width..]);
                     }
                 }
             }
@@ -182,55 +191,28 @@ fn inside(place: usize, before: usize, size: usize) -> Option<usize> {
     place.checked_sub(before).filter(|place| *place < size)
 }
 
-/// Which part of a line of the copy comes from the input, and from where.
+/// Which part of a line, or which lines, of the copy come from the input, and from where.
 #[derive(Clone, Copy)]
 struct Run {
     begin: usize,
     end: usize,
     first: usize,
-    stride: usize,
 }
 
 impl Run {
-    fn new(g: &Geometry, band: &Band, width: usize, phase: usize) -> Self {
-        let (stride, before) = (g.strides[2], g.before[2]);
-        // The number `at` of the line is the place `stride * at + shift - before`.
-        let shift = band.columns.start * stride + phase;
-        let begin = before.saturating_sub(shift).div_ceil(stride).min(width);
-        let end = (g.sizes[2] + before).saturating_sub(shift).div_ceil(stride);
-        let end = end.clamp(begin, width);
+    /// Of the copy along an axis, from a position on.
+    fn new(g: &Geometry, axis: usize, start: usize, length: usize, phase: usize) -> Self {
+        let (stride, before) = (g.strides[axis], g.before[axis]);
+        // The number `at` of the copy is the place `stride * at + shift - before`.
+        let shift = start * stride + phase;
+        let begin = before.saturating_sub(shift).div_ceil(stride).min(length);
+        let end = (g.sizes[axis] + before)
+            .saturating_sub(shift)
+            .div_ceil(stride);
         Self {
             begin,
-            end,
+            end: end.clamp(begin, length),
             first: (begin * stride + shift).saturating_sub(before),
-            stride,
-        }
-    }
-
-    fn copy(self, input: Input<'_>, at: usize, line: &mut [f32]) {
-        line[..self.begin].fill(0.0);
-        line[self.end..].fill(0.0);
-        if self.begin == self.end {
-            return;
-        }
-        let (line, step) = (&mut line[self.begin..self.end], input.steps[3]);
-        let values = &input.values[at + self.first * step..];
-        match self.stride * step {
-            1 => line.copy_from_slice(&values[..line.len()]),
-            2 => {
-                let values = &values[..2 * line.len() - 1];
-                for (out, pair) in line.iter_mut().zip(values.chunks(2)) {
-                    *out = pair[0];
-                }
-            }
-            step => {
-                for (out, value) in line.iter_mut().zip(values.iter().step_by(step.max(1))) {
-                    *out = *value;
-                }
-                if step == 0 {
-                    line.fill(values[0]);
-                }
-            }
         }
     }
 }

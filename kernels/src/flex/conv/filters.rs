@@ -50,4 +50,9 @@ impl Filters {
         let first = group * self.outputs;
         &self.values[(first + rows.start) * self.inner..(first + rows.end) * self.inner]
     }
+
+    /// What follows the panels of a group up to an output.
+    pub fn behind(&self, group: usize, output: usize) -> &[f32] {
+        &self.values[(group * self.outputs + output) * self.inner..]
+    }
 }

@@ -33,7 +33,7 @@ pub struct Convolution<'a> {
 struct Plan<'a> {
     of: &'a Convolution<'a>,
     layout: Layout,
-    bands: Vec<Band>,
+    bands: Vec<(Band, Vec<Columns>)>,
     steps: Steps,
     /// Whether bands are read from the input itself.
     there: bool,
@@ -88,11 +88,20 @@ impl Convolution<'_> {
             .outputs
             .div_ceil(threads.div_ceil(units))
             .next_multiple_of(filters.panel);
+        let columns = |band: &Band| {
+            let wide = band.columns.len();
+            let step = if there { wide } else { layout.width };
+            columns(band.rows.len(), wide, step, filters)
+        };
+        let bands = bands.into_iter().map(|band| {
+            let columns = columns(&band);
+            (band, columns)
+        });
         let plan = Plan {
             bounds: Bounds::of(self.activation),
             of: &self,
+            bands: bands.collect(),
             layout,
-            bands,
             steps,
             there,
             outputs,
@@ -113,7 +122,7 @@ impl Plan<'_> {
     /// A band of a group of an element of the batch, and a part of its outputs.
     fn part(&self, unit: usize, part: usize, out: Target) {
         let of = self.of;
-        let band = &self.bands[unit % self.bands.len()];
+        let (band, columns) = &self.bands[unit % self.bands.len()];
         let group = unit / self.bands.len() % of.filters.groups;
         let batch = unit / self.bands.len() / of.filters.groups;
         let channels = of.filters.inner / of.geometry.taps();
@@ -124,7 +133,7 @@ impl Plan<'_> {
         let place = (batch * of.filters.groups + group, outputs);
         let [_, depth, row, column] = [1, 2, 3, 4].map(|axis| of.steps[axis]);
         if self.there {
-            return self.tiles(&values[band.columns.start..], band, place, out);
+            return self.tiles(&values[band.columns.start..], band, columns, place, out);
         }
         let input = Input {
             values,
@@ -133,30 +142,37 @@ impl Plan<'_> {
         };
         let length = self.layout.length(channels);
         // Registers read on behind the last position.
-        let behind = 4 * of.filters.set.lanes();
+        let behind = 4 * of.filters.set.lanes().max(16);
         with_scratch(length + behind, |copy| {
-            self.layout.copy(input, band, &mut copy[..length]);
-            self.tiles(copy, band, place, out);
+            self.layout.copy(of.filters.set, input, band, copy);
+            self.tiles(copy, band, columns, place, out);
         });
     }
 
     /// All tiles of a band for the outputs of the group with a number.
-    fn tiles(&self, seen: &[f32], band: &Band, place: (usize, Range<usize>), out: Target) {
+    fn tiles(
+        &self,
+        seen: &[f32],
+        band: &Band,
+        columns: &[Columns],
+        place: (usize, Range<usize>),
+        out: Target,
+    ) {
         let (group, outputs) = place;
         let filters = self.of.filters;
         let [_, high, wide] = self.of.geometry.positions;
         let positions: usize = self.of.geometry.positions.iter().product();
         let begin = (band.depth * high + band.rows.start) * wide + band.columns.start;
         let count = band.rows.len() * band.columns.len();
-        let columns = self.columns(band);
         for rows in filters.panels(outputs) {
             let left = filters.rows(group % filters.groups, rows.clone());
+            let mut next = Some(filters.behind(group % filters.groups, rows.end));
             let output = group * filters.outputs + rows.start;
             let start = match self.of.bias {
                 Some(bias) => Start::Rows(&bias[output % (filters.groups * filters.outputs)..]),
                 None => Start::Zero,
             };
-            for columns in &columns {
+            for columns in columns {
                 let at = output * positions + begin + columns.at;
                 let right = &seen[columns.first..];
                 let width = columns.registers * filters.set.lanes();
@@ -177,6 +193,7 @@ impl Plan<'_> {
                     columns: columns.mask,
                     start,
                     bounds: self.bounds,
+                    next: next.take().unwrap_or(&[]),
                 };
                 let place = Place {
                     first: out.at(at),
@@ -210,32 +227,37 @@ impl Plan<'_> {
         }
         (copy, Steps::of_panel(channels, width))
     }
+}
 
-    /// The columns of a band's tiles, along the rows of its copy.
-    fn columns(&self, band: &Band) -> Vec<Columns> {
-        let set = self.of.filters.set;
-        let lanes = set.lanes();
-        let registers = if self.of.filters.panel == 1 { 4 } else { 2 };
-        let wide = band.columns.len();
-        let step = if self.there { wide } else { self.layout.width };
-        let end = (band.rows.len() - 1) * step + wide;
-        let mut columns = Vec::new();
-        for first in (0..end).step_by(registers * lanes) {
-            let count = (end - first).min(registers * lanes);
-            let is_there = |at: &usize| (first + at) % step < wide;
-            let mask = (0..count)
-                .filter(is_there)
-                .fold(0u128, |mask, at| mask | 1 << at);
-            columns.push(Columns {
-                first,
-                registers: match count.div_ceil(lanes) {
-                    3 => 4,
-                    registers => registers,
-                },
-                mask,
-                at: first / step * wide + (first % step).min(wide),
-            });
+/// The columns of the tiles of some rows, which are `step` apart and of which so many are there.
+fn columns(rows: usize, wide: usize, step: usize, filters: &Filters) -> Vec<Columns> {
+    let lanes = filters.set.lanes();
+    let most = if filters.panel == 1 { 4 } else { 2 };
+    let end = (rows - 1) * step + wide;
+    let mut columns = Vec::with_capacity(end.div_ceil(most * lanes));
+    // Where along its row the next column is, and where in the output.
+    let (mut along, mut at) = (0, 0);
+    for first in (0..end).step_by(most * lanes) {
+        let count = (end - first).min(most * lanes);
+        let begin = at;
+        let (mut mask, mut done) = (0u128, 0);
+        while done < count {
+            let part = (count - done).min(step - along);
+            let there = part.min(wide.saturating_sub(along));
+            mask |= ((1u128 << there) - 1) << done;
+            at += there;
+            done += part;
+            along = (along + part) % step;
         }
-        columns
+        columns.push(Columns {
+            first,
+            registers: match count.div_ceil(lanes) {
+                3 => 4,
+                registers => registers,
+            },
+            mask,
+            at: begin,
+        });
     }
+    columns
 }

@@ -51,6 +51,9 @@ pub fn panels(rows: usize, panel: usize) -> impl Iterator<Item = Range<usize>> {
 
 /// Writes the rows in panels: the values of all rows of a panel for one term follow one another.
 pub fn pack_left(matrix: Matrix<'_>, panel: usize, out: &mut [f32]) {
+    if matrix.columns == 0 {
+        return;
+    }
     for rows in panels(matrix.rows, panel) {
         let out = &mut out[rows.start * matrix.columns..rows.end * matrix.columns];
         let count = rows.len();
@@ -89,7 +92,6 @@ pub fn pack_columns(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
 
 /// Writes row after row as columns, which are `step` apart.
 fn interleave(matrix: Matrix<'_>, out: &mut [f32], step: usize) {
-    const BLOCK: usize = 16;
     if matrix.column_step != 1 {
         for (term, out) in out.chunks_mut(step).enumerate().take(matrix.columns) {
             for (row, out) in out[..matrix.rows].iter_mut().enumerate() {
@@ -98,16 +100,34 @@ fn interleave(matrix: Matrix<'_>, out: &mut [f32], step: usize) {
         }
         return;
     }
-    // Blocks whose lines stay in the cache on both sides.
-    for first in (0..matrix.columns).step_by(BLOCK) {
-        let count = BLOCK.min(matrix.columns - first);
-        let out = &mut out[first * step..];
-        for row in 0..matrix.rows {
-            let values = &matrix.values[row * matrix.row_step + first..][..count];
-            for (out, value) in out[row..].iter_mut().step_by(step).zip(values) {
-                *out = *value;
-            }
+    let row = |row: usize| &matrix.values[row * matrix.row_step..][..matrix.columns];
+    let fours = matrix.rows - matrix.rows % 4;
+    for first in (0..fours).step_by(4) {
+        four(
+            [0, 1, 2, 3].map(|below| row(first + below)),
+            &mut out[first..],
+            step,
+        );
+    }
+    for at in fours..matrix.rows {
+        for (out, value) in out[at..].iter_mut().step_by(step).zip(row(at)) {
+            *out = *value;
         }
+    }
+}
+
+/// Four rows, in blocks that are transposed in registers.
+fn four(rows: [&[f32]; 4], out: &mut [f32], step: usize) {
+    let [(a, rest), (b, _), (c, _), (d, _)] = rows.map(|row| row.as_chunks::<4>());
+    for (at, (((a, b), c), d)) in a.iter().zip(b).zip(c).zip(d).enumerate() {
+        let out = &mut out[4 * at * step..][..3 * step + 4];
+        for term in 0..4 {
+            let column = [a[term], b[term], c[term], d[term]];
+            out[term * step..][..4].copy_from_slice(&column);
+        }
+    }
+    for term in rows[0].len() - rest.len()..rows[0].len() {
+        out[term * step..][..4].copy_from_slice(&rows.map(|row| row[term]));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     SHARE,
     pack::{Right, pack_columns, pack_left, panel_rows, panels},
-    tile::{Bounds, Place, Start, Steps, Tile},
+    tile::{Bounds, LINE, Place, Start, Steps, Tile},
 };
 use crate::flex::{
     elementary::activate,
@@ -115,11 +115,19 @@ impl Part<'_> {
         for first in self.columns.clone().step_by(width) {
             let count = width.min(self.columns.end - first);
             match b {
-                Columns::Packed(b) => self.tiles(first, count, b.panel(first), &b.steps, end, out),
+                Columns::Packed(b) => {
+                    let next = if first + width < self.columns.end {
+                        b.panel(first + width)
+                    } else {
+                        &[]
+                    };
+                    let panel = b.panel(first);
+                    self.tiles(first, count, [panel, next], &b.steps, end, out);
+                }
                 Columns::There(b, steps) => {
                     let values = b.columns(first, count).values;
                     if values.len() >= steps.furthest() + width {
-                        self.tiles(first, count, values, steps, end, out);
+                        self.tiles(first, count, [values, &[]], steps, end, out);
                     } else {
                         self.last(first, b.columns(first, count), end, out);
                     }
@@ -142,20 +150,21 @@ impl Part<'_> {
         let mut panel = vec![0.0; width * columns.rows];
         pack_columns(columns, width, &mut panel);
         let steps = Steps::of_panel(columns.rows, width);
-        self.tiles(first, columns.columns, &panel, &steps, end, out);
+        self.tiles(first, columns.columns, [&panel, &[]], &steps, end, out);
     }
 
     fn tiles(
         &self,
         first: usize,
         count: usize,
-        right: &[f32],
+        [right, next]: [&[f32]; 2],
         steps: &Steps,
         end: End<'_>,
         out: Target,
     ) {
         let lanes = self.set.lanes();
         let registers = count.div_ceil(lanes);
+        let mut next = next.chunks(LINE * self.inner.max(1));
         for rows in panels(self.rows.end, self.panel).skip(self.rows.start / self.panel) {
             let start = match end.bias {
                 Some(bias) => Start::Columns(&bias[first..]),
@@ -171,6 +180,7 @@ impl Part<'_> {
                 columns: (1u128 << count) - 1,
                 start,
                 bounds: Bounds::of(end.activation),
+                next: next.next().unwrap_or(&[]),
             };
             let at = rows.start * self.out_step + first;
             let place = Place {

@@ -1,5 +1,7 @@
 //! One tile of a product.
 
+use std::mem::MaybeUninit;
+
 use super::lanes::{Lanes, Plain};
 use crate::flex::instructions::Set;
 use crate::product::epilogue::Activation;
@@ -42,7 +44,12 @@ pub struct Tile<'a> {
     pub columns: u128,
     pub start: Start<'a>,
     pub bounds: Option<Bounds>,
+    /// What the next tiles read, a line of which is fetched with each term.
+    pub next: &'a [f32],
 }
+
+/// Numbers in a line of memory.
+pub const LINE: usize = 16;
 
 /// Where a tile goes: rows of an output, one `step` after another.
 #[derive(Clone, Copy)]
@@ -197,6 +204,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
         let mut sums = [[L::splat(0.0); V]; G];
         let mut left = tile.left.as_ptr();
         let right = tile.right.as_ptr();
+        let mut next = tile.next.as_ptr();
         for &offset in &tile.steps.offsets {
             let right = right.add(offset as usize);
             let mut columns = [L::splat(0.0); V];
@@ -210,15 +218,18 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
                 }
             }
             left = left.add(G);
+            L::prefetch(next);
+            next = next.wrapping_add(LINE);
         }
         // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.
-        let mut done = [0f32; MOST];
+        let mut done = MaybeUninit::<[f32; MOST]>::uninit();
+        let first = done.as_mut_ptr().cast::<f32>();
         for (row, sums) in sums.iter().enumerate() {
             for (at, sum) in sums.iter().enumerate() {
-                sum.store(done.as_mut_ptr().add((row * V + at) * L::COUNT));
+                sum.store(first.add((row * V + at) * L::COUNT));
             }
         }
-        end::<L>(&done, tile, place);
+        end::<L>(first, tile, place);
     }
 }
 
@@ -226,9 +237,9 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
 ///
 /// # Safety
 ///
-/// As for [`run`].
+/// As for [`run`], and the sums are done.
 #[inline(always)]
-unsafe fn end<L: Lanes>(done: &[f32; MOST], tile: Tile<'_>, place: Place) {
+unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, place: Place) {
     let all = (1u32 << L::COUNT) - 1;
     let mut at = 0;
     for register in 0..tile.registers {
@@ -238,7 +249,7 @@ unsafe fn end<L: Lanes>(done: &[f32; MOST], tile: Tile<'_>, place: Place) {
             // SAFETY: of all reads and writes: the assertions of the caller.
             unsafe {
                 let from = (row * tile.registers + register) * L::COUNT;
-                let mut value = L::load(done.as_ptr().add(from));
+                let mut value = L::load(done.add(from));
                 match tile.start {
                     Start::Zero => {}
                     Start::Rows(bias) => value = value.add(L::splat(bias[row])),
