@@ -1,8 +1,9 @@
-"""Has ONNX Runtime run changed copies of a model: `other_weights.py IO.npz FOLDER..`.
+"""Has ONNX Runtime run changed copies of a model: `other_weights.py [--noise] IO.npz FOLDER..`.
 
 Each folder holds a copy, `cargo onnx-embed verify --other-weights` wrote it. What ONNX Runtime answers
 for the recorded inputs is written beside it, with its optimisations to `io.npz`, and without them to
-`plain.npz`; nothing where it does not run the copy.
+`plain.npz`; nothing where it does not run the copy. With `--noise` each float of the inputs is moved by
+at most 2**-22 of itself, otherwise for each folder.
 """
 
 import sys
@@ -13,16 +14,20 @@ import onnxruntime
 
 import record
 
+NOISE = 2.0**-22
 
-def main(recording, folders):
+
+def main(noise, recording, folders):
     held = numpy.load(recording)
     feed = {name[3:]: value(held[name]) for name in held.files if name.startswith("in/")}
     level = onnxruntime.GraphOptimizationLevel
     levels = {"io.npz": level.ORT_ENABLE_ALL, "plain.npz": level.ORT_DISABLE_ALL}
-    for folder in map(Path, folders):
+    for number, folder in enumerate(map(Path, folders)):
         [model] = folder.glob("*.onnx")
+        random = numpy.random.default_rng(number)
+        inputs = {name: moved(value, random) for name, value in feed.items()} if noise else feed
         try:
-            answers = {name: record.run(model, feed, level) for name, level in levels.items()}
+            answers = {name: record.run(model, inputs, level) for name, level in levels.items()}
         except Exception as error:
             (folder / "refused.txt").write_text(str(error))
             continue
@@ -34,5 +39,13 @@ def value(array):
     return array.astype(object) if array.dtype.kind == "U" else array
 
 
+def moved(array, random):
+    if array.dtype not in (numpy.float32, numpy.float64):
+        return array
+    factors = 1 + NOISE * random.uniform(-1, 1, array.shape)
+    return (array * factors).astype(array.dtype)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    arguments = [argument for argument in sys.argv[1:] if argument != "--noise"]
+    main(len(arguments) + 1 < len(sys.argv), arguments[0], arguments[1:])

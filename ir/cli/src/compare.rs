@@ -76,6 +76,57 @@ pub fn is_as_near(found: &Value, expected: &Expected, exact: &Value) -> bool {
     }
 }
 
+/// Whether an output is at most twice as far from the recorded one as one of the other answers is, by the
+/// largest difference as well as by the mean one.
+pub fn is_within(found: &Value, expected: &Expected, others: &[&Expected]) -> bool {
+    let Some(found) = distance(found, expected) else {
+        return false;
+    };
+    let others = others.iter().filter_map(|other| match other {
+        Expected::Value(other) => distance(other, expected),
+        Expected::Maps { .. } => None,
+    });
+    let spread = others.fold(Distance::default(), |spread, other| Distance {
+        largest: spread.largest.max(other.largest),
+        mean: spread.mean.max(other.mean),
+    });
+    found.largest <= 2.0 * spread.largest && found.mean <= 2.0 * spread.mean
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Distance {
+    largest: f64,
+    mean: f64,
+}
+
+/// The distance of tensors of one type and shape, where it is finite; equal infinities have none, and
+/// unequal elements that are no floats are one apart.
+fn distance(found: &Value, expected: &Expected) -> Option<Distance> {
+    let (Value::Tensor(found), Expected::Value(Value::Tensor(expected))) = (found, expected) else {
+        return None;
+    };
+    if found.dtype != expected.dtype || found.shape != expected.shape {
+        return None;
+    }
+    let (found, recorded) = (found.numbers()?, expected.numbers()?);
+    let is_float = expected.dtype.kind() == Kind::Float;
+    let (mut largest, mut sum) = (0.0f64, 0.0);
+    for (a, b) in found.iter().zip(&recorded) {
+        let distance = match (a == b || (a.is_nan() && b.is_nan()), is_float) {
+            (true, _) => 0.0,
+            (false, true) => (a - b).abs(),
+            (false, false) => 1.0,
+        };
+        if !distance.is_finite() {
+            return None;
+        }
+        largest = largest.max(distance);
+        sum += distance;
+    }
+    let mean = sum / (recorded.len().max(1) as f64);
+    Some(Distance { largest, mean })
+}
+
 fn tensors(found: &Tensor, expected: &Tensor, tolerance: f64) -> Comparison {
     if found.dtype != expected.dtype {
         return differs(format!("is {}, not {}", found.dtype, expected.dtype));

@@ -85,7 +85,7 @@ fn value(dtype: DType, shape: Vec<usize>, state: &mut u64) -> Option<Value> {
 }
 
 /// The step of the SplitMix64 generator.
-fn next(state: &mut u64) -> u64 {
+pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -142,3 +142,41 @@ fn an_output_may_be_as_far_from_the_exact_one_as_the_recorded_is() {
     let short = tensor(DType::F32, &[1], 1f32.to_le_bytes().to_vec());
     assert!(!near(Value::Tensor(short)));
 }
+
+#[test]
+fn as_far_as_another_answer_is_within() {
+    let value = |values| Value::Tensor(row(values));
+    let recorded = |values| Expected::Value(value(values));
+    let expected = recorded([1.0, 2.0, 3.0]);
+    let others = [recorded([1.0, 2.0, 3.0]), recorded([1.5, 2.0, 3.0])];
+    let is_within = |found| is_within(&value(found), &expected, &others.each_ref());
+    assert!(is_within([1.0, 2.0, 4.0]));
+    assert!(!is_within([1.0, 2.0, 4.01]));
+    // The largest difference is small enough, the mean is not.
+    assert!(!is_within([1.4, 2.4, 3.4]));
+    assert!(!is_within([f32::NAN, 2.0, 3.0]));
+    assert!(!is_within([f32::INFINITY, 2.0, 3.0]));
+}
+
+#[test]
+fn without_another_answer_nothing_else_is_within() {
+    let expected = Expected::Value(Value::Tensor(row([1.0, 2.0, 3.0])));
+    let found = Value::Tensor(row([1.0, 2.0, 3.1]));
+    assert!(!is_within(&found, &expected, &[]));
+    let short = tensor(DType::F32, &[1], 1f32.to_le_bytes().to_vec());
+    let short = Value::Tensor(short);
+    assert!(!is_within(&short, &expected, &[&expected]));
+    // An answer with a NaN, or of another shape, is none.
+    let others = [row([f32::NAN, 2.0, 3.0]), ints(&[3], &[9, 9, 9])];
+    let others = others.map(|other| Expected::Value(Value::Tensor(other)));
+    assert!(!is_within(&found, &expected, &others.each_ref()));
+}
+
+#[test]
+fn of_integers_those_that_differ_are_counted() {
+    let expected = Expected::Value(Value::Tensor(ints(&[4], &[1, 2, 3, 4])));
+    let other = Expected::Value(Value::Tensor(ints(&[4], &[9, 2, 3, 4])));
+    let is_within = |found| is_within(&Value::Tensor(found), &expected, &[&other]);
+    assert!(is_within(ints(&[4], &[1, 2, 7, 80])));
+    assert!(!is_within(ints(&[4], &[1, 3, 7, 80])));
+}

@@ -1,5 +1,6 @@
 //! Whether programs refuse files with other weights or agree with ONNX Runtime on them.
 
+mod noise;
 mod plan;
 mod tally;
 
@@ -9,6 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use noise::Noise;
 use plan::{Change, Plan, STORAGES};
 use serde_json::{Value as Json, json};
 use tally::{Subject, Tally};
@@ -68,6 +70,9 @@ pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitC
         bar.inc(1);
         let tally = tally.unwrap_or_else(|error| Tally::failed(format!("{error:#}")));
         tell(format!("{:width$}  {}", ready.model.name, tally.line()));
+        for difference in &tally.unstable {
+            tell(format!("{:width$}  {DOUBTFUL}{difference}{DOUBTFUL:#}", ""));
+        }
         for problem in &tally.problems {
             tell(format!("{:width$}  {BAD}{problem}{BAD:#}", ""));
         }
@@ -88,9 +93,18 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     let recording = recording.context("there is no io.npz beside it")?;
     let inputs = &Recording::open(recording)?.inputs;
     wire::write(&scratch.values(model, "in"), inputs)?;
-    let subject = Subject { model, recording };
     let folder = scratch.values(model, "changed");
     let plan = Plan::new(&model.path, scratch.simplify, most)?;
+    let noise = Noise {
+        plan: &plan,
+        python: &arguments.python,
+        recording,
+    };
+    let subject = Subject {
+        model,
+        recording,
+        nearby: &|change| noise.answers(change),
+    };
     let mut tally = Tally::default();
     for batch in plan.batches(BATCH) {
         let mut changes = plan.write(batch, &folder)?;
@@ -115,7 +129,8 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
             }
         }
         let asked = changes.iter().filter(|change| change.needs_answer());
-        answer_by_onnx_runtime(&arguments.python, recording, &asked.collect::<Vec<_>>())?;
+        let asked = asked.map(|change| change.folder.as_path());
+        answer_by_onnx_runtime(&arguments.python, recording, &[], asked)?;
         for (storage, (_, name)) in STORAGES.iter().enumerate() {
             let tried = changes
                 .iter()
@@ -158,14 +173,23 @@ fn ask_for_results(
     }
 }
 
-/// Has ONNX Runtime run the changed files: its answers are beside them.
-fn answer_by_onnx_runtime(python: &Path, recording: &Path, changes: &[&Change]) -> Result<()> {
-    if changes.is_empty() {
+/// Has ONNX Runtime run the models in folders: its answers are beside them.
+fn answer_by_onnx_runtime<'f>(
+    python: &Path,
+    recording: &Path,
+    options: &[&str],
+    folders: impl Iterator<Item = &'f Path>,
+) -> Result<()> {
+    let mut folders = folders.peekable();
+    if folders.peek().is_none() {
         return Ok(());
     }
     let mut command = Command::new(python);
-    command.arg(SCRIPT).arg(recording);
-    command.args(changes.iter().map(|change| &change.folder));
+    command
+        .arg(SCRIPT)
+        .args(options)
+        .arg(recording)
+        .args(folders);
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run `{}`", python.display()))?;
     if output.status.success() {

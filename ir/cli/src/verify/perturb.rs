@@ -9,6 +9,8 @@ use onnx_embed_ir::options::Options;
 use onnx_embed_ir::weight::{Encoding, Weight};
 use quote::{format_ident, quote};
 
+use crate::random::next;
+
 /// A constant of a model's files.
 pub struct Constant {
     pub name: String,
@@ -80,6 +82,50 @@ impl Constant {
                 .copy_from_slice(&bytes);
         }
         Ok(())
+    }
+}
+
+/// Float constants and inputs are moved by at most this share of themselves to see whether roundings decide.
+const NOISE: f64 = 1.0 / (1 << 22) as f64;
+
+impl Constant {
+    /// Moves floats of 32 and 64 bits in the files by roundings: each by a random share of itself.
+    pub fn add_noise(&self, state: &mut u64, files: &mut Files) -> Result<()> {
+        if self.weight.encoding != Encoding::Raw {
+            return Ok(());
+        }
+        for part in &self.weight.parts {
+            let file = files
+                .get_mut(part.file)
+                .context("a constant is in no file")?;
+            let held = file.1.get_mut(part.start..part.start + part.bytes.len());
+            noise(
+                self.weight.dtype,
+                held.context("a constant lies outside of its file")?,
+                state,
+            );
+        }
+        Ok(())
+    }
+}
+
+fn noise(dtype: DType, bytes: &mut [u8], state: &mut u64) {
+    let mut factor = || {
+        let share = (next(state) >> 11) as f64 / (1u64 << 53) as f64;
+        1.0 + NOISE * (2.0 * share - 1.0)
+    };
+    match dtype {
+        DType::F32 => {
+            for held in bytes.as_chunks_mut().0 {
+                *held = ((f64::from(f32::from_le_bytes(*held)) * factor()) as f32).to_le_bytes();
+            }
+        }
+        DType::F64 => {
+            for held in bytes.as_chunks_mut().0 {
+                *held = (f64::from_le_bytes(*held) * factor()).to_le_bytes();
+            }
+        }
+        _ => {}
     }
 }
 
@@ -222,6 +268,26 @@ mod tests {
         let mut bytes = [0.0f32; 2].map(f32::to_le_bytes).concat();
         raw(DType::F32, &mut bytes, 1.25);
         assert_eq!(bytes, [0.125f32; 2].map(f32::to_le_bytes).concat());
+    }
+
+    #[test]
+    fn noise_moves_floats_by_roundings() {
+        let before = [3.0f32; 64];
+        let mut bytes = before.map(f32::to_le_bytes).concat();
+        noise(DType::F32, &mut bytes, &mut 1);
+        let (after, _) = bytes.as_chunks();
+        let shares = after.iter().map(|held| {
+            let held = f64::from(f32::from_le_bytes(*held));
+            (held / 3.0 - 1.0) * f64::from(1 << 22)
+        });
+        let shares = Vec::from_iter(shares);
+        assert!(shares.iter().all(|share| share.abs() < 1.3), "{shares:?}");
+        for side in [-1.0, 1.0] {
+            assert!(shares.iter().any(|share| share * side > 0.5), "{shares:?}");
+        }
+        let mut bytes = [1i64, 2].map(i64::to_le_bytes).concat();
+        noise(DType::I64, &mut bytes, &mut 1);
+        assert_eq!(bytes, [1i64, 2].map(i64::to_le_bytes).concat());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which constants of a model are changed, and the files with other values of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,8 @@ pub struct Plan {
     /// For each change the constants that have other values in it.
     changed: Vec<Vec<usize>>,
     changes: Vec<Change>,
+    /// Constants that the code of some storage does not depend on.
+    free: BTreeSet<usize>,
 }
 
 /// A changed file and what is said of it.
@@ -41,6 +43,7 @@ impl Plan {
             constants: Vec::new(),
             changed: Vec::new(),
             changes: Vec::new(),
+            free: BTreeSet::new(),
         };
         let mut places = HashMap::new();
         let mut free = Vec::new();
@@ -69,6 +72,7 @@ impl Plan {
             free.push(others);
         }
         for (storage, group) in free.into_iter().enumerate() {
+            plan.free.extend(&group);
             if group.len() > 1 {
                 plan.add(group, storage, false);
             }
@@ -113,11 +117,7 @@ impl Plan {
                 self.constants[*constant].change(number, &mut files)?;
             }
             let folder = folder.join(at.to_string());
-            for (file, bytes) in &files {
-                let path = folder.join(file);
-                fs::create_dir_all(path.parent().unwrap_or(&folder))?;
-                fs::write(path, bytes)?;
-            }
+            write(&files, &folder)?;
             changes.push(Change {
                 folder,
                 ..self.changes[at].clone()
@@ -125,6 +125,28 @@ impl Plan {
         }
         Ok(changes)
     }
+
+    /// Writes the changed files once more into `folder`, with roundings added to what is free.
+    pub fn write_noise(&self, change: &Change, number: u64, folder: &Path) -> Result<()> {
+        let mut files = Files::new();
+        for (name, _) in &self.files {
+            files.push((name.clone(), fs::read(change.folder.join(name))?));
+        }
+        let mut state = number;
+        for constant in &self.free {
+            self.constants[*constant].add_noise(&mut state, &mut files)?;
+        }
+        write(&files, folder)
+    }
+}
+
+fn write(files: &Files, folder: &Path) -> Result<()> {
+    for (file, bytes) in files {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, bytes)?;
+    }
+    Ok(())
 }
 
 /// At most so many of all, from the first to the last.

@@ -5,10 +5,12 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::super::{judge, resolution::resolution};
+use super::noise::is_noise;
 use super::plan::{Change, STORAGES, is_dependence};
 use crate::models::Model;
 use crate::npz::Recording;
 use crate::style::{BAD, DIM, GOOD};
+use crate::value::Values;
 use crate::wire;
 
 /// How many files were taken and refused.
@@ -20,14 +22,18 @@ pub struct Tally {
     refused: usize,
     /// Files that ONNX Runtime does not run.
     unanswered: usize,
+    /// Differences that ONNX Runtime itself has when weights are rounded otherwise.
+    pub unstable: Vec<String>,
     pub problems: Vec<String>,
 }
 
 /// A model and the inputs that it is run with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Subject<'m> {
     pub model: &'m Model,
     pub recording: &'m Path,
+    /// ONNX Runtime's answers for a changed file with other roundings.
+    pub nearby: &'m dyn Fn(&Change) -> Result<Vec<Recording>>,
 }
 
 impl Tally {
@@ -48,9 +54,8 @@ impl Tally {
         subject: Subject<'_>,
     ) -> Result<()> {
         let problem = self.problem(change, storage, outputs, subject)?;
-        let storage = STORAGES.get(storage).map_or("", |(_, name)| name);
-        let told = |text| format!("{storage}: `{}` {text}", change.name);
-        self.problems.extend(problem.map(told));
+        self.problems
+            .extend(problem.map(|text| told(change, storage, &text)));
         Ok(())
     }
 
@@ -89,17 +94,24 @@ impl Tally {
         }
         let found = wire::read(outputs)?;
         let tolerance = subject.model.tolerance.max(resolution(subject.model));
-        let expected = Recording::open(&answer("io.npz"))?;
-        let plain = Recording::open(&answer("plain.npz"))?;
-        let (relative, problem) = judge(&found, &expected, tolerance);
-        let (other, other_problem) = judge(&found, &plain, tolerance);
-        let (Some(problem), Some(_)) = (problem, other_problem) else {
-            self.agree += 1;
-            let (_, difference) = judge(&found, &Recording::open(subject.recording)?, tolerance);
-            self.without_effect += usize::from(difference.is_none());
-            return Ok(None);
-        };
-        Ok(Some(format!("{problem} ({:.1e} off)", relative.min(other))))
+        let answers = [
+            Recording::open(&answer("io.npz"))?,
+            Recording::open(&answer("plain.npz"))?,
+        ];
+        let nearby = || (subject.nearby)(change);
+        match difference(&found, &answers, tolerance, nearby)? {
+            None => {
+                self.agree += 1;
+                let recorded = Recording::open(subject.recording)?;
+                let (_, difference) = judge(&found, &recorded, tolerance);
+                self.without_effect += usize::from(difference.is_none());
+            }
+            Some(Difference::Unstable(text)) => {
+                self.unstable.push(told(change, storage, &text));
+            }
+            Some(Difference::Wrong(text)) => return Ok(Some(text)),
+        }
+        Ok(None)
     }
 
     pub fn add(&mut self, other: &Tally) {
@@ -107,6 +119,7 @@ impl Tally {
         self.without_effect += other.without_effect;
         self.refused += other.refused;
         self.unanswered += other.unanswered;
+        self.unstable.extend(other.unstable.iter().cloned());
         self.problems.extend(other.problems.iter().cloned());
     }
 
@@ -116,6 +129,7 @@ impl Tally {
             (self.refused, "refused"),
             (self.without_effect, "of no effect"),
             (self.unanswered, "not run by ONNX Runtime"),
+            (self.unstable.len(), "unstable"),
         ];
         let parts = parts.iter().map(|(count, text)| format!("{count} {text}"));
         let parts = parts.collect::<Vec<_>>().join(", ");
@@ -126,13 +140,50 @@ impl Tally {
     }
 }
 
+/// How outputs differ from ONNX Runtime's.
+#[derive(Debug, PartialEq)]
+enum Difference {
+    /// About as its own answers do when values are rounded otherwise.
+    Unstable(String),
+    Wrong(String),
+}
+
+/// Compares with the answers with and without optimisations; where both differ, with those to other roundings.
+fn difference(
+    found: &Values,
+    [expected, plain]: &[Recording; 2],
+    tolerance: f64,
+    nearby: impl FnOnce() -> Result<Vec<Recording>>,
+) -> Result<Option<Difference>> {
+    let (relative, problem) = judge(found, expected, tolerance);
+    let (other, other_problem) = judge(found, plain, tolerance);
+    let (Some(problem), Some(_)) = (problem, other_problem) else {
+        return Ok(None);
+    };
+    let text = format!("{problem} ({:.1e} off)", relative.min(other));
+    Ok(Some(if is_noise(found, expected, &nearby()?, tolerance) {
+        Difference::Unstable(text)
+    } else {
+        Difference::Wrong(text)
+    }))
+}
+
+fn told(change: &Change, storage: usize, text: &str) -> String {
+    let storage = STORAGES.get(storage).map_or("", |(_, name)| name);
+    format!("{storage}: `{}` {text}", change.name)
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use anyhow::bail;
+    use onnx_embed_ir::dtype::DType;
     use serde_json::{Value as Json, json};
 
     use super::*;
+    use crate::npz::Expected;
+    use crate::value::{Tensor, Value};
 
     fn judged(is_fixed: bool, result: Json) -> Tally {
         let model = Model {
@@ -145,6 +196,7 @@ mod tests {
         let subject = Subject {
             model: &model,
             recording: nowhere,
+            nearby: &|_| Ok(Vec::new()),
         };
         let change = Change {
             name: "w".to_owned(),
@@ -174,6 +226,39 @@ mod tests {
             wrong(true, json!({ "refused": "`m.onnx` differs" })).len(),
             1
         );
+    }
+
+    #[test]
+    fn only_a_difference_is_compared_with_other_roundings() {
+        let value = |number: f32| {
+            Value::Tensor(Tensor {
+                dtype: DType::F32,
+                shape: vec![1],
+                bytes: number.to_le_bytes().to_vec(),
+            })
+        };
+        let outputs = |number| vec![("y".to_owned(), value(number))];
+        let recording = |number| Recording {
+            outputs: vec![("y".to_owned(), Expected::Value(value(number)))],
+            ..Recording::default()
+        };
+        let answers = [recording(1.0), recording(1.1)];
+        let judged = |found, nearby: fn() -> Result<Vec<Recording>>| {
+            difference(&outputs(found), &answers, 1e-4, nearby).unwrap()
+        };
+        let unasked = || bail!("asked");
+        assert_eq!(judged(1.0, unasked), None);
+        assert_eq!(judged(1.1, unasked), None);
+        let text = "output `y` is 1.300000e0 at [0], not 1.000000e0; \
+                    1 of 1 elements differ too much (1.8e-1 off)";
+        assert_eq!(
+            judged(1.3, || Ok(vec![])),
+            Some(Difference::Wrong(text.to_owned()))
+        );
+        let text = text.to_owned();
+        let nearby = || Ok(vec![recording(1.2)]);
+        let found = difference(&outputs(1.3), &answers, 1e-4, nearby).unwrap();
+        assert_eq!(found, Some(Difference::Unstable(text)));
     }
 
     #[test]
