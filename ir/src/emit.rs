@@ -6,6 +6,7 @@ mod container;
 mod detour;
 mod fault;
 mod imports;
+mod inline;
 mod input;
 mod item;
 mod layer;
@@ -28,6 +29,7 @@ mod tied;
 mod tree;
 mod variables;
 mod weights;
+mod word;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::own::owned;
-use super::variables::{Hint, Namer};
-use super::{Context, Emit, Layer, Source, detour, name, variable};
+use super::variables::{Hint, Namer, SHORT};
+use super::{Context, Emit, Layer, Source, detour, inline, name, variable, word};
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
-use crate::rust::{Code, Size, Variable, code};
+use crate::rust::{Code, Part, Size, Variable, code};
 use crate::types::Type;
 
 /// One `let` of a function.
@@ -19,16 +19,20 @@ pub struct Statement {
     /// Sizes that a call returns beside its values.
     pub sizes: Vec<Symbol>,
     pub code: Code,
-    /// What a variable may be called that has no better name.
-    pub hint: String,
+    /// What variables may be called.
+    pub hint: Hint,
 }
 
 /// A function's body, its variables named.
 #[derive(Debug)]
 pub struct Body {
     pub code: Code,
+    /// The same without words of the file in its names, which equal functions have alike.
+    pub plain: Code,
     /// The names of the parameters, those of sizes last.
     pub parameters: Vec<String>,
+    /// The same in `plain`.
+    pub unnamed: Vec<String>,
     /// Whether it uses `device`.
     pub device: bool,
     /// Sizes that nothing in the function tells before they are needed.
@@ -48,6 +52,7 @@ pub fn statements(
             break;
         }
         let before = (layer.fields.len(), layer.bindings.len());
+        layer.latest = None;
         let mut emit = Emit {
             node,
             source: Source {
@@ -64,6 +69,7 @@ pub fn statements(
             cx.budget.spend(&code)?;
             Ok(code)
         });
+        let latest = layer.latest.take();
         match code {
             Ok(code) => statements.push(Statement {
                 outputs: match node.operator.flow() {
@@ -77,13 +83,32 @@ pub fn statements(
                     None => node.outputs.clone(),
                 },
                 sizes: Vec::new(),
+                hint: hint(node, &code, latest),
                 code,
-                hint: name::snake(node.kind.rsplit('.').next().unwrap_or_default()),
             }),
             Err(problem) => diagnostics.push(problem.at(node.site(cx.values))),
         }
     }
     statements
+}
+
+/// What the results of a node may be called, of which the layer added `latest` has a name.
+fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
+    let is_call = |part: &Part| matches!(part, Part::Method("forward", _));
+    let layer = latest.filter(|_| code.any(&mut |part| is_call(part)));
+    Hint {
+        name: name::snake(node.kind.rsplit('.').next().unwrap_or_default()),
+        maker: match &layer {
+            Some(layer) => word::of_layer(layer),
+            None => word::of_operator(&node.kind).map(str::to_owned),
+        },
+        keeps: if layer.is_none() {
+            word::kept(&node.kind)
+        } else {
+            0
+        },
+        ..Hint::default()
+    }
 }
 
 /// The sizes that a statement's results tell.
@@ -112,7 +137,8 @@ pub fn finish(
     let given: BTreeSet<Symbol> = sizes.iter().cloned().collect();
     let all = |symbol: &Symbol| !given.contains(symbol);
     let (lines, unbound) = bind(statements, result, &ids, all, cx);
-    let code = owned(&detour::shorten(&code!(#lines #result)));
+    let code = detour::shorten(&code!(#lines #result));
+    let code = owned(&inline::nested(&code, &mut cx.hints));
     let named = parameters.iter();
     let named: Vec<(Variable, String)> = named
         .map(|(id, wanted)| (variable(*id), wanted.clone()))
@@ -122,13 +148,26 @@ pub fn finish(
         .map(|(size, symbol)| (size, name::snake(&symbol)))
         .collect();
     let given = sizes.iter().filter_map(|symbol| cx.sizes.size(symbol));
+    let given: Vec<Size> = given.collect();
     let mut namer = Namer::new(&code, &named, &all, &cx.hints);
-    let names = named.iter().map(|(variable, _)| namer.name(*variable));
-    let parameters = names.chain(given.map(|size| namer.size(size))).collect();
+    let short = SHORT.into_iter().chain(std::iter::repeat("more"));
+    let unnamed = named.iter().zip(short);
+    let unnamed: Vec<(Variable, String)> = unnamed
+        .map(|((variable, _), short)| (*variable, short.to_owned()))
+        .collect();
+    let mut plain = Namer::new(&code, &unnamed, &all, &cx.hints).plain();
+    let names = |namer: &Namer<'_>| -> Vec<String> {
+        let values = named.iter().map(|(variable, _)| namer.name(*variable));
+        let sizes = given.iter().map(|size| namer.size(*size));
+        values.chain(sizes).collect()
+    };
+    let (parameters, unnamed) = (names(&namer), names(&plain));
     Body {
         device: code.uses_device(),
         code: namer.rename(&code),
+        plain: plain.rename(&code),
         parameters,
+        unnamed,
         unbound,
     }
 }
@@ -150,11 +189,12 @@ impl Statement {
             let hint = match cx.outputs.get(id) {
                 Some(name) => Hint {
                     name: name.clone(),
-                    chains: false,
+                    ..Hint::default()
                 },
                 None => Hint {
-                    name: self.hint.clone(),
                     chains: is_device_tensor(*id, cx),
+                    word: word::of_value(&cx.values[*id].name),
+                    ..self.hint.clone()
                 },
             };
             cx.hints.insert(variable(*id), hint);

@@ -23,6 +23,8 @@ pub struct Layer {
     plain: bool,
     /// Computed constants of which several fields are made, in order.
     pub(super) bindings: Bindings,
+    /// The name of the layer that was asked for last.
+    pub(super) latest: Option<String>,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
     /// The fields by what they are.
@@ -53,6 +55,7 @@ impl Default for Layer {
             path: Vec::new(),
             plain: false,
             bindings: Bindings::default(),
+            latest: None,
             taken,
             constants: BTreeMap::new(),
             loaded: HashMap::new(),
@@ -124,11 +127,9 @@ impl Layer {
     /// Puts the fields in the order in which code uses them.
     pub fn order(&mut self, code: &Code) {
         let mut places: BTreeMap<Rc<str>, usize> = BTreeMap::new();
-        code.each_part(&mut |part| {
-            if let Part::Field(name) = part {
-                let next = places.len();
-                places.entry(name.clone()).or_insert(next);
-            }
+        each_field(code, &mut |name| {
+            let next = places.len();
+            places.entry(name.clone()).or_insert(next);
         });
         let place = |field: &Field| places.get(&*field.name).copied().unwrap_or(usize::MAX);
         self.fields.sort_by_key(place);
@@ -213,6 +214,23 @@ impl Layer {
             }
         };
         Code::field(&name)
+    }
+}
+
+/// Calls `see` with each field, those that compute the arguments of others first.
+fn each_field(code: &Code, see: &mut impl FnMut(&Rc<str>)) {
+    let mut parts = code.parts().iter().peekable();
+    while let Some(part) = parts.next() {
+        if let Part::Field(name) = part {
+            if let Some(Part::Method(_, arguments)) = parts.peek() {
+                each_field(arguments, see);
+                parts.next();
+            }
+            see(name);
+        } else {
+            let inside = part.inside().into_iter().flatten();
+            inside.for_each(|code| each_field(code, see));
+        }
     }
 }
 

@@ -141,7 +141,7 @@ impl Source<'_, '_> {
         self.layer.bindings.add(id, ty, expression);
         let hint = Hint {
             name: self.cx.stored_name(id),
-            chains: false,
+            ..Hint::default()
         };
         let name = variable(id);
         self.cx.hints.insert(name, hint);
@@ -269,7 +269,7 @@ impl Layer {
             let hint = hints.get(&variable).map(|hint| self.relative(&hint.name));
             let hint = Hint {
                 name: name::snake(&hint.unwrap_or_default()),
-                chains: false,
+                ..Hint::default()
             };
             (variable, hint)
         });

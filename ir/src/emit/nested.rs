@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::tree::{self, Group, Item};
 use super::variables::Hint;
-use super::{Emit, body, split, variable};
+use super::{Emit, body, split, variable, word};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, ValueId};
@@ -156,6 +156,8 @@ impl Emit<'_, '_> {
         let hint = Hint {
             name: hint.to_owned(),
             chains: body::is_device_tensor(id, self.source.cx),
+            word: word::of_value(&self.source.cx.values[id].name),
+            ..Hint::default()
         };
         let name = variable(id);
         self.source.cx.hints.insert(name, hint);
@@ -170,7 +172,7 @@ impl Emit<'_, '_> {
         cx.temporaries = cx.temporaries.saturating_add(1);
         let hint = Hint {
             name: hint.to_owned(),
-            chains: false,
+            ..Hint::default()
         };
         cx.hints.insert(name, hint);
         name

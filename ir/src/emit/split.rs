@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quote::format_ident;
 
-use super::body::{self, Body, Statement};
+use super::body::{self, Statement};
 use super::signature::Port;
 use super::tree::{Group, Item, is_number};
-use super::variables::SHORT;
-use super::{Context, Layer, Source, element_type, rust_type, variable};
+use super::variables::{Hint, SHORT};
+use super::{Context, Layer, Source, element_type, rust_type, variable, word};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
@@ -292,17 +292,11 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         .collect();
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
     let result = tuple(&results);
-    let named = parameters(&part.inputs, &cx.inputs);
-    let unnamed = parameters(&part.inputs, &BTreeMap::new());
+    let named = parameters(&part.inputs, cx);
     let body = body::finish(&lines, &result, &named, &given, cx);
-    let shown = forward(&part, &body, &given, cx);
-    // Parts are alike whatever their parameters are called.
-    let alike = if named == unnamed {
-        shown.clone()
-    } else {
-        let body = body::finish(&lines, &result, &unnamed, &given, cx);
-        forward(&part, &body, &given, cx)
-    };
+    let shown = forward(&part, &body.parameters, &body.code, &given, cx);
+    // Parts are alike whatever their values are called.
+    let alike = forward(&part, &body.unnamed, &body.plain, &given, cx);
     let argument = |&id: &ValueId| {
         if layer.owned.contains(&id) {
             Source {
@@ -318,7 +312,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     };
     let mut arguments: Vec<Code> = part.inputs.iter().map(argument).collect();
     arguments.extend(given.iter().map(|symbol| cx.sizes.variable(symbol)));
-    if body.device {
+    if shown.uses_device() {
         arguments.push(code!(device));
     }
     part.layer.order(&body.code);
@@ -336,39 +330,55 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
         code: code!(#field.forward(#(#arguments),*)),
-        hint: super::snake(&part.field),
+        hint: Hint {
+            name: super::snake(&part.field),
+            maker: word::of_layer(&part.field).filter(|_| part.outputs.len() == 1),
+            ..Hint::default()
+        },
     }
 }
 
-/// What the parameters of a part may be called: as inputs of the model, or short. Numbers are left
-/// out, as other parts that are alike have others.
-fn parameters(ids: &[ValueId], inputs: &BTreeMap<ValueId, String>) -> Vec<(ValueId, String)> {
+/// What the parameters of a part may be called: as inputs of the model, by words of the file, or short.
+/// Numbers are left out, as other parts that are alike have others.
+fn parameters(ids: &[ValueId], cx: &Context<'_>) -> Vec<(ValueId, String)> {
     let mut short = SHORT.iter().map(|short| (*short).to_owned());
-    let mut named = |id: &ValueId| match inputs.get(id) {
+    let mut words = BTreeSet::new();
+    let mut named = |id: &ValueId| match cx.inputs.get(id) {
         Some(name) => {
             let words = name.split('_').filter(|word| !is_number(word));
             super::snake(&words.collect::<Vec<_>>().join("_"))
         }
-        None => short.next().unwrap_or_else(|| "more".to_owned()),
+        None => {
+            let word = word::of_value(&cx.values[*id].name);
+            let word = word.filter(|word| words.insert(word.clone()));
+            word.or_else(|| short.next())
+                .unwrap_or_else(|| "more".to_owned())
+        }
     };
     ids.iter().map(|id| (*id, named(id))).collect()
 }
 
 /// The function of a part.
-fn forward(part: &Draft, body: &Body, given: &[Symbol], cx: &Context<'_>) -> Code {
-    let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
+fn forward(
+    part: &Draft,
+    names: &[String],
+    code: &Code,
+    given: &[Symbol],
+    cx: &Context<'_>,
+) -> Code {
+    let mut names = names.iter().map(|name| format_ident!("{name}"));
     let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
         let ty = value_type(id, cx);
         code!(#name: #ty)
     });
     let mut parameters: Vec<Code> = values.collect();
     parameters.extend(given.iter().zip(names).map(|(_, name)| code!(#name: usize)));
-    if body.device {
+    if code.uses_device() {
         parameters.push(code!(device: &Device));
     }
     let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
     returns.extend(part.returned.iter().map(|_| code!(usize)));
-    let (returns, code) = (tuple(&returns), &body.code);
+    let returns = tuple(&returns);
     code! {
         #[inline(never)]
         fn forward(&self, #(#parameters),*) -> #returns {

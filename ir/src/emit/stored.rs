@@ -61,7 +61,9 @@ impl Emit<'_, '_> {
             values[id].parameter.then(|| ((*path).to_owned(), id))
         });
         let parameters = parameters.collect();
-        let name = self.source.layer.field(hint, ty, load, parameters);
+        let layer = &mut *self.source.layer;
+        layer.latest = Some(layer.relative(super::name::plain(hint)));
+        let name = layer.field(hint, ty, load, parameters);
         Code::field(&name)
     }
 

@@ -1,6 +1,8 @@
 //! Names for the variables of one function.
 
 mod taken;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,9 +13,16 @@ use taken::{Named, Taken};
 /// What a variable may be called.
 #[derive(Clone, Debug, Default)]
 pub struct Hint {
+    /// What it is called where nothing better is free.
     pub name: String,
     /// Whether it is a tensor, which may take over the name of what it is made from.
     pub chains: bool,
+    /// The word that the file has for it.
+    pub word: Option<String>,
+    /// The word for what makes it, a layer or an operator.
+    pub maker: Option<String>,
+    /// It is the first of what it is made from in another form, if that is no more than this.
+    pub keeps: usize,
 }
 
 /// Chooses the names; a name is taken over when its variable is used last.
@@ -21,8 +30,12 @@ pub struct Hint {
 pub struct Namer<'h> {
     hints: &'h BTreeMap<Variable, Hint>,
     taken: Taken,
+    /// Whether names may be words of the file.
+    words: bool,
     /// Where each variable occurs last, counting occurrences.
     last: BTreeMap<Variable, usize>,
+    /// How often each is taken.
+    counts: BTreeMap<Variable, usize>,
     /// How many occurrences have been seen.
     seen: usize,
 }
@@ -41,7 +54,9 @@ impl<'h> Namer<'h> {
         let mut namer = Namer {
             hints,
             taken: Taken::default(),
+            words: true,
             last: BTreeMap::new(),
+            counts: BTreeMap::new(),
             seen: 0,
         };
         if code.uses_device() {
@@ -60,8 +75,11 @@ impl<'h> Namer<'h> {
             namer.taken.name(Named::Size(*size), name, None);
         }
         let mut at = 0;
-        occurrences(code, &mut |variable| {
+        occurrences(code, &mut |variable, access| {
             namer.last.insert(variable, at);
+            if access != Access::Borrow {
+                *namer.counts.entry(variable).or_default() += 1;
+            }
             at += 1;
         });
         for (variable, _) in parameters {
@@ -72,6 +90,14 @@ impl<'h> Namer<'h> {
             }
         }
         namer
+    }
+
+    /// Without words of the file, so that equal code of other words is named alike.
+    pub fn plain(self) -> Self {
+        Namer {
+            words: false,
+            ..self
+        }
     }
 
     /// The name of a parameter.
@@ -163,14 +189,15 @@ impl<'h> Namer<'h> {
     /// Names the variables of a pattern, to which a value made of `used` is bound.
     fn bind(&mut self, pattern: &Code, used: &[Variable]) {
         self.taken.release_before(self.seen);
-        let from = used.iter().find(|used| self.end(**used).is_none());
-        let from = from.and_then(|used| self.taken.names().get(&Named::Value(*used)));
-        let from = from.cloned();
+        let hints = self.hints;
         let mut unread = Vec::new();
         for variable in pattern.variables() {
-            let name = match self.hints.get(&variable) {
-                Some(hint) if hint.chains => self.chained(&hint.name, from.as_deref()),
-                Some(hint) => self.taken.unused(&hint.name),
+            let name = match hints.get(&variable) {
+                Some(hint) if hint.chains => self.chained(hint, used),
+                Some(hint) => match hint.word.as_deref().filter(|_| self.words) {
+                    Some(word) => self.taken.unused(word),
+                    None => self.taken.unused(&hint.name),
+                },
                 None => self.taken.unused(""),
             };
             let (named, end) = (Named::Value(variable), self.end(variable));
@@ -191,22 +218,46 @@ impl<'h> Namer<'h> {
         last.filter(|&last| last >= self.seen)
     }
 
-    /// The name of what it is made from, else a short one.
-    fn chained(&mut self, hint: &str, from: Option<&str>) -> String {
-        let short = from.filter(|from| SHORT.contains(from));
-        let mut short = short.into_iter().chain(SHORT);
-        match short.find(|name| self.taken.is_free(name)) {
-            Some(name) => name.to_owned(),
-            None => self.taken.unused(hint),
+    /// The name of a tensor that is made of `used`: the file's word for it, the name of what it is
+    /// made from, the word for what makes it, or a short one.
+    fn chained(&mut self, hint: &Hint, used: &[Variable]) -> String {
+        let word = |word: &Option<String>| word.clone().filter(|_| self.words);
+        let (word, maker) = (word(&hint.word), word(&hint.maker));
+        let kept = used
+            .first()
+            .filter(|_| self.words && used.len() <= hint.keeps);
+        let kept = kept.and_then(|first| self.ended(*first));
+        let kept = kept.filter(|name| !name.chars().any(char::is_numeric));
+        // What several layers read has several results, and each wants a name of its own.
+        let ended = used.iter().filter_map(|used| {
+            let several = self.counts.get(used).is_some_and(|count| *count > 1);
+            let name = self.ended(*used)?;
+            let place = SHORT.iter().position(|short| *short == name)?;
+            (maker.is_none() || !several).then_some((place, name))
+        });
+        let ended = ended.min().map(|(_, name)| name);
+        let mut names = word.into_iter().chain(kept).chain(ended).chain(maker);
+        let mut short = SHORT.into_iter();
+        let name = names.find(|name| self.taken.is_free(name));
+        match name.or_else(|| Some(short.find(|name| self.taken.is_free(name))?.to_owned())) {
+            Some(name) => name,
+            None => self.taken.unused(&hint.name),
         }
+    }
+
+    /// The name of a variable that nothing uses any more.
+    fn ended(&self, variable: Variable) -> Option<String> {
+        let name = self.taken.names().get(&Named::Value(variable));
+        name.filter(|_| self.end(variable).is_none())
+            .map(|name| name.to_string())
     }
 }
 
 /// Calls `see` with each variable that is not bound there, in the order of the text.
-fn occurrences(code: &Code, see: &mut impl FnMut(Variable)) {
+fn occurrences(code: &Code, see: &mut impl FnMut(Variable, Access)) {
     for part in code.parts() {
         match part {
-            Part::Value(variable, _) => see(*variable),
+            Part::Value(variable, access) => see(*variable, *access),
             Part::Let(_, value) => occurrences(value, see),
             part => {
                 let inside = part.inside().into_iter().flatten();
@@ -226,86 +277,4 @@ fn without_last_binding(code: Code) -> Code {
         return code;
     }
     code!(#before #value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const INPUT: Variable = Variable(0);
-    const A: Variable = Variable(1);
-    const B: Variable = Variable(2);
-    const C: Variable = Variable(3);
-    const OTHER: Variable = Variable(5);
-
-    fn check(code: Code, expected: Code) {
-        let hints = (1..9).map(|number| {
-            let hint = Hint {
-                name: "value".to_owned(),
-                chains: number < 5,
-            };
-            (Variable(number), hint)
-        });
-        let hints = hints.collect();
-        let parameters = [(INPUT, "input".to_owned())];
-        let mut namer = Namer::new(&code, &parameters, &[], &hints);
-        let renamed = namer.rename(&code).tokens().to_string();
-        assert_eq!(renamed, expected.tokens().to_string());
-    }
-
-    #[test]
-    fn a_chain_keeps_its_name() {
-        check(
-            code!(let #A = f(#INPUT); let #B = g(#A, #INPUT); h(#B)),
-            code!(let x = f(input); let x = g(x, input); h(x)),
-        );
-    }
-
-    #[test]
-    fn what_is_needed_later_keeps_its_name() {
-        check(
-            code!(let #A = f(#INPUT); let #B = g(#A); h(#A, #B)),
-            code!(let x = f(input); let y = g(x); h(x, y)),
-        );
-    }
-
-    #[test]
-    fn the_last_value_needs_no_name() {
-        check(
-            code!(let #A = f(#INPUT); let #B = g(#A); #B),
-            code!(let x = f(input); g(x)),
-        );
-    }
-
-    #[test]
-    fn names_of_braces_end_with_them() {
-        check(
-            code! {
-                let #A = f(#INPUT);
-                let #OTHER = if c { let #B = g(#A); h(#B, 1) } else { #INPUT };
-                k(#OTHER, #A)
-            },
-            code! {
-                let x = f(input);
-                let value = if c { let y = g(x); h(y, 1) } else { input };
-                k(value, x)
-            },
-        );
-    }
-
-    #[test]
-    fn a_loop_leaves_the_names_of_its_state() {
-        check(
-            code! {
-                let mut #A = #INPUT;
-                for i in 0..3 { let #B = f(#A); let #C = g(#B); #A = h(#C); }
-                #A
-            },
-            code! {
-                let mut x = input;
-                for i in 0..3 { let y = f(x); let y = g(y); x = h(y); }
-                x
-            },
-        );
-    }
 }

@@ -61,14 +61,14 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let hidden_states = entry.float("hidden_states", hidden_states);
             let attention_mask = entry.float("attention_mask", attention_mask);
-            let x = self.attention_self_query.forward(hidden_states.clone());
-            let y = self.attention_self_key.forward(hidden_states.clone());
-            let z = self.attention_self_value.forward(hidden_states.clone());
-            let x = ops::attention::merge_heads(
+            let query = self.attention_self_query.forward(hidden_states.clone());
+            let key = self.attention_self_key.forward(hidden_states.clone());
+            let value = self.attention_self_value.forward(hidden_states.clone());
+            let attention = ops::attention::merge_heads(
                 ops::attention::joined_attention(
-                    ops::attention::split_heads(x, 2),
-                    ops::attention::split_heads(y, 2),
-                    ops::attention::split_heads(z, 2),
+                    ops::attention::split_heads(query, 2),
+                    ops::attention::split_heads(key, 2),
+                    ops::attention::split_heads(value, 2),
                     vec![ops::attention::ScoreMask::Added(attention_mask)],
                     ops::attention::JoinedAttention {
                         scale: 1.0,
@@ -77,14 +77,13 @@ mod model_model {
                     },
                 ),
             );
-            let x = self.attention_output_dense.forward(x);
-            let x = x + hidden_states;
-            let x = self.attention_output_layer_norm.forward(x);
-            let y = self.intermediate_dense.forward(x.clone());
-            let y = ops::elementary::gelu(y);
-            let y = self.output_dense.forward(y);
-            let y = y + x;
-            self.output_layer_norm.forward(y)
+            let attention = self.attention_output_dense.forward(attention)
+                + hidden_states;
+            let x = self.attention_output_layer_norm.forward(attention);
+            let intermediate = self.intermediate_dense.forward(x.clone());
+            let intermediate = ops::elementary::gelu(intermediate);
+            let x = self.output_dense.forward(intermediate) + x;
+            self.output_layer_norm.forward(x)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

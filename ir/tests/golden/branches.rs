@@ -63,18 +63,18 @@ mod model_model {
             let x = entry.float("x", x);
             let training = Array::scalar(training);
             let rounds = Array::scalar(rounds);
-            let x = x * 0.5;
+            let scaled = x * 0.5;
             let y = if *training.item() {
-                activation::relu(x.clone())
+                activation::relu(scaled.clone())
             } else {
-                x.clone().neg()
+                scaled.clone().neg()
             };
             let z = {
-                let mut z = y.clone();
+                let mut state = y.clone();
                 for _ in 0..(*rounds.item()).max(0) as usize {
-                    z = z + x.clone();
+                    state = state + scaled.clone();
                 }
-                z
+                state
             };
             ModelOutput { y, z }
         }

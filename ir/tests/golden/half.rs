@@ -62,10 +62,10 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x = entry.float("x", x);
             let z = entry.float("z", z);
-            let x = self.mat_mul.forward(x);
-            let infinite = ops::cast::float_to_float(x.clone(), DType::F16).is_inf();
-            let z = ops::cast::float_to_float(z, DType::F16);
-            let y = x * z;
+            let product = self.mat_mul.forward(x);
+            let infinite = ops::cast::float_to_float(product.clone(), DType::F16)
+                .is_inf();
+            let y = product * ops::cast::float_to_float(z, DType::F16);
             let wide = ops::cast::float_to_float(y.clone(), DType::F32);
             ModelOutput {
                 y: exit::rounded(y, ElementType::Float16),

@@ -92,8 +92,7 @@ mod model_model {
                 .forward(x, cos, sin, past_key, past_value, attention_mask);
             let x = hidden_states + x;
             let y = self.post_attention_layernorm.forward(x.clone());
-            let y = self.mlp.forward(y);
-            let output = x + y;
+            let output = x + self.mlp.forward(y);
             ModelOutput {
                 output,
                 present_key,
@@ -358,28 +357,34 @@ mod model_model {
             attention_mask: Tensor<4>,
         ) -> (Tensor<4>, Tensor<4>, Tensor<3>) {
             let [batch, sequence, _] = x.dims();
-            let y = self.q_proj.forward(x.clone());
-            let y = y.reshape([batch, sequence, 4, 4]);
-            let y = y.swap_dims(1, 2);
-            let z = self.k_proj.forward(x.clone());
-            let z = z.reshape([batch, sequence, 2, 4]);
-            let z = z.swap_dims(1, 2);
-            let x = self.v_proj.forward(x);
-            let x = x.reshape([batch, sequence, 2, 4]);
-            let x = x.swap_dims(1, 2);
-            let w = cos.reshape([batch, 1, sequence, 4]);
-            let v = sin.reshape([batch, 1, sequence, 4]);
-            let y = ops::rotary::turn(y, w.clone(), v.clone(), false);
-            let z = ops::rotary::turn(z, w, v, false);
-            let z = Tensor::cat(vec![past_key, z], 2);
-            let x = Tensor::cat(vec![past_value, x], 2);
-            let y = self
+            let q = self
+                .q_proj
+                .forward(x.clone())
+                .reshape([batch, sequence, 4, 4])
+                .swap_dims(1, 2);
+            let k = self
+                .k_proj
+                .forward(x.clone())
+                .reshape([batch, sequence, 2, 4])
+                .swap_dims(1, 2);
+            let v = self
+                .v_proj
+                .forward(x)
+                .reshape([batch, sequence, 2, 4])
+                .swap_dims(1, 2);
+            let cos = cos.reshape([batch, 1, sequence, 4]);
+            let sin = sin.reshape([batch, 1, sequence, 4]);
+            let x = ops::rotary::turn(q, cos.clone(), sin.clone(), false);
+            let y = ops::rotary::turn(k, cos, sin, false);
+            let present_key = Tensor::cat(vec![past_key, y], 2);
+            let present_value = Tensor::cat(vec![past_value, v], 2);
+            let x = self
                 .joined_attention
                 .run(|| ops::attention::merge_heads(
                     ops::attention::joined_attention(
-                        y,
-                        z.clone(),
-                        x.clone(),
+                        x,
+                        present_key.clone(),
+                        present_value.clone(),
                         vec![ops::attention::ScoreMask::Added(attention_mask)],
                         ops::attention::JoinedAttention {
                             scale: 0.5,
@@ -388,8 +393,8 @@ mod model_model {
                         },
                     ),
                 ));
-            let y = self.o_proj.forward(y);
-            (z, x, y)
+            let x = self.o_proj.forward(x);
+            (present_key, present_value, x)
         }
         fn load_self_attn(weights: &Weights<'_>) -> Self {
             Self {
@@ -414,10 +419,8 @@ mod model_model {
     impl LayersMlp {
         #[inline(never)]
         fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-            let y = ops::activation::silu(self.gate_proj.forward(x.clone()));
-            let x = self.up_proj.forward(x);
-            let y = y * x;
-            self.down_proj.forward(y)
+            let gate = ops::activation::silu(self.gate_proj.forward(x.clone()));
+            self.down_proj.forward(gate * self.up_proj.forward(x))
         }
         fn load_mlp(weights: &Weights<'_>) -> Self {
             Self {

@@ -47,8 +47,7 @@ mod model_model {
             let input = entry.float("input", input);
             let x = self.conv_0_0.forward(input.clone()).clamp(0.0, 6.0);
             let x = self.conv_1_0.forward(x).clamp(0.0, 6.0);
-            let x = self.conv_2.forward(x);
-            input + x
+            input + self.conv_2.forward(x)
         }
         fn load(weights: &Weights<'_>) -> Self {
             let conv_0_1_weight = weights.tensor::<1>("features.1.conv.0.1.weight")

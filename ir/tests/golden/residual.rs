@@ -47,8 +47,7 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
             let x = activation::relu(self.block_conv1.forward(image.clone()));
-            let x = self.block_conv2.forward(x);
-            let x = x + image;
+            let x = self.block_conv2.forward(x) + image;
             let x = ops::reduce::reduce_mean::<_, 2, _>(x, &[2, 3]);
             let x = self.head.forward(x);
             ops::softmax::softmax(x, 1)

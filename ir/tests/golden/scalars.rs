@@ -62,10 +62,10 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let prediction = entry.float("prediction", prediction);
             let target = entry.float("target", target);
-            let x = prediction - target;
-            let x = x.clone() * x;
-            let loss = ops::reduce::reduce_mean::<_, 1, _>(x.clone(), &[0]);
-            let worst = ops::extreme::arg_max::<_, 1, _>(x, 0, false);
+            let difference = prediction - target;
+            let square = difference.clone() * difference;
+            let loss = ops::reduce::reduce_mean::<_, 1, _>(square.clone(), &[0]);
+            let worst = ops::extreme::arg_max::<_, 1, _>(square, 0, false);
             let good = loss.clone().lower(self.limit.clone());
             ModelOutput { loss, worst, good }
         }

@@ -66,18 +66,17 @@ mod model_model {
             let count = Array::scalar(count);
             let device = &device(self);
             let [batch, length, _] = x.dims();
-            let y = x.clone().reshape([batch, length, 2, 3]);
-            let heads = y.swap_dims(1, 2);
-            let x = x.reshape([batch * length, 6]);
-            let unsqueeze = host::reshape(&count, &[1], true);
-            let sub = host::sub(
-                &unsqueeze,
+            let heads = x.clone().reshape([batch, length, 2, 3]).swap_dims(1, 2);
+            let table = x.reshape([batch * length, 6]);
+            let wanted = host::reshape(&count, &[1], true);
+            let missing = host::sub(
+                &wanted,
                 &Array::<i64>::new([1], vec![(batch as i64) * (length as i64)]),
             );
-            let concat = host::concat(
+            let pads = host::concat(
                 &[
                     &Array::<i64>::new([2], vec![0, 0]),
-                    &sub,
+                    &missing,
                     &Array::<i64>::new([1], vec![0]),
                 ],
                 0,
@@ -85,8 +84,8 @@ mod model_model {
             let padded = self
                 .pad
                 .run(|| ops::pad::pad_constant(
-                    x,
-                    ops::pad::along(concat.data(), &[0, 1]),
+                    table,
+                    ops::pad::along(pads.data(), &[0, 1]),
                     0.0,
                 ));
             let steps = ops::select::range_int(0, *count.item(), 1, DType::I64, device);

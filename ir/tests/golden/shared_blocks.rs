@@ -22,8 +22,8 @@ mod model_model {
     /// Compiled from `shared_blocks.onnx`: IR version 10, ai.onnx 21, made by training.py.
     #[derive(Module, Debug)]
     pub struct Model {
-        gather: Node,
         table: Param<Tensor<2>>,
+        gather: Node,
         encoder: Encoder,
         decoder: Decoder,
         anchor: Anchor,
@@ -63,8 +63,8 @@ mod model_model {
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                gather: Node::new("/embed/Gather", "Gather"),
                 table: weights.float::<2>("table"),
+                gather: Node::new("/embed/Gather", "Gather"),
                 encoder: Encoder::load_encoder(weights),
                 decoder: Decoder::load_decoder(weights),
                 anchor: Anchor::new(weights.device()),

@@ -30,8 +30,8 @@ mod model_model {
     /// Compiled from `two_inputs.onnx`: IR version 10, ai.onnx 21.
     #[derive(Module, Debug)]
     pub struct Model {
-        gather: Node,
         embeddings_weight: Param<Tensor<2>>,
+        gather: Node,
         anchor: Anchor,
     }
     impl Model {
@@ -62,7 +62,7 @@ mod model_model {
             let input_ids = entry.int("input_ids", input_ids);
             let attention_mask = entry.int("attention_mask", attention_mask);
             let [batch, length] = input_ids.dims();
-            let x = self
+            let held = self
                 .gather
                 .run(|| ops::gather::gather::<
                     _,
@@ -70,19 +70,18 @@ mod model_model {
                     3,
                     _,
                 >(self.embeddings_weight.val(), 0, input_ids));
-            let y = ops::cast::int_to_float(attention_mask, DType::F32);
-            let y = y.reshape([batch, length, 1]);
-            let tokens = x * y.clone();
-            let x = ops::reduce::reduce_sum::<_, 2, _>(tokens.clone(), &[1]);
-            let y = ops::reduce::reduce_sum::<_, 2, _>(y, &[1]);
-            let y = y.clamp_min(1e-9);
-            let sentence = x / y;
+            let column = ops::cast::int_to_float(attention_mask, DType::F32)
+                .reshape([batch, length, 1]);
+            let tokens = held * column.clone();
+            let total = ops::reduce::reduce_sum::<_, 2, _>(tokens.clone(), &[1]);
+            let sentence = total
+                / ops::reduce::reduce_sum::<_, 2, _>(column, &[1]).clamp_min(1e-9);
             ModelOutput { sentence, tokens }
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                gather: Node::new("held", "Gather"),
                 embeddings_weight: weights.float::<2>("embeddings.weight"),
+                gather: Node::new("held", "Gather"),
                 anchor: Anchor::new(weights.device()),
             }
         }

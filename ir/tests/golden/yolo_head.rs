@@ -55,25 +55,19 @@ mod model_model {
             let x = self.cv2_0_2.forward(x);
             let y = ops::activation::silu(self.cv3_0_0_conv.forward(features));
             let y = self.cv3_0_2.forward(y);
-            let x = Tensor::cat(vec![x, y], 1);
-            let x = x.reshape([batch, 19, 16]);
+            let x = Tensor::cat(vec![x, y], 1).reshape([batch, 19, 16]);
             let (x, y) = ops::slice::split(x, 1, [16, 3]).into();
-            let x = x.reshape([batch, 4, 4, 16]);
-            let x = x.swap_dims(1, 2);
+            let x = x.reshape([batch, 4, 4, 16]).swap_dims(1, 2);
             let x = ops::softmax::softmax(x, 1);
-            let x = self.dfl_conv.forward(x);
-            let x = x.reshape([batch, 4, 16]);
+            let x = self.dfl_conv.forward(x).reshape([batch, 4, 16]);
             let z = x.clone().slice_dim(1, ..2);
             let x = x.slice_dim(1, 2..4);
             let z = self.constant.clone() - z;
             let x = self.constant.clone() + x;
-            let w = z.clone() + x.clone();
-            let w = w / 2.0;
-            let x = x - z;
-            let w = Tensor::cat(vec![w, x], 1);
-            let w = w * 8.0;
+            let w = (z.clone() + x.clone()) / 2.0;
+            let x = Tensor::cat(vec![w, x - z], 1) * 8.0;
             let y = ops::elementary::sigmoid(y);
-            Tensor::cat(vec![w, y], 1)
+            Tensor::cat(vec![x, y], 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -1,0 +1,352 @@
+//! Values of one use, where they are used.
+
+use std::collections::BTreeMap;
+
+use super::variables::Hint;
+use crate::rust::{Access, Bracket, Code, Part, Variable, code};
+
+/// An expression wider than this is not made any longer.
+const WIDEST: usize = 72;
+/// Nor is one with more operators than this.
+const OPERATORS: usize = 2;
+/// An argument that is an expression is at most this wide.
+const ARGUMENT: usize = 40;
+/// About how wide the name of a value is.
+const NAME: usize = 6;
+
+/// With `let a = f(x); let b = a.g();` as `let b = f(x).g();`, and operators in one expression, where the
+/// line stays short and nothing is computed in another order. The hints of what is bound know then
+/// what it is made by.
+pub fn nested(code: &Code, hints: &mut BTreeMap<Variable, Hint>) -> Code {
+    let mut count = BTreeMap::new();
+    code.each_event(&mut |variable, _| *count.entry(variable).or_insert(0usize) += 1);
+    walk(code, &count, hints)
+}
+
+fn walk(
+    code: &Code,
+    count: &BTreeMap<Variable, usize>,
+    hints: &mut BTreeMap<Variable, Hint>,
+) -> Code {
+    let parts = code.parts().iter();
+    let parts: Vec<Part> = parts
+        .map(|part| part.with_inside(&mut |code| walk(code, count, hints)))
+        .collect();
+    let mut out: Vec<Part> = Vec::new();
+    let mut rest = parts.as_slice();
+    while let Some((part, after)) = rest.split_first() {
+        let earlier = match out.last() {
+            Some(Part::Let(pattern, value)) => pattern
+                .as_value()
+                .filter(|bound| count.get(bound) == Some(&1))
+                .map(|bound| (bound, value.clone())),
+            _ => None,
+        };
+        let Some((bound, value)) = earlier else {
+            out.push(part.clone());
+            rest = after;
+            continue;
+        };
+        let inner = Inner::new(bound, &value);
+        if let Part::Let(pattern, outer) = part {
+            let joined = inner.and_then(|inner| inner.within(outer));
+            rest = after;
+            if let Some(joined) = joined {
+                out.pop();
+                inherit(pattern, bound, hints);
+                out.push(Part::Let(pattern.clone(), joined));
+            } else {
+                out.push(part.clone());
+            }
+            continue;
+        }
+        // Up to the end of the statement.
+        let ends = |part: &Part| matches!(part, Part::Let(..) | Part::Sign(";"));
+        let length = rest.iter().position(ends).unwrap_or(rest.len());
+        let (statement, after) = rest.split_at(length);
+        let outer: Code = statement.to_vec().into();
+        if let Some(joined) = inner.and_then(|inner| inner.within(&outer)) {
+            out.pop();
+            out.extend_from_slice(joined.parts());
+        } else {
+            out.extend_from_slice(statement);
+        }
+        rest = after;
+        if let Some((end @ Part::Sign(_), after)) = rest.split_first() {
+            out.push(end.clone());
+            rest = after;
+        }
+    }
+    out.into()
+}
+
+/// What was another form of a value is made by what makes that.
+fn inherit(pattern: &Code, from: Variable, hints: &mut BTreeMap<Variable, Hint>) {
+    let Some(from) = hints.get(&from).cloned() else {
+        return;
+    };
+    let bound = pattern.as_value().and_then(|bound| hints.get_mut(&bound));
+    if let Some(hint) = bound.filter(|hint| hint.keeps > 0) {
+        hint.maker = from.maker;
+        hint.keeps = hint.keeps.min(from.keeps);
+        hint.word = hint.word.take().or(from.word);
+    }
+}
+
+/// The value of a variable on its way to its use.
+struct Inner<'c> {
+    bound: Variable,
+    value: &'c Code,
+    /// Whether an operator stands in it that binds less than a call.
+    loose: bool,
+    width: usize,
+}
+
+/// How a value is used.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    Receiver,
+    Operand,
+    Argument,
+}
+
+impl<'c> Inner<'c> {
+    fn new(bound: Variable, value: &'c Code) -> Option<Self> {
+        let width = width(value, WIDEST)?;
+        let plain = !value.any(&mut |part| !is_plain(part));
+        plain.then(|| Inner {
+            bound,
+            value,
+            loose: value.is_loose(),
+            width,
+        })
+    }
+
+    /// A statement with the value where it is used.
+    fn within(&self, outer: &Code) -> Option<Code> {
+        let together = self.width + width(outer, WIDEST)?;
+        if together > WIDEST + NAME {
+            return None;
+        }
+        let joined = self.placed(outer, false)?;
+        let mut operators = 0;
+        joined.each_part(&mut |part| operators += usize::from(is_operator(part)));
+        (operators <= OPERATORS).then_some(joined)
+    }
+
+    /// The code with the value instead of the variable, if nothing before that computes anything.
+    fn placed(&self, code: &Code, is_call: bool) -> Option<Code> {
+        let parts = code.parts();
+        for (at, part) in parts.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|at| parts.get(at));
+            let placed = match part {
+                Part::Value(variable, access) if *variable == self.bound => {
+                    let after = parts.get(at + 1);
+                    let as_value = *access == Access::Take;
+                    let usage = usage(before, after, is_call).filter(|_| as_value)?;
+                    self.used_as(usage, before, after)?
+                }
+                Part::Method(name, arguments) if !arguments.is_empty() => {
+                    Part::Method(name, self.placed(arguments, true)?).into()
+                }
+                Part::Method("clone" | "val" | "dims", _) => continue,
+                Part::Group(bracket @ (Bracket::Round | Bracket::Square), inside) => {
+                    let is_call = match before {
+                        Some(Part::Word(_) | Part::Member(_)) => *bracket == Bracket::Round,
+                        Some(Part::Sign("!")) => *bracket == Bracket::Square,
+                        Some(Part::Sign(">")) => true,
+                        _ => false,
+                    };
+                    Part::Group(*bracket, self.placed(inside, is_call)?).into()
+                }
+                part if is_quiet(part) => continue,
+                _ => return None,
+            };
+            let (before, after) = (parts.get(..at)?, parts.get(at + 1..)?);
+            return Some(code!(#before #placed #after));
+        }
+        None
+    }
+
+    fn used_as(&self, usage: Use, before: Option<&Part>, after: Option<&Part>) -> Option<Code> {
+        let value = self.value;
+        // `a + b - c` needs no brackets, but `c - (a + b)` does, and `(a + b) * c`.
+        let adds = matches!(after, Some(Part::Sign("+" | "-")));
+        let first = before.is_none() && (is_product(value) || adds && is_sum(value));
+        match usage {
+            Use::Argument if !self.loose || self.width > ARGUMENT => None,
+            Use::Operand if self.loose && !first => Some(code!((#value))),
+            Use::Receiver if self.loose => Some(code!((#value))),
+            _ => Some(value.clone()),
+        }
+    }
+}
+
+/// How a variable between two parts is used.
+fn usage(before: Option<&Part>, after: Option<&Part>, is_call: bool) -> Option<Use> {
+    let starts = |part: &Part| is_operator(part) || *part == Part::Sign(",");
+    if !before.is_none_or(starts) {
+        return None;
+    }
+    match after {
+        Some(Part::Method(..)) => Some(Use::Receiver),
+        Some(after) if is_operator(after) => Some(Use::Operand),
+        Some(Part::Sign(",")) | None if before.is_some_and(is_operator) => Some(Use::Operand),
+        Some(Part::Sign(",")) | None if is_call => Some(Use::Argument),
+        _ => None,
+    }
+}
+
+fn is_operator(part: &Part) -> bool {
+    matches!(part, Part::Sign("+" | "-" | "*" | "/" | "%"))
+}
+
+/// Whether an expression has no operators that bind less than those of products.
+fn is_product(code: &Code) -> bool {
+    is_sum(code)
+        && !code.parts().contains(&Part::Sign("+"))
+        && !code.parts().contains(&Part::Sign("-"))
+}
+
+/// Whether an expression has no operators that bind less than those of sums.
+fn is_sum(code: &Code) -> bool {
+    let weaker = |part: &Part| matches!(part, Part::Sign("&" | "|" | "^" | "!"));
+    !code.parts().iter().any(weaker)
+}
+
+/// Whether a part computes nothing.
+fn is_quiet(part: &Part) -> bool {
+    match part {
+        Part::Word(word) => !["if", "match", "return", "move", "break", "in"].contains(word),
+        Part::Sign(sign) => !sign.contains('|') && *sign != "=" && *sign != "=>" && *sign != ";",
+        part => is_leaf(part),
+    }
+}
+
+fn is_leaf(part: &Part) -> bool {
+    matches!(
+        part,
+        Part::Member(_)
+            | Part::Name(_)
+            | Part::Lifetime(_)
+            | Part::Literal(_)
+            | Part::Number(_)
+            | Part::Text(_)
+            | Part::Field(_)
+            | Part::Device
+            | Part::Value(..)
+            | Part::Size(_)
+    )
+}
+
+/// Whether a part may stand inside of an expression on one line: no closure, no block, no cast.
+fn is_plain(part: &Part) -> bool {
+    match part {
+        Part::Word(word) => *word != "as" && *word != "move",
+        Part::Sign(sign) => !sign.contains('|') && *sign != "?" && *sign != "..",
+        Part::Group(bracket, _) => *bracket != Bracket::Curly,
+        Part::Method(name, _) => *name != "into",
+        part => is_leaf(part),
+    }
+}
+
+/// About how wide code is, if it is no wider than `most`.
+fn width(code: &Code, most: usize) -> Option<usize> {
+    let mut sum = 0usize;
+    for part in code.parts() {
+        sum += match part {
+            Part::Word(text) | Part::Member(text) | Part::Literal(text) => text.len(),
+            Part::Name(text) | Part::Number(text) => text.len(),
+            Part::Text(text) | Part::Weight(text) => text.len() + 2,
+            Part::Field(name) => name.len() + 5,
+            Part::Sign(sign) if is_operator(part) => sign.len() + 2,
+            Part::Sign(sign) => sign.len(),
+            Part::Method(name, inside) => name.len() + 3 + width(inside, most)?,
+            Part::Group(_, inside) => 2 + width(inside, most)?,
+            Part::Value(..) | Part::Size(_) | Part::Device | Part::Weights => NAME,
+            _ => return None,
+        };
+        if sum > most {
+            return None;
+        }
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Variable = Variable(0);
+    const B: Variable = Variable(1);
+    const C: Variable = Variable(2);
+    const X: Variable = Variable(3);
+
+    fn check(code: Code, expected: Code) {
+        assert_eq!(nested(&code, &mut BTreeMap::new()), expected);
+    }
+
+    #[test]
+    fn methods_form_a_chain() {
+        check(
+            code!(let #A = self.q.forward(#X); let #B = #A.reshape([1, 2]); let #C = #B.swap_dims(1, 2); f(#C, #C)),
+            code!(let #C = self.q.forward(#X).reshape([1, 2]).swap_dims(1, 2); f(#C, #C)),
+        );
+        check(
+            code!(let #A = #X + 1.0; let #B = #A.reshape([1, 2]); f(#B, #B)),
+            code!(let #B = (#X + 1.0).reshape([1, 2]); f(#B, #B)),
+        );
+    }
+
+    #[test]
+    fn operators_form_an_expression() {
+        check(
+            code!(let #A = #X + #C; let #B = #A / 2.0; f(#B, #B)),
+            code!(let #B = (#X + #C) / 2.0; f(#B, #B)),
+        );
+        check(
+            code!(let #A = #X * 2.0; let #B = #A + #C; f(#B, #B)),
+            code!(let #B = #X * 2.0 + #C; f(#B, #B)),
+        );
+        check(
+            code!(let #A = self.mlp.forward(#B); #X + #A),
+            code!(#X + self.mlp.forward(#B)),
+        );
+        check(
+            code!(let #A = #X + #C; let #B = #A + #X; let #C = #B + #X; #C),
+            code!(let #B = #X + #C + #X; let #C = #B + #X; #C),
+        );
+    }
+
+    #[test]
+    fn arguments_are_operators_on_values() {
+        check(
+            code!(let #A = #X - #C; let #B = Tensor::cat(vec![#C, #A], 1); f(#B, #B)),
+            code!(let #B = Tensor::cat(vec![#C, #X - #C], 1); f(#B, #B)),
+        );
+        let code = code!(let #A = g(#X); let #B = h(#A); f(#B, #B));
+        check(code.clone(), code);
+    }
+
+    #[test]
+    fn the_order_of_what_is_computed_stays() {
+        let code = code!(let #A = f(#X) + 1.0; let #B = g(h(), #A); k(#B, #B));
+        check(code.clone(), code);
+        let code = code!(let #A = #X + 1.0; let #B = self.gather.run(|| g(#A)); k(#B, #B));
+        check(code.clone(), code);
+        let code = code!(let #A = #X + 1.0; for i in 0..3 { #B = #B + #A; } #B);
+        check(code.clone(), code);
+        let code = code!(let #A = #X + 1.0; let #B = f(); g(#A, #B));
+        check(code.clone(), code);
+    }
+
+    #[test]
+    fn long_lines_stay_apart() {
+        let code = code! {
+            let #A = #X.reshape([1000000, 2000000, 3000000, 4000000, 5000000, 6000000]);
+            let #B = #A.swap_dims(1, 2);
+            f(#B, #B)
+        };
+        check(code.clone(), code);
+    }
+}

@@ -1,0 +1,288 @@
+//! Words that names of the file say.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::name::snake;
+use super::tree::is_number;
+use crate::ops;
+
+/// A name of more letters than this is no word.
+const LONGEST: usize = 24;
+/// Nor is one of more words.
+const MOST: usize = 3;
+/// How many modules around a layer may name what it gives.
+const AROUND: usize = 3;
+
+/// Words that say nothing of a value: what exporters call whatever has no name, and functions of
+/// their frameworks. Names of operators are others.
+const GENERIC: &[&str] = &[
+    "act",
+    "activation",
+    "addmm",
+    "arange",
+    "array",
+    "aten",
+    "avgpool",
+    "baddbmm",
+    "batch",
+    "bias",
+    "biasadd",
+    "block",
+    "bmm",
+    "bn",
+    "call",
+    "chunk",
+    "clone",
+    "const",
+    "contiguous",
+    "conv",
+    "convolution",
+    "copy",
+    "data",
+    "dense",
+    "detach",
+    "dims",
+    "fc",
+    "floordiv",
+    "fn",
+    "forward",
+    "func",
+    "fused",
+    "fwd",
+    "getitem",
+    "group",
+    "in",
+    "input",
+    "inputs",
+    "inter",
+    "kernel",
+    "layer",
+    "layers",
+    "linear",
+    "lin",
+    "ln",
+    "matrix",
+    "maxpool",
+    "mm",
+    "model",
+    "module",
+    "new",
+    "node",
+    "norm",
+    "op",
+    "out",
+    "output",
+    "outputs",
+    "permute",
+    "pool",
+    "proj",
+    "projection",
+    "res",
+    "result",
+    "ret",
+    "rms",
+    "seq",
+    "sequential",
+    "strided",
+    "tensor",
+    "temp",
+    "tmp",
+    "to",
+    "truediv",
+    "type",
+    "unbind",
+    "unnamed",
+    "val",
+    "var",
+    "variable",
+    "view",
+    "weight",
+];
+
+/// Operators that what they give is called by.
+const NOUNS: &[&str] = &["attention", "cos", "max", "mean", "min", "sin", "sum"];
+
+/// Modules that leave the meaning of a value as it is.
+const NORMS: &[&str] = &[
+    "batchnorm",
+    "bn",
+    "dropout",
+    "groupnorm",
+    "layernorm",
+    "ln",
+    "norm",
+    "normalization",
+    "rmsnorm",
+];
+
+/// The word that a value's own name is: `/rotary/cos_output_0` is called `cos`, `/attn/MatMul_3`
+/// and `onnx::Add_12` are not called anything.
+pub fn of_value(name: &str) -> Option<String> {
+    if name.contains("::") {
+        return None;
+    }
+    let last = name.rsplit('/').next()?;
+    let last = last.split(':').next()?;
+    let last = match last.rsplit_once("_output_") {
+        Some((node, number)) if is_number(number) => node,
+        _ => last,
+    };
+    let words = words(last)?;
+    let generic = |word: &String| is_generic(word) || word == "value";
+    let says = !words.iter().all(generic) && !is_generic(&words.concat());
+    says.then(|| words.join("_")).and_then(fitting)
+}
+
+/// What a layer gives may be called by its name, or that of a module around it:
+/// `attention.self.query` gives `query`, `mlp.gate_proj` gives `gate`, `mlp.fc1` gives `mlp`.
+pub fn of_layer(path: &str) -> Option<String> {
+    let parts = path.rsplit(['.', '/']).filter(|part| !is_number(part));
+    for part in parts.take(AROUND) {
+        let stem = part.trim_end_matches(|end: char| end.is_ascii_digit());
+        let mut words = words(stem)?;
+        if words.last().is_some_and(|last| NORMS.contains(&&**last)) {
+            return None;
+        }
+        let numbered = stem.len() < part.len();
+        while words.last().is_some_and(|last| is_generic(last)) {
+            words.pop();
+        }
+        if !words.is_empty() {
+            // `cv2` and `stage3` are numbers of a kind.
+            return (!numbered).then(|| words.join("_")).and_then(fitting);
+        }
+    }
+    None
+}
+
+/// What an operator gives, where people have a word for it.
+pub fn of_operator(kind: &str) -> Option<&'static str> {
+    Some(match kind.rsplit('.').next().unwrap_or_default() {
+        "ArgMax" | "ArgMin" => "index",
+        "ReduceMean" => "mean",
+        "ReduceSum" => "sum",
+        "ReduceMax" => "max",
+        "ReduceMin" => "min",
+        "Softmax" => "probabilities",
+        "Attention" | "MultiHeadAttention" | "GroupQueryAttention" | "JoinedAttention" => {
+            "attention"
+        }
+        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor"
+        | "Not" | "IsNaN" | "IsInf" => "mask",
+        _ => return None,
+    })
+}
+
+/// Of how many values an operator may be given so that its result is the first of them in another form,
+/// and may be called as that.
+pub fn kept(kind: &str) -> usize {
+    const FORMS: &[&str] = &[
+        "Cast",
+        "CastLike",
+        "Expand",
+        "Flatten",
+        "Identity",
+        "Reshape",
+        "RotaryEmbedding",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    ];
+    if FORMS.contains(&kind.rsplit('.').next().unwrap_or_default()) {
+        usize::MAX
+    } else {
+        usize::from(ops::facts(kind).elementwise)
+    }
+}
+
+/// The words of a name, if it has some and all are words; numbers are left out.
+fn words(name: &str) -> Option<Vec<String>> {
+    // A name may be as long as a file.
+    if name.len() > 4 * LONGEST {
+        return None;
+    }
+    let name = snake(name);
+    let words = name
+        .split('_')
+        .filter(|word| !word.is_empty() && !is_number(word));
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    let plain = |word: &String| word.chars().all(char::is_alphabetic);
+    (!words.is_empty() && words.iter().all(plain)).then_some(words)
+}
+
+fn is_generic(word: &str) -> bool {
+    static OPERATORS: LazyLock<HashSet<String>> =
+        LazyLock::new(|| ops::all().map(|row| row.name.to_lowercase()).collect());
+    // The names that papers give to operands.
+    let is_letter = word.chars().nth(1).is_none() && !["q", "k", "v"].contains(&word);
+    let is_operator = OPERATORS.contains(word) && !NOUNS.contains(&word);
+    is_letter || is_operator || GENERIC.contains(&word)
+}
+
+/// A word that is no keyword, if it is short.
+fn fitting(word: String) -> Option<String> {
+    let short = word.chars().count() <= LONGEST && word.split('_').count() <= MOST;
+    short.then(|| snake(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(say: fn(&str) -> Option<String>, names: &[(&str, &str)]) {
+        for (name, word) in names {
+            assert_eq!(say(name).unwrap_or_default(), *word, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_values_are_words_or_nothing() {
+        check(
+            of_value,
+            &[
+                ("cos", "cos"),
+                ("q", "q"),
+                ("hidden_states", "hidden_states"),
+                ("/model/rotary_emb/cos_output_0", "cos"),
+                ("present.0.key", "present_key"),
+                ("attention_scores.3", "attention_scores"),
+                ("block/probabilities:0", "probabilities"),
+                ("match", "match_"),
+                ("输入", "输入"),
+                ("/encoder/attn/q_proj/MatMul_output_0", ""),
+                ("Mul_3_output_0", ""),
+                ("onnx::Add_123", ""),
+                ("input.12", ""),
+                ("layer_norm_4", ""),
+                ("BiasAdd:0", ""),
+                ("res2a_branch2a", ""),
+                ("123", ""),
+                ("x", ""),
+                ("a_name_that_is_longer_than_words_are", ""),
+            ],
+        );
+        assert_eq!(of_value(&"n".repeat(65_536)), None);
+    }
+
+    #[test]
+    fn what_layers_give_is_called_as_they_are() {
+        check(
+            of_layer,
+            &[
+                ("layer.0.attention.self.query", "query"),
+                ("layers.0.self_attn.q_proj", "q"),
+                ("mlp.gate_proj", "gate"),
+                ("layer.0.mlp.fc1", "mlp"),
+                ("intermediate.dense", "intermediate"),
+                ("attention.output.dense", "attention"),
+                ("self_attn", "self_attn"),
+                ("post_attention_layernorm", ""),
+                ("layer1.0.conv2", ""),
+                ("cv2.0.0.conv", ""),
+                ("Conv_12", ""),
+                ("", ""),
+            ],
+        );
+    }
+}
