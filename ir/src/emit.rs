@@ -19,6 +19,7 @@ mod own;
 mod parameters;
 mod pattern;
 mod rust_type;
+mod scalar;
 mod signature;
 mod size;
 mod split;

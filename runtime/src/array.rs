@@ -119,15 +119,18 @@ impl<T> Array<T> {
         inside.then(|| &self.data[offset(index, &self.shape)])
     }
 
-    /// The only element, whatever the rank.
+    /// The only element by value, whatever the rank.
     ///
     /// # Panics
     ///
     /// If there is not exactly one.
     #[track_caller]
-    pub fn item(&self) -> &T {
+    pub fn item(&self) -> T
+    where
+        T: Clone,
+    {
         match self.data.as_slice() {
-            [value] => value,
+            [value] => value.clone(),
             _ => fail(format_args!(
                 "an array of shape {:?} is not one element",
                 self.shape

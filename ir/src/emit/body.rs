@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::own::owned;
 use super::variables::{Hint, Namer, SHORT};
-use super::{Context, Emit, Layer, Source, detour, inline, name, variable, word};
+use super::{Context, Emit, Layer, Source, detour, inline, name, scalar, variable, word};
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
@@ -37,6 +37,8 @@ pub struct Body {
     pub device: bool,
     /// Sizes that nothing in the function tells before they are needed.
     pub unbound: BTreeSet<Symbol>,
+    /// The parameters of one element that are plain numbers and truths, not arrays.
+    pub elements: BTreeSet<ValueId>,
 }
 
 /// The nodes as statements; nodes that fail are reported.
@@ -131,6 +133,7 @@ pub fn finish(
     result: &Code,
     parameters: &[(ValueId, String)],
     sizes: &[Symbol],
+    scalars: &BTreeSet<ValueId>,
     cx: &mut Context<'_>,
 ) -> Body {
     let ids: Vec<ValueId> = parameters.iter().map(|held| held.0).collect();
@@ -138,6 +141,12 @@ pub fn finish(
     let all = |symbol: &Symbol| !given.contains(symbol);
     let (lines, unbound) = bind(statements, result, &ids, all, cx);
     let code = detour::shorten(&code!(#lines #result));
+    let all = scalars.iter().map(|&id| variable(id)).collect();
+    let (code, plain) = scalar::elements(&code, &all);
+    let elements = scalars.iter().copied();
+    let elements = elements
+        .filter(|&id| plain.contains(&variable(id)))
+        .collect();
     let code = owned(&inline::nested(&code, &mut cx.hints));
     let named = parameters.iter();
     let named: Vec<(Variable, String)> = named
@@ -169,6 +178,7 @@ pub fn finish(
         parameters,
         unnamed,
         unbound,
+        elements,
     }
 }
 

@@ -7,6 +7,8 @@ use crate::rust::{Access, Bracket, Code, Part, Variable, code};
 
 /// An expression wider than this is not made any longer.
 const WIDEST: usize = 72;
+/// Methods are written on lines of their own where they form a longer chain, up to this.
+const CHAIN: usize = 110;
 /// Nor is one with more operators than this.
 const OPERATORS: usize = 2;
 /// An argument that is an expression is at most this wide.
@@ -53,7 +55,7 @@ fn walk(
             rest = after;
             if let Some(joined) = joined {
                 out.pop();
-                inherit(pattern, bound, hints);
+                inherit(pattern, bound, outer, hints);
                 out.push(Part::Let(pattern.clone(), joined));
             } else {
                 out.push(part.clone());
@@ -81,12 +83,14 @@ fn walk(
 }
 
 /// What was another form of a value is made by what makes that.
-fn inherit(pattern: &Code, from: Variable, hints: &mut BTreeMap<Variable, Hint>) {
-    let Some(from) = hints.get(&from).cloned() else {
+fn inherit(pattern: &Code, from: Variable, code: &Code, hints: &mut BTreeMap<Variable, Hint>) {
+    let used = code.variables();
+    let Some(inner) = hints.get(&from).filter(|_| used.first() == Some(&from)) else {
         return;
     };
+    let from = inner.clone();
     let bound = pattern.as_value().and_then(|bound| hints.get_mut(&bound));
-    if let Some(hint) = bound.filter(|hint| hint.keeps > 0) {
+    if let Some(hint) = bound.filter(|hint| used.len() <= hint.keeps) {
         hint.maker = from.maker;
         hint.keeps = hint.keeps.min(from.keeps);
         hint.word = hint.word.take().or(from.word);
@@ -112,7 +116,7 @@ enum Use {
 
 impl<'c> Inner<'c> {
     fn new(bound: Variable, value: &'c Code) -> Option<Self> {
-        let width = width(value, WIDEST)?;
+        let width = width(value, CHAIN)?;
         let plain = !value.any(&mut |part| !is_plain(part));
         plain.then(|| Inner {
             bound,
@@ -124,8 +128,18 @@ impl<'c> Inner<'c> {
 
     /// A statement with the value where it is used.
     fn within(&self, outer: &Code) -> Option<Code> {
-        let together = self.width + width(outer, WIDEST)?;
-        if together > WIDEST + NAME {
+        let is_chain = matches!(
+            outer.parts(),
+            [Part::Value(first, _), methods @ ..]
+                if *first == self.bound && methods.iter().all(|part| matches!(part, Part::Method(..)))
+        );
+        let most = if is_chain && !self.loose {
+            CHAIN
+        } else {
+            WIDEST
+        };
+        let together = self.width + width(outer, most)?;
+        if together > most + NAME {
             return None;
         }
         let joined = self.placed(outer, false)?;
@@ -172,7 +186,7 @@ impl<'c> Inner<'c> {
         let value = self.value;
         // `a + b - c` needs no brackets, but `c - (a + b)` does, and `(a + b) * c`.
         let adds = matches!(after, Some(Part::Sign("+" | "-")));
-        let first = before.is_none() && (is_product(value) || adds && is_sum(value));
+        let first = before.is_none() && (value.is_product() || adds && value.is_sum());
         match usage {
             Use::Argument if !self.loose || self.width > ARGUMENT => None,
             Use::Operand if self.loose && !first => Some(code!((#value))),
@@ -199,19 +213,6 @@ fn usage(before: Option<&Part>, after: Option<&Part>, is_call: bool) -> Option<U
 
 fn is_operator(part: &Part) -> bool {
     matches!(part, Part::Sign("+" | "-" | "*" | "/" | "%"))
-}
-
-/// Whether an expression has no operators that bind less than those of products.
-fn is_product(code: &Code) -> bool {
-    is_sum(code)
-        && !code.parts().contains(&Part::Sign("+"))
-        && !code.parts().contains(&Part::Sign("-"))
-}
-
-/// Whether an expression has no operators that bind less than those of sums.
-fn is_sum(code: &Code) -> bool {
-    let weaker = |part: &Part| matches!(part, Part::Sign("&" | "|" | "^" | "!"));
-    !code.parts().iter().any(weaker)
 }
 
 /// Whether a part computes nothing.
@@ -343,7 +344,7 @@ mod tests {
     #[test]
     fn long_lines_stay_apart() {
         let code = code! {
-            let #A = #X.reshape([1000000, 2000000, 3000000, 4000000, 5000000, 6000000]);
+            let #A = #X.reshape([1000000, 2000000, 3000000]) + #X.reshape([1000000, 2000000, 3000000]);
             let #B = #A.swap_dims(1, 2);
             f(#B, #B)
         };

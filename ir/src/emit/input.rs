@@ -94,10 +94,10 @@ impl Emit<'_, '_> {
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         let value = self.source.host_value(id)?;
         Ok(match self.tensor_type(input)?.dtype {
-            DType::I64 => code!(*#value.item()),
-            DType::U64 => code!(*#value.item() as i64),
-            dtype if dtype.kind() == Kind::Float => code!(f64::from(*#value.item()) as i64),
-            _ => code!(i64::from(*#value.item())),
+            DType::I64 => code!(#value.item()),
+            DType::U64 => code!(#value.item() as i64),
+            dtype if dtype.kind() == Kind::Float => code!(f64::from(#value.item()) as i64),
+            _ => code!(i64::from(#value.item())),
         })
     }
 
@@ -112,8 +112,8 @@ impl Emit<'_, '_> {
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         let value = self.source.host_value(id)?;
         Ok(match self.tensor_type(input)?.dtype {
-            DType::F64 => code!(*#value.item()),
-            _ => code!(f64::from(*#value.item())),
+            DType::F64 => code!(#value.item()),
+            _ => code!(f64::from(#value.item())),
         })
     }
 

@@ -36,7 +36,7 @@ impl Item {
 
     /// The name of its module.
     pub(super) fn module(&self) -> Ident {
-        format_ident!("{}_model", name::snake(&self.name.to_string()))
+        format_ident!("{}_onnx", name::snake(&self.name.to_string()))
     }
 
     /// What is taken out of the module, where the item is called as `inside` is.

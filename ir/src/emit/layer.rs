@@ -40,7 +40,29 @@ pub struct Field {
     pub load: Code,
     /// The weights of the file in it, by their paths.
     pub parameters: Vec<(String, ValueId)>,
+    /// Whether it holds a tensor, so that it knows the device of the model.
+    is_placed: bool,
 }
+
+/// Layers that hold tensors, whatever they are loaded with.
+const PLACED: &[&str] = &[
+    "BatchNorm",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "GroupNorm",
+    "Gru",
+    "InstanceNorm",
+    "LayerNorm",
+    "Linear",
+    "Lstm",
+    "MatMulNBits",
+    "RmsNorm",
+    "Rnn",
+];
 
 /// Parameters of functions that the `Module` derive writes, in which fields become variables.
 const DERIVED: [&str; 2] = ["device", "mapper"];
@@ -165,13 +187,33 @@ impl Layer {
         };
         let name = self.taken.name(&wanted);
         self.loaded.insert(key, name.clone());
+        let is_placed = match words(&ty).as_slice() {
+            ["Param" | "Tensor", ..] => true,
+            ["layers", layer] => PLACED.contains(layer),
+            _ => false,
+        };
         self.fields.push(Field {
             name: name.clone(),
+            is_placed,
             ty,
             load,
             parameters,
         });
         name
+    }
+
+    /// The first field that knows the device of the model.
+    pub fn placed(&self) -> Option<&str> {
+        let field = self.fields.iter().find(|field| field.is_placed);
+        field.map(|field| field.name.as_str())
+    }
+
+    /// Has a field know the device.
+    pub fn place(&mut self, name: &str) {
+        let field = self.fields.iter_mut().find(|field| field.name == name);
+        if let Some(field) = field {
+            field.is_placed = true;
+        }
     }
 
     /// What loads the fields and makes the bindings behind so many.
@@ -234,15 +276,19 @@ fn each_field(code: &Code, see: &mut impl FnMut(&Rc<str>)) {
     }
 }
 
-/// What a field of this type may be called: `linear` for `layers::Linear`.
-fn kind(ty: &Code) -> &str {
+/// The first two words of a type.
+fn words(ty: &Code) -> Vec<&str> {
     let words = ty.parts().iter().filter_map(|part| match part {
         Part::Word(word) | Part::Member(word) => Some(*word),
         Part::Name(name) => Some(&**name),
         _ => None,
     });
-    let words: Vec<&str> = words.take(2).collect();
-    match words.as_slice() {
+    words.take(2).collect()
+}
+
+/// What a field of this type may be called: `linear` for `layers::Linear`.
+fn kind(ty: &Code) -> &str {
+    match words(ty).as_slice() {
         ["Param", ..] => "weight",
         ["Tensor" | "Array", ..] => "constant",
         ["layers", layer] => layer,

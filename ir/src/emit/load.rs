@@ -139,14 +139,28 @@ impl Source<'_, '_> {
         }
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         self.layer.bindings.add(id, ty, expression);
+        let held = self.cx.stored_name(id);
+        let maker = self.cx.values[id].maker.as_deref();
         let hint = Hint {
-            name: self.cx.stored_name(id),
+            name: match scale(&held).filter(|_| maker.is_some_and(|node| &*node.kind == "Div")) {
+                Some(scale) => scale,
+                None => held,
+            },
             ..Hint::default()
         };
         let name = variable(id);
         self.cx.hints.insert(name, hint);
         code!(#name)
     }
+}
+
+/// What a weight of a normalization is called once it is divided: `norm.scale` for `norm.weight`.
+fn scale(name: &str) -> Option<String> {
+    let stem = ["weight", "gamma"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))?;
+    stem.ends_with(['.', '/', '_'])
+        .then(|| format!("{stem}scale"))
 }
 
 impl Bindings {

@@ -1,5 +1,7 @@
 //! The module that a macro call becomes.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::Ident;
 use quote::ToTokens;
 
@@ -9,6 +11,7 @@ use super::item::Item;
 use super::signature::{self, Port};
 use super::{Context, Layer, Source, imports, parameters, split, tied, tree, weights};
 use crate::diagnostics::{Diagnostics, plain, shown};
+use crate::graph::ValueId;
 use crate::model::Model;
 use crate::options::{Options, Weights};
 use crate::rust::{Code, Part, code};
@@ -75,10 +78,16 @@ fn written(
         .iter()
         .map(|line| code!(#[doc = #line]))
         .collect();
-    root.order(&forward);
     let fields = root.declarations();
-    let anchor = code!(anchor: Anchor::new(weights.device()),);
-    let load = root.load(anchor, &cx.hints);
+    let (anchor, anchored) = if root.placed().is_none() {
+        (
+            code!(anchor: Anchor,),
+            code!(anchor: Anchor::new(weights.device()),),
+        )
+    } else {
+        Default::default()
+    };
+    let load = root.load(anchored, &cx.hints);
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
     }
@@ -86,7 +95,7 @@ fn written(
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
     let forward_inputs = arguments(&inputs);
-    let run = run(&inputs, &outputs);
+    let run = run(&inputs, &outputs, &device(&root));
     let signature = signature::signature(&inputs, &outputs);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
@@ -103,7 +112,7 @@ fn written(
         #[derive(Module, Debug)]
         pub struct #name {
             #fields
-            anchor: Anchor,
+            #anchor
         }
 
         impl #name {
@@ -207,20 +216,30 @@ fn forward(
         let names = outputs.iter().map(|port| (port.id, port.ident.to_string()));
         cx.outputs = names.collect();
     }
+    let scalars = inputs.iter().filter(|port| port.is_number());
+    let scalars = scalars.map(|port| port.id).collect();
     let Body {
         code,
-        device,
+        device: uses_device,
         unbound,
+        elements,
         ..
-    } = body::finish(statements, &result, &named, &[], cx);
+    } = body::finish(statements, &result, &named, &[], &scalars, cx);
     cx.report_unbound(unbound);
-    let entry = entry(inputs);
-    let device = device.then(|| code!(let device = &device(self);));
+    root.order(&code);
+    let (entry, device) = (entry(inputs, &elements), device(root));
+    let device = uses_device.then(|| code!(let device = &#device;));
     (code!(#entry #device #code), ty)
 }
 
+/// The device of the model, which its first tensor is on.
+fn device(root: &Layer) -> Code {
+    let field = Code::field(root.placed().unwrap_or("anchor"));
+    code!(device(&#field))
+}
+
 /// Takes the inputs apart and checks them.
-fn entry(inputs: &[Port]) -> Code {
+fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
     if inputs.is_empty() {
         return Code::default();
     }
@@ -235,6 +254,7 @@ fn entry(inputs: &[Port]) -> Code {
             return code!(let #ident = entry.items(#onnx, #ident););
         };
         match (port.is_device(), port.scalar, tensor.dtype.kind()) {
+            (_, true, _) if elements.contains(&port.id) => Code::default(),
             (_, true, _) => code!(let #ident = Array::scalar(#ident);),
             (false, ..) => code!(entry.array(#onnx, &#ident);),
             (true, _, crate::dtype::Kind::Int) => code!(let #ident = entry.int(#onnx, #ident);),
@@ -296,7 +316,7 @@ fn constructors(model: &Model, options: &Options) -> Code {
     }
 }
 
-fn run(inputs: &[Port], outputs: &[Port]) -> Code {
+fn run(inputs: &[Port], outputs: &[Port], device: &Code) -> Code {
     let taken: Vec<Code> = (0..inputs.len())
         .map(|at| {
             let at = proc_macro2::Literal::usize_unsuffixed(at);
@@ -314,7 +334,7 @@ fn run(inputs: &[Port], outputs: &[Port]) -> Code {
             code!(self.forward(ModelInput { #(#fields),* }))
         }
     };
-    let device = (!inputs.is_empty()).then(|| code!(let device = device(self);));
+    let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
     let mutable = (!inputs.is_empty()).then(|| code!(mut));
     let puts = outputs.iter().enumerate().map(|(at, port)| {
         let at = proc_macro2::Literal::usize_unsuffixed(at);

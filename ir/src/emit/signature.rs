@@ -39,6 +39,12 @@ impl Port {
         format!(" `{name}`: {ty}{note}")
     }
 
+    /// Whether it is a plain number or truth at the border.
+    pub fn is_number(&self) -> bool {
+        let number = matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String);
+        self.scalar && number
+    }
+
     /// Whether it is a tensor of the device.
     pub fn is_device(&self) -> bool {
         matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String)

@@ -1,20 +1,21 @@
 //! Modules of the graph as structs with functions of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod function;
 
-use quote::format_ident;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::{self, Statement};
 use super::signature::Port;
-use super::tree::{Group, Item, is_number};
-use super::variables::{Hint, SHORT};
-use super::{Context, Layer, Source, element_type, rust_type, variable, word};
+use super::tree::{Group, Item};
+use super::variables::Hint;
+use super::{Context, Layer, Source, element_type, variable, word};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Type};
+use function::{forward, parameters, tuple};
 
 /// One part on its way to a struct of its own.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ pub fn results(
         Type::Tensor(_) => {
             let value = source.host_value(port.id)?;
             Ok(if port.scalar {
-                code!(#value.item().clone())
+                code!(#value.item())
             } else {
                 value
             })
@@ -293,7 +294,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
     let result = tuple(&results);
     let named = parameters(&part.inputs, cx);
-    let body = body::finish(&lines, &result, &named, &given, cx);
+    let body = body::finish(&lines, &result, &named, &given, &BTreeSet::new(), cx);
     let shown = forward(&part, &body.parameters, &body.code, &given, cx);
     // Parts are alike whatever their values are called.
     let alike = forward(&part, &body.unnamed, &body.plain, &given, cx);
@@ -316,6 +317,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         arguments.push(code!(device));
     }
     part.layer.order(&body.code);
+    let is_placed = part.layer.placed().is_some();
     let (ty, load) = cx.structs.instance(
         &part.field,
         &part.type_name,
@@ -325,6 +327,9 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         &cx.hints,
     );
     let field = layer.field(&part.field, ty, load, part.layer.parameters());
+    if is_placed {
+        layer.place(&field);
+    }
     let field = Code::field(&field);
     Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
@@ -335,71 +340,5 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
             maker: word::of_layer(&part.field).filter(|_| part.outputs.len() == 1),
             ..Hint::default()
         },
-    }
-}
-
-/// What the parameters of a part may be called: as inputs of the model, by words of the file, or short.
-/// Numbers are left out, as other parts that are alike have others.
-fn parameters(ids: &[ValueId], cx: &Context<'_>) -> Vec<(ValueId, String)> {
-    let mut short = SHORT.iter().map(|short| (*short).to_owned());
-    let mut words = BTreeSet::new();
-    let mut named = |id: &ValueId| match cx.inputs.get(id) {
-        Some(name) => {
-            let words = name.split('_').filter(|word| !is_number(word));
-            super::snake(&words.collect::<Vec<_>>().join("_"))
-        }
-        None => {
-            let word = word::of_value(&cx.values[*id].name);
-            let word = word.filter(|word| words.insert(word.clone()));
-            word.or_else(|| short.next())
-                .unwrap_or_else(|| "more".to_owned())
-        }
-    };
-    ids.iter().map(|id| (*id, named(id))).collect()
-}
-
-/// The function of a part.
-fn forward(
-    part: &Draft,
-    names: &[String],
-    code: &Code,
-    given: &[Symbol],
-    cx: &Context<'_>,
-) -> Code {
-    let mut names = names.iter().map(|name| format_ident!("{name}"));
-    let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
-        let ty = value_type(id, cx);
-        code!(#name: #ty)
-    });
-    let mut parameters: Vec<Code> = values.collect();
-    parameters.extend(given.iter().zip(names).map(|(_, name)| code!(#name: usize)));
-    if code.uses_device() {
-        parameters.push(code!(device: &Device));
-    }
-    let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
-    returns.extend(part.returned.iter().map(|_| code!(usize)));
-    let returns = tuple(&returns);
-    code! {
-        #[inline(never)]
-        fn forward(&self, #(#parameters),*) -> #returns {
-            #code
-        }
-    }
-}
-
-fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
-    let place = if cx.lives_on_host(id) {
-        Place::Host
-    } else {
-        Place::Device
-    };
-    let ty = cx.values[id].ty.as_ref();
-    ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
-}
-
-fn tuple(parts: &[Code]) -> Code {
-    match parts {
-        [one] => one.clone(),
-        _ => code!((#(#parts),*)),
     }
 }

@@ -87,12 +87,14 @@ impl Emit<'_, '_> {
 
 impl Emit<'_, '_> {
     /// The field of a layer that holds a weight and maybe a bias, if both are stored: made by `load`
-    /// from their names, or by `new` where one is computed. `rest` are further arguments.
+    /// from their names, or by `new` where one is computed. `rest` are further arguments, and the layer ends
+    /// with an activation.
     pub fn stored_layer(
         &mut self,
         ty: Code,
         [weight, bias]: [usize; 2],
         rest: Code,
+        activation: Option<Code>,
     ) -> Result<Option<Code>, Problem> {
         let stored = self.is_stored(weight) && (!self.has(bias) || self.is_stored(bias));
         if !stored {
@@ -113,6 +115,10 @@ impl Emit<'_, '_> {
                 let (weight, bias) = (self.loaded(weight)?, self.loaded_optional(bias)?);
                 (code!(#ty::new(#weight, #bias, #rest)), &[][..])
             }
+        };
+        let load = match activation {
+            Some(activation) => code!(#load.activation(#activation)),
+            None => load,
         };
         Ok(Some(self.layer_of(&hint, ty, load, held)))
     }

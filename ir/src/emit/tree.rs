@@ -24,7 +24,7 @@ pub struct Group<'n> {
 }
 
 /// A function of at most this many nodes is read in one piece.
-const READABLE: usize = 24;
+const READABLE: usize = 20;
 /// A module of fewer nodes stays in the function around it.
 const FEWEST: usize = 3;
 /// A function of more nodes than this is split, whatever the file knows of modules: rustc's time

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Code, Head, Part, Size, Variable};
+use super::{Bracket, Code, Head, Part, Size, Variable};
 
 /// What happens to the variable of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,49 @@ impl Code {
             _ => false,
         };
         self.parts().iter().any(loose)
+    }
+
+    /// Whether an expression has no operators that bind less than those of sums.
+    pub fn is_sum(&self) -> bool {
+        let weaker = |part: &Part| matches!(part, Part::Sign("&" | "|" | "^" | "!"));
+        !self.parts().iter().any(weaker)
+    }
+
+    /// Whether an expression has no operators that bind less than those of products.
+    pub fn is_product(&self) -> bool {
+        let weaker = |part: &Part| matches!(part, Part::Sign("+" | "-"));
+        self.is_sum() && !self.parts().iter().any(weaker)
+    }
+
+    /// The operand on the left of an operator without needless brackets.
+    pub fn as_left_of(self, operator: &str) -> Code {
+        let adds = ["+", "-"].contains(&operator);
+        self.unbracketed(|inside| inside.is_product() || adds && inside.is_sum())
+    }
+
+    /// The operand on the right of an operator without needless brackets.
+    pub fn as_right_of(self, operator: &str) -> Code {
+        let adds = ["+", "-"].contains(&operator);
+        self.unbracketed(|inside| adds && inside.is_product())
+    }
+
+    fn unbracketed(self, needless: impl Fn(&Code) -> bool) -> Code {
+        // A statement would end with a block.
+        let is_block = |code: &Code| {
+            let first = code.parts().first();
+            matches!(
+                first,
+                Some(Part::Group(Bracket::Curly, _) | Part::Word("if" | "match"))
+            )
+        };
+        let mut code = self;
+        while let Some(Part::Group(Bracket::Round, inside)) = code.single() {
+            if !needless(inside) || is_block(inside) {
+                break;
+            }
+            code = inside.clone();
+        }
+        code
     }
 
     /// The sizes of which the variables stand in the code.

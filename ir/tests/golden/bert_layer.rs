@@ -1,13 +1,13 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput};
+pub use model_onnx::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -32,7 +32,6 @@ mod model_model {
         intermediate_dense: layers::Linear,
         output_dense: layers::Linear,
         output_layer_norm: layers::LayerNorm<1>,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -77,12 +76,10 @@ mod model_model {
                     },
                 ),
             );
-            let attention = self.attention_output_dense.forward(attention)
-                + hidden_states;
-            let x = self.attention_output_layer_norm.forward(attention);
+            let x = self.attention_output_dense.forward_add(attention, hidden_states);
+            let x = self.attention_output_layer_norm.forward(x);
             let intermediate = self.intermediate_dense.forward(x.clone());
-            let intermediate = ops::elementary::gelu(intermediate);
-            let x = self.output_dense.forward(intermediate) + x;
+            let x = self.output_dense.forward_add(intermediate, x);
             self.output_layer_norm.forward(x)
         }
         fn load(weights: &Weights<'_>) -> Self {
@@ -115,10 +112,11 @@ mod model_model {
                     1e-12,
                 ),
                 intermediate_dense: layers::Linear::load(
-                    weights,
-                    "onnx::MatMul_185",
-                    Some("layer.0.intermediate.dense.bias"),
-                ),
+                        weights,
+                        "onnx::MatMul_185",
+                        Some("layer.0.intermediate.dense.bias"),
+                    )
+                    .activation(Activation::Gelu),
                 output_dense: layers::Linear::load(
                     weights,
                     "onnx::MatMul_195",
@@ -131,7 +129,6 @@ mod model_model {
                     2,
                     1e-12,
                 ),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -289,7 +286,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.attention_self_query);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {

@@ -1,10 +1,10 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput, ModelOutput};
+pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
-        burn, Array, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
+        Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{Anchor, attempt, device, entry, put, take};
     use ::onnx_embed::__private::weights::{
@@ -61,17 +61,15 @@ mod model_model {
             let ModelInput { x, training, rounds } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x = entry.float("x", x);
-            let training = Array::scalar(training);
-            let rounds = Array::scalar(rounds);
             let scaled = x * 0.5;
-            let y = if *training.item() {
+            let y = if training {
                 activation::relu(scaled.clone())
             } else {
                 scaled.clone().neg()
             };
             let z = {
                 let mut state = y.clone();
-                for _ in 0..(*rounds.item()).max(0) as usize {
+                for _ in 0..rounds.max(0) as usize {
                     state = state + scaled.clone();
                 }
                 state
@@ -142,7 +140,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.anchor);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {

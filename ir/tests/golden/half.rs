@@ -1,14 +1,12 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput, ModelOutput};
+pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Bool, DType, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{
-        Anchor, attempt, device, entry, exit, layers, ops, put, take,
-    };
+    use ::onnx_embed::__private::{attempt, device, entry, exit, layers, ops, put, take};
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
@@ -33,7 +31,6 @@ mod model_model {
     #[derive(Module, Debug)]
     pub struct Model {
         mat_mul: layers::Linear,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -76,7 +73,6 @@ mod model_model {
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 mat_mul: layers::Linear::load(weights, "weight", None),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -145,7 +141,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.mat_mul);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {

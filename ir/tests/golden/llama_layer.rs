@@ -1,13 +1,13 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput, ModelOutput};
+pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, device, entry, layers, ops, put, take,
+        Activation, Node, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -46,7 +46,6 @@ mod model_model {
         self_attn: LayersSelfAttn,
         post_attention_layernorm: layers::RmsNorm<1>,
         mlp: LayersMlp,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -89,10 +88,17 @@ mod model_model {
             let x = self.input_layernorm.forward(hidden_states.clone());
             let (present_key, present_value, x) = self
                 .self_attn
-                .forward(x, cos, sin, past_key, past_value, attention_mask);
-            let x = hidden_states + x;
+                .forward(
+                    x,
+                    cos,
+                    sin,
+                    past_key,
+                    past_value,
+                    attention_mask,
+                    hidden_states,
+                );
             let y = self.post_attention_layernorm.forward(x.clone());
-            let output = x + self.mlp.forward(y);
+            let output = self.mlp.forward(y, x);
             ModelOutput {
                 output,
                 present_key,
@@ -115,7 +121,6 @@ mod model_model {
                     1e-6,
                 ),
                 mlp: LayersMlp::load_mlp(weights),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -301,7 +306,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.input_layernorm);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {
@@ -355,6 +360,7 @@ mod model_model {
             past_key: Tensor<4>,
             past_value: Tensor<4>,
             attention_mask: Tensor<4>,
+            hidden_states: Tensor<3>,
         ) -> (Tensor<4>, Tensor<4>, Tensor<3>) {
             let [batch, sequence, _] = x.dims();
             let q = self
@@ -393,7 +399,7 @@ mod model_model {
                         },
                     ),
                 ));
-            let x = self.o_proj.forward(x);
+            let x = self.o_proj.forward_add(x, hidden_states);
             (present_key, present_value, x)
         }
         fn load_self_attn(weights: &Weights<'_>) -> Self {
@@ -418,13 +424,14 @@ mod model_model {
     }
     impl LayersMlp {
         #[inline(never)]
-        fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-            let gate = ops::activation::silu(self.gate_proj.forward(x.clone()));
-            self.down_proj.forward(gate * self.up_proj.forward(x))
+        fn forward(&self, x: Tensor<3>, y: Tensor<3>) -> Tensor<3> {
+            let gate = self.gate_proj.forward(x.clone());
+            self.down_proj.forward_add(gate * self.up_proj.forward(x), y)
         }
         fn load_mlp(weights: &Weights<'_>) -> Self {
             Self {
-                gate_proj: layers::Linear::load(weights, "onnx::MatMul_gate", None),
+                gate_proj: layers::Linear::load(weights, "onnx::MatMul_gate", None)
+                    .activation(Activation::Silu),
                 up_proj: layers::Linear::load(weights, "onnx::MatMul_up", None),
                 down_proj: layers::Linear::load(weights, "onnx::MatMul_down", None),
             }

@@ -1,20 +1,18 @@
 #[allow(unused_imports)]
-pub use model_model::Model;
+pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, attempt, device, entry, layers, put, take};
+    use ::onnx_embed::__private::{Activation, attempt, device, entry, layers, put, take};
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
-    use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `long.onnx`: IR version 10, ai.onnx 21.
     #[derive(Module, Debug)]
     pub struct Model {
         block1: Block,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -47,7 +45,6 @@ mod model_model {
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 block1: Block::load_block1(weights),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -101,7 +98,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.block1);
             attempt(|| {
                 let output = self
                     .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
@@ -121,70 +118,42 @@ mod model_model {
         #[inline(never)]
         fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
             let x = x0 + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            let x = activation::relu(self.linear.forward(x));
-            let x = x + self.weight.val().unsqueeze::<2>();
-            activation::relu(self.linear.forward(x))
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            self.linear.forward(x)
         }
         fn load_block1(weights: &Weights<'_>) -> Self {
             Self {
                 weight: weights.float::<1>("bias"),
-                linear: layers::Linear::load(weights, "weight", None),
+                linear: layers::Linear::load(weights, "weight", None)
+                    .activation(Activation::Relu),
             }
         }
     }

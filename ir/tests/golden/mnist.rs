@@ -1,25 +1,23 @@
 #[allow(unused_imports)]
-pub use model_model::Model;
+pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
-    use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist.
     #[derive(Module, Debug)]
     pub struct Model {
         conv1: layers::Conv2d,
         conv2: layers::Conv2d,
         linear: layers::Linear,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -47,46 +45,47 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
             let [batch, _, _, _] = image.dims();
-            let x = activation::relu(self.conv1.forward(image));
+            let x = self.conv1.forward(image);
             let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
-            let x = activation::relu(self.conv2.forward(x));
-            let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
-            let x = x.reshape([batch, 784]);
+            let x = self.conv2.forward(x);
+            let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false)
+                .reshape([batch, 784]);
             let x = self.linear.forward(x);
             ops::softmax::softmax(x, 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
-            let norm1_weight = weights.tensor::<1>("norm1.weight")
+            let norm1_scale = weights.tensor::<1>("norm1.weight")
                 / (weights.tensor::<1>("norm1.running_var") + 1e-5).sqrt();
-            let norm2_weight = weights.tensor::<1>("norm2.weight")
+            let norm2_scale = weights.tensor::<1>("norm2.weight")
                 / (weights.tensor::<1>("norm2.running_var") + 1e-5).sqrt();
             Self {
                 conv1: layers::Conv2d::new(
-                    weights.tensor::<4>("conv1.weight")
-                        * norm1_weight.clone().reshape([8, 1, 1, 1]),
-                    Some(
-                        (weights.tensor::<1>("norm1.running_mean").neg() * norm1_weight)
-                            + weights.tensor::<1>("norm1.bias"),
-                    ),
-                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
-                    1,
-                ),
+                        weights.tensor::<4>("conv1.weight")
+                            * norm1_scale.clone().reshape([8, 1, 1, 1]),
+                        Some(
+                            weights.tensor::<1>("norm1.bias")
+                                - weights.tensor::<1>("norm1.running_mean") * norm1_scale,
+                        ),
+                        Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                        1,
+                    )
+                    .activation(Activation::Relu),
                 conv2: layers::Conv2d::new(
-                    weights.tensor::<4>("conv2.weight")
-                        * norm2_weight.clone().reshape([16, 1, 1, 1]),
-                    Some(
-                        (weights.tensor::<1>("norm2.running_mean").neg() * norm2_weight)
-                            + weights.tensor::<1>("norm2.bias"),
-                    ),
-                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
-                    1,
-                ),
+                        weights.tensor::<4>("conv2.weight")
+                            * norm2_scale.clone().reshape([16, 1, 1, 1]),
+                        Some(
+                            weights.tensor::<1>("norm2.bias")
+                                - weights.tensor::<1>("norm2.running_mean") * norm2_scale,
+                        ),
+                        Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                        1,
+                    )
+                    .activation(Activation::Relu),
                 linear: layers::Linear::load_transposed(
                     weights,
                     "linear.weight",
                     Some("linear.bias"),
                 ),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -145,7 +144,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.conv1);
             attempt(|| {
                 let output = self
                     .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);

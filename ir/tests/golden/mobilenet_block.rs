@@ -1,12 +1,12 @@
 #[allow(unused_imports)]
-pub use model_model::Model;
+pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, attempt, device, entry, layers, put, take};
+    use ::onnx_embed::__private::{Activation, attempt, device, entry, layers, put, take};
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -15,10 +15,9 @@ mod model_model {
     /// Compiled from `mobilenet_block.onnx`: IR version 8, ai.onnx 17, made by pytorch.
     #[derive(Module, Debug)]
     pub struct Model {
-        conv_0_0: layers::Conv2d,
-        conv_1_0: layers::Conv2d,
-        conv_2: layers::Conv2d,
-        anchor: Anchor,
+        conv0_0: layers::Conv2d,
+        conv1_0: layers::Conv2d,
+        conv2: layers::Conv2d,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -45,52 +44,53 @@ mod model_model {
         pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input = entry.float("input", input);
-            let x = self.conv_0_0.forward(input.clone()).clamp(0.0, 6.0);
-            let x = self.conv_1_0.forward(x).clamp(0.0, 6.0);
-            input + self.conv_2.forward(x)
+            let x = self.conv0_0.forward(input.clone());
+            let x = self.conv1_0.forward(x);
+            self.conv2.forward_add(x, input)
         }
         fn load(weights: &Weights<'_>) -> Self {
-            let conv_0_1_weight = weights.tensor::<1>("features.1.conv.0.1.weight")
+            let conv0_1_scale = weights.tensor::<1>("features.1.conv.0.1.weight")
                 / (weights.tensor::<1>("features.1.conv.0.1.running_var") + 1e-5).sqrt();
-            let conv_1_1_weight = weights.tensor::<1>("features.1.conv.1.1.weight")
+            let conv1_1_scale = weights.tensor::<1>("features.1.conv.1.1.weight")
                 / (weights.tensor::<1>("features.1.conv.1.1.running_var") + 1e-5).sqrt();
-            let conv_3_weight = weights.tensor::<1>("features.1.conv.3.weight")
+            let conv3_scale = weights.tensor::<1>("features.1.conv.3.weight")
                 / (weights.tensor::<1>("features.1.conv.3.running_var") + 1e-5).sqrt();
             Self {
-                conv_0_0: layers::Conv2d::new(
-                    weights.tensor::<4>("features.1.conv.0.0.weight")
-                        * conv_0_1_weight.clone().reshape([8, 1, 1, 1]),
-                    Some(
-                        (weights.tensor::<1>("features.1.conv.0.1.running_mean").neg()
-                            * conv_0_1_weight)
-                            + weights.tensor::<1>("features.1.conv.0.1.bias"),
-                    ),
-                    Window::new([1, 1]),
-                    1,
-                ),
-                conv_1_0: layers::Conv2d::new(
-                    weights.tensor::<4>("features.1.conv.1.0.weight")
-                        * conv_1_1_weight.clone().reshape([8, 1, 1, 1]),
-                    Some(
-                        (weights.tensor::<1>("features.1.conv.1.1.running_mean").neg()
-                            * conv_1_1_weight)
-                            + weights.tensor::<1>("features.1.conv.1.1.bias"),
-                    ),
-                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
-                    8,
-                ),
-                conv_2: layers::Conv2d::new(
+                conv0_0: layers::Conv2d::new(
+                        weights.tensor::<4>("features.1.conv.0.0.weight")
+                            * conv0_1_scale.clone().reshape([8, 1, 1, 1]),
+                        Some(
+                            weights.tensor::<1>("features.1.conv.0.1.bias")
+                                - weights.tensor::<1>("features.1.conv.0.1.running_mean")
+                                    * conv0_1_scale,
+                        ),
+                        Window::new([1, 1]),
+                        1,
+                    )
+                    .activation(Activation::Clip(0.0, 6.0)),
+                conv1_0: layers::Conv2d::new(
+                        weights.tensor::<4>("features.1.conv.1.0.weight")
+                            * conv1_1_scale.clone().reshape([8, 1, 1, 1]),
+                        Some(
+                            weights.tensor::<1>("features.1.conv.1.1.bias")
+                                - weights.tensor::<1>("features.1.conv.1.1.running_mean")
+                                    * conv1_1_scale,
+                        ),
+                        Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                        8,
+                    )
+                    .activation(Activation::Clip(0.0, 6.0)),
+                conv2: layers::Conv2d::new(
                     weights.tensor::<4>("features.1.conv.2.weight")
-                        * conv_3_weight.clone().reshape([4, 1, 1, 1]),
+                        * conv3_scale.clone().reshape([4, 1, 1, 1]),
                     Some(
-                        (weights.tensor::<1>("features.1.conv.3.running_mean").neg()
-                            * conv_3_weight)
-                            + weights.tensor::<1>("features.1.conv.3.bias"),
+                        weights.tensor::<1>("features.1.conv.3.bias")
+                            - weights.tensor::<1>("features.1.conv.3.running_mean")
+                                * conv3_scale,
                     ),
                     Window::new([1, 1]),
                     1,
                 ),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -141,7 +141,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.conv0_0);
             attempt(|| {
                 let output = self
                     .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);

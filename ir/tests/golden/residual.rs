@@ -1,25 +1,23 @@
 #[allow(unused_imports)]
-pub use model_model::Model;
+pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
-    use ::onnx_embed::burn::tensor::activation;
     /// Compiled from `residual.onnx`: IR version 10, ai.onnx 21.
     #[derive(Module, Debug)]
     pub struct Model {
         block_conv1: layers::Conv2d,
         block_conv2: layers::Conv2d,
         head: layers::Linear,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -46,27 +44,28 @@ mod model_model {
         pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
-            let x = activation::relu(self.block_conv1.forward(image.clone()));
-            let x = self.block_conv2.forward(x) + image;
+            let x = self.block_conv1.forward(image.clone());
+            let x = self.block_conv2.forward_add(x, image);
             let x = ops::reduce::reduce_mean::<_, 2, _>(x, &[2, 3]);
             let x = self.head.forward(x);
             ops::softmax::softmax(x, 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
-            let block_norm_weight = weights.tensor::<1>("block.norm.weight")
+            let block_norm_scale = weights.tensor::<1>("block.norm.weight")
                 / (weights.tensor::<1>("block.norm.variance") + 1e-5).sqrt();
             Self {
                 block_conv1: layers::Conv2d::new(
-                    weights.tensor::<4>("block.conv1.weight")
-                        * block_norm_weight.clone().reshape([2, 1, 1, 1]),
-                    Some(
-                        ((weights.tensor::<1>("block.conv1.bias")
-                            - weights.tensor::<1>("block.norm.mean"))
-                            * block_norm_weight) + weights.tensor::<1>("block.norm.bias"),
-                    ),
-                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
-                    1,
-                ),
+                        weights.tensor::<4>("block.conv1.weight")
+                            * block_norm_scale.clone().reshape([2, 1, 1, 1]),
+                        Some(
+                            (weights.tensor::<1>("block.conv1.bias")
+                                - weights.tensor::<1>("block.norm.mean")) * block_norm_scale
+                                + weights.tensor::<1>("block.norm.bias"),
+                        ),
+                        Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                        1,
+                    )
+                    .activation(Activation::Relu),
                 block_conv2: layers::Conv2d::load(
                     weights,
                     "block.conv2.weight",
@@ -75,7 +74,6 @@ mod model_model {
                     1,
                 ),
                 head: layers::Linear::load(weights, "head.weight", Some("head.bias")),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -140,7 +138,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.block_conv1);
             attempt(|| {
                 let output = self
                     .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);

@@ -1,12 +1,12 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput, ModelOutput};
+pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, attempt, device, entry, ops, put, take};
+    use ::onnx_embed::__private::{attempt, device, entry, ops, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -33,7 +33,6 @@ mod model_model {
     #[derive(Module, Debug)]
     pub struct Model {
         limit: Tensor<1>,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -72,7 +71,6 @@ mod model_model {
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 limit: weights.tensor::<1>("limit"),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -134,7 +132,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.limit);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {

@@ -1,7 +1,7 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput, ModelOutput};
+pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Array, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter,
         Port, Signature, Size, Tensor, Values,
@@ -64,7 +64,7 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x = entry.float("x", x);
             let count = Array::scalar(count);
-            let device = &device(self);
+            let device = &device(&self.anchor);
             let [batch, length, _] = x.dims();
             let heads = x.clone().reshape([batch, length, 2, 3]).swap_dims(1, 2);
             let table = x.reshape([batch * length, 6]);
@@ -88,7 +88,7 @@ mod model_model {
                     ops::pad::along(pads.data(), &[0, 1]),
                     0.0,
                 ));
-            let steps = ops::select::range_int(0, *count.item(), 1, DType::I64, device);
+            let steps = ops::select::range_int(0, count.item(), 1, DType::I64, device);
             ModelOutput {
                 heads,
                 padded,
@@ -169,7 +169,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.anchor);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {

@@ -1,13 +1,13 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput};
+pub use model_onnx::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Array, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, device, entry, layers, ops, put, take,
+        Activation, Node, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
@@ -26,7 +26,6 @@ mod model_model {
         gather: Node,
         encoder: Encoder,
         decoder: Decoder,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -67,7 +66,6 @@ mod model_model {
                 gather: Node::new("/embed/Gather", "Gather"),
                 encoder: Encoder::load_encoder(weights),
                 decoder: Decoder::load_decoder(weights),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -156,7 +154,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.table);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {
@@ -177,28 +175,29 @@ mod model_model {
     impl Encoder {
         #[inline(never)]
         fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            let x = ops::elementary::tanh(self.layer.forward(x));
-            ops::elementary::tanh(self.layer.forward(x))
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            let x = self.layer.forward(x);
+            self.layer.forward(x)
         }
         fn load_encoder(weights: &Weights<'_>) -> Self {
             Self {
                 layer: layers::Linear::load(
-                    weights,
-                    "encoder.layer.weight",
-                    Some("encoder.layer.bias"),
-                ),
+                        weights,
+                        "encoder.layer.weight",
+                        Some("encoder.layer.bias"),
+                    )
+                    .activation(Activation::Tanh),
             }
         }
     }
@@ -211,15 +210,14 @@ mod model_model {
     impl Decoder {
         #[inline(never)]
         fn forward(&self, x: Tensor<3>, up: Array<bool>, table: Tensor<2>) -> Tensor<3> {
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = ops::elementary::tanh(self.decoder.forward(x));
-            let x = x * self.gain.val().unsqueeze::<3>();
-            let x = if *up.item() {
+            let x = self.decoder.forward(x);
+            let x = self.decoder.forward(x);
+            let x = self.decoder.forward(x);
+            let x = self.decoder.forward(x);
+            let x = self.decoder.forward(x);
+            let x = self.decoder.forward(x);
+            let x = self.decoder.forward(x) * self.gain.val().unsqueeze::<3>();
+            let x = if up.item() {
                 x.clone() * self.gain.val().unsqueeze::<3>()
             } else {
                 x.neg()
@@ -229,10 +227,11 @@ mod model_model {
         fn load_decoder(weights: &Weights<'_>) -> Self {
             Self {
                 decoder: layers::Linear::load(
-                    weights,
-                    "decoder.weight",
-                    Some("decoder.bias"),
-                ),
+                        weights,
+                        "decoder.weight",
+                        Some("decoder.bias"),
+                    )
+                    .activation(Activation::Tanh),
                 gain: weights.float::<1>("gain"),
             }
         }

@@ -1,12 +1,12 @@
 #[allow(unused_imports)]
-pub use model_model::{Model, ModelInput, ModelOutput};
+pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, Node, attempt, device, entry, ops, put, take};
+    use ::onnx_embed::__private::{Node, attempt, device, entry, ops, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -32,7 +32,6 @@ mod model_model {
     pub struct Model {
         embeddings_weight: Param<Tensor<2>>,
         gather: Node,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -82,7 +81,6 @@ mod model_model {
             Self {
                 embeddings_weight: weights.float::<2>("embeddings.weight"),
                 gather: Node::new("held", "Gather"),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -148,7 +146,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.embeddings_weight);
             attempt(|| {
                 let output = self
                     .forward(ModelInput {

@@ -1,13 +1,13 @@
 #[allow(unused_imports)]
-pub use model_model::Model;
+pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
-mod model_model {
+mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, device, entry, layers, ops, put, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
@@ -21,9 +21,8 @@ mod model_model {
         cv2_0_2: layers::Conv2d,
         cv3_0_0_conv: layers::Conv2d,
         cv3_0_2: layers::Conv2d,
-        dfl_conv: layers::Conv2d,
+        dfl: ModelDfl,
         constant: Tensor<3>,
-        anchor: Anchor,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -51,15 +50,13 @@ mod model_model {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
             let [batch, _, _, _] = features.dims();
-            let x = ops::activation::silu(self.cv2_0_0_conv.forward(features.clone()));
+            let x = self.cv2_0_0_conv.forward(features.clone());
             let x = self.cv2_0_2.forward(x);
-            let y = ops::activation::silu(self.cv3_0_0_conv.forward(features));
+            let y = self.cv3_0_0_conv.forward(features);
             let y = self.cv3_0_2.forward(y);
             let x = Tensor::cat(vec![x, y], 1).reshape([batch, 19, 16]);
             let (x, y) = ops::slice::split(x, 1, [16, 3]).into();
-            let x = x.reshape([batch, 4, 4, 16]).swap_dims(1, 2);
-            let x = ops::softmax::softmax(x, 1);
-            let x = self.dfl_conv.forward(x).reshape([batch, 4, 16]);
+            let x = self.dfl.forward(x);
             let z = x.clone().slice_dim(1, ..2);
             let x = x.slice_dim(1, 2..4);
             let z = self.constant.clone() - z;
@@ -72,12 +69,13 @@ mod model_model {
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 cv2_0_0_conv: layers::Conv2d::load(
-                    weights,
-                    "model.22.cv2.0.0.conv.weight",
-                    Some("model.22.cv2.0.0.conv.bias"),
-                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
-                    1,
-                ),
+                        weights,
+                        "model.22.cv2.0.0.conv.weight",
+                        Some("model.22.cv2.0.0.conv.bias"),
+                        Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                        1,
+                    )
+                    .activation(Activation::Silu),
                 cv2_0_2: layers::Conv2d::load(
                     weights,
                     "model.22.cv2.0.2.weight",
@@ -86,12 +84,13 @@ mod model_model {
                     1,
                 ),
                 cv3_0_0_conv: layers::Conv2d::load(
-                    weights,
-                    "model.22.cv3.0.0.conv.weight",
-                    Some("model.22.cv3.0.0.conv.bias"),
-                    Window::new([3, 3]).pads([(1, 1), (1, 1)]),
-                    1,
-                ),
+                        weights,
+                        "model.22.cv3.0.0.conv.weight",
+                        Some("model.22.cv3.0.0.conv.bias"),
+                        Window::new([3, 3]).pads([(1, 1), (1, 1)]),
+                        1,
+                    )
+                    .activation(Activation::Silu),
                 cv3_0_2: layers::Conv2d::load(
                     weights,
                     "model.22.cv3.0.2.weight",
@@ -99,15 +98,8 @@ mod model_model {
                     Window::new([1, 1]),
                     1,
                 ),
-                dfl_conv: layers::Conv2d::load(
-                    weights,
-                    "model.22.dfl.conv.weight",
-                    None,
-                    Window::new([1, 1]),
-                    1,
-                ),
+                dfl: ModelDfl::load_dfl(weights),
                 constant: weights.tensor::<3>("/model.22/Constant_11_output_0"),
-                anchor: Anchor::new(weights.device()),
             }
         }
     }
@@ -187,7 +179,7 @@ mod model_model {
                 trained: true,
             },
             Parameter {
-                path: "dfl_conv.weight",
+                path: "dfl.conv.weight",
                 name: "model.22.dfl.conv.weight",
                 shape: &[1, 4, 1, 1],
                 trained: true,
@@ -208,7 +200,7 @@ mod model_model {
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
-            let device = device(self);
+            let device = device(&self.cv2_0_0_conv);
             attempt(|| {
                 let output = self
                     .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
@@ -216,6 +208,31 @@ mod model_model {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+    }
+    /// `model.22.dfl` of the model.
+    #[derive(Module, Debug)]
+    struct ModelDfl {
+        conv: layers::Conv2d,
+    }
+    impl ModelDfl {
+        #[inline(never)]
+        fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+            let [batch, _, _] = x.dims();
+            let x = x.reshape([batch, 4, 4, 16]).swap_dims(1, 2);
+            let x = ops::softmax::softmax(x, 1);
+            self.conv.forward(x).reshape([batch, 4, 16])
+        }
+        fn load_dfl(weights: &Weights<'_>) -> Self {
+            Self {
+                conv: layers::Conv2d::load(
+                    weights,
+                    "model.22.dfl.conv.weight",
+                    None,
+                    Window::new([1, 1]),
+                    1,
+                ),
+            }
         }
     }
     /// The model's files.

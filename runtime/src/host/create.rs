@@ -9,7 +9,7 @@ use crate::Array;
 /// rounding does not add up.
 #[track_caller]
 pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) -> Array<T> {
-    let (start, limit, delta) = (*start.item(), *limit.item(), *delta.item());
+    let (start, limit, delta) = (start.item(), limit.item(), delta.item());
     ensure!(delta != T::ZERO, "a range cannot have a step of 0");
     match (start.widen(), limit.widen(), delta.widen()) {
         (Wide::Int(start), Wide::Int(limit), Wide::Int(delta)) => {

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &'static str, text: &str) -> bool {
-        *full_match(&Array::scalar(text.to_owned()), &Pattern::new(pattern)).item()
+        full_match(&Array::scalar(text.to_owned()), &Pattern::new(pattern)).item()
     }
 
     #[test]

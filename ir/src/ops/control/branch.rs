@@ -102,13 +102,13 @@ impl Operator for If {
             let node = cx.named_node();
             let code = cx.inside(branch, &wanted)?.code();
             return Ok(code!({
-                #node.ensure(#truth *#condition.item(), "inputs of these sizes give other ranks");
+                #node.ensure(#truth #condition.item(), "inputs of these sizes give other ranks");
                 #code
             }));
         }
         let then = cx.inside(THEN, &wanted)?.code();
         let otherwise = cx.inside(ELSE, &wanted)?.code();
-        Ok(code!(if *#condition.item() { #then } else { #otherwise }))
+        Ok(code!(if #condition.item() { #then } else { #otherwise }))
     }
 
     fn wants_host(&self, input: usize) -> bool {

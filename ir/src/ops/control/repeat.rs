@@ -9,11 +9,11 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::elements::Elements;
-use crate::emit::Emit;
+use crate::emit::{Emit, whole};
 use crate::graph::{Block, Flow, Rounds};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
-use crate::rust::{Code, Variable, code};
+use crate::rust::{Code, Part, Variable, code};
 use crate::types::{Known, Place, Type};
 
 #[derive(Debug)]
@@ -118,7 +118,13 @@ impl Operator for Loop {
             (Some(count), _) => Some(cx.size(&count)),
             (None, true) => {
                 let count = cx.host_int(0)?;
-                Some(code!((#count).max(0) as usize))
+                let is_cast = count.parts().contains(&Part::Word("as"));
+                let count = if is_cast {
+                    code!((#count))
+                } else {
+                    whole(count)
+                };
+                Some(code!(#count.max(0) as usize))
             }
             (None, false) => None,
         };
@@ -181,7 +187,7 @@ impl Condition {
                 let value = cx.input_at(1, Place::Host)?;
                 let go = cx.temporary("go");
                 let mutable = (next != Some(true)).then(|| code!(mut));
-                condition.start = code!(let #mutable #go = *#value.item(););
+                condition.start = code!(let #mutable #go = #value.item(););
                 condition.first = code!(if !#go { break; });
                 condition.go = Some(go);
             }
@@ -192,7 +198,7 @@ impl Condition {
         let next = match next {
             Some(true) => return Ok(condition),
             Some(false) => code!(false),
-            None => code!(*#told.item()),
+            None => code!(#told.item()),
         };
         condition.last = match (&condition.go, block.inputs.contains(&id)) {
             (Some(go), _) => {

@@ -77,13 +77,7 @@ impl Operator for Conv {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let mut result = self.convolved(cx)?;
-        if cx.has(3) {
-            let more = cx.tensor(3)?;
-            result = code!(#result.add(#more));
-        }
-        let dtype = cx.tensor_type(0)?.dtype;
-        Ok(Fused::after(self.activation.as_ref(), result, dtype))
+        self.convolved(cx)
     }
 }
 
@@ -154,6 +148,11 @@ fn channels_second(x: TensorType) -> TensorType {
 }
 
 impl Conv {
+    /// Whether nothing follows the convolution.
+    pub fn is_plain(&self) -> bool {
+        self.activation.is_none()
+    }
+
     /// With an activation behind it, when it has none.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
         self.activation.is_none().then(|| Conv {
@@ -190,23 +189,37 @@ impl Conv {
             .shape
             .get(1)
             .and_then(|size| size.mul(&Dim::from(self.groups)));
-        if !window.always_fits(&spatial) || x.shape.get(1) != channels.as_ref() {
+        let fits = window.always_fits(&spatial) && x.shape.get(1) == channels.as_ref();
+        if !fits || cx.has(3) && cx.tensor_type(3)?.shape != cx.output_tensor(0)?.shape {
             cx.may_fail();
         }
         let window = window.emit(cx, &spatial);
         let groups = Literal::i64_unsuffixed(self.groups);
         let function = format_ident!("conv{}d", spatial.len());
         let name = format_ident!("Conv{}d", spatial.len());
+        let activation = self.activation.as_ref().map(|fused| fused.code(x.dtype));
+        let (ty, rest) = (code!(layers::#name), code!(#window, #groups));
         // A window that depends on sizes is given at each call.
         if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes()
-            && let Some(layer) =
-                cx.stored_layer(code!(layers::#name), [1, 2], code!(#window, #groups))?
+            && let Some(layer) = cx.stored_layer(ty, [1, 2], rest, activation.clone())?
         {
             let input = cx.tensor(0)?;
-            return Ok(code!(#layer.forward(#input)));
+            return Ok(if cx.has(3) {
+                let sum = cx.tensor(3)?;
+                code!(#layer.forward_add(#input, #sum))
+            } else {
+                code!(#layer.forward(#input))
+            });
         }
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
-        Ok(code!(ops::conv::#function(#input, #weight, #bias, #window, #groups)))
+        if activation.is_none() && !cx.has(3) {
+            return Ok(code!(ops::conv::#function(#input, #weight, #bias, #window, #groups)));
+        }
+        let (function, sum) = (format_ident!("{function}_then"), cx.optional(3)?);
+        let activation = activation.unwrap_or_else(|| code!(Activation::Identity));
+        Ok(code! {
+            ops::conv::#function(#input, #weight, #bias, #sum, #window, #groups, #activation.into())
+        })
     }
 
     /// Whether the weight is `[M, kH, kW, C]`, as files have it, and not the `[M, C, kH, kW]` of the

@@ -211,7 +211,8 @@ impl ConvTranspose {
     ) -> Result<Option<Code>, Problem> {
         let groups = Literal::i64_unsuffixed(self.groups);
         let name = format_ident!("ConvTranspose{axes}d");
-        cx.stored_layer(code!(layers::#name), [1, 2], code!(#window, #more, #groups))
+        let rest = code!(#window, #more, #groups);
+        cx.stored_layer(code!(layers::#name), [1, 2], rest, None)
     }
 }
 

@@ -1,10 +1,13 @@
 //! Activations that are part of another operator.
 
+use quote::format_ident;
+
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
-use crate::ops::elementwise::unary::shaped_call;
+use crate::graph::Node;
+use crate::ops::elementwise::unary::{Plain, Shaped};
 use crate::rust::{Code, code};
 
 /// An activation named by attributes.
@@ -16,7 +19,7 @@ pub struct Fused {
 
 attributes!(struct Fused { name, parameters });
 
-/// Their names and the defaults of their parameters.
+/// Their names in files and the defaults of their parameters.
 const ACTIVATIONS: &[(&str, &[f32])] = &[
     ("Relu", &[]),
     ("Sigmoid", &[]),
@@ -34,10 +37,20 @@ const ACTIVATIONS: &[(&str, &[f32])] = &[
 ];
 
 impl Fused {
-    /// One of those that the operators know.
-    pub fn named(name: &str, parameters: &[f32]) -> Option<Self> {
-        let given = parameters.iter().map(|&value| Some(value));
-        Self::new(name.to_owned(), given).ok().flatten()
+    /// One of those that products know.
+    fn named(name: &str, parameters: &[f32]) -> Option<Self> {
+        Some(Fused {
+            name: name.to_owned(),
+            parameters: parameters.to_vec(),
+        })
+    }
+
+    /// Between two bounds.
+    pub fn clip(low: f32, high: f32) -> Self {
+        Fused {
+            name: "Clip".to_owned(),
+            parameters: vec![low, high],
+        }
     }
 
     /// That of a convolution, with a list of parameters.
@@ -79,30 +92,60 @@ impl Fused {
         }))
     }
 
+    /// What an operator computes of each element, where products know it.
+    pub fn of(node: &Node) -> Option<Self> {
+        if let Some(shaped) = node.operator_as::<Shaped>() {
+            let name = match (shaped.function(), shaped.parameters()) {
+                ("swish", [1.0]) => return Self::named("Silu", &[]),
+                ("swish", _) => "Swish",
+                ("elu", _) => "Elu",
+                ("celu", _) => "Celu",
+                ("selu", _) => "Selu",
+                ("leaky_relu", _) => "LeakyRelu",
+                ("hard_sigmoid", _) => "HardSigmoid",
+                ("thresholded_relu", _) => "ThresholdedRelu",
+                _ => return None,
+            };
+            return Self::named(name, shaped.parameters());
+        }
+        let name = match node.operator_as::<Plain>()?.function() {
+            "relu" => "Relu",
+            "sigmoid" => "Sigmoid",
+            "tanh" => "Tanh",
+            "hard_swish" => "HardSwish",
+            "gelu" => "Gelu",
+            "gelu_tanh" => "GeluTanh",
+            "softplus" => "Softplus",
+            "softsign" => "Softsign",
+            "mish" => "Mish",
+            _ => return None,
+        };
+        Self::named(name, &[])
+    }
+
+    /// `Activation::Clip(0.0, 6.0)`, for results of this type.
+    pub fn code(&self, dtype: DType) -> Code {
+        let name = format_ident!("{}", self.name);
+        let parameters = self.parameters.iter().map(|&value| {
+            let value = f64::from(value);
+            float_literal(value, if value.is_finite() { dtype } else { DType::F64 })
+        });
+        let parameters: Vec<Code> = parameters.collect();
+        if parameters.is_empty() {
+            code!(Activation::#name)
+        } else {
+            code!(Activation::#name(#(#parameters),*))
+        }
+    }
+
     /// The result `x` of this type behind the activation, when there is one.
     pub fn after(fused: Option<&Self>, x: Code, dtype: DType) -> Code {
-        let Some(Fused { name, parameters }) = fused else {
-            return x;
-        };
-        let call = |function| shaped_call(function, &x, dtype, parameters);
-        match name.as_str() {
-            "Relu" => code!(activation::relu(#x)),
-            "Sigmoid" => code!(ops::elementary::sigmoid(#x)),
-            "Silu" => code!(ops::activation::silu(#x)),
-            "Softplus" => code!(ops::activation::softplus(#x)),
-            "Softsign" => code!(activation::softsign(#x)),
-            "Tanh" => code!(ops::elementary::tanh(#x)),
-            "Celu" => call("celu"),
-            "Elu" => call("elu"),
-            "HardSigmoid" => call("hard_sigmoid"),
-            "LeakyRelu" => call("leaky_relu"),
-            "Selu" => call("selu"),
-            "ThresholdedRelu" => call("thresholded_relu"),
-            _ => {
-                let limits = parameters.iter();
-                let limits = limits.map(|&limit| float_literal(f64::from(limit), dtype));
-                code!(#x.clamp(#(#limits),*))
+        match fused {
+            Some(fused) => {
+                let activation = fused.code(dtype);
+                code!(ops::epilogue::finish(#x, None, #activation))
             }
+            None => x,
         }
     }
 }

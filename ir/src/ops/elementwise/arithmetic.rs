@@ -267,11 +267,9 @@ impl Operator for Pair {
             };
             result = match device {
                 Symbol(symbol) => {
-                    let symbol = Code::sign(symbol);
-                    match at {
-                        1 => code!(#left #symbol #other),
-                        _ => code!((#left) #symbol #other),
-                    }
+                    let left = code!((#left)).as_left_of(symbol);
+                    let (symbol, other) = (Code::sign(symbol), other.as_right_of(symbol));
+                    code!(#left #symbol #other)
                 }
                 Method(name) => {
                     let name = format_ident!("{name}");
@@ -318,11 +316,9 @@ impl Pair {
         };
         Ok(match device {
             Symbol(symbol) => {
+                let left = code!((#left)).as_left_of(symbol);
                 let symbol = Code::sign(symbol);
-                Some(match at {
-                    1 => code!(#left #symbol #scalar),
-                    _ => code!((#left) #symbol #scalar),
-                })
+                Some(code!(#left #symbol #scalar))
             }
             _ => None,
         })

@@ -16,8 +16,8 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
+pub use shaped::Shaped;
 use shaped::shaped;
-pub use shaped::{Shaped, shaped_call};
 
 /// Rows of operators without attributes: name, versions, a row of the table below, and what else may
 /// be relied on.
@@ -193,7 +193,7 @@ const IS_NAN: Unary = Unary {
 };
 
 #[derive(Debug)]
-struct Plain(&'static Unary);
+pub struct Plain(&'static Unary);
 
 attributes!(struct Plain(inner));
 
@@ -205,6 +205,15 @@ struct Infinite {
 }
 
 attributes!(struct Infinite { negative, positive });
+
+impl Plain {
+    /// The function of the element.
+    pub fn function(&self) -> &'static str {
+        match self.0.device {
+            Device::Method(name) | Device::Activation(name) | Device::Kernel(_, name) => name,
+        }
+    }
+}
 
 fn read(attributes: &Attributes<'_>, table: &'static Unary) -> Result<Rc<dyn Operator>, Problem> {
     if attributes.version() < 6 {

@@ -36,10 +36,11 @@ pub const ROWS: &[Row] = &[
 /// Operators that rules alone write: a product with a bias, and with an activation.
 pub const WRITTEN: &[Row] = &[
     row("Linear", &[1], matmul).hoisted(),
-    row("FusedLinear", &[1], matmul).hoisted(),
+    row("FusedLinear", &[1], matmul).hoisted().arity(4, 1),
 ];
 
-/// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias.
+/// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias, and input 3 is added before the
+/// activation.
 #[derive(Clone, Debug, Default)]
 pub struct MatMul {
     turned: [Turn; 2],
@@ -82,15 +83,27 @@ impl Operator for MatMul {
         let [left, right] = self.turned;
         let (a, b) = (left.of(cx.tensor(0)?), right.of(cx.tensor(1)?));
         let shape = product(cx, &a, &b)?;
+        if cx.has(3) {
+            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+        }
         cx.output(0, a.dtype, shape);
         Ok(())
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        if self.alpha.is_none()
+            && let Some(layer) = self.layer(cx)?
+        {
+            return Ok(layer);
+        }
         let mut product = self.product(cx)?;
         if let Some(alpha) = self.alpha {
             let alpha = float_literal(f64::from(alpha), DType::F32);
             product = code!(#product.mul_scalar(#alpha));
+        }
+        if cx.has(3) {
+            let sum = cx.tensor(3)?;
+            product = code!(#product.add(#sum));
         }
         let dtype = cx.tensor_type(0)?.dtype;
         Ok(Fused::after(self.activation.as_ref(), product, dtype))
@@ -123,6 +136,12 @@ impl MatMul {
         })
     }
 
+    /// Whether it is a fully connected layer with nothing behind, if the matrix is a weight.
+    pub fn is_layer(&self) -> bool {
+        let [_, right] = self.turned;
+        self.alpha.is_none() && self.activation.is_none() && !right.batch
+    }
+
     /// Whether nothing is exchanged or scaled, and no activation follows.
     pub fn is_plain(&self) -> bool {
         self.alpha.is_none()
@@ -137,29 +156,57 @@ impl MatMul {
         plain.then_some((alpha, self.turned.map(|turn| turn.matrix)))
     }
 
-    /// The product with its bias, when it has one.
-    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+    /// A fully connected layer with all that follows, when the matrix is a weight.
+    fn layer(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let [left, right] = self.turned;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
-        if !are_factors(&left.of(a.clone()).shape, &right.of(b.clone()).shape) {
+        let (2, 2.., Kind::Float, false) = (b.rank(), a.rank(), b.dtype.kind(), right.batch) else {
+            return Ok(None);
+        };
+        let activation = self.activation.as_ref().map(|fused| fused.code(a.dtype));
+        let layer = linear_layer(cx, right.matrix, activation.clone())?;
+        let vector = !cx.has(2) || cx.tensor_type(2)?.rank() == 1;
+        if layer.is_none() && !(cx.is_weight(1) && vector) {
+            return Ok(None);
+        }
+        self.check(cx, &a, &b)?;
+        let x = left.written(cx.tensor(0)?, a.rank());
+        if let Some(layer) = layer {
+            return Ok(Some(if cx.has(3) {
+                let sum = cx.tensor(3)?;
+                code!(#layer.forward_add(#x, #sum))
+            } else {
+                code!(#layer.forward(#x))
+            }));
+        }
+        let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
+        if right.matrix {
+            weight = code!(#weight.transpose());
+        }
+        if activation.is_none() && !cx.has(3) {
+            return Ok(Some(code!(ops::matmul::linear(#x, #weight, #bias))));
+        }
+        let sum = cx.optional(3)?;
+        let activation = activation.unwrap_or_else(|| code!(Activation::Identity));
+        Ok(Some(code! {
+            ops::matmul::linear_then(#x, #weight, #bias, #sum, #activation.into())
+        }))
+    }
+
+    /// Names the node where sizes may contradict each other.
+    fn check(&self, cx: &mut Emit<'_, '_>, a: &TensorType, b: &TensorType) -> Result<(), Problem> {
+        let [left, right] = self.turned;
+        let fits = are_factors(&left.of(a.clone()).shape, &right.of(b.clone()).shape);
+        if !fits || cx.has(3) && cx.tensor_type(3)?.shape != cx.output_tensor(0)?.shape {
             cx.may_fail();
         }
-        let linear = (b.rank(), a.rank(), b.dtype.kind(), right.batch);
-        if let (2, 2.., Kind::Float, false) = linear
-            && let Some(layer) = linear_layer(cx, right.matrix)?
-        {
-            let x = left.written(cx.tensor(0)?, a.rank());
-            return Ok(code!(#layer.forward(#x)));
-        }
-        let vector = !cx.has(2) || cx.tensor_type(2)?.rank() == 1;
-        if let ((2, 2.., Kind::Float, false), true, true) = (linear, cx.is_weight(1), vector) {
-            let x = left.written(cx.tensor(0)?, a.rank());
-            let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
-            if right.matrix {
-                weight = code!(#weight.transpose());
-            }
-            return Ok(code!(ops::matmul::linear(#x, #weight, #bias)));
-        }
+        Ok(())
+    }
+
+    /// The product with its bias, when it has one.
+    fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        self.check(cx, &a, &b)?;
         let product = self.multiplied(cx, &a, &b)?;
         if !cx.has(2) {
             return Ok(product);

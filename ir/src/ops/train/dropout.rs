@@ -14,7 +14,7 @@ use crate::ops::elementwise::cast::{from_bool, small_float};
 use crate::ops::random::Seed;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
-use crate::types::Known;
+use crate::types::{Known, Place};
 
 pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)
     .arity(3, 2)
@@ -138,8 +138,8 @@ impl Operator for Dropout {
         };
         let training = match mode {
             Mode::Told => {
-                let training = cx.host(2)?;
-                code!(*(#training).item())
+                let training = cx.input_at(2, Place::Host)?;
+                code!(#training.item())
             }
             _ => code!(true),
         };

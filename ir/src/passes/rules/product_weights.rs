@@ -176,12 +176,17 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let root = m.call("Sqrt", &[], &[Some(shifted)])?;
     let factor = m.call("Div", &[], &[Some(scale?), Some(root)])?;
     let weight = product.scaled(m, factor)?;
-    let before = match product.bias {
-        Some(bias) => m.call("Sub", &[], &[Some(bias), Some(mean?)])?,
-        None => m.call("Neg", &[], &[Some(mean?)])?,
+    let bias = match product.bias {
+        Some(bias) => {
+            let centred = m.call("Sub", &[], &[Some(bias), Some(mean?)])?;
+            let scaled = m.call("Mul", &[], &[Some(centred), Some(factor)])?;
+            m.call("Add", &[], &[Some(scaled), Some(shift?)])?
+        }
+        None => {
+            let scaled = m.call("Mul", &[], &[Some(mean?), Some(factor)])?;
+            m.call("Sub", &[], &[Some(shift?), Some(scaled)])?
+        }
     };
-    let moved = m.call("Mul", &[], &[Some(before), Some(factor)])?;
-    let bias = m.call("Add", &[], &[Some(moved), Some(shift?)])?;
     product.with(m, weight, bias)
 }
 
@@ -281,9 +286,9 @@ mod tests {
               float32[3] m = {0, 1, 0},
               float32[3] v = {1, 2, 1},
               float32[3, 2, 2] %14 = Mul (w, Reshape (Div (s, Sqrt (Add (v, {0.00001}))), {3, 1, 1})),
-              float32[3] %17 = Add (Mul (Neg (m), Div (s, Sqrt (Add (v, {0.00001})))), b)
+              float32[3] %16 = Sub (b, Mul (m, Div (s, Sqrt (Add (v, {0.00001})))))
               >
-              float32[N, 3, 4] y = Conv <window: {padding: Explicit}, groups: 1> (x, %14, %17)
+              float32[N, 3, 4] y = Conv <window: {padding: Explicit}, groups: 1> (x, %14, %16)
             factor of a product
               <
               float32[3, 2] w = {1, 2, 3, 4, 5, 6},

@@ -50,6 +50,10 @@ pub fn shaped(
 }
 
 impl Shaped {
+    pub fn function(&self) -> &'static str {
+        self.function
+    }
+
     /// In the order of the operator's attributes.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
@@ -76,7 +80,7 @@ impl Operator for Shaped {
 }
 
 /// An activation of `x` with float parameters.
-pub fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -> Code {
+fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -> Code {
     if let ("swish", [1.0]) = (function, parameters) {
         return code!(ops::activation::silu(#x));
     }

@@ -41,6 +41,11 @@ impl Gemm {
     pub fn has_activation(&self) -> bool {
         self.activation.is_some()
     }
+
+    /// Whether it is a fully connected layer, if the matrix is a weight.
+    pub fn is_layer(&self) -> bool {
+        self.alpha == 1.0 && self.beta == 1.0 && !self.transposed[0]
+    }
 }
 
 impl Operator for Gemm {
@@ -67,9 +72,7 @@ impl Operator for Gemm {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let product = self.product(cx)?;
-        let dtype = cx.tensor_type(0)?.dtype;
-        Ok(Fused::after(self.activation.as_ref(), product, dtype))
+        self.product(cx)
     }
 }
 
@@ -119,16 +122,18 @@ impl Gemm {
         let [left, right] = self.transposed;
         let number = |value: f32| float_literal(f64::from(value), DType::F32);
         let (alpha, beta) = (number(self.alpha), number(self.beta));
-        Ok(match cx.tensor_type(0)?.dtype.kind() {
+        let dtype = cx.tensor_type(0)?.dtype;
+        let product = match dtype.kind() {
             Kind::Int => code!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
             _ => code!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
-        })
+        };
+        Ok(Fused::after(self.activation.as_ref(), product, dtype))
     }
 
     /// A fully connected layer, when the matrix is a weight and the bias one of rank 1.
     fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
-        let float = cx.tensor_type(1)?.dtype.kind() == Kind::Float;
-        if self.alpha != 1.0 || self.beta != 1.0 || self.transposed[0] || !float {
+        let dtype = cx.tensor_type(1)?.dtype;
+        if !self.is_layer() || dtype.kind() != Kind::Float {
             return Ok(None);
         }
         let columns = cx.output_tensor(0)?.shape.get(1).cloned();
@@ -138,7 +143,8 @@ impl Gemm {
                 return Ok(None);
             }
         }
-        let Some(layer) = linear_layer(cx, self.transposed[1])? else {
+        let activation = self.activation.as_ref().map(|fused| fused.code(dtype));
+        let Some(layer) = linear_layer(cx, self.transposed[1], activation)? else {
             return Ok(None);
         };
         let x = cx.tensor(0)?;

@@ -5,8 +5,12 @@ use crate::emit::{Emit, whole};
 use crate::rust::{Code, code};
 
 /// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or turned,
-/// and the bias of input 2, if they are stored.
-pub(super) fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option<Code>, Problem> {
+/// and the bias of input 2, if they are stored. It ends with an activation.
+pub(super) fn linear_layer(
+    cx: &mut Emit<'_, '_>,
+    turned: bool,
+    activation: Option<Code>,
+) -> Result<Option<Code>, Problem> {
     if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
         return Ok(None);
     }
@@ -35,6 +39,10 @@ pub(super) fn linear_layer(cx: &mut Emit<'_, '_>, turned: bool) -> Result<Option
                 code!(layers::Linear::new(#weight, #bias))
             }
         }
+    };
+    let load = match activation {
+        Some(activation) => code!(#load.activation(#activation)),
+        None => load,
     };
     Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, held)))
 }

@@ -1,0 +1,80 @@
+//! The function of a part.
+
+use std::collections::BTreeSet;
+
+use quote::format_ident;
+
+use super::Draft;
+use crate::dim::Symbol;
+use crate::emit::tree::is_number;
+use crate::emit::variables::SHORT;
+use crate::emit::{Context, rust_type, snake, word};
+use crate::graph::ValueId;
+use crate::rust::{Code, code};
+use crate::types::Place;
+
+/// What the parameters of a part may be called: as inputs of the model, by words of the file, or short.
+/// Numbers are left out, as other parts that are alike have others.
+pub fn parameters(ids: &[ValueId], cx: &Context<'_>) -> Vec<(ValueId, String)> {
+    let mut short = SHORT.iter().map(|short| (*short).to_owned());
+    let mut words = BTreeSet::new();
+    let mut named = |id: &ValueId| match cx.inputs.get(id) {
+        Some(name) => {
+            let words = name.split('_').filter(|word| !is_number(word));
+            snake(&words.collect::<Vec<_>>().join("_"))
+        }
+        None => {
+            let word = word::of_value(&cx.values[*id].name);
+            let word = word.filter(|word| words.insert(word.clone()));
+            word.or_else(|| short.next())
+                .unwrap_or_else(|| "more".to_owned())
+        }
+    };
+    ids.iter().map(|id| (*id, named(id))).collect()
+}
+
+/// The function of a part.
+pub fn forward(
+    part: &Draft,
+    names: &[String],
+    code: &Code,
+    given: &[Symbol],
+    cx: &Context<'_>,
+) -> Code {
+    let mut names = names.iter().map(|name| format_ident!("{name}"));
+    let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
+        let ty = value_type(id, cx);
+        code!(#name: #ty)
+    });
+    let mut parameters: Vec<Code> = values.collect();
+    parameters.extend(given.iter().zip(names).map(|(_, name)| code!(#name: usize)));
+    if code.uses_device() {
+        parameters.push(code!(device: &Device));
+    }
+    let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
+    returns.extend(part.returned.iter().map(|_| code!(usize)));
+    let returns = tuple(&returns);
+    code! {
+        #[inline(never)]
+        fn forward(&self, #(#parameters),*) -> #returns {
+            #code
+        }
+    }
+}
+
+fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
+    let place = if cx.lives_on_host(id) {
+        Place::Host
+    } else {
+        Place::Device
+    };
+    let ty = cx.values[id].ty.as_ref();
+    ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
+}
+
+pub fn tuple(parts: &[Code]) -> Code {
+    match parts {
+        [one] => one.clone(),
+        _ => code!((#(#parts),*)),
+    }
+}
