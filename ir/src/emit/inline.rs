@@ -133,7 +133,8 @@ impl<'c> Inner<'c> {
             [Part::Value(first, _), methods @ ..]
                 if *first == self.bound && methods.iter().all(|part| matches!(part, Part::Method(..)))
         );
-        let most = if is_chain && !self.loose {
+        let starts = matches!(self.value.parts(), [Part::Field(_) | Part::Value(..), ..]);
+        let most = if is_chain && starts && !self.loose {
             CHAIN
         } else {
             WIDEST

@@ -21,10 +21,10 @@ pub fn elements(code: &Code, scalars: &BTreeSet<Variable>) -> (Code, BTreeSet<Va
 fn uses(code: &Code, scalars: &BTreeSet<Variable>, other: &mut BTreeMap<Variable, bool>) {
     let parts = code.parts();
     for (at, part) in parts.iter().enumerate() {
-        if let Part::Value(variable, _) = part {
-            if scalars.contains(variable) {
-                *other.entry(*variable).or_default() |= !is_item(parts.get(at + 1));
-            }
+        if let Part::Value(variable, _) = part
+            && scalars.contains(variable)
+        {
+            *other.entry(*variable).or_default() |= !is_item(parts.get(at + 1));
         }
         let inside = part.inside().into_iter().flatten();
         inside.for_each(|code| uses(code, scalars, other));

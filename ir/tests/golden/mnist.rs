@@ -48,8 +48,8 @@ mod model_onnx {
             let x = self.conv1.forward(image);
             let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
             let x = self.conv2.forward(x);
-            let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false)
-                .reshape([batch, 784]);
+            let x = ops::pool::max_pool(x, Window::new([2, 2]).strides([2, 2]), false);
+            let x = x.reshape([batch, 784]);
             let x = self.linear.forward(x);
             ops::softmax::softmax(x, 1)
         }
