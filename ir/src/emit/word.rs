@@ -184,6 +184,7 @@ pub fn kept(kind: &str) -> usize {
         "Flatten",
         "Identity",
         "Reshape",
+        "JoinedRotaryEmbedding",
         "RotaryEmbedding",
         "Squeeze",
         "Transpose",

@@ -380,15 +380,15 @@ mod model_onnx {
                 .swap_dims(1, 2);
             let cos = cos.reshape([batch, 1, sequence, 4]);
             let sin = sin.reshape([batch, 1, sequence, 4]);
-            let x = ops::rotary::turn(q, cos.clone(), sin.clone(), false);
-            let y = ops::rotary::turn(k, cos, sin, false);
-            let present_key = Tensor::cat(vec![past_key, y], 2);
+            let q = ops::rotary::turn(q, cos.clone(), sin.clone(), false);
+            let k = ops::rotary::turn(k, cos, sin, false);
+            let present_key = Tensor::cat(vec![past_key, k], 2);
             let present_value = Tensor::cat(vec![past_value, v], 2);
-            let x = self
+            let attention = self
                 .joined_attention
                 .run(|| ops::attention::merge_heads(
                     ops::attention::joined_attention(
-                        x,
+                        q,
                         present_key.clone(),
                         present_value.clone(),
                         vec![ops::attention::ScoreMask::Added(attention_mask)],
@@ -399,7 +399,7 @@ mod model_onnx {
                         },
                     ),
                 ));
-            let x = self.o_proj.forward_add(x, hidden_states);
+            let x = self.o_proj.forward_add(attention, hidden_states);
             (present_key, present_value, x)
         }
         fn load_self_attn(weights: &Weights<'_>) -> Self {
