@@ -9,7 +9,7 @@
 //! and which backends there are the features of other crates decide too: so [`call!`] asks first.
 
 // Burn's routing uses the operands for the backends that there are.
-#![cfg_attr(not(feature = "flex"), allow(unused_variables))]
+#![cfg_attr(not(any(feature = "cube", feature = "flex")), allow(unused_variables))]
 
 mod device;
 mod operand;
@@ -28,40 +28,70 @@ use crate::{
     attention::Scores,
     fault::Axis,
     product::epilogue::{Activation, Epilogue},
+    quantize::small::Small,
+    reduce::cumulative::Scan,
     signal::dft::Dft,
 };
 pub use device::Runtime;
+#[cfg(feature = "cube")]
+pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
 pub use packed::Packed;
 
+/// Burn as the macros of [`Kernels`] see it: with `fusion`, which decides on the type of CubeCL's tensors and
+/// which another crate may have turned on.
+mod burn {
+    pub use ::burn::*;
+
+    pub mod backend {
+        pub use ::burn::backend::*;
+        #[cfg(feature = "cube")]
+        pub use burn_fusion as fusion;
+    }
+}
+
 /// Operations that some backend computes otherwise than Burn does.
-#[backend_extension(Flex: cfg(feature = "flex"))]
+///
+/// `fusion` says what comes of a method where operations wait to be fused: `default` runs the primitives, which
+/// can be; what has a body for CubeCL names the result and runs later, between fused operations.
+#[backend_extension(
+    Flex: cfg(feature = "flex"),
+    Cube: cfg(feature = "cube"),
+    Fusion: cfg(feature = "cube"),
+)]
 pub trait Kernels: Backend {
+    #[fusion(default)]
     fn exp(x: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::exp::<Self>(x)
     }
 
+    #[fusion(default)]
     fn tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::tanh::<Self>(x)
     }
 
+    #[fusion(default)]
     fn erf(x: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::erf::<Self>(x)
     }
 
+    #[fusion(default)]
     fn sigmoid(x: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::sigmoid::<Self>(x)
     }
 
+    #[fusion(default)]
     fn gelu(x: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::gelu::<Self>(x)
     }
 
+    #[fusion(default)]
     fn softmax(x: FloatTensor<Self>, axis: usize) -> FloatTensor<Self> {
         primitives::softmax::<Self>(x, axis)
     }
 
     /// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
+    #[fusion(default)]
     fn layer_norm(
         rows: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -72,6 +102,7 @@ pub trait Kernels: Backend {
     }
 
     /// Rows divided by the root of their mean square, times `scale`, which has an element for each one of a row.
+    #[fusion(default)]
     fn rms_norm(
         rows: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -81,11 +112,13 @@ pub trait Kernels: Backend {
     }
 
     /// Products of the matrices of the last two axes; those before broadcast. None is empty.
+    #[fusion(default)]
     fn matmul(a: FloatTensor<Self>, b: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::matmul::<Self>(a, b)
     }
 
     /// `activation(x + sum)`, with a sum of the same shape.
+    #[fusion(default)]
     fn finish(
         x: FloatTensor<Self>,
         #[extension_type] sum: Optional<Self>,
@@ -95,6 +128,7 @@ pub trait Kernels: Backend {
     }
 
     /// `x * weight + bias` over the last of at least two axes, none empty, and what follows.
+    #[fusion(default)]
     fn linear(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -105,6 +139,7 @@ pub trait Kernels: Backend {
         primitives::linear::<Self>(x, weight, bias, sum, epilogue)
     }
 
+    #[fusion(default)]
     fn conv1d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -116,6 +151,7 @@ pub trait Kernels: Backend {
         primitives::conv1d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
+    #[fusion(default)]
     fn conv2d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -127,6 +163,7 @@ pub trait Kernels: Backend {
         primitives::conv2d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
+    #[fusion(default)]
     fn conv3d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -138,6 +175,7 @@ pub trait Kernels: Backend {
         primitives::conv3d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
+    #[fusion(default)]
     fn conv_transpose1d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -147,6 +185,7 @@ pub trait Kernels: Backend {
         primitives::conv_transpose1d::<Self>(x, weight, bias, options)
     }
 
+    #[fusion(default)]
     fn conv_transpose2d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -156,6 +195,7 @@ pub trait Kernels: Backend {
         primitives::conv_transpose2d::<Self>(x, weight, bias, options)
     }
 
+    #[fusion(default)]
     fn conv_transpose3d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -167,6 +207,7 @@ pub trait Kernels: Backend {
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of
     /// queries. A mask, true where a key is hidden, and a bias broadcast to the scores. None is empty.
+    #[fusion(default)]
     fn attention(
         query: FloatTensor<Self>,
         key: FloatTensor<Self>,
@@ -179,23 +220,27 @@ pub trait Kernels: Backend {
     }
 
     /// Where the `k` greatest along an axis are, in order.
+    #[fusion(default)]
     fn top_k(x: FloatTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
         primitives::top_k::<Self>(x, k, axis)
     }
 
     /// [`top_k`](Self::top_k) of integers.
+    #[fusion(default)]
     fn top_k_int(x: IntTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
         primitives::top_k_int::<Self>(x, k, axis)
     }
 
     /// The transforms of `[rows, size, parts]` of floats of 32 or 64 bits; none where products with a
     /// matrix or passes over the tensor do it.
+    #[fusion(default)]
     fn dft(x: FloatTensor<Self>, options: Dft) -> Optional<Self> {
         primitives::dft::<Self>(x, options)
     }
 
     /// The spectra of the frames of `[batch, size, parts]`, as [`dft`](Self::dft) gives them; each frame is
     /// one `step` after the one before and multiplied by the window. At least one frame fits.
+    #[fusion(default)]
     fn stft(
         x: FloatTensor<Self>,
         #[extension_type] window: Optional<Self>,
@@ -211,12 +256,25 @@ pub trait Kernels: Backend {
     /// Fails at an index outside of the axis where tensors lie in the memory of this process. Else
     /// such an index becomes the nearest inside, and the indices come back beside, to be checked when
     /// results are read.
+    #[fusion(default)]
     fn within(
         indices: IntTensor<Self>,
         least: i64,
         axis: Axis,
     ) -> (IntTensor<Self>, Option<IntTensor<Self>>) {
         primitives::within::<Self>(indices, least, axis)
+    }
+
+    /// Running sums or products; none where Burn's are as good.
+    #[fusion(meta = |x, _| x.clone())]
+    fn scan(#[extension_type] x: Optional<Self>, scan: Scan) -> Optional<Self> {
+        primitives::scan::<Self>(x, scan)
+    }
+
+    /// The nearest values of a small type, in f32; none where the host rounds them. It is not of f64.
+    #[fusion(meta = |x, _, _| OptionalMetadata::Float(crate::cube::small::described(x)))]
+    fn to_small(x: FloatTensor<Self>, small: Small, saturate: bool) -> Optional<Self> {
+        primitives::to_small::<Self>(x, small, saturate)
     }
 }
 

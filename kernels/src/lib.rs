@@ -5,6 +5,8 @@
 mod backend;
 mod classical;
 mod convolution;
+#[cfg(feature = "cube")]
+mod cube;
 pub mod dtype;
 mod elementwise;
 pub mod fault;

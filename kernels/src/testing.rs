@@ -1,25 +1,91 @@
-//! Tensors from literals and their comparison, for tests.
+//! Devices, tensors from literals, and their comparison, for tests.
+//!
+//! Tests run on Flex, or on what the variable `DEVICE` names: `DEVICE=wgpu cargo test -p onnx-embed-kernels
+//! --features wgpu,fusion`. What compares bodies of backends runs on all [`devices`].
 
-use burn::tensor::{Bool, Device, Float, Int, Tensor, TensorData, kind::Basic};
+use std::cell::RefCell;
 
-/// A tensor of any kind on the CPU, of the literal's own dtype.
-pub fn tensor<const D: usize, K: Basic>(data: impl Into<TensorData>) -> Tensor<D, K> {
-    let data = data.into();
-    let dtype = data.dtype();
-    Tensor::from_data(data, (&Device::flex(), dtype))
+#[cfg(feature = "wgpu")]
+use burn::tensor::DeviceType;
+use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData, kind::Basic};
+
+use crate::dtype::stored;
+
+thread_local! {
+    /// The device of [`on_each`].
+    static CURRENT: RefCell<Option<Device>> = const { RefCell::new(None) };
 }
 
-/// A float tensor on the CPU.
+/// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names.
+pub fn devices() -> Vec<Device> {
+    match std::env::var("DEVICE").as_deref() {
+        Ok("flex") => vec![Device::flex()],
+        #[cfg(feature = "wgpu")]
+        Ok("wgpu") => vec![Device::wgpu(Default::default())],
+        Ok(name) => panic!("the tests are built without the device `{name}`"),
+        Err(_) => present(),
+    }
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn present() -> Vec<Device> {
+    vec![Device::flex()]
+}
+
+#[cfg(feature = "wgpu")]
+fn present() -> Vec<Device> {
+    let mut devices = vec![Device::flex()];
+    if Device::enumerate(DeviceType::Wgpu).into_vec().is_empty() {
+        eprintln!("wgpu is left out: there is no adapter");
+    } else {
+        devices.push(Device::wgpu(Default::default()));
+    }
+    devices
+}
+
+/// The device of tensors from literals.
+pub fn device() -> Device {
+    let current = CURRENT.with_borrow(Clone::clone);
+    current.unwrap_or_else(|| devices().swap_remove(0))
+}
+
+/// Runs a test on each device.
+pub fn on_each(test: impl Fn()) {
+    for device in devices() {
+        eprintln!("on {device:?}");
+        CURRENT.set(Some(device));
+        test();
+    }
+    CURRENT.set(None);
+}
+
+/// Whether the device has values of a dtype; where not, a test says that it leaves them out.
+pub fn has(dtype: DType) -> bool {
+    let there = stored(&device(), dtype) == dtype;
+    if !there {
+        eprintln!("{dtype:?} is left out: {:?} has none", device());
+    }
+    there
+}
+
+/// A tensor of any kind, of the literal's own dtype or the one that stands for it on the device.
+pub fn tensor<const D: usize, K: Basic>(data: impl Into<TensorData>) -> Tensor<D, K> {
+    let (device, data) = (device(), data.into());
+    let dtype = stored(&device, data.dtype());
+    Tensor::from_data(data, (&device, dtype))
+}
+
+/// A float tensor.
 pub fn float<const D: usize>(data: impl Into<TensorData>) -> Tensor<D, Float> {
     tensor(data)
 }
 
-/// An integer tensor on the CPU.
+/// An integer tensor.
 pub fn int<const D: usize>(data: impl Into<TensorData>) -> Tensor<D, Int> {
     tensor(data)
 }
 
-/// A boolean tensor on the CPU.
+/// A boolean tensor.
 pub fn bool<const D: usize>(data: impl Into<TensorData>) -> Tensor<D, Bool> {
     tensor(data)
 }
@@ -42,6 +108,11 @@ pub fn near<const D: usize, K: Basic>(
 
 #[track_caller]
 fn compare<const D: usize, K: Basic>(actual: Tensor<D, K>, expected: TensorData, tolerance: f64) {
+    let device = actual.device();
+    let expected = match stored(&device, expected.dtype()) {
+        dtype if dtype == expected.dtype() => expected,
+        dtype => expected.convert_dtype(dtype),
+    };
     let actual = actual.into_data();
     assert_eq!(actual.dtype(), expected.dtype(), "dtype");
     assert_eq!(actual.shape(), expected.shape(), "shape");

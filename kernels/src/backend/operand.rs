@@ -1,9 +1,10 @@
 //! Tensors as the methods of the trait take them.
 
+use super::burn;
 use burn::backend::{
     Backend, Dispatch, DispatchAutodiffContext, DispatchTensor, ExtensionType, TensorMetadata,
     TensorPrimitive,
-    tensor::{BoolTensor, FloatTensor},
+    tensor::{BoolTensor, FloatTensor, IntTensor},
 };
 use burn::tensor::{DType, Tensor, kind::Basic};
 
@@ -17,9 +18,11 @@ pub trait Operand {
 
 /// A tensor that may be missing: Burn's routing knows no `Option`.
 #[derive(ExtensionType)]
+#[extension_type(fusion: cfg(feature = "cube"))]
 pub enum Optional<B: Backend> {
     None,
     Float(FloatTensor<B>),
+    Int(IntTensor<B>),
     Bool(BoolTensor<B>),
 }
 
@@ -53,7 +56,8 @@ impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
         match self.map(Tensor::into_primitive) {
             None => Optional::None,
             Some(tensor) if tensor.dtype().is_bool() => Optional::Bool(tensor),
-            Some(tensor) => Optional::Float(tensor),
+            Some(tensor) if tensor.dtype().is_float() => Optional::Float(tensor),
+            Some(tensor) => Optional::Int(tensor),
         }
     }
 }
@@ -62,14 +66,24 @@ impl<B: Backend> Optional<B> {
     pub fn float(self) -> Option<FloatTensor<B>> {
         match self {
             Self::Float(tensor) => Some(tensor),
-            Self::None | Self::Bool(_) => None,
+            Self::None | Self::Int(_) | Self::Bool(_) => None,
         }
     }
 
     pub fn bool(self) -> Option<BoolTensor<B>> {
         match self {
             Self::Bool(tensor) => Some(tensor),
-            Self::None | Self::Float(_) => None,
+            Self::None | Self::Float(_) | Self::Int(_) => None,
+        }
+    }
+}
+
+impl Optional<Dispatch> {
+    /// The tensor of whatever kind.
+    pub fn tensor(self) -> Option<DispatchTensor> {
+        match self {
+            Self::None => None,
+            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => Some(tensor),
         }
     }
 }
@@ -77,6 +91,8 @@ impl<B: Backend> Optional<B> {
 impl Routed for DispatchTensor {
     fn has_bodies(&self) -> bool {
         match (&self.kind, self.autodiff) {
+            #[cfg(feature = "cube")]
+            (burn::backend::DispatchTensorKind::Cube(_), DispatchAutodiffContext::Disabled) => true,
             #[cfg(feature = "flex")]
             (burn::backend::DispatchTensorKind::Flex(_), DispatchAutodiffContext::Disabled) => true,
             _ => false,
@@ -88,7 +104,7 @@ impl Routed for Optional<Dispatch> {
     fn has_bodies(&self) -> bool {
         match self {
             Self::None => true,
-            Self::Float(tensor) | Self::Bool(tensor) => tensor.has_bodies(),
+            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => tensor.has_bodies(),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 
-use crate::dtype::lowered;
+use crate::{backend::call, dtype::lowered};
 
 /// A float type, by its bits of exponent and mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Small {
 }
 
 /// Which power of two a number between two of them becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Toward {
     Up,
     Down,
@@ -33,9 +33,20 @@ pub enum Toward {
 
 /// The nearest values of a type, ties to even. What is too large becomes the largest if `saturate`, else infinite or NaN.
 ///
-/// The values are read by the host.
+/// The host reads the values unless the device has a body for it.
 #[inline(never)]
 pub fn to_small<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
+    if x.dtype() != DType::F64 && !x.dims().contains(&0) {
+        let x = x.clone();
+        if let Some(y) = call!(to_small(x; small, saturate)).tensor() {
+            return Tensor::from_dispatch(y);
+        }
+    }
+    rounded(x, small, saturate)
+}
+
+/// [`to_small`] by the host.
+pub(crate) fn rounded<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
     let (device, dims) = (x.device(), x.dims());
     let values = x.into_data();
     let values: Vec<f32> = values

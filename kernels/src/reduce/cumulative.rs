@@ -2,6 +2,19 @@
 
 use burn::tensor::{Tensor, kind::Numeric};
 
+use crate::backend::call;
+
+/// Running sums or products along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
+    pub axis: usize,
+    /// Each element is left out of its own sum.
+    pub exclusive: bool,
+    /// From the end.
+    pub reverse: bool,
+    pub product: bool,
+}
+
 /// CumSum; `exclusive` leaves each element out of its own sum, `reverse` starts at the end.
 pub fn cumsum<const D: usize, K: Numeric>(
     x: Tensor<D, K>,
@@ -9,7 +22,16 @@ pub fn cumsum<const D: usize, K: Numeric>(
     exclusive: bool,
     reverse: bool,
 ) -> Tensor<D, K> {
-    scan(x, axis, exclusive, reverse, 0, |x| x.cumsum(axis))
+    let product = false;
+    scan(
+        x,
+        Scan {
+            axis,
+            exclusive,
+            reverse,
+            product,
+        },
+    )
 }
 
 /// CumProd; `exclusive` leaves each element out of its own product, `reverse` starts at the end.
@@ -19,30 +41,47 @@ pub fn cumprod<const D: usize, K: Numeric>(
     exclusive: bool,
     reverse: bool,
 ) -> Tensor<D, K> {
-    scan(x, axis, exclusive, reverse, 1, |x| x.cumprod(axis))
+    let product = true;
+    scan(
+        x,
+        Scan {
+            axis,
+            exclusive,
+            reverse,
+            product,
+        },
+    )
 }
 
-fn scan<const D: usize, K: Numeric>(
-    x: Tensor<D, K>,
-    axis: usize,
-    exclusive: bool,
-    reverse: bool,
-    neutral: i64,
-    run: impl FnOnce(Tensor<D, K>) -> Tensor<D, K>,
-) -> Tensor<D, K> {
-    let size = x.dims()[axis];
+fn scan<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K> {
     if x.dims().contains(&0) {
         return x;
     }
+    let operand = Some(x.clone());
+    match call!(scan(operand; scan)).tensor() {
+        Some(y) => Tensor::from_dispatch(y),
+        None => passes(x, scan),
+    }
+}
+
+/// A scan by Burn's, which go forward and take each element in.
+pub(crate) fn passes<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K> {
+    let Scan { axis, reverse, .. } = scan;
+    let size = x.dims()[axis];
     let mut x = if reverse { x.flip([axis]) } else { x };
-    if exclusive {
-        let first = x.clone().narrow(axis, 0, 1).full_like(neutral);
+    if scan.exclusive {
+        let first = x.clone().narrow(axis, 0, 1);
+        let first = first.full_like(i64::from(scan.product));
         x = match size {
             1 => first,
             _ => Tensor::cat(vec![first, x.narrow(axis, 0, size - 1)], axis),
         };
     }
-    let y = run(x);
+    let y = if scan.product {
+        x.cumprod(axis)
+    } else {
+        x.cumsum(axis)
+    };
     if reverse { y.flip([axis]) } else { y }
 }
 

@@ -1,0 +1,81 @@
+//! Times of our bodies for CubeCL beside what Burn does:
+//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube`.
+
+use std::time::Instant;
+
+use burn::tensor::{Device, Distribution, Tensor};
+use onnx_embed_kernels::{
+    cumulative,
+    small::{Small, to_small},
+};
+
+const RUNS: usize = 7;
+/// The longest time that is waited for, in seconds.
+const PATIENCE: f64 = 20.0;
+
+fn main() {
+    let device = Device::wgpu(Default::default());
+    for size in [4 << 10, 64 << 10, 1 << 20] {
+        let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
+        // Burn's reads as often as the square of the size.
+        let short = size <= 64 << 10;
+        compare(
+            &format!("cumulative sum of {size}"),
+            short.then_some(|| x.clone().cumsum(0)),
+            || cumulative::cumsum(x.clone(), 0, false, false),
+        );
+        let rows = x.clone().reshape([size / 1024, 1024]);
+        compare(
+            &format!("cumulative sum of {}x1024", size / 1024),
+            Some(|| rows.clone().cumsum(1)),
+            || cumulative::cumsum(rows.clone(), 1, false, false),
+        );
+        compare(
+            &format!("E4M3 of {size}"),
+            Some(|| {
+                // What the host does where the device has no body.
+                let data = x.clone().into_data();
+                let y = to_small(
+                    Tensor::<1>::from_data(data, &Device::flex()),
+                    Small::E4M3Fn,
+                    true,
+                );
+                Tensor::<1>::from_data(y.into_data(), &x.device())
+            }),
+            || to_small(x.clone(), Small::E4M3Fn, true),
+        );
+    }
+}
+
+/// Prints the median times of both in alternating runs, in ms.
+fn compare<const D: usize>(
+    what: &str,
+    burn: Option<impl Fn() -> Tensor<D>>,
+    ours: impl Fn() -> Tensor<D>,
+) {
+    let mut times = [Vec::new(), Vec::new()];
+    if let Some(burn) = &burn {
+        timed(burn);
+    }
+    timed(&ours);
+    for _ in 0..RUNS {
+        if times[0].iter().sum::<f64>() > PATIENCE * 1e3 {
+            break;
+        }
+        times[0].push(burn.as_ref().map_or(f64::NAN, timed));
+        times[1].push(timed(&ours));
+    }
+    let [burn, ours] = times.map(|mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    println!("{what:30} {burn:9.2} {ours:9.2} {:6.2}", burn / ours);
+}
+
+fn timed<const D: usize>(run: &impl Fn() -> Tensor<D>) -> f64 {
+    let start = Instant::now();
+    let y = run();
+    y.device().sync().expect("the device finishes");
+    drop(y);
+    start.elapsed().as_secs_f64() * 1e3
+}
