@@ -185,8 +185,10 @@ impl Programs {
     /// Features of the run-time crate.
     pub fn features(&self) -> Vec<&'static str> {
         match (self.device, self.no_fusion) {
-            (Device::Flex, _) | (_, true) => vec![self.device.name()],
-            (_, false) => vec![self.device.name(), "fusion"],
+            (Device::Flex, _) => vec!["flex"],
+            // With Flex too, as kernels are tested: Burn is built once for both.
+            (device, true) => vec!["flex", device.name()],
+            (device, false) => vec!["flex", device.name(), "fusion"],
         }
     }
 }
@@ -260,7 +262,10 @@ mod tests {
             verify.programs.features()
         };
         assert_eq!(features(&[]), ["flex"]);
-        assert_eq!(features(&["--device", "wgpu"]), ["wgpu", "fusion"]);
-        assert_eq!(features(&["--device", "wgpu", "--no-fusion"]), ["wgpu"]);
+        assert_eq!(features(&["--device", "wgpu"]), ["flex", "wgpu", "fusion"]);
+        assert_eq!(
+            features(&["--device", "wgpu", "--no-fusion"]),
+            ["flex", "wgpu"]
+        );
     }
 }
