@@ -104,6 +104,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
         model,
         recording,
         nearby: &|change| noise.answers(change),
+        exact: &|change| noise.exact(change),
     };
     let mut tally = Tally::default();
     for batch in plan.batches(BATCH) {

@@ -3,7 +3,8 @@
 //! A network that quantizes activations, or compares them, turns a rounding into a step. Where neither of
 //! ONNX Runtime's answers is ours, it answers again with the same weights and inputs, each float of which is
 //! moved by at most 2⁻²² of itself, about what a sum of some terms loses. An output that is at most twice as
-//! far from its answer as these are from each other is unstable; another is wrong.
+//! far from its answer as these are from each other is unstable. So is one that is at most twice as far from
+//! what the graph gives in double precision as its answer is; another is wrong.
 
 use std::fs;
 use std::path::Path;
@@ -53,6 +54,20 @@ impl Noise<'_> {
             }
         }
         Ok(answers)
+    }
+
+    /// What the graph of a changed file gives in double precision, where that can be evaluated.
+    pub fn exact(&self, change: &Change) -> Result<Values> {
+        let path = change.folder.join("exact.npz");
+        if !path.is_file() {
+            let folder = std::iter::once(change.folder.as_path());
+            answer_by_onnx_runtime(self.python, self.recording, &["--exact"], folder)?;
+        }
+        if path.is_file() {
+            Ok(Recording::open(&path)?.exact)
+        } else {
+            Ok(Values::new())
+        }
     }
 }
 

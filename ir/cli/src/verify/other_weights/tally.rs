@@ -34,6 +34,8 @@ pub struct Subject<'m> {
     pub recording: &'m Path,
     /// ONNX Runtime's answers for a changed file with other roundings.
     pub nearby: &'m dyn Fn(&Change) -> Result<Vec<Recording>>,
+    /// What its graph gives in double precision.
+    pub exact: &'m dyn Fn(&Change) -> Result<Values>,
 }
 
 impl Tally {
@@ -99,7 +101,8 @@ impl Tally {
             Recording::open(&answer("plain.npz"))?,
         ];
         let nearby = || (subject.nearby)(change);
-        match difference(&found, &answers, tolerance, nearby)? {
+        let exact = || (subject.exact)(change);
+        match difference(&found, &answers, tolerance, nearby, exact)? {
             None => {
                 self.agree += 1;
                 let recorded = Recording::open(subject.recording)?;
@@ -143,17 +146,19 @@ impl Tally {
 /// How outputs differ from ONNX Runtime's.
 #[derive(Debug, PartialEq)]
 enum Difference {
-    /// About as its own answers do when values are rounded otherwise.
+    /// About as its own answers do when values are rounded otherwise, or from double precision.
     Unstable(String),
     Wrong(String),
 }
 
-/// Compares with the answers with and without optimisations; where both differ, with those to other roundings.
+/// Compares with the answers with and without optimisations; where both differ, with those to other roundings
+/// and with double precision.
 fn difference(
     found: &Values,
     [expected, plain]: &[Recording; 2],
     tolerance: f64,
     nearby: impl FnOnce() -> Result<Vec<Recording>>,
+    exact: impl FnOnce() -> Result<Values>,
 ) -> Result<Option<Difference>> {
     let (relative, problem) = judge(found, expected, tolerance);
     let (other, other_problem) = judge(found, plain, tolerance);
@@ -161,10 +166,16 @@ fn difference(
         return Ok(None);
     };
     let text = format!("{problem} ({:.1e} off)", relative.min(other));
-    Ok(Some(if is_noise(found, expected, &nearby()?, tolerance) {
-        Difference::Unstable(text)
-    } else {
-        Difference::Wrong(text)
+    if is_noise(found, expected, &nearby()?, tolerance) {
+        return Ok(Some(Difference::Unstable(text)));
+    }
+    let recording = Recording {
+        exact: exact()?,
+        ..expected.clone()
+    };
+    Ok(Some(match judge(found, &recording, tolerance) {
+        (_, None) => Difference::Unstable(text),
+        _ => Difference::Wrong(text),
     }))
 }
 
@@ -197,6 +208,7 @@ mod tests {
             model: &model,
             recording: nowhere,
             nearby: &|_| Ok(Vec::new()),
+            exact: &|_| Ok(Values::new()),
         };
         let change = Change {
             name: "w".to_owned(),
@@ -243,22 +255,22 @@ mod tests {
             ..Recording::default()
         };
         let answers = [recording(1.0), recording(1.1)];
-        let judged = |found, nearby: fn() -> Result<Vec<Recording>>| {
-            difference(&outputs(found), &answers, 1e-4, nearby).unwrap()
+        let judged = |found, nearby: &dyn Fn() -> Result<Vec<Recording>>, exact: Values| {
+            difference(&outputs(found), &answers, 1e-4, nearby, || Ok(exact)).unwrap()
         };
         let unasked = || bail!("asked");
-        assert_eq!(judged(1.0, unasked), None);
-        assert_eq!(judged(1.1, unasked), None);
+        assert_eq!(judged(1.0, &unasked, Values::new()), None);
+        assert_eq!(judged(1.1, &unasked, Values::new()), None);
         let text = "output `y` is 1.300000e0 at [0], not 1.000000e0; \
                     1 of 1 elements differ too much (1.8e-1 off)";
-        assert_eq!(
-            judged(1.3, || Ok(vec![])),
-            Some(Difference::Wrong(text.to_owned()))
-        );
-        let text = text.to_owned();
+        let wrong = Some(Difference::Wrong(text.to_owned()));
+        let unstable = Some(Difference::Unstable(text.to_owned()));
+        let none = || Ok(Vec::new());
+        assert_eq!(judged(1.3, &none, Values::new()), wrong);
+        assert_eq!(judged(1.3, &none, outputs(1.05)), wrong);
+        assert_eq!(judged(1.3, &none, outputs(1.2)), unstable);
         let nearby = || Ok(vec![recording(1.2)]);
-        let found = difference(&outputs(1.3), &answers, 1e-4, nearby).unwrap();
-        assert_eq!(found, Some(Difference::Unstable(text)));
+        assert_eq!(judged(1.3, &nearby, Values::new()), unstable);
     }
 
     #[test]
