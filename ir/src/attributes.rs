@@ -86,8 +86,8 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
-        self.value(name, AttributeType::Int, |held| {
-            Some(held.i.unwrap_or_default())
+        self.value(name, AttributeType::Int, |attribute| {
+            Some(attribute.i.unwrap_or_default())
         })
     }
 
@@ -101,8 +101,8 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn float(&self, name: &str) -> Result<Option<f32>, Problem> {
-        self.value(name, AttributeType::Float, |held| {
-            Some(held.f.unwrap_or_default())
+        self.value(name, AttributeType::Float, |attribute| {
+            Some(attribute.f.unwrap_or_default())
         })
     }
 
@@ -111,8 +111,8 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn string(&self, name: &str) -> Result<Option<String>, Problem> {
-        self.value(name, AttributeType::String, |held| {
-            let bytes = held.s.as_deref().unwrap_or_default();
+        self.value(name, AttributeType::String, |attribute| {
+            let bytes = attribute.s.as_deref().unwrap_or_default();
             String::from_utf8(bytes.to_vec()).ok()
         })
     }
@@ -122,19 +122,21 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, Problem> {
-        self.value(name, AttributeType::Ints, |held| Some(held.ints().to_vec()))
+        self.value(name, AttributeType::Ints, |attribute| {
+            Some(attribute.ints().to_vec())
+        })
     }
 
     pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, Problem> {
-        self.value(name, AttributeType::Floats, |held| {
-            Some(held.floats().to_vec())
+        self.value(name, AttributeType::Floats, |attribute| {
+            Some(attribute.floats().to_vec())
         })
     }
 
     pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, Problem> {
-        self.value(name, AttributeType::Strings, |held| {
+        self.value(name, AttributeType::Strings, |attribute| {
             let text = |bytes: &bytes::Bytes| String::from_utf8(bytes.to_vec()).ok();
-            held.strings().iter().map(text).collect()
+            attribute.strings().iter().map(text).collect()
         })
     }
 
@@ -200,7 +202,7 @@ impl<'a> Attributes<'a> {
     /// A tensor of strings: its sizes and elements. `None` when it is of another type.
     pub fn string_tensor(&self, name: &str) -> Result<Option<Strings>, Problem> {
         let held = self.list.iter().find(|held| held.0 == name);
-        match held.and_then(|held| held.1.t.as_deref()) {
+        match held.and_then(|attribute| attribute.1.t.as_deref()) {
             Some(tensor) if is_strings(tensor) => {
                 self.find(name);
                 self.files.strings(tensor).map(Some)
@@ -239,8 +241,8 @@ impl<'a> Attributes<'a> {
             .try_for_each(|(name, held)| field::has_its_type(name, held))?;
         let left = self.list.iter().zip(&self.asked);
         let mut left = left.map(|((name, held), asked)| (name, held, asked));
-        let left = left.find(|(name, held, asked)| {
-            let graph = held.g.is_some() || !held.graphs.is_empty();
+        let left = left.find(|(name, attribute, asked)| {
+            let graph = attribute.g.is_some() || !attribute.graphs.is_empty();
             !asked.get() && !graph && !name.starts_with("__")
         });
         match left {

@@ -61,26 +61,26 @@ pub enum Flow {
     /// Each of its blocks once.
     Once,
     /// One block, again and again.
-    Rounds(Rounds),
+    Iterations(Iterations),
 }
 
-/// Where the state that goes from round to round stands. Behind it are, among the outputs, those
-/// of all rounds together.
+/// Where the state that goes from one iteration to the next stands. Behind it are, among the outputs, those
+/// of all iterations together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
+pub struct Iterations {
     /// Inputs of the node before the state.
     pub before: usize,
     /// Inputs of the node, and of the block, behind the state.
     pub behind: usize,
     /// Inputs of the block before the state.
-    pub given: usize,
+    pub block_inputs: usize,
     /// Outputs of the block before the state.
-    pub told: usize,
-    /// Whether the rounds of each element of a batch have a state of their own.
+    pub block_outputs: usize,
+    /// Whether the iterations of each element of a batch have a state of their own.
     pub batched: bool,
 }
 
-attributes!(struct Rounds { before, behind, given, told, batched });
+attributes!(struct Iterations { before, behind, block_inputs, block_outputs, batched });
 
 /// Something a graph computes with.
 #[derive(Clone, Debug, Default)]
@@ -243,7 +243,7 @@ impl Flow {
     }
 }
 
-impl Rounds {
+impl Iterations {
     /// Keeps some of the results, the states first. A state that goes is no input of the loop or of its
     /// block either.
     pub fn retain(self, node: &mut Node, is_kept: impl Fn(usize) -> bool) {
@@ -251,9 +251,11 @@ impl Rounds {
         let result = |at: Option<usize>| at.is_none_or(&is_kept);
         let is_state = |at: &usize| *at < state;
         if let Some((_, inner)) = node.blocks.first_mut() {
-            keep(&mut inner.outputs, |at| result(at.checked_sub(self.told)));
+            keep(&mut inner.outputs, |at| {
+                result(at.checked_sub(self.block_outputs))
+            });
             keep(&mut inner.inputs, |at| {
-                result(at.checked_sub(self.given).filter(is_state))
+                result(at.checked_sub(self.block_inputs).filter(is_state))
             });
         }
         keep(&mut node.outputs, &is_kept);

@@ -253,9 +253,9 @@ impl Infer<'_> {
     /// Makes an output the same constant, or known value, as an input.
     pub fn output_same(&mut self, output: usize, input: usize) {
         if let (Some(id), Some(value)) = (self.node.output(output), self.value(input).cloned()) {
-            let held = &mut self.values[id];
-            (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
-            held.parts = value.parts;
+            let slot = &mut self.values[id];
+            (slot.ty, slot.known, slot.weight) = (value.ty, value.known, value.weight);
+            slot.parts = value.parts;
         }
     }
 }

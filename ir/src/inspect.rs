@@ -130,11 +130,11 @@ fn declared_type(ty: &TypeProto) -> Option<Type> {
             let sizes = sizes.map(|dim| size(&dim.value)).collect();
             Type::tensor(DType::from_onnx(tensor.elem_type)?, sizes)
         }
-        TypeValue::Sequence(held) => Type::Sequence(inner(&held.elem_type)?),
-        TypeValue::Optional(held) => Type::Optional(inner(&held.elem_type)?),
-        TypeValue::Map(held) => {
-            let key = DType::from_onnx(held.key_type)?;
-            Type::Map(key, inner(&held.value_type)?)
+        TypeValue::Sequence(container) => Type::Sequence(inner(&container.elem_type)?),
+        TypeValue::Optional(container) => Type::Optional(inner(&container.elem_type)?),
+        TypeValue::Map(container) => {
+            let key = DType::from_onnx(container.key_type)?;
+            Type::Map(key, inner(&container.value_type)?)
         }
         _ => return None,
     })

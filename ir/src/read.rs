@@ -2,6 +2,7 @@
 
 mod arity;
 mod choice;
+mod duplicates;
 mod facts;
 mod foreign;
 mod function;
@@ -12,7 +13,6 @@ mod origin;
 mod scope;
 mod signature;
 mod size;
-mod twice;
 mod unknown;
 mod untyped;
 
@@ -87,8 +87,8 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     let Some(graph) = &message.graph else {
         return fail(diagnostics, Problem::new("the file holds no graph"));
     };
-    let twice = twice::twice(&message).into_iter();
-    twice.for_each(|problem| diagnostics.push(problem));
+    let duplicates = duplicates::find(&message).into_iter();
+    duplicates.for_each(|problem| diagnostics.push(problem));
     let functions = Functions::new(&message.functions);
     if let Err(problem) = size::check(graph, &functions, files.model().len()) {
         return fail(diagnostics, problem);

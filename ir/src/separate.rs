@@ -182,7 +182,7 @@ impl Classes {
                 continue;
             };
             for at in roots {
-                first.get_mut(at).into_iter().for_each(|held| *held = least);
+                first.get_mut(at).into_iter().for_each(|slot| *slot = least);
             }
         }
         let first: Vec<usize> = (0..first.len()).map(|at| root(&mut first, at)).collect();
@@ -206,7 +206,7 @@ fn root(first: &mut [usize], mut at: usize) -> usize {
         first
             .get_mut(at)
             .into_iter()
-            .for_each(|held| *held = beyond);
+            .for_each(|slot| *slot = beyond);
         at = next;
     }
     at

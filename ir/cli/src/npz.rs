@@ -107,20 +107,20 @@ fn array(reader: impl Read) -> Result<Value> {
     };
     let sizes = file.shape().iter().map(|&size| usize::try_from(size));
     let shape: Vec<usize> = sizes.collect::<Result<_, _>>()?;
-    let turned = file.order() == Order::Fortran;
+    let column_major = file.order() == Order::Fortran;
     if kind.type_char() == TypeChar::UnicodeStr {
-        let texts = sorted(file.into_vec()?, &shape, turned);
+        let texts = sorted(file.into_vec()?, &shape, column_major);
         return Ok(Value::Strings { shape, texts });
     }
     macro_rules! numbers {
         ($($dtype:ident $number:ty,)*) => {
             match dtype(&kind)? {
                 $(DType::$dtype => {
-                    let numbers: Vec<$number> = elements(file, &shape, turned)?;
+                    let numbers: Vec<$number> = elements(file, &shape, column_major)?;
                     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
                 })*
                 _ => {
-                    let all: Vec<bool> = elements(file, &shape, turned)?;
+                    let all: Vec<bool> = elements(file, &shape, column_major)?;
                     all.into_iter().map(u8::from).collect()
                 }
             }
@@ -160,14 +160,14 @@ fn dtype(kind: &TypeStr) -> Result<DType> {
 fn elements<T: Deserialize + Clone>(
     file: NpyFile<impl Read>,
     shape: &[usize],
-    turned: bool,
+    column_major: bool,
 ) -> Result<Vec<T>> {
-    Ok(sorted(file.into_vec()?, shape, turned))
+    Ok(sorted(file.into_vec()?, shape, column_major))
 }
 
-/// Elements in row-major order; `turned` says that they are in column-major order.
-fn sorted<T: Clone>(elements: Vec<T>, shape: &[usize], turned: bool) -> Vec<T> {
-    if !turned || shape.len() < 2 {
+/// Elements in row-major order; `column_major` says that they are in column-major order.
+fn sorted<T: Clone>(elements: Vec<T>, shape: &[usize], column_major: bool) -> Vec<T> {
+    if !column_major || shape.len() < 2 {
         return elements;
     }
     let mut sorted = Vec::with_capacity(elements.len());

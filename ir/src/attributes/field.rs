@@ -4,22 +4,22 @@ use crate::diagnostics::Problem;
 use crate::proto::{AttributeProto, AttributeType, Elements};
 
 /// Whether an attribute holds what its type says. Files of IR version 1 name no type.
-pub fn has_its_type(name: &str, held: &AttributeProto) -> Result<(), Problem> {
-    let named = held
+pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
+    let named = entry
         .r#type
         .and_then(|named| AttributeType::try_from(named).ok());
     let Some(named) = named.filter(|&named| named != AttributeType::Undefined) else {
         return Ok(());
     };
-    let list = held.list.as_ref().map(|list| &list.elements);
+    let list = entry.list.as_ref().map(|list| &list.elements);
     let fields = [
-        (AttributeType::Float, held.f.is_some()),
-        (AttributeType::Int, held.i.is_some()),
-        (AttributeType::String, held.s.is_some()),
-        (AttributeType::Tensor, held.t.is_some()),
-        (AttributeType::Graph, held.g.is_some()),
-        (AttributeType::SparseTensor, held.sparse_tensor.is_some()),
-        (AttributeType::TypeProto, held.tp.is_some()),
+        (AttributeType::Float, entry.f.is_some()),
+        (AttributeType::Int, entry.i.is_some()),
+        (AttributeType::String, entry.s.is_some()),
+        (AttributeType::Tensor, entry.t.is_some()),
+        (AttributeType::Graph, entry.g.is_some()),
+        (AttributeType::SparseTensor, entry.sparse_tensor.is_some()),
+        (AttributeType::TypeProto, entry.tp.is_some()),
         (
             AttributeType::Floats,
             matches!(list, Some(Elements::Floats(_))),
@@ -50,25 +50,25 @@ mod tests {
 
     #[test]
     fn an_attribute_holds_what_its_type_says() {
-        let held = AttributeProto {
+        let entry = AttributeProto {
             r#type: Some(AttributeType::Int as i32),
             i: Some(0),
             ..AttributeProto::default()
         };
-        assert_eq!(has_its_type("axis", &held), Ok(()));
+        assert_eq!(has_its_type("axis", &entry), Ok(()));
         let untyped = AttributeProto {
             r#type: None,
-            ..held.clone()
+            ..entry.clone()
         };
         assert_eq!(has_its_type("axis", &untyped), Ok(()));
         let absent = AttributeProto {
             i: None,
-            ..held.clone()
+            ..entry.clone()
         };
         assert_eq!(has_its_type("axis", &absent), Ok(()));
         let other = AttributeProto {
             f: Some(2.0),
-            ..held
+            ..entry
         };
         let problem = has_its_type("axis", &other).unwrap_err().to_string();
         expect!["attribute `axis` is said to be of type int and has float"].assert_eq(&problem);

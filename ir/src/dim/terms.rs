@@ -71,8 +71,8 @@ impl Terms {
         let terms = Arc::make_mut(terms);
         match terms.binary_search_by(|(held, _)| held.cmp(&atoms)) {
             Ok(at) => {
-                if let Some((_, held)) = terms.get_mut(at) {
-                    *held = held.checked_add(factor)?;
+                if let Some((_, slot)) = terms.get_mut(at) {
+                    *slot = slot.checked_add(factor)?;
                 }
                 terms.retain(|(_, held)| *held != 0);
             }

@@ -141,7 +141,7 @@ impl Infer<'_> {
     }
 
     /// The size, or one of its own where it is made of names taken since then: what a block
-    /// measures differs from round to round.
+    /// measures differs from iteration to iteration.
     pub fn outside(&mut self, dim: &Dim, names: Mark, hint: &str) -> Dim {
         let mut symbols = dim.symbols().into_iter();
         if symbols.all(|symbol| self.names.held_at(names, &symbol)) {

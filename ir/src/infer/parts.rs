@@ -50,9 +50,9 @@ impl Infer<'_> {
     pub fn output_copy(&mut self, output: usize, from: ValueId) {
         if let Some(id) = self.node.output(output) {
             let value = self.values[from].clone();
-            let held = &mut self.values[id];
-            (held.ty, held.known, held.weight) = (value.ty, value.known, value.weight);
-            (held.parts, held.copy_of) = (value.parts, Some(from));
+            let slot = &mut self.values[id];
+            (slot.ty, slot.known, slot.weight) = (value.ty, value.known, value.weight);
+            (slot.parts, slot.copy_of) = (value.parts, Some(from));
         }
     }
 

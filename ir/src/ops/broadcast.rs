@@ -31,14 +31,14 @@ pub fn trailing(axis: Option<i64>, first: &TensorType) -> Option<usize> {
 
 /// The second operand with `rank` axes, the first of its own at `axis` of the first operand.
 pub fn second(cx: &mut Emit<'_, '_>, axis: Option<i64>, rank: usize) -> Result<Code, Problem> {
-    let held = cx.tensor_type(1)?.shape.clone();
+    let sizes = cx.tensor_type(1)?.shape.clone();
     let trailing = trailing(axis, cx.tensor_type(0)?);
-    let Some(trailing) = trailing.filter(|&trailing| trailing > held.len()) else {
+    let Some(trailing) = trailing.filter(|&trailing| trailing > sizes.len()) else {
         return cx.tensor_of_rank(1, rank);
     };
     let tensor = cx.tensor(1)?;
     let mut shape = vec![Dim::from(1); rank.saturating_sub(trailing)];
-    shape.extend(held);
+    shape.extend(sizes);
     shape.resize(rank, Dim::from(1));
     let shape = cx.shape(&shape);
     Ok(code!(#tensor.reshape(#shape)))

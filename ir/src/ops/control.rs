@@ -2,9 +2,9 @@
 
 mod branch;
 mod counter;
+mod iterations;
 mod merge;
 mod repeat;
-mod rounds;
 mod scan;
 
 use super::{MANY, Row, row};

@@ -98,7 +98,8 @@ impl Operator for Recurrent {
         let recurrent = cx.tensor_of_rank(2, 3)?;
         let directions = Dim::from(i64::try_from(self.directions()).unwrap_or(1));
         self.check_types(cx, x.dtype)?;
-        let at = |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
+        let at =
+            |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
         let hidden = at(&recurrent, if self.quantized { 1 } else { 2 });
         if let Some(said) = self
             .hidden

@@ -1,7 +1,7 @@
 //! Sequences of tensors: made, read, changed.
 
+mod construct;
 mod join;
-mod made;
 mod map;
 pub mod optional;
 mod split;
@@ -18,8 +18,8 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Known, Type};
 
-pub use made::construct;
-use made::empty;
+pub use construct::construct;
+use construct::empty;
 
 pub const FAMILIES: &[&[Row]] = &[ROWS, optional::ROWS];
 
@@ -205,10 +205,10 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
     if !cx.has(input) {
         return Ok(Some(0));
     }
-    let held = cx.tensor(input)?;
-    if held.dtype.kind() != Kind::Int || held.count().is_some_and(|count| count != 1) {
+    let operand = cx.tensor(input)?;
+    if operand.dtype.kind() != Kind::Int || operand.count().is_some_and(|count| count != 1) {
         return Err(Problem::new(format!(
-            "the position is {held}, not one integer"
+            "the position is {operand}, not one integer"
         )));
     }
     Ok(match cx.numbers(input).as_deref() {

@@ -52,11 +52,11 @@ pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
 }
 
 /// Refuses a tensor that is known to be of another shape.
-pub fn shaped(what: &str, held: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
-    let mut pairs = held.shape.iter().zip(shape);
-    if held.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
+pub fn shaped(what: &str, tensor: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
+    let mut pairs = tensor.shape.iter().zip(shape);
+    if tensor.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
         Err(Problem::new(format!(
-            "{what} is {held}, but must be of shape {}",
+            "{what} is {tensor}, but must be of shape {}",
             Sizes(shape)
         )))
     } else {
@@ -65,12 +65,12 @@ pub fn shaped(what: &str, held: &TensorType, shape: &[Dim]) -> Result<(), Proble
 }
 
 /// Refuses a tensor that is known not to broadcast to a shape, which stays as it is.
-pub fn broadcasts(what: &str, held: &TensorType, to: &[Dim]) -> Result<(), Problem> {
-    let mut pairs = held.shape.iter().rev().zip(to.iter().rev());
+pub fn broadcasts(what: &str, tensor: &TensorType, to: &[Dim]) -> Result<(), Problem> {
+    let mut pairs = tensor.shape.iter().rev().zip(to.iter().rev());
     let misfit = |(own, size): (&Dim, &Dim)| !own.is(1) && differ(own, size);
-    if held.rank() > to.len() || pairs.any(misfit) {
+    if tensor.rank() > to.len() || pairs.any(misfit) {
         Err(Problem::new(format!(
-            "{what} is {held}, which does not broadcast to {}",
+            "{what} is {tensor}, which does not broadcast to {}",
             Sizes(to)
         )))
     } else {
@@ -156,18 +156,18 @@ mod tests {
 
     #[test]
     fn shapes_are_compared_from_the_end() {
-        let held = TensorType::new(DType::F32, vec![Dim::from(1), Dim::from(3)]);
+        let tensor = TensorType::new(DType::F32, vec![Dim::from(1), Dim::from(3)]);
         let to = [Dim::named("n"), Dim::from(3)];
-        check(broadcasts("the bias", &held, &to), expect!["fine"]);
-        check(shaped("the bias", &held, &to), expect!["fine"]);
+        check(broadcasts("the bias", &tensor, &to), expect!["fine"]);
+        check(shaped("the bias", &tensor, &to), expect!["fine"]);
         let to = [Dim::from(2), Dim::from(3)];
-        check(broadcasts("the bias", &held, &to), expect!["fine"]);
+        check(broadcasts("the bias", &tensor, &to), expect!["fine"]);
         check(
-            shaped("the bias", &held, &to),
+            shaped("the bias", &tensor, &to),
             expect!["the bias is float32[1, 3], but must be of shape [2, 3]"],
         );
         check(
-            broadcasts("the bias", &held, &to[1..]),
+            broadcasts("the bias", &tensor, &to[1..]),
             expect!["the bias is float32[1, 3], which does not broadcast to [3]"],
         );
     }

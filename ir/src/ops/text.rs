@@ -197,11 +197,11 @@ impl Operator for StringNormalizer {
 }
 
 fn strings(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
-    let held = cx.tensor(input)?;
-    match held.dtype {
-        DType::String => Ok(held),
+    let operand = cx.tensor(input)?;
+    match operand.dtype {
+        DType::String => Ok(operand),
         _ => Err(Problem::new(format!(
-            "input {input} is {held}, not strings"
+            "input {input} is {operand}, not strings"
         ))),
     }
 }

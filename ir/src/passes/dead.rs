@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dim::{Dim, Symbol};
-use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 use crate::types::{Known, Type};
 
 /// Removes nodes whose results are all known or unused, and forgets outputs that nobody reads.
@@ -83,7 +83,7 @@ impl Context<'_> {
             }
             match node.operator.flow() {
                 Some(Flow::Branches) => trim_branches(&mut node),
-                Some(Flow::Rounds(rounds)) => self.trim_rounds(&mut node, rounds),
+                Some(Flow::Iterations(iterations)) => self.trim_iterations(&mut node, iterations),
                 Some(Flow::Once) | None => {}
             }
             for (_, inner) in &mut node.blocks {
@@ -97,35 +97,45 @@ impl Context<'_> {
     }
 
     /// Loops carry no state that nobody reads, and collect nothing of the kind.
-    fn trim_rounds(&self, node: &mut Node, rounds: Rounds) {
-        let state = rounds.state(node);
+    fn trim_iterations(&self, node: &mut Node, iterations: Iterations) {
+        let state = iterations.state(node);
         let Some((_, inner)) = node.blocks.first_mut() else {
             return;
         };
-        let results = inner.outputs.len().saturating_sub(rounds.told);
+        let results = inner.outputs.len().saturating_sub(iterations.block_outputs);
         node.outputs.resize(results, None);
         // The axes of a scan's outputs are counted with those that nobody reads.
-        let counted = |at: usize| at >= state && rounds.behind > 0;
+        let counted = |at: usize| at >= state && iterations.behind > 0;
         let outputs = node.outputs.iter().enumerate();
         let live = outputs.map(|(at, output)| output.is_some() || counted(at));
         let mut live: Vec<bool> = live.collect();
         let roots = inner.outputs.iter().enumerate().filter(|(at, _)| {
-            let result = at.checked_sub(rounds.told);
+            let result = at.checked_sub(iterations.block_outputs);
             result.is_none_or(|at| live.get(at).copied().unwrap_or(true))
         });
         let roots = roots.flat_map(|(_, &id)| self.needs(id)).collect();
         self.revive(
             inner,
-            rounds,
+            iterations,
             roots,
             live.get_mut(..state).unwrap_or_default(),
         );
-        rounds.retain(node, |result| live.get(result) != Some(&false));
+        iterations.retain(node, |result| live.get(result) != Some(&false));
     }
 
-    /// Notes which states the roots are made from, in whatever round.
-    fn revive(&self, block: &Block, rounds: Rounds, roots: Vec<ValueId>, live: &mut [bool]) {
-        let states = block.inputs.iter().skip(rounds.given).take(live.len());
+    /// Notes which states the roots are made from, in whatever iteration.
+    fn revive(
+        &self,
+        block: &Block,
+        iterations: Iterations,
+        roots: Vec<ValueId>,
+        live: &mut [bool],
+    ) {
+        let states = block
+            .inputs
+            .iter()
+            .skip(iterations.block_inputs)
+            .take(live.len());
         let states: BTreeMap<ValueId, usize> = states.copied().zip(0..).collect();
         let mut makers = BTreeMap::new();
         for (at, node) in block.nodes.iter().enumerate() {
@@ -139,7 +149,7 @@ impl Context<'_> {
             }
             let state = states.get(&id).copied();
             if let Some(live) = state.and_then(|at| live.get_mut(at)) {
-                let next = state.and_then(|at| block.outputs.get(rounds.told + at));
+                let next = state.and_then(|at| block.outputs.get(iterations.block_outputs + at));
                 let next = next.filter(|_| !*live);
                 open.extend(next.into_iter().flat_map(|&id| self.needs(id)));
                 *live = true;
@@ -256,12 +266,12 @@ mod tests {
                 }>
             }"#,
             expect![[r#"
-                g (float32[n] x, host int64[] m) => (int64[rounds, 1] y)
+                g (float32[n] x, host int64[] m) => (int64[iterations, 1] y)
                 <
                     int64[1] s = {state}
                 >
                 {
-                    _, int64[rounds, 1] y = Loop (m, , x)
+                    _, int64[iterations, 1] y = Loop (m, , x)
                         body (int64[] i, bool[] c, float32[state] a) => (bool[] c, float32[state + n] b, int64[1] s)
                         {
                             float32[state + n] b = Concat <axis: 0> (a, x)

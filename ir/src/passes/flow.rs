@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::elements::Elements;
-use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 
 /// What values are to be read instead of others.
 pub type Renamed = BTreeMap<ValueId, ValueId>;
 
 /// Removes copies, puts the branch that a known condition takes in the place of its node, and has
-/// loops read what no round changes from outside.
+/// loops read what no iteration changes from outside.
 pub fn simplify(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
     let copied = graph.values.iter().filter_map(|(_, value)| value.copy_of);
@@ -71,8 +71,8 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
                     continue;
                 }
             }
-            Some(Flow::Rounds(rounds)) if !rounds.batched => {
-                hoist(&mut node, rounds, values, renamed);
+            Some(Flow::Iterations(iterations)) if !iterations.batched => {
+                hoist(&mut node, iterations, values, renamed);
             }
             _ => {}
         }
@@ -101,8 +101,8 @@ fn branch(node: Node, taken: &str, values: &Values, renamed: &mut Renamed) -> Ve
 }
 
 /// Removes state that every iteration passes on unchanged.
-fn hoist(node: &mut Node, rounds: Rounds, values: &Values, renamed: &mut Renamed) {
-    let state = rounds.state(node);
+fn hoist(node: &mut Node, iterations: Iterations, values: &Values, renamed: &mut Renamed) {
+    let state = iterations.state(node);
     let Some((_, inner)) = node.blocks.first_mut() else {
         return;
     };
@@ -111,9 +111,9 @@ fn hoist(node: &mut Node, rounds: Rounds, values: &Values, renamed: &mut Renamed
     let copies: Renamed = copies.collect();
     let mut unchanged = BTreeSet::new();
     for at in 0..state {
-        let given = inner.inputs.get(rounds.given + at).copied();
-        let next = inner.outputs.get(rounds.told + at).copied();
-        let initial = node.inputs.get(rounds.before + at).copied().flatten();
+        let given = inner.inputs.get(iterations.block_inputs + at).copied();
+        let next = inner.outputs.get(iterations.block_outputs + at).copied();
+        let initial = node.inputs.get(iterations.before + at).copied().flatten();
         let (Some(given), Some(next), Some(initial)) = (given, next, initial) else {
             continue;
         };
@@ -125,7 +125,7 @@ fn hoist(node: &mut Node, rounds: Rounds, values: &Values, renamed: &mut Renamed
         let output = node.outputs.get(at).copied().flatten();
         renamed.extend(output.map(|output| (output, initial)));
     }
-    rounds.retain(node, |result| !unchanged.contains(&result));
+    iterations.retain(node, |result| !unchanged.contains(&result));
 }
 
 /// The value that a node passes on.

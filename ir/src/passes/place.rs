@@ -5,7 +5,7 @@ mod demand;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dtype::{DType, Kind};
-use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 use crate::types::{Place, Type};
 use demand::Demand;
 
@@ -51,7 +51,9 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
                     assign(inner, values, demand);
                 }
             }
-            Some(Flow::Rounds(rounds)) => assign_rounds(node, rounds, values, demand),
+            Some(Flow::Iterations(iterations)) => {
+                assign_iterations(node, iterations, values, demand)
+            }
         }
         if runs_on_host(node, values, demand) {
             node.place = Place::Host;
@@ -78,9 +80,14 @@ fn place_result(
     }
 }
 
-/// State that the host needs is there if a round that is given it there leaves it there.
-fn assign_rounds(node: &mut Node, rounds: Rounds, values: &mut Values, demand: &Demand) {
-    let state = rounds.state(node);
+/// State that the host needs is there if an iteration that is given it there leaves it there.
+fn assign_iterations(
+    node: &mut Node,
+    iterations: Iterations,
+    values: &mut Values,
+    demand: &Demand,
+) {
+    let state = iterations.state(node);
     let inputs = node.inputs.clone();
     let outputs = node.outputs.clone();
     let Some((_, inner)) = node.blocks.first_mut() else {
@@ -90,19 +97,19 @@ fn assign_rounds(node: &mut Node, rounds: Rounds, values: &mut Values, demand: &
         list.iter().skip(skip).take(state).copied().collect()
     };
     let (given, next) = (
-        part(&inner.inputs, rounds.given),
-        part(&inner.outputs, rounds.told),
+        part(&inner.inputs, iterations.block_inputs),
+        part(&inner.outputs, iterations.block_outputs),
     );
     let wants = |(at, id): (usize, &ValueId)| {
-        let initial = inputs.get(rounds.before + at).copied().flatten();
+        let initial = inputs.get(iterations.before + at).copied().flatten();
         let there = initial.is_some_and(|id| on_host(values, id));
         let made = initial.is_some_and(|id| values[id].place == Place::Host);
         let fits = match &values[*id].ty {
-            Some(Type::Tensor(held)) => there || held.dtype.kind() != Kind::Float,
+            Some(Type::Tensor(tensor)) => there || tensor.dtype.kind() != Kind::Float,
             _ => false,
         };
         let wanted = is_small(values, *id) && demand.host.contains(id);
-        rounds.behind == 0 && fits && (made || wanted || values[*id].known.is_some())
+        iterations.behind == 0 && fits && (made || wanted || values[*id].known.is_some())
     };
     let mut host: Vec<bool> = given.iter().enumerate().map(wants).collect();
     loop {
@@ -124,8 +131,8 @@ fn assign_rounds(node: &mut Node, rounds: Rounds, values: &mut Values, demand: &
     for (at, output) in outputs.into_iter().enumerate() {
         match (output, host.get(at)) {
             (Some(id), Some(true)) => values[id].place = Place::Host,
-            (Some(id), None) if rounds.behind == 0 && !demand.device.contains(&id) => {
-                let result = inner.outputs.get(rounds.told + at).copied();
+            (Some(id), None) if iterations.behind == 0 && !demand.device.contains(&id) => {
+                let result = inner.outputs.get(iterations.block_outputs + at).copied();
                 place_result(Some(id), result.as_slice(), values, demand);
             }
             _ => {}
@@ -179,7 +186,7 @@ fn on_host(values: &Values, id: ValueId) -> bool {
 
 fn is_small(values: &Values, id: ValueId) -> bool {
     match &values[id].ty {
-        Some(Type::Tensor(held)) => held.count().is_some_and(|count| count <= SMALL),
+        Some(Type::Tensor(tensor)) => tensor.count().is_some_and(|count| count <= SMALL),
         _ => false,
     }
 }

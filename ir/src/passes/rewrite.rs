@@ -218,7 +218,7 @@ impl<'r> Engine<'_, 'r> {
                     taken
                         .get_mut(node)
                         .into_iter()
-                        .for_each(|held| *held = true);
+                        .for_each(|slot| *slot = true);
                 }
                 changes.insert(at, change);
             }

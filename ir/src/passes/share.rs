@@ -69,7 +69,7 @@ fn key(node: &Node) -> Key {
     }
 }
 
-/// Sizes that only the run tells have a name for each node.
+/// sizes that are known only at run time have a name for each node.
 fn same_types(a: &[Option<ValueId>], b: &[Option<ValueId>], values: &Values) -> bool {
     let ty = |id: &Option<ValueId>| id.and_then(|id| values[id].ty.clone());
     a.iter().map(ty).eq(b.iter().map(ty))

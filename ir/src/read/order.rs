@@ -111,7 +111,11 @@ fn cycle(left: &[&NodeProto]) -> Problem {
 pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
     if depth < DEEPEST {
-        for graph in node.attribute.iter().filter_map(|held| held.g.as_deref()) {
+        for graph in node
+            .attribute
+            .iter()
+            .filter_map(|attribute| attribute.g.as_deref())
+        {
             let own = own(graph);
             let inner = graph.node.iter().flat_map(|node| reads(node, depth + 1));
             let outputs = graph.output.iter().map(|output| output.name.as_str());

@@ -143,9 +143,9 @@ impl<'s> Scope<'s> {
     where
         's: 'n,
     {
-        let resolve = |held: &'n AttributeProto| match held.ref_attr_name.as_str() {
-            "" => Some((held.name.as_str(), held)),
-            wanted => Some((held.name.as_str(), self.argument(wanted)?)),
+        let resolve = |attribute: &'n AttributeProto| match attribute.ref_attr_name.as_str() {
+            "" => Some((attribute.name.as_str(), attribute)),
+            wanted => Some((attribute.name.as_str(), self.argument(wanted)?)),
         };
         list.iter().filter_map(resolve).collect()
     }

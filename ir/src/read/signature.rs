@@ -69,9 +69,9 @@ impl Reader<'_> {
     fn reserve_names(&mut self, ty: &TypeProto, depth: usize) {
         let inner = match &ty.value {
             _ if depth > DEEPEST => None,
-            Some(TypeValue::Sequence(held)) => held.elem_type.as_deref(),
-            Some(TypeValue::Optional(held)) => held.elem_type.as_deref(),
-            Some(TypeValue::Map(held)) => held.value_type.as_deref(),
+            Some(TypeValue::Sequence(container)) => container.elem_type.as_deref(),
+            Some(TypeValue::Optional(container)) => container.elem_type.as_deref(),
+            Some(TypeValue::Map(container)) => container.value_type.as_deref(),
             Some(TypeValue::Tensor(tensor)) => {
                 for dim in tensor.shape.iter().flat_map(|shape| &shape.dim) {
                     if let Some(DimensionValue::Name(name)) = &dim.value

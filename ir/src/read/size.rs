@@ -74,7 +74,11 @@ impl<'f> Sizes<'f> {
                 sum.add(self.function(function, deeper));
                 continue;
             }
-            for graph in node.attribute.iter().filter_map(|held| held.g.as_deref()) {
+            for graph in node
+                .attribute
+                .iter()
+                .filter_map(|attribute| attribute.g.as_deref())
+            {
                 sum.add(self.nodes(&graph.node, deeper));
             }
         }
@@ -108,14 +112,14 @@ impl Size {
 fn bytes(node: &NodeProto, deeper: usize) -> usize {
     let names = node.input.iter().chain(&node.output);
     let names: usize = names.map(|name| 24 + name.len()).sum();
-    let attribute = node.attribute.iter().map(|held| {
-        let list = held.list.as_ref().map(|list| match &list.elements {
+    let attribute = node.attribute.iter().map(|attribute| {
+        let list = attribute.list.as_ref().map(|list| match &list.elements {
             Elements::Floats(floats) => floats.len() * 8,
             Elements::Ints(ints) => ints.len() * 32,
             Elements::Strings(texts) => texts.iter().map(|text| 32 + text.len()).sum(),
         });
-        let text = held.s.as_ref().map_or(0, |text| text.len());
-        let inner = held.g.iter().filter(|_| deeper > 0);
+        let text = attribute.s.as_ref().map_or(0, |text| text.len());
+        let inner = attribute.g.iter().filter(|_| deeper > 0);
         let inner = inner.flat_map(|graph| &graph.node);
         let inner: usize = inner.map(|node| bytes(node, deeper - 1)).sum();
         list.unwrap_or(0) + text + inner

@@ -25,11 +25,11 @@ impl Type {
         }
     }
 
-    /// The type as that of an item, of which each may have sizes of its own: those that `told`
+    /// The type as that of an item, of which each may have sizes of its own: those that `is_bound`
     /// does not accept are any.
     #[must_use]
-    pub fn loosened(&self, told: &mut impl FnMut(&Symbol) -> bool) -> Type {
-        let mut inner = |held: &Type| Box::new(held.loosened(told));
+    pub fn loosened(&self, is_bound: &mut impl FnMut(&Symbol) -> bool) -> Type {
+        let mut inner = |held: &Type| Box::new(held.loosened(is_bound));
         match self {
             Type::Sequence(item) => Type::Sequence(inner(item)),
             Type::Optional(item) => Type::Optional(inner(item)),
@@ -37,7 +37,7 @@ impl Type {
             Type::Unranked(_) | Type::Nothing(_) => self.clone(),
             Type::Tensor(tensor) => {
                 let size = |dim: &Dim| {
-                    if dim.symbols().iter().all(&mut *told) {
+                    if dim.symbols().iter().all(&mut *is_bound) {
                         dim.clone()
                     } else {
                         Dim::any()

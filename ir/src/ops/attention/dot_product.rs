@@ -103,11 +103,11 @@ fn bound(name: &str, size: i64) -> Result<Option<usize>, Problem> {
 impl Operator for Attention {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [query, key, value] = self.operands(cx)?;
-        let (held, kept) = (floats(cx, 0)?, floats(cx, 2)?.dtype);
-        let ranks = [held.rank(), cx.tensor(1)?.rank(), cx.tensor(2)?.rank()];
-        if ranks != [ranks[0]; 3] || cx.tensor(1)?.dtype != held.dtype {
+        let (operand, kept) = (floats(cx, 0)?, floats(cx, 2)?.dtype);
+        let ranks = [operand.rank(), cx.tensor(1)?.rank(), cx.tensor(2)?.rank()];
+        if ranks != [ranks[0]; 3] || cx.tensor(1)?.dtype != operand.dtype {
             return Err(Problem::new(format!(
-                "the query is {held}, the key {} and the value {}",
+                "the query is {operand}, the key {} and the value {}",
                 cx.tensor(1)?,
                 cx.tensor(2)?
             ))
@@ -133,7 +133,7 @@ impl Operator for Attention {
                     .help("it may be int64[batch], without a cache as another input"));
             }
         }
-        let result = match held.rank() {
+        let result = match operand.rank() {
             4 => vec![
                 query[0].clone(),
                 query[1].clone(),
@@ -150,11 +150,12 @@ impl Operator for Attention {
                 vec![query[0].clone(), query[2].clone(), hidden]
             }
         };
-        let present = |held: &Sizes| [&held[0], &held[1], &total, &held[3]].map(Clone::clone);
-        cx.output(0, held.dtype, result);
-        cx.output(1, held.dtype, present(&key).to_vec());
+        let present =
+            |operand: &Sizes| [&operand[0], &operand[1], &total, &operand[3]].map(Clone::clone);
+        cx.output(0, operand.dtype, result);
+        cx.output(1, operand.dtype, present(&key).to_vec());
         cx.output(2, kept, present(&value).to_vec());
-        cx.output(3, held.dtype, scores.to_vec());
+        cx.output(3, operand.dtype, scores.to_vec());
         Ok(())
     }
 
@@ -348,7 +349,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the mask is bool[4, 5], which does not stretch to [2, 3, 4, 6]
+                  the mask is bool[4, 5], which does not broadcast to [2, 3, 4, 6]
                     at node `y` (Attention version 23)
 
                   model: IR version 13, ai.onnx 23"#]],

@@ -1,4 +1,4 @@
-//! FlexAttention: attention with blocks that change scores and chances.
+//! FlexAttention: attention with blocks that change scores and probabilities.
 
 use std::rc::Rc;
 
@@ -20,12 +20,12 @@ use crate::types::{Place, Type};
 pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read).arity(3, 1).of(PREVIEW)];
 
 const SCORES: &str = "score_mod";
-const CHANCES: &str = "prob_mod";
+const PROBABILITIES: &str = "prob_mod";
 
 #[derive(Debug)]
 struct FlexAttention {
     scale: Option<f32>,
-    /// The dtype of scores and chances.
+    /// The dtype of scores and probabilities.
     precision: Option<DType>,
 }
 
@@ -68,10 +68,10 @@ impl Operator for FlexAttention {
         }
         let [batch, count, length, _] = query;
         let scores = vec![batch.clone(), count.clone(), length.clone(), key[2].clone()];
-        let held = Type::tensor(self.precision(dtype), scores);
-        for name in [SCORES, CHANCES] {
+        let operand = Type::tensor(self.precision(dtype), scores);
+        for name in [SCORES, PROBABILITIES] {
             if cx.block(name).is_ok() {
-                check(cx, name, &held)?;
+                check(cx, name, &operand)?;
             }
         }
         let [_, _, _, size] = value;
@@ -94,9 +94,9 @@ impl Operator for FlexAttention {
             ops::attention::attention_products(#query, #key, #scale, DType::#precision)
         };
         let (before, scores) = changed(cx, SCORES, scores)?;
-        let chances = code!(activation::softmax(#scores, 3));
-        let (between, chances) = changed(cx, CHANCES, chances)?;
-        let result = code!(ops::attention::attention_values(#chances, #value));
+        let probabilities = code!(activation::softmax(#scores, 3));
+        let (between, probabilities) = changed(cx, PROBABILITIES, probabilities)?;
+        let result = code!(ops::attention::attention_values(#probabilities, #value));
         Ok(if before.is_empty() && between.is_empty() {
             result
         } else {

@@ -34,19 +34,19 @@ pub fn sizes(
     input: usize,
     heads: (&str, Option<usize>),
 ) -> Result<Sizes, Problem> {
-    let held = floats(cx, input)?;
-    match (held.shape.as_slice(), heads) {
+    let tensor = floats(cx, input)?;
+    match (tensor.shape.as_slice(), heads) {
         ([batch, heads, length, size], _) => Ok([batch, heads, length, size].map(Clone::clone)),
         ([batch, length, hidden], (_, Some(heads))) => {
-            let size = unpacked(cx, hidden, heads, &held)?;
+            let size = unpacked(cx, hidden, heads, &tensor)?;
             Ok([batch.clone(), dim(heads), length.clone(), size])
         }
         ([_, _, _], (name, None)) => Err(Problem::new(format!(
-            "input {input} is {held}, but attribute `{name}` is missing"
+            "input {input} is {tensor}, but attribute `{name}` is missing"
         ))
         .help("an input of rank 3 packs heads into its last axis; export how many they are")),
         _ => Err(Problem::new(format!(
-            "input {input} is {held}, not of rank 3 or 4"
+            "input {input} is {tensor}, not of rank 3 or 4"
         ))),
     }
 }
@@ -69,14 +69,14 @@ pub fn unpacked(
     cx: &mut Infer<'_>,
     hidden: &Dim,
     heads: usize,
-    held: &TensorType,
+    tensor: &TensorType,
 ) -> Result<Dim, Problem> {
     let heads = dim(heads);
     if let (Some(hidden), Some(heads)) = (hidden.number(), heads.number())
         && hidden.checked_rem(heads) != Some(0)
     {
         return Err(Problem::new(format!(
-            "{heads} heads do not divide the last size of {held}"
+            "{heads} heads do not divide the last size of {tensor}"
         )));
     }
     let size = hidden.div(&heads);
@@ -85,12 +85,12 @@ pub fn unpacked(
 
 /// A tensor of floats that are no narrower than 16 bits.
 pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
-    let held = cx.tensor(input)?;
-    if held.dtype.is_float() {
-        Ok(held)
+    let operand = cx.tensor(input)?;
+    if operand.dtype.is_float() {
+        Ok(operand)
     } else {
         Err(Problem::new(format!(
-            "input {input} is {held}, not of floats"
+            "input {input} is {operand}, not of floats"
         )))
     }
 }

@@ -31,17 +31,17 @@ pub struct JoinedAttention {
     pub packed: bool,
     /// The sizes of the result before the last, on as many axes as the steps had, where masks tell more
     /// of them than queries do.
-    pub told: Option<Shape>,
+    pub result_sizes: Option<Shape>,
     pub scale: f64,
     pub divisor: f64,
     /// The score where a mask is false, for each mask that is of bool.
     pub fills: Vec<Option<f64>>,
-    /// Chances that are no number count as 0.
+    /// Probabilities that are no number count as 0.
     pub undefined_as_zero: bool,
 }
 
 attributes!(struct JoinedAttention {
-    query_heads, key_heads, packed, told, scale, divisor, fills, undefined_as_zero
+    query_heads, key_heads, packed, result_sizes, scale, divisor, fills, undefined_as_zero
 });
 
 impl JoinedAttention {
@@ -116,15 +116,15 @@ impl Operator for JoinedAttention {
             }
         }
         let [mut batch, mut count, mut length, _] = query;
-        match self.told.as_deref() {
+        match self.result_sizes.as_deref() {
             Some([b, l]) => (batch, length) = (b.clone(), l.clone()),
             Some([b, h, l]) => (batch, count, length) = (b.clone(), h.clone(), l.clone()),
             _ => {}
         }
         let result = if self.packed {
-            let held = cx.tensor(2)?;
-            let hidden = match (held.rank(), count == value[1]) {
-                (3, true) => held.shape.last().cloned(),
+            let operand = cx.tensor(2)?;
+            let hidden = match (operand.rank(), count == value[1]) {
+                (3, true) => operand.shape.last().cloned(),
                 _ => count.mul(&value[3]),
             };
             vec![batch, length, cx.dim_or_fresh(hidden, "hidden")]

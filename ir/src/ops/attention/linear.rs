@@ -157,8 +157,8 @@ impl LinearAttention {
         if !needed {
             return Ok(());
         }
-        let held = cx.tensor_of_rank(input, 3)?;
-        let last = held.shape.last().and_then(Dim::number);
+        let tensor = cx.tensor_of_rank(input, 3)?;
+        let last = tensor.shape.last().and_then(Dim::number);
         let hidden = key.shape.last().cloned().unwrap_or_default();
         let fits = last.is_none_or(|last| {
             let other = match input {
@@ -167,9 +167,9 @@ impl LinearAttention {
             };
             dim(self.key_heads).is(last) || other.number().is_none_or(|other| other == last)
         });
-        if !fits || held.dtype != query.dtype {
+        if !fits || tensor.dtype != query.dtype {
             return Err(Problem::new(format!(
-                "`{name}` is {held}, but the query {query}"
+                "`{name}` is {tensor}, but the query {query}"
             )));
         }
         Ok(())
@@ -179,10 +179,10 @@ impl LinearAttention {
 /// An input with heads packed into its last axis, and the size of a head.
 fn operand(cx: &mut Infer<'_>, input: usize, heads: usize) -> Result<(TensorType, Dim), Problem> {
     floats(cx, input)?;
-    let held = cx.tensor_of_rank(input, 3)?;
-    let hidden = held.shape.last().cloned().unwrap_or_default();
-    let size = unpacked(cx, &hidden, heads, &held)?;
-    Ok((held, size))
+    let tensor = cx.tensor_of_rank(input, 3)?;
+    let hidden = tensor.shape.last().cloned().unwrap_or_default();
+    let size = unpacked(cx, &hidden, heads, &tensor)?;
+    Ok((tensor, size))
 }
 
 #[cfg(test)]

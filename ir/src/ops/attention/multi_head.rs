@@ -151,11 +151,16 @@ impl MultiHead {
 
 impl Operator for MultiHead {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let mut held = Vec::new();
+        let mut operands = Vec::new();
         for input in 0..3 {
-            held.push(cx.has(input).then(|| cx.tensor(input)).transpose()?);
+            operands.push(cx.has(input).then(|| cx.tensor(input)).transpose()?);
         }
-        let shape = |at: usize| held.get(at)?.as_ref().map(|held| held.shape.as_slice());
+        let shape = |at: usize| {
+            operands
+                .get(at)?
+                .as_ref()
+                .map(|tensor| tensor.shape.as_slice())
+        };
         let forms = self.forms([shape(0), shape(1), shape(2)])?;
         self.check([shape(0), shape(1), shape(2)])?;
         additions(cx, 4, 5)?;
@@ -230,7 +235,7 @@ impl Operator for MultiHead {
         for input in 0..3 {
             let shape = cx
                 .has(input)
-                .then(|| cx.tensor_type(input).map(|held| held.shape.clone()));
+                .then(|| cx.tensor_type(input).map(|tensor| tensor.shape.clone()));
             held.push(shape.transpose()?);
         }
         let shape = |at: usize| held.get(at)?.as_deref();

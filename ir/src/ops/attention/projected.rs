@@ -151,7 +151,7 @@ impl Operator for Projected {
         let call = code! {
             ops::multi_head::#name(#projected, [#(#sizes),*], #heads, #past, #mask, #bias, #options)
         };
-        // Halves are projected in single precision.
+        // Half precision is projected in single precision.
         let narrow = match cx.tensor_type(0)?.dtype {
             DType::F16 => Some(code!(DType::F16)),
             DType::Bf16 => Some(code!(DType::BF16)),
@@ -211,8 +211,8 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     };
     if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
         let load = code!(layers::Linear::load(weights, #weight, #bias));
-        let held = [("weight", 1), ("bias", 2)];
-        let layer = cx.layer_of(&hint, code!(layers::Linear), load, &held);
+        let named = [("weight", 1), ("bias", 2)];
+        let layer = cx.layer_of(&hint, code!(layers::Linear), load, &named);
         return Ok(code!(#layer.forward(#x)));
     }
     let (weight, bias) = (cx.tensor(1)?, cx.optional(2)?);

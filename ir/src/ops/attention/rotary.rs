@@ -1,4 +1,4 @@
-//! Features turned by angles that tell positions.
+//! Features rotated by the angles of positions.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ const POSITIONS: usize = 3;
 #[derive(Debug)]
 struct RotaryEmbedding {
     heads: Option<usize>,
-    /// How many features are turned, when not all are.
+    /// How many features are rotated, when not all are.
     features: Option<usize>,
     interleaved: bool,
 }
@@ -48,20 +48,20 @@ impl Operator for RotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [batch, _, length, size] = sizes(cx, 0, ("num_heads", self.heads))?;
         let x = cx.tensor(0)?;
-        let turned = self.features.map_or(size.clone(), dim);
-        let odd = turned
+        let rotated = self.features.map_or(size.clone(), dim);
+        let odd = rotated
             .number()
-            .is_some_and(|turned| turned.rem_euclid(2) != 0);
-        let beyond = match (turned.number(), size.number()) {
-            (Some(turned), Some(size)) => turned > size,
+            .is_some_and(|rotated| rotated.rem_euclid(2) != 0);
+        let beyond = match (rotated.number(), size.number()) {
+            (Some(rotated), Some(size)) => rotated > size,
             _ => false,
         };
         if odd || beyond {
             return Err(Problem::new(format!(
-                "{turned} features of {size} are turned, which must be an even number of them"
+                "{rotated} features of {size} are rotated, which must be an even number of them"
             )));
         }
-        let pairs = turned.div(&Dim::from(2)).unwrap_or_default();
+        let pairs = rotated.div(&Dim::from(2)).unwrap_or_default();
         let rank = if cx.has(POSITIONS) { 2 } else { 3 };
         for input in [1, 2] {
             let cache = cx.tensor_of_rank(input, rank)?;
@@ -117,7 +117,7 @@ impl Operator for RotaryEmbedding {
 /// pair, and the same for all heads.
 pub const TURN: &str = "JoinedRotaryEmbedding";
 
-/// `x * cosine + turned(x) * sine`, with an angle for each feature or for each pair of them.
+/// `x * cosine + rotated(x) * sine`, with an angle for each feature or for each pair of them.
 #[derive(Debug)]
 pub struct Turn {
     /// Whether pairs are neighbours, and not of both halves.
@@ -132,18 +132,18 @@ impl Operator for Turn {
         let features = x.shape.last().and_then(Dim::number);
         let features = features.filter(|features| features.rem_euclid(2) == 0);
         for input in [1, 2] {
-            let held = cx.tensor(input)?;
-            let last = held.shape.last().and_then(Dim::number);
+            let operand = cx.tensor(input)?;
+            let last = operand.shape.last().and_then(Dim::number);
             let pairs = features.map(|features| features.div_euclid(2));
-            if last.is_none() || ![features, pairs].contains(&last) || held.dtype != x.dtype {
+            if last.is_none() || ![features, pairs].contains(&last) || operand.dtype != x.dtype {
                 return Err(Problem::new(format!(
-                    "the angles are {held}, the input {x}"
+                    "the angles are {operand}, the input {x}"
                 )));
             }
-            let outer = held.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
-            let stretches = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;
-            if held.rank() > x.rank() || !outer.into_iter().all(stretches) {
-                return Err(Problem::new(format!("{held} stretches {x}")));
+            let outer = operand.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
+            let broadcasts = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;
+            if operand.rank() > x.rank() || !outer.into_iter().all(broadcasts) {
+                return Err(Problem::new(format!("{operand} does not broadcast to {x}")));
             }
         }
         cx.output(0, x.dtype, x.shape);

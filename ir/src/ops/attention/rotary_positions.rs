@@ -14,7 +14,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).arity(4, 1).of(MICROSOFT)];
 
-/// Pairs of features turned by the angles at positions.
+/// Pairs of features rotated by the angles at positions.
 #[derive(Debug)]
 struct RotaryEmbedding {
     heads: i64,
@@ -24,7 +24,7 @@ struct RotaryEmbedding {
 attributes!(struct RotaryEmbedding { heads, interleaved });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // The caches tell how many features are turned; ONNX Runtime reads no scale and packs nothing.
+    // The caches have an angle for each pair of rotated features; ONNX Runtime reads no scale and packs nothing.
     a.ignore(&["rotary_embedding_dim", "scale", "is_packed_batching"]);
     let heads = a.int_or("num_heads", 0)?;
     match heads {
@@ -37,7 +37,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl RotaryEmbedding {
-    /// How many heads an input of rank 3 has: as many as the attribute says, or the caches turn whole.
+    /// How many heads an input of rank 3 has: as many as the attribute says, or those that the caches rotate whole.
     fn heads(&self, hidden: Option<&Dim>, cache: Option<&Dim>) -> Result<i64, Problem> {
         let sizes = hidden
             .and_then(Dim::number)
@@ -84,29 +84,29 @@ impl Operator for RotaryEmbedding {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
+        let operand = cx.tensor_type(0)?.clone();
         cx.may_fail();
         let x = cx.tensor(0)?;
         let places = cx.tensor(1)?;
         let places = match cx.tensor_type(1)?.rank() {
             1 => {
                 // The axis before that of features, which rank 3 has as well as rank 4.
-                let length = held.shape.iter().rev().nth(1).cloned();
+                let length = operand.shape.iter().rev().nth(1).cloned();
                 let length = cx.size(&length.unwrap_or_default());
                 code!(ops::group_query::counted(#places, #length))
             }
             _ => places,
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
-        let turned =
+        let rotated =
             |x: Code| code!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved));
-        if held.rank() == 4 {
-            return Ok(turned(x));
+        if operand.rank() == 4 {
+            return Ok(rotated(x));
         }
-        let heads = self.heads(held.shape.last(), cx.tensor_type(2)?.shape.last())?;
+        let heads = self.heads(operand.shape.last(), cx.tensor_type(2)?.shape.last())?;
         let heads = Literal::i64_unsuffixed(heads);
-        let turned = turned(code!(ops::attention::split_heads(#x, #heads)));
-        Ok(code!(ops::attention::merge_heads(#turned)))
+        let rotated = rotated(code!(ops::attention::split_heads(#x, #heads)));
+        Ok(code!(ops::attention::merge_heads(#rotated)))
     }
 }
 

@@ -209,11 +209,11 @@ pub fn is_number(dtype: DType) -> bool {
 
 /// An input of the types that these operators take.
 pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
-    let held = cx.tensor(input)?;
-    if is_number(held.dtype) {
-        Ok(held)
+    let operand = cx.tensor(input)?;
+    if is_number(operand.dtype) {
+        Ok(operand)
     } else {
-        Err(Problem::new(format!("input {input} is {held}"))
+        Err(Problem::new(format!("input {input} is {operand}"))
             .help("it may be of floats or integers of 32 or 64 bits"))
     }
 }

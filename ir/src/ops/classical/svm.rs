@@ -176,7 +176,7 @@ impl Machine {
         }
     }
 
-    /// Says that the node may fail where the run tells how many features there are.
+    /// Says that the node may fail where the number of features is known only at run time.
     fn check(&self, cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
         let features = cx.tensor_type(0)?.shape.last().and_then(Dim::number);
         if features.is_none() {

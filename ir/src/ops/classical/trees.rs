@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct Trees {
     form: Form,
-    tells: Tells,
+    output: Output,
     transform: &'static str,
     base: Option<Kept>,
     /// Whether the trees stand in the file in 64 bits.
@@ -42,13 +42,13 @@ struct Trees {
     width: usize,
 }
 
-attributes!(struct Trees { form, tells, transform, base, double, width });
+attributes!(struct Trees { form, output, transform, base, double, width });
 
 /// More targets than any model has.
 const LARGEST: usize = 1 << 28;
 
 #[derive(Debug)]
-enum Tells {
+enum Output {
     Classes(Labels),
     Numbers {
         targets: usize,
@@ -59,7 +59,7 @@ enum Tells {
     },
 }
 
-attributes!(enum Tells { Classes(inner), Numbers { targets, aggregate, same_type } });
+attributes!(enum Output { Classes(inner), Numbers { targets, aggregate, same_type } });
 
 fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let labels = labels(a, "classlabels_int64s")?;
@@ -70,7 +70,7 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     labelled_trees(
         a,
         (form, width),
-        Tells::Classes(labels),
+        Output::Classes(labels),
         |base| match count {
             1 => true,
             2 => base <= 2,
@@ -94,18 +94,18 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
                 .help("it may be SUM, AVERAGE, MIN or MAX"));
         }
     };
-    let tells = Tells::Numbers {
+    let output = Output::Numbers {
         targets,
         aggregate,
         same_type: false,
     };
-    labelled_trees(a, (form, width), tells, |base| base == targets)
+    labelled_trees(a, (form, width), output, |base| base == targets)
 }
 
 fn labelled_trees(
     a: &Attributes<'_>,
     (form, width): (Form, usize),
-    tells: Tells,
+    output: Output,
     fits: impl Fn(usize) -> bool,
 ) -> Result<Rc<dyn Operator>, Problem> {
     let base = form::either(a, ["base_values", "base_values_as_tensor"])?;
@@ -117,7 +117,7 @@ fn labelled_trees(
     Ok(Rc::new(Trees {
         double: form.is_double(),
         form,
-        tells,
+        output,
         transform,
         base,
         width,
@@ -139,7 +139,7 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Trees {
         double: form.is_double(),
         form,
-        tells: Tells::Numbers {
+        output: Output::Numbers {
             targets,
             aggregate: number("aggregate_function", 1, &aggregates)?,
             same_type: true,
@@ -169,12 +169,12 @@ impl Operator for Trees {
             return Err(Problem::new(message)
                 .help("give the input as many features as the model was made for"));
         }
-        match &self.tells {
-            Tells::Classes(labels) => {
+        match &self.output {
+            Output::Classes(labels) => {
                 let (_, rows) = input(cx, &NUMBERS)?;
                 tell(cx, labels, rows, labels.count);
             }
-            Tells::Numbers {
+            Output::Numbers {
                 targets, same_type, ..
             } => {
                 let targets = Dim::from(i64::try_from(*targets).unwrap_or(i64::MAX));
@@ -204,8 +204,8 @@ impl Operator for Trees {
         };
         let precision = element_type(precision);
         let hint = cx.hint();
-        match &self.tells {
-            Tells::Classes(labels) => {
+        match &self.output {
+            Output::Classes(labels) => {
                 let named = labels.emit(cx)?;
                 let load = code! {
                     layers::TreeClassifier::load(
@@ -220,7 +220,7 @@ impl Operator for Trees {
                 let layer = cx.layer(&hint, code!(layers::TreeClassifier), load);
                 Ok(labels.forward(cx, &layer, &x))
             }
-            Tells::Numbers {
+            Output::Numbers {
                 targets, aggregate, ..
             } => {
                 let targets = Literal::usize_unsuffixed(*targets);

@@ -1,9 +1,9 @@
-//! Numbers that grow by the same in every round.
+//! Numbers that grow by the same in every iteration.
 
 use crate::dim::{Atom, Dim, Symbol};
 use crate::types::Known;
 
-/// What is known of a state in round `index`, from what was assumed and what came of it. `None`
+/// What is known of a state in iteration `index`, from what was assumed and what came of it. `None`
 /// where nothing is, `Some(assumed)` where the assumption holds.
 pub fn settled(
     assumed: Option<&Known>,
@@ -12,7 +12,7 @@ pub fn settled(
 ) -> Option<Known> {
     let (assumed, next) = (assumed?, next?);
     if assumed == next {
-        // What does not change names no round.
+        // What does not change names no iteration.
         return index
             .is_none_or(|index| !mentions(assumed, index))
             .then(|| assumed.clone());
@@ -25,7 +25,7 @@ pub fn settled(
     let numbers = numbers.map(|(held, after)| {
         let by = after.sub(held)?.number()?;
         match factor(held, index)? {
-            // A first guess from one round.
+            // A first guess from one iteration.
             0 => held.add(&Dim::named(index.clone()).mul(&Dim::from(by))?),
             known if known == by => Some(held.clone()),
             _ => None,
@@ -34,8 +34,8 @@ pub fn settled(
     numbers.collect::<Option<_>>().map(Known::Ints)
 }
 
-/// What is known after so many rounds.
-pub fn after(known: &Known, index: &Symbol, rounds: Option<&Dim>) -> Option<Known> {
+/// What is known after so many iterations.
+pub fn after(known: &Known, index: &Symbol, iterations: Option<&Dim>) -> Option<Known> {
     let Known::Ints(dims) = known else {
         return Some(known.clone());
     };
@@ -43,7 +43,7 @@ pub fn after(known: &Known, index: &Symbol, rounds: Option<&Dim>) -> Option<Know
         0 => Some(dim.clone()),
         by => {
             let start = dim.sub(&Dim::named(index.clone()).mul(&Dim::from(by))?)?;
-            start.add(&rounds?.mul(&Dim::from(by))?)
+            start.add(&iterations?.mul(&Dim::from(by))?)
         }
     };
     dims.iter()
@@ -88,9 +88,11 @@ mod tests {
             settled(Some(&held), Some(&next), Some(&index)),
             Some(held.clone())
         );
-        let rounds = Dim::named("n");
-        let end = Dim::from(5).sub(&rounds.mul(&2.into()).unwrap()).unwrap();
-        assert_eq!(after(&held, &index, Some(&rounds)), Some(int(&end)));
+        let iterations = Dim::named("n");
+        let end = Dim::from(5)
+            .sub(&iterations.mul(&2.into()).unwrap())
+            .unwrap();
+        assert_eq!(after(&held, &index, Some(&iterations)), Some(int(&end)));
         assert_eq!(after(&held, &index, None), None);
     }
 

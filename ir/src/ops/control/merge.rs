@@ -33,41 +33,41 @@ pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Resu
     Ok(merged)
 }
 
-/// Has a value that goes from round to round, numbered by `index`, be what it is in `next` too. The
+/// Has a value that goes from one iteration to the next, numbered by `index`, be what it is in `next` too. The
 /// sizes in `free` may be any; whether anything changed.
 pub fn widen(
     cx: &mut Infer<'_>,
     what: &str,
-    held: &mut Fact,
+    fact: &mut Fact,
     next: &Fact,
     (index, free): (Option<&Symbol>, &mut BTreeSet<Symbol>),
 ) -> Result<bool, Problem> {
     let next = &Fact {
-        ty: as_state(&held.ty, &next.ty),
+        ty: as_state(&fact.ty, &next.ty),
         ..next.clone()
     };
-    let ty = types(what, &held.ty, &next.ty, &mut |a, b| {
+    let ty = types(what, &fact.ty, &next.ty, &mut |a, b| {
         if a == b || a.name().is_some_and(|name| free.contains(name)) {
             return a.clone();
         }
         freed(cx, free)
     })?;
-    let mut changed = ty != held.ty;
-    held.ty = ty;
-    let known = counter::settled(held.known.peek(), next.known.peek(), index);
+    let mut changed = ty != fact.ty;
+    fact.ty = ty;
+    let known = counter::settled(fact.known.peek(), next.known.peek(), index);
     if known.is_some() {
-        held.known.read();
+        fact.known.read();
         next.known.read();
     }
-    if held.weight != next.weight || known.as_ref() != held.known.peek() {
-        changed |= held.known.is_some() || held.weight.is_some();
-        held.known = known.map(Elements::from).unwrap_or_default();
-        held.weight = None;
+    if fact.weight != next.weight || known.as_ref() != fact.known.peek() {
+        changed |= fact.known.is_some() || fact.weight.is_some();
+        fact.known = known.map(Elements::from).unwrap_or_default();
+        fact.weight = None;
     }
     Ok(changed)
 }
 
-/// What a round leaves, as the state of the next: one element is one element on any number of axes.
+/// What an iteration leaves, as the state of the next: one element is one element on any number of axes.
 fn as_state(held: &Type, next: &Type) -> Type {
     if is_one_of_another_rank(held, next) {
         held.clone()
@@ -76,7 +76,7 @@ fn as_state(held: &Type, next: &Type) -> Type {
     }
 }
 
-/// What the rounds leave of a state, if they are any: one element on as many axes as a round gives it.
+/// What the iterations leave of a state, if they are any: one element on as many axes as an iteration gives it.
 pub fn left(held: Type, next: Option<&Type>) -> Type {
     match next {
         Some(next) if is_one_of_another_rank(&held, next) => next.clone(),
@@ -95,10 +95,10 @@ pub fn is_one_of_another_rank(one: &Type, other: &Type) -> bool {
     }
 }
 
-/// Gives every size of a value that goes from round to round a name of its own.
-pub fn generalize(cx: &mut Infer<'_>, held: &mut Fact, free: &mut BTreeSet<Symbol>) {
-    let ty = sized(&held.ty, &mut |_| freed(cx, free));
-    *held = Fact::of(ty.loosened(&mut |name| free.contains(name)));
+/// Gives every size of a value that goes from one iteration to the next a name of its own.
+pub fn generalize(cx: &mut Infer<'_>, fact: &mut Fact, free: &mut BTreeSet<Symbol>) {
+    let ty = sized(&fact.ty, &mut |_| freed(cx, free));
+    *fact = Fact::of(ty.loosened(&mut |name| free.contains(name)));
 }
 
 /// The type outside of a body, which has names taken since then to itself.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::rounds::{LoopCode, settle};
+use super::iterations::{LoopCode, settle};
 use super::{counter, merge};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -10,7 +10,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::elements::Elements;
 use crate::emit::{Emit, whole};
-use crate::graph::{Block, Flow, Rounds};
+use crate::graph::{Block, Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
 use crate::rust::{Code, Part, Variable, code};
@@ -22,7 +22,7 @@ struct Loop;
 attributes!(struct Loop);
 
 const BODY: &str = "body";
-/// A count of more rounds than this stands for no count at all.
+/// A count of more iterations than this stands for no count at all.
 const ENDLESS: i64 = 1 << 31;
 
 pub fn read(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -54,7 +54,7 @@ impl Operator for Loop {
             return Ok(());
         };
         let ends = told.first().and_then(|fact| fact.known.read().cloned());
-        let rounds = match (cx.known(1), ends, cx.has(1)) {
+        let iterations = match (cx.known(1), ends, cx.has(1)) {
             (Some(Known::Bools(start)), _, _) if start == &[false] => Some(Dim::from(0)),
             (Some(Known::Bools(_)), Some(Known::Bools(next)), true)
             | (None, Some(Known::Bools(next)), false)
@@ -64,10 +64,12 @@ impl Operator for Loop {
             }
             _ => None,
         };
-        let never = rounds.as_ref().is_some_and(|rounds| rounds.is(0));
+        let never = iterations
+            .as_ref()
+            .is_some_and(|iterations| iterations.is(0));
         for (at, (mut fact, initial)) in held.into_iter().zip(initial).enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
-            // What the rounds leave is there, though what they start with may not be.
+            // What the iterations leave is there, though what they start with may not be.
             let left = told.get(at + 1).map(|next| &next.ty);
             fact.ty = merge::left(fact.ty, left);
             if let (Type::Optional(item), Some(left)) = (&fact.ty, left)
@@ -76,20 +78,20 @@ impl Operator for Loop {
                 fact.ty = (**item).clone();
             }
             let known = fact.known.read().zip(number.name());
-            let known = known.and_then(|(known, i)| counter::after(known, i, rounds.as_ref()));
+            let known = known.and_then(|(known, i)| counter::after(known, i, iterations.as_ref()));
             fact.known = known.map(Elements::from).unwrap_or_default();
             cx.output_fact(at, if never { initial } else { fact });
         }
-        let rounds = cx.dim_or_fresh(rounds, "rounds");
+        let iterations = cx.dim_or_fresh(iterations, "iterations");
         for (at, fact) in told.iter().enumerate().skip(state + 1) {
             let Type::Tensor(_) = &fact.ty else {
                 return Err(Problem::new(format!(
-                    "the body gives {} in each round, not a tensor",
+                    "the body gives {} in each iteration, not a tensor",
                     fact.ty
                 )));
             };
-            let ty = merge::outside(cx, fact, names, "round");
-            cx.output_fact(at - 1, Fact::of(ty).with_size(0, rounds.clone()));
+            let ty = merge::outside(cx, fact, names, "iteration");
+            cx.output_fact(at - 1, Fact::of(ty).with_size(0, iterations.clone()));
         }
         Ok(())
     }
@@ -102,8 +104,8 @@ impl Operator for Loop {
         };
         let mut code = LoopCode::new(cx, BODY, FLOW, &mut initial, &together)?;
         let condition = Condition::new(cx, &block, &mut code)?;
-        let (round, step, check) = (&code.round, &code.step, &condition.check);
-        let round = code!(#round #check #step);
+        let (iteration, step, check) = (&code.iteration, &code.step, &condition.check);
+        let iteration = code!(#iteration #check #step);
         let (first, last) = (&condition.first, &condition.last);
         let index = match block.inputs.first().and_then(|&id| cx.known_of(id)) {
             Some(Known::Ints(dims)) => dims.first().cloned(),
@@ -112,7 +114,7 @@ impl Operator for Loop {
         let index = index.map(|dim| cx.size(&dim));
         let index = index.filter(|index| {
             let size = index.as_size();
-            size.is_some_and(|size| round.sizes().contains(&size))
+            size.is_some_and(|size| iteration.sizes().contains(&size))
         });
         let count = match (count(cx.known(0)), cx.has(0) && !cx.is_known(0)) {
             (Some(count), _) => Some(cx.size(&count)),
@@ -129,16 +131,16 @@ impl Operator for Loop {
             (None, false) => None,
         };
         let (start, go) = (&condition.start, &condition.go);
-        let rounds = match (index, count, go) {
+        let iterations = match (index, count, go) {
             (Some(index), Some(count), _) => {
-                code!(for #index in 0..#count { #first #round #last })
+                code!(for #index in 0..#count { #first #iteration #last })
             }
-            (None, Some(count), _) => code!(for _ in 0..#count { #first #round #last }),
-            (Some(index), None, _) => code!(for #index in 0usize.. { #first #round #last }),
-            (None, None, Some(go)) => code!(while #go { #round #last }),
-            (None, None, None) => code!(loop { #round #last }),
+            (None, Some(count), _) => code!(for _ in 0..#count { #first #iteration #last }),
+            (Some(index), None, _) => code!(for #index in 0usize.. { #first #iteration #last }),
+            (None, None, Some(go)) => code!(while #go { #iteration #last }),
+            (None, None, None) => code!(loop { #iteration #last }),
         };
-        Ok(code.around(&code!(#start #rounds)))
+        Ok(code.around(&code!(#start #iterations)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -146,26 +148,26 @@ impl Operator for Loop {
     }
 
     fn flow(&self) -> Option<Flow> {
-        Some(Flow::Rounds(FLOW))
+        Some(Flow::Iterations(FLOW))
     }
 }
 
-const FLOW: Rounds = Rounds {
+const FLOW: Iterations = Iterations {
     before: 2,
     behind: 0,
-    given: 2,
-    told: 1,
+    block_inputs: 2,
+    block_outputs: 1,
     batched: false,
 };
 
 /// The code of the condition.
 #[derive(Debug, Default)]
 struct Condition {
-    /// The variable that says whether there is a next round, where it matters before the first.
+    /// The variable that says whether there is a next iteration, where it matters before the first.
     go: Option<Variable>,
     /// Before the loop.
     start: Code,
-    /// At the start of a round.
+    /// At the start of an iteration.
     first: Code,
     /// At its end, before and after the state moves on.
     check: Code,
@@ -224,7 +226,7 @@ fn truth(known: Option<&Known>) -> Option<bool> {
     }
 }
 
-/// How many rounds a known number counts.
+/// How many iterations a known number counts.
 fn count(known: Option<&Known>) -> Option<Dim> {
     let Some(Known::Ints(dims)) = known else {
         return None;
@@ -332,13 +334,13 @@ mod tests {
                 }>
             }"#,
             expect![[r#"
-                g (bool[1] c, float32[] x, host int64[] m) => (bool[] d, float32[1] y, float32[rounds, 1] z)
+                g (bool[1] c, float32[] x, host int64[] m) => (bool[] d, float32[1] y, float32[iterations, 1] z)
                 <
                     float32[1] half = {0.5},
                     int64[1] none = {0}
                 >
                 {
-                    bool[] d, float32[1] y, float32[rounds, 1] z = Loop (m, c, c, x)
+                    bool[] d, float32[1] y, float32[iterations, 1] z = Loop (m, c, c, x)
                         body (int64[] i, bool[] c2, bool[1] s, float32[] a) => (bool[] n, bool[] n, float32[1] w, float32[1] w)
                         {
                             float32[1] w = Mul (a, half)

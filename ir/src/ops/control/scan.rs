@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
+use super::iterations::{LoopCode, settle, stack};
 use super::merge;
-use super::rounds::{LoopCode, settle, stack};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
-use crate::graph::{Flow, Rounds};
+use crate::graph::{Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::axes::axis;
 use crate::ops::shape::pad::zero;
@@ -26,7 +26,7 @@ struct Scan {
     /// Axes and directions of the inputs and of the outputs, those left out being 0.
     inputs: [Vec<i64>; 2],
     outputs: [Vec<i64>; 2],
-    flow: Rounds,
+    flow: Iterations,
 }
 
 attributes!(struct Scan { slices, inputs, outputs, flow });
@@ -52,11 +52,11 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             [list("scan_output_axes")?, list("scan_output_directions")?],
         )
     };
-    let flow = Rounds {
+    let flow = Iterations {
         before: if batched { 1 } else { 0 },
         behind: slices,
-        given: 0,
-        told: 0,
+        block_inputs: 0,
+        block_outputs: 0,
         batched,
     };
     Ok(Rc::new(Scan {
@@ -89,30 +89,32 @@ impl Operator for Scan {
                 return Err(Problem::new("`sequence_lens` are not of type int64"));
             }
             for (at, fact) in initial.iter_mut().enumerate() {
-                let mut held = cx.tensor(at + 1)?;
-                take_batch(&mut batch, &mut held)?;
-                *fact = Fact::of(Type::Tensor(held));
+                let mut operand = cx.tensor(at + 1)?;
+                take_batch(&mut batch, &mut operand)?;
+                *fact = Fact::of(Type::Tensor(operand));
             }
         }
-        let mut rounds: Option<Dim> = None;
+        let mut iterations: Option<Dim> = None;
         let mut slices = Vec::new();
         for at in 0..self.slices {
-            let mut held = cx.tensor(self.flow.before + state + at)?;
+            let mut operand = cx.tensor(self.flow.before + state + at)?;
             if self.flow.batched {
-                take_batch(&mut batch, &mut held)?;
+                take_batch(&mut batch, &mut operand)?;
             }
-            let axis = self.axis(&self.inputs, at, held.rank())?;
-            let size = held.shape.remove(axis);
-            slices.push(Fact::of(Type::Tensor(held)));
-            rounds = match rounds {
-                Some(rounds)
-                    if rounds.number().is_some() && size.number().is_some() && rounds != size =>
+            let axis = self.axis(&self.inputs, at, operand.rank())?;
+            let size = operand.shape.remove(axis);
+            slices.push(Fact::of(Type::Tensor(operand)));
+            iterations = match iterations {
+                Some(iterations)
+                    if iterations.number().is_some()
+                        && size.number().is_some()
+                        && iterations != size =>
                 {
                     return Err(Problem::new(format!(
-                        "the inputs have {rounds} and {size} slices, which must be equal"
+                        "the inputs have {iterations} and {size} slices, which must be equal"
                     )));
                 }
-                Some(rounds) if rounds.number().is_some() => Some(rounds),
+                Some(iterations) if iterations.number().is_some() => Some(iterations),
                 _ => Some(size),
             };
         }
@@ -138,17 +140,17 @@ impl Operator for Scan {
             };
             cx.output_fact(at, fact);
         }
-        let rounds = rounds.unwrap_or_default();
+        let iterations = iterations.unwrap_or_default();
         for (at, fact) in told.iter().enumerate().skip(state) {
             let Type::Tensor(item) = &fact.ty else {
                 return Err(Problem::new(format!(
-                    "the body gives {} in each round",
+                    "the body gives {} in each iteration",
                     fact.ty
                 )));
             };
             let axis = self.axis(&self.outputs, at - state, item.rank() + 1)?;
-            let ty = merge::outside(cx, fact, names, "round");
-            let mut fact = Fact::of(ty).with_size(axis, rounds.clone());
+            let ty = merge::outside(cx, fact, names, "iteration");
+            let mut fact = Fact::of(ty).with_size(axis, iterations.clone());
             if let Some(batch) = &batch {
                 fact = fact.with_size(0, batch.clone());
             }
@@ -177,10 +179,10 @@ impl Operator for Scan {
         {
             None => cx.input_at(at, wanted.0),
             Some(element) => {
-                let held = cx.tensor_type(at + 1)?.clone();
-                let tensor = cx.input_at(at + 1, place_of(held.dtype))?;
+                let operand = cx.tensor_type(at + 1)?.clone();
+                let tensor = cx.input_at(at + 1, place_of(operand.dtype))?;
                 let all = named(cx, tensor, &mut before);
-                Ok(cut(&all, &held, 0, element))
+                Ok(cut(&all, &operand, 0, element))
             }
         };
         let code = LoopCode::new(cx, BODY, self.flow, &mut initial, &together)?;
@@ -189,16 +191,16 @@ impl Operator for Scan {
         let mut count = None;
         for at in 0..self.slices {
             let input = self.flow.before + state + at;
-            let mut held = cx.tensor_type(input)?.clone();
-            let mut tensor = cx.input_at(input, place_of(held.dtype))?;
+            let mut operand = cx.tensor_type(input)?.clone();
+            let mut tensor = cx.input_at(input, place_of(operand.dtype))?;
             if let Some(element) = &element {
                 let all = named(cx, tensor, &mut before);
-                tensor = cut(&all, &held, 0, element);
-                without_batch(&mut held)?;
+                tensor = cut(&all, &operand, 0, element);
+                without_batch(&mut operand)?;
             }
             let all = named(cx, tensor, &mut inputs);
-            let axis = self.axis(&self.inputs, at, held.rank())?;
-            let size = held.shape.get(axis).cloned().unwrap_or_default();
+            let axis = self.axis(&self.inputs, at, operand.rank())?;
+            let size = operand.shape.get(axis).cloned().unwrap_or_default();
             let place = match self.inputs[1].get(at) {
                 Some(1) => match &length {
                     Some(length) => code!(#length - 1 - #index),
@@ -212,7 +214,7 @@ impl Operator for Scan {
             };
             if let Some(&id) = block.inputs.get(state + at) {
                 let item = cx.variable(id, "slice");
-                let slice = cut(&all, &held, axis, &place);
+                let slice = cut(&all, &operand, axis, &place);
                 slices.extend(code!(let #item = #slice;));
             }
             if let Some(count) = &count
@@ -231,9 +233,9 @@ impl Operator for Scan {
         let count = length
             .as_ref()
             .map_or(longest.clone(), |length| code!(#length));
-        let (round, step) = (&code.round, &code.step);
-        let rounds = code!(#inputs for #index in 0..#count { #slices #round #step });
-        let one = code.around(&rounds);
+        let (iteration, step) = (&code.iteration, &code.step);
+        let iterations = code!(#inputs for #index in 0..#count { #slices #iteration #step });
+        let one = code.around(&iterations);
         match element {
             None => Ok(one),
             Some(element) => {
@@ -248,12 +250,12 @@ impl Operator for Scan {
     }
 
     fn flow(&self) -> Option<Flow> {
-        Some(Flow::Rounds(self.flow))
+        Some(Flow::Iterations(self.flow))
     }
 }
 
 impl Scan {
-    /// One state and one set of rounds for each element of the batch. Where they have a `length` of
+    /// One state and one set of iterations for each element of the batch. Where they have a `length` of
     /// their own, zeros follow up to the longest.
     fn batch(
         &self,
@@ -279,7 +281,7 @@ impl Scan {
                 Some((length, longest)) if at >= state => {
                     if whole.dtype == DType::String {
                         return Err(Problem::new(
-                            "strings of rounds cannot be padded with zeros",
+                            "strings of iterations cannot be padded with zeros",
                         ));
                     }
                     let none = (2..whole.rank()).map(|_| code!((0, 0)));
@@ -341,9 +343,9 @@ fn named(cx: &mut Emit<'_, '_>, tensor: Code, before: &mut Code) -> Code {
 }
 
 /// `all.narrow(1, i, 1).squeeze_dim::<2>(1)`; a scalar keeps its axis.
-fn cut(all: &Code, held: &TensorType, axis: usize, at: &Code) -> Code {
-    let (rank, along) = (held.rank(), Literal::usize_unsuffixed(axis));
-    if held.dtype == DType::String {
+fn cut(all: &Code, tensor: &TensorType, axis: usize, at: &Code) -> Code {
+    let (rank, along) = (tensor.rank(), Literal::usize_unsuffixed(axis));
+    if tensor.dtype == DType::String {
         return code!(host::gather(&#all, &Array::scalar((#at) as i64), #along));
     }
     let rest = Literal::usize_unsuffixed(rank.saturating_sub(1));
@@ -354,8 +356,8 @@ fn cut(all: &Code, held: &TensorType, axis: usize, at: &Code) -> Code {
 }
 
 /// Takes the axis of the batch away, whose size all have in common.
-fn take_batch(batch: &mut Option<Dim>, held: &mut TensorType) -> Result<(), Problem> {
-    let own = without_batch(held)?;
+fn take_batch(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Problem> {
+    let own = without_batch(tensor)?;
     if let Some(before) = batch.as_ref() {
         sizes::agree("the batch", before, &own)?;
     }
@@ -364,11 +366,11 @@ fn take_batch(batch: &mut Option<Dim>, held: &mut TensorType) -> Result<(), Prob
 }
 
 /// Takes the first axis away.
-fn without_batch(held: &mut TensorType) -> Result<Dim, Problem> {
-    if held.shape.is_empty() {
+fn without_batch(tensor: &mut TensorType) -> Result<Dim, Problem> {
+    if tensor.shape.is_empty() {
         Err(Problem::new("a scalar has no axis for the batch"))
     } else {
-        Ok(held.shape.remove(0))
+        Ok(tensor.shape.remove(0))
     }
 }
 

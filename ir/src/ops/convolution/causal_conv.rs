@@ -73,13 +73,13 @@ impl Operator for CausalConv {
 
 /// An input must be of the type of the first, and of these sizes where they are known.
 fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
-    let held = cx.tensor(input)?;
-    let fits = sizes::shaped("", &held, shape).is_ok();
-    if fits && held.dtype == x.dtype && x.dtype.is_float() {
+    let operand = cx.tensor(input)?;
+    let fits = sizes::shaped("", &operand, shape).is_ok();
+    if fits && operand.dtype == x.dtype && x.dtype.is_float() {
         Ok(())
     } else {
         Err(Problem::new(format!(
-            "input {input} is {held}, but the input {x}"
+            "input {input} is {operand}, but the input {x}"
         )))
     }
 }

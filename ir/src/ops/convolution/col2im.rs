@@ -28,7 +28,7 @@ impl Operator for Col2Im {
                 .help("the elements of overlapping blocks are added: use numbers"));
         }
         let (image, block) = (cx.tensor_of_rank(1, 1)?, cx.tensor_of_rank(2, 1)?);
-        let counts = [&image, &block].map(|sizes| sizes.shape.first().and_then(Dim::fixed));
+        let counts = [&image, &block].map(|tensor| tensor.shape.first().and_then(Dim::fixed));
         let axes = match counts {
             [Some(axes), other] | [None, other @ Some(axes)]
                 if axes > 0 && other.is_none_or(|other| other == axes) =>

@@ -105,8 +105,8 @@ impl Operator for ChannelsLast {
             channels_second(cx.tensor_type(0)?.clone()),
             cx.tensor_type(1)?.clone(),
         );
-        let turned = self.0.keeps_channels_last(&x, &weight);
-        let weight = if turned {
+        let channels_last = self.0.keeps_channels_last(&x, &weight);
+        let weight = if channels_last {
             channels_second(weight)
         } else {
             weight
@@ -121,7 +121,7 @@ impl Operator for ChannelsLast {
         let function = format_ident!("conv{}d", spatial.len());
         let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
-        let weight = if turned {
+        let weight = if channels_last {
             code!(#weight.movedim(#last, 1))
         } else {
             weight

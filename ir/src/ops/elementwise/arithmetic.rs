@@ -111,7 +111,7 @@ struct Pair {
     table: &'static Binary,
     /// Before version 7 the second operand's axes began at this one of the first.
     axis: Option<i64>,
-    /// Before version 7 the second operand was stretched only when asked for.
+    /// Before version 7 the second operand was broadcast only when asked for.
     old: bool,
     /// The number by which the result is divided.
     mean: Option<usize>,
@@ -213,7 +213,7 @@ impl Operator for Pair {
             let missing = trailing.saturating_sub(second.rank());
             second.shape.extend(vec![Dim::from(1); missing]);
         }
-        let shapes: Vec<_> = types.iter().map(|held| held.shape.clone()).collect();
+        let shapes: Vec<_> = types.iter().map(|tensor| tensor.shape.clone()).collect();
         if let (true, Some(slopes)) = (std::ptr::eq(self.table, &PRELU), types.get(1)) {
             sizes::broadcasts("the slope", slopes, &first.shape)?;
         }

@@ -169,8 +169,8 @@ impl Cast {
         from: DType,
         to: DType,
     ) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?;
-        let (rank, axes) = (held.rank(), held.burn_rank());
+        let tensor = cx.tensor_type(0)?;
+        let (rank, axes) = (tensor.rank(), tensor.burn_rank());
         let (rank, axes) = (
             Literal::usize_unsuffixed(rank),
             Literal::usize_unsuffixed(axes),

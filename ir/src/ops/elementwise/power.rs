@@ -39,7 +39,7 @@ fn power(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for Power {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (base, mut exponent) = (cx.tensor(0)?, cx.tensor(1)?);
-        let number = |held: &TensorType| held.dtype.is_float() || held.dtype.is_int();
+        let number = |operand: &TensorType| operand.dtype.is_float() || operand.dtype.is_int();
         if !number(&base) || !number(&exponent) {
             let problem = format!(
                 "the operands are of types {} and {}",
@@ -118,8 +118,8 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
         .iter()
         .try_fold(1usize, |count, &size| count.checked_mul(size));
     count.filter(|&count| count <= LARGEST_KNOWN)?;
-    let operand = |at: usize, held: &TensorType| {
-        let from = broadcast::fixed(&held.shape)?;
+    let operand = |at: usize, tensor: &TensorType| {
+        let from = broadcast::fixed(&tensor.shape)?;
         cx.folded(at)?.pick(&broadcast::positions(&from, &to))
     };
     match (operand(0, base)?, operand(1, exponent)?) {

@@ -231,8 +231,8 @@ impl Operator for Resize {
                 Target::HostScales(_) | Target::HostSizes(_) => None,
             };
             let size = cx.dim_or_fresh(size, "resize");
-            if let Some(held) = shape.get_mut(axis) {
-                *held = size;
+            if let Some(slot) = shape.get_mut(axis) {
+                *slot = size;
             }
         }
         cx.output(0, x.dtype, shape);
@@ -245,8 +245,8 @@ impl Operator for Resize {
         let mut axes = self.resized(x.rank())?;
         let given = |at: usize| {
             let input = self.inputs.get(at).copied().flatten()?;
-            let held = cx.tensor_type(input).ok()?;
-            (held.count() != Some(0)).then_some(input)
+            let tensor = cx.tensor_type(input).ok()?;
+            (tensor.count() != Some(0)).then_some(input)
         };
         let (scales, sizes) = (given(1), given(2));
         let mut target = Target::new(self.scales.as_ref(), scales, sizes, |input| {

@@ -195,9 +195,9 @@ impl Operator for GatherElements {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
-        let along = axis(self.axis, held.rank())?;
-        if !is_within(cx, &held, along) {
+        let operand = cx.tensor_type(0)?.clone();
+        let along = axis(self.axis, operand.rank())?;
+        if !is_within(cx, &operand, along) {
             cx.may_fail();
         }
         let along = Literal::usize_unsuffixed(along);

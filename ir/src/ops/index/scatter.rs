@@ -130,10 +130,10 @@ impl Operator for ScatterElements {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
-        let along = axis(self.axis, held.rank())?;
+        let operand = cx.tensor_type(0)?.clone();
+        let along = axis(self.axis, operand.rank())?;
         let same = cx.tensor_type(1)?.shape == cx.tensor_type(2)?.shape;
-        if !same || !is_within(cx, &held, along) {
+        if !same || !is_within(cx, &operand, along) {
             cx.may_fail();
         }
         let (along, reduction) = (Literal::usize_unsuffixed(along), self.reduction.variant());

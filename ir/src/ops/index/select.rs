@@ -123,21 +123,21 @@ fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
     if count > broadcast::LARGEST {
         return None;
     }
-    let stretched = |at: usize| {
+    let expanded = |at: usize| {
         let shape: &Shape = shapes.get(at)?;
         cx.folded(at)?
             .pick(&broadcast::positions(&broadcast::fixed(shape)?, &to))
     };
     if condition.iter().all(|&holds| holds) {
-        return stretched(1);
+        return expanded(1);
     }
     if !condition.contains(&true) {
-        return stretched(2);
+        return expanded(2);
     }
-    let Some(Known::Bools(condition)) = stretched(0) else {
+    let Some(Known::Bools(condition)) = expanded(0) else {
         return None;
     };
-    let choices = stretched(1)?.followed_by(stretched(2)?)?;
+    let choices = expanded(1)?.followed_by(expanded(2)?)?;
     let places = condition.iter().enumerate();
     let places: Vec<usize> = places
         .map(|(at, &holds)| if holds { at } else { at + count })
@@ -168,8 +168,8 @@ impl Operator for Compress {
             None => 0,
             Some(at) => axis(at, x.rank())?,
         };
-        if let Some(held) = shape.get_mut(at) {
-            *held = size;
+        if let Some(slot) = shape.get_mut(at) {
+            *slot = size;
         }
         cx.output(0, x.dtype, shape);
         Ok(())

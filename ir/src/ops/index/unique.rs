@@ -56,7 +56,7 @@ impl Operator for Unique {
                 let at = axis(at, x.rank())?;
                 let mut shape = x.shape.clone();
                 let held = shape.get_mut(at);
-                let places = held.map(|held| std::mem::replace(held, size.clone()));
+                let places = held.map(|slot| std::mem::replace(slot, size.clone()));
                 (shape, places)
             }
         };

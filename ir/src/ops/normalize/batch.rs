@@ -92,8 +92,8 @@ impl Operator for Batch {
                 let load = code! {
                     layers::BatchNorm::load(weights, [#scale, #bias, #mean, #variance], #epsilon)
                 };
-                let held = [("scale", 1), ("bias", 2), ("mean", 3), ("variance", 4)];
-                let layer = cx.layer_of(&hint, code!(layers::BatchNorm), load, &held);
+                let named = [("scale", 1), ("bias", 2), ("mean", 3), ("variance", 4)];
+                let layer = cx.layer_of(&hint, code!(layers::BatchNorm), load, &named);
                 code!(#layer.forward(#x))
             }
             _ => {

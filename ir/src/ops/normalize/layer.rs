@@ -95,7 +95,7 @@ impl Operator for Layer {
         for input in [1, 2] {
             if input == 1 || cx.has(input) {
                 let factor = cx.tensor(input)?;
-                if !factor.dtype.is_float() || !stretches(&factor, &x) {
+                if !factor.dtype.is_float() || !broadcasts(&factor, &x) {
                     let problem = format!("input {input} is {factor}, but the input is {x}");
                     return Err(Problem::new(problem));
                 }
@@ -197,7 +197,7 @@ impl Operator for Layer {
 }
 
 /// Whether a factor may be broadcast to the input.
-fn stretches(factor: &TensorType, x: &TensorType) -> bool {
+fn broadcasts(factor: &TensorType, x: &TensorType) -> bool {
     let pairs = factor.shape.iter().rev().zip(x.shape.iter().rev());
     let fits = |(factor, size): (&Dim, &Dim)| factor.is(1) || !sizes::differ(factor, size);
     factor.rank() <= x.rank() && pairs.into_iter().all(fits)

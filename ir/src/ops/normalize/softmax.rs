@@ -63,13 +63,13 @@ impl Operator for Softmax {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
+        let operand = cx.tensor_type(0)?.clone();
         let x = cx.tensor(0)?;
-        let at = match held.rank() {
+        let at = match operand.rank() {
             0 => 0,
             rank => axis(self.axis, rank).unwrap_or(rank),
         };
-        let inner: Option<Vec<usize>> = held
+        let inner: Option<Vec<usize>> = operand
             .shape
             .iter()
             .skip(at.saturating_add(1))
@@ -77,7 +77,7 @@ impl Operator for Softmax {
             .collect();
         let together = self.flat && inner.is_none_or(|sizes| sizes.iter().any(|&size| size != 1));
         let axis = Literal::usize_unsuffixed(at);
-        let half = held.dtype.is_half();
+        let half = operand.dtype.is_half();
         if together {
             let function = format_ident!("{}_flat", self.function);
             return Ok(code!(ops::softmax::#function(#x, #axis)));

@@ -57,8 +57,8 @@ impl Operator for MaxUnpool {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
-        let own = self.shape(&held)?;
+        let operand = cx.tensor_type(0)?.clone();
+        let own = self.shape(&operand)?;
         cx.may_fail();
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
         let shape = cx.shape(&own);

@@ -56,7 +56,7 @@ fn parse(equation: &str) -> Option<Einsum> {
         inputs
             .iter()
             .flatten()
-            .filter(|&&held| held == label)
+            .filter(|&&letter| letter == label)
             .count()
     };
     let output = match output {
@@ -72,11 +72,11 @@ fn parse(equation: &str) -> Option<Einsum> {
                 .collect()
         }
     };
-    let once = |label: &char| output.iter().filter(|held| *held == label).count() == 1;
-    let told = |label: &char| count(*label) > 0;
+    let once = |label: &char| output.iter().filter(|letter| *letter == label).count() == 1;
+    let is_used = |label: &char| count(*label) > 0;
     output
         .iter()
-        .all(|label| once(label) && told(label))
+        .all(|label| once(label) && is_used(label))
         .then_some(Einsum { inputs, output })
 }
 
@@ -98,7 +98,7 @@ impl Einsum {
         };
         let all = [a, b, &self.output];
         let plain = |labels: &&Labels| {
-            let once = |label: &char| labels.iter().filter(|held| *held == label).count() == 1;
+            let once = |label: &char| labels.iter().filter(|letter| *letter == label).count() == 1;
             !labels.contains(&ELLIPSIS) && labels.iter().all(once)
         };
         all.iter().all(plain).then(|| all.map(Vec::as_slice))
@@ -210,15 +210,15 @@ fn assign(
             let problem = format!("axis `{label}` of {x} is of sizes {before} and {dim}");
             return Err(Problem::new(problem));
         }
-        let held = found.entry(label).or_insert_with(|| dim.clone());
-        match (held.number(), dim.number()) {
+        let slot = found.entry(label).or_insert_with(|| dim.clone());
+        match (slot.number(), dim.number()) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => {
                 let problem = format!("axis `{label}` is of sizes {a} and {b}");
                 return Err(Problem::new(problem));
             }
             // A number other than 1 decides; a name beside it is that number, or 1.
-            (Some(1), _) => *held = dim,
-            (None, Some(b)) if b != 1 => *held = dim,
+            (Some(1), _) => *slot = dim,
+            (None, Some(b)) if b != 1 => *slot = dim,
             _ => {}
         }
     }

@@ -43,35 +43,35 @@ pub const WRITTEN: &[Row] = &[
 /// activation.
 #[derive(Clone, Debug, Default)]
 pub struct MatMul {
-    turned: [Turn; 2],
+    transposed: [Transposed; 2],
     alpha: Option<f32>,
     activation: Option<Fused>,
 }
 
-attributes!(struct MatMul { turned, alpha, activation });
+attributes!(struct MatMul { transposed, alpha, activation });
 
 /// How the axes of an operand are exchanged; those of a vector never are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
+struct Transposed {
     /// The first axis goes behind those of the batch, and becomes the rows.
     batch: bool,
     /// Rows become columns.
     matrix: bool,
 }
 
-attributes!(struct Turn { batch, matrix });
+attributes!(struct Transposed { batch, matrix });
 
 fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let turn = |batch: &str, matrix: &str| -> Result<Turn, Problem> {
-        Ok(Turn {
+    let transposed = |batch: &str, matrix: &str| -> Result<Transposed, Problem> {
+        Ok(Transposed {
             batch: a.flag(batch, false)?,
             matrix: a.flag(matrix, false)?,
         })
     };
     Ok(Rc::new(MatMul {
-        turned: [
-            turn("transBatchA", "transA")?,
-            turn("transBatchB", "transB")?,
+        transposed: [
+            transposed("transBatchA", "transA")?,
+            transposed("transBatchB", "transB")?,
         ],
         alpha: a.float("alpha")?.filter(|&alpha| alpha != 1.0),
         activation: None,
@@ -80,7 +80,7 @@ fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl Operator for MatMul {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let [left, right] = self.turned;
+        let [left, right] = self.transposed;
         let (a, b) = (left.of(cx.tensor(0)?), right.of(cx.tensor(1)?));
         let shape = product(cx, &a, &b)?;
         if cx.has(3) {
@@ -120,10 +120,13 @@ impl MatMul {
     }
 
     /// With the rows and columns of an operand exchanged once more.
-    pub fn turned(&self, operand: usize) -> Option<Self> {
+    pub fn with_transposed(&self, operand: usize) -> Option<Self> {
         let mut product = self.clone();
-        let turn = product.turned.get_mut(operand).filter(|turn| !turn.batch)?;
-        turn.matrix = !turn.matrix;
+        let axes = product
+            .transposed
+            .get_mut(operand)
+            .filter(|axes| !axes.batch)?;
+        axes.matrix = !axes.matrix;
         Some(product)
     }
 
@@ -138,7 +141,7 @@ impl MatMul {
 
     /// Whether it is a fully connected layer with nothing behind, if the matrix is a weight.
     pub fn is_layer(&self) -> bool {
-        let [_, right] = self.turned;
+        let [_, right] = self.transposed;
         self.alpha.is_none() && self.activation.is_none() && !right.batch
     }
 
@@ -146,19 +149,22 @@ impl MatMul {
     pub fn is_plain(&self) -> bool {
         self.alpha.is_none()
             && self.activation.is_none()
-            && self.turned.iter().all(|turn| !turn.batch && !turn.matrix)
+            && self
+                .transposed
+                .iter()
+                .all(|axes| !axes.batch && !axes.matrix)
     }
 
     /// The factor and whether either operand is transposed, when there is nothing else to it.
     pub fn scaled(&self) -> Option<(f64, [bool; 2])> {
-        let plain = self.activation.is_none() && self.turned.iter().all(|turn| !turn.batch);
+        let plain = self.activation.is_none() && self.transposed.iter().all(|axes| !axes.batch);
         let alpha = self.alpha.map_or(1.0, f64::from);
-        plain.then_some((alpha, self.turned.map(|turn| turn.matrix)))
+        plain.then_some((alpha, self.transposed.map(|axes| axes.matrix)))
     }
 
     /// A fully connected layer with all that follows, when the matrix is a weight.
     fn layer(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
-        let [left, right] = self.turned;
+        let [left, right] = self.transposed;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let (2, 2.., Kind::Float, false) = (b.rank(), a.rank(), b.dtype.kind(), right.batch) else {
             return Ok(None);
@@ -195,7 +201,7 @@ impl MatMul {
 
     /// Names the node where sizes may contradict each other.
     fn check(&self, cx: &mut Emit<'_, '_>, a: &TensorType, b: &TensorType) -> Result<(), Problem> {
-        let [left, right] = self.turned;
+        let [left, right] = self.transposed;
         let fits = are_factors(&left.of(a.clone()).shape, &right.of(b.clone()).shape);
         if !fits || cx.has(3) && cx.tensor_type(3)?.shape != cx.output_tensor(0)?.shape {
             cx.may_fail();
@@ -221,7 +227,7 @@ impl MatMul {
         a: &TensorType,
         b: &TensorType,
     ) -> Result<Code, Problem> {
-        let [left, right] = self.turned;
+        let [left, right] = self.transposed;
         let integers = a.dtype.kind() == Kind::Int;
         if integers || a.rank() < 2 || b.rank() < 2 {
             let a = left.written(cx.tensor(0)?, a.rank());
@@ -239,7 +245,7 @@ impl MatMul {
     }
 }
 
-impl Turn {
+impl Transposed {
     /// Which axis stands at each place, or `None` when each keeps its own.
     fn axes(self, rank: usize) -> Option<Vec<usize>> {
         let (true, Some(rows), Some(last)) = (
@@ -261,9 +267,9 @@ impl Turn {
 
     /// The input with leading axes of size 1 up to `rank`.
     fn operand(self, cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Problem> {
-        let held = cx.tensor_type(input)?.clone();
-        let x = self.written(cx.tensor(input)?, held.rank());
-        Ok(lifted(x, &self.of(held), rank))
+        let operand = cx.tensor_type(input)?.clone();
+        let x = self.written(cx.tensor(input)?, operand.rank());
+        Ok(lifted(x, &self.of(operand), rank))
     }
 
     fn of(self, x: TensorType) -> TensorType {

@@ -74,12 +74,12 @@ impl MatMulNBits {
         if !cx.has(input) {
             return Ok(());
         }
-        let held = cx.tensor(input)?;
-        if held.dtype == dtype && held.count().is_none_or(|held| held == count) {
+        let operand = cx.tensor(input)?;
+        if operand.dtype == dtype && operand.count().is_none_or(|tensor| tensor == count) {
             Ok(())
         } else {
             Err(Problem::new(format!(
-                "input {input} is {held}, not {count} elements of type {dtype}"
+                "input {input} is {operand}, not {count} elements of type {dtype}"
             )))
         }
     }
@@ -95,7 +95,7 @@ impl MatMulNBits {
     /// so, and rounds the operand, unless zero points, the order of blocks or sizes stand against it.
     fn sums_integers(&self, cx: &Emit<'_, '_>) -> bool {
         let whole = |dtype: DType| dtype == DType::U8;
-        let zeros = !cx.has(3) || cx.tensor_type(3).is_ok_and(|held| whole(held.dtype));
+        let zeros = !cx.has(3) || cx.tensor_type(3).is_ok_and(|tensor| whole(tensor.dtype));
         let sizes = match self.bits {
             2 => 32..=128,
             _ => 16..=256,
@@ -215,10 +215,10 @@ impl Operator for MatMulNBits {
 
 /// The elements of an input along one axis.
 fn flat(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
-    let held: TensorType = cx.tensor_type(input)?.clone();
+    let operand: TensorType = cx.tensor_type(input)?.clone();
     let x = cx.tensor(input)?;
-    let last = Literal::usize_unsuffixed(held.burn_rank() - 1);
-    Ok(match held.burn_rank() {
+    let last = Literal::usize_unsuffixed(operand.burn_rank() - 1);
+    Ok(match operand.burn_rank() {
         1 => x,
         _ => code!(#x.flatten::<1>(0, #last)),
     })

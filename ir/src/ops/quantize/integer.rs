@@ -214,19 +214,19 @@ fn optional(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Res
 
 /// The input in `rank` axes, its elements along that of `side`.
 fn spread(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Result<Code, Problem> {
-    let held = cx.tensor_type(input)?.clone();
-    match (side, held.shape.as_slice()) {
+    let operand = cx.tensor_type(input)?.clone();
+    match (side, operand.shape.as_slice()) {
         (Side::Before(at), [size]) if at + 1 < rank && !size.is(1) => {
             let mut shape = vec![Dim::from(1); rank];
-            if let Some(held) = shape.get_mut(at) {
-                *held = size.clone();
+            if let Some(slot) = shape.get_mut(at) {
+                *slot = size.clone();
             }
             let (tensor, shape) = (cx.tensor(input)?, cx.shape(&shape));
             Ok(code!(#tensor.reshape(#shape)))
         }
         (_, shape) if shape.len() <= rank => cx.tensor_of_rank(input, rank),
         _ => Err(Problem::new(format!(
-            "a scale or zero point is {held}, which has too many axes"
+            "a scale or zero point is {operand}, which has too many axes"
         ))),
     }
 }

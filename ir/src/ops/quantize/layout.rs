@@ -76,8 +76,8 @@ impl Layout {
             Layout::Along(at) => {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
                 let mut shape = vec![Dim::from(1); x.rank()];
-                if let Some(held) = shape.get_mut(at) {
-                    *held = size;
+                if let Some(slot) = shape.get_mut(at) {
+                    *slot = size;
                 }
                 let (factor, shape) = (cx.tensor(input)?, cx.shape(&shape));
                 Ok(code!(#factor.reshape(#shape)))

@@ -117,16 +117,16 @@ impl Operator for Linear {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let (held, scale) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
-        let layout = Layout::of(&held, &scale, self.axis, self.block)?;
+        let (operand, scale) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
+        let layout = Layout::of(&operand, &scale, self.axis, self.block)?;
         let factor = |cx: &mut Emit<'_, '_>| {
-            let factor = layout.emit(cx, 1, &held)?;
+            let factor = layout.emit(cx, 1, &operand)?;
             Ok::<_, Problem>(match scale.dtype.kind() {
                 Kind::Int => code!(ops::cast::int_to_float(#factor, DType::F32)),
                 _ => factor,
             })
         };
-        let x = match (self.back, held.dtype.kind()) {
+        let x = match (self.back, operand.dtype.kind()) {
             (false, Kind::Int) => {
                 let x = cx.tensor(0)?;
                 code!(ops::cast::int_to_float(#x, DType::F32))
@@ -138,7 +138,7 @@ impl Operator for Linear {
             format_ident!("{}", carrier(to)),
             Literal::u32_unsuffixed(to.bits()),
         );
-        if self.back && is_small(held.dtype) {
+        if self.back && is_small(operand.dtype) {
             let scale = factor(cx)?;
             return Ok(code!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
         }
@@ -158,7 +158,7 @@ impl Operator for Linear {
         }
         let scale = factor(cx)?;
         let zero = if cx.has(2) {
-            let zero = layout.emit(cx, 2, &held)?;
+            let zero = layout.emit(cx, 2, &operand)?;
             code!(Some(#zero))
         } else {
             code!(None)

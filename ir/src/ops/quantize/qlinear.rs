@@ -255,12 +255,12 @@ impl Operator for Softmax {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
+        let tensor = cx.tensor_type(0)?.clone();
         let (x, result) = (
-            affine::pair(cx, 0, held.rank())?,
-            affine::emit(cx, 3, 4, held.dtype)?,
+            affine::pair(cx, 0, tensor.rank())?,
+            affine::emit(cx, 3, 4, tensor.dtype)?,
         );
-        let axis = Literal::usize_unsuffixed(axis(self.axis, held.rank())?);
+        let axis = Literal::usize_unsuffixed(axis(self.axis, tensor.rank())?);
         let function = format_ident!("{}", if self.flat { "softmax_flat" } else { "softmax" });
         Ok(code!(ops::quantize::#function(#x, #result, #axis)))
     }

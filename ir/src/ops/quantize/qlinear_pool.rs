@@ -116,11 +116,11 @@ impl Operator for Pool {
             self.window.ceil,
         );
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
-        let input = channels::turned_first(input, x.rank(), self.channels_last);
+        let input = channels::transposed_first(input, x.rank(), self.channels_last);
         let y = code! {
             ops::quantize::average_pool((#input, #of), #result, #window, #include, #ceil)
         };
-        Ok(channels::turned_back(y, x.rank(), self.channels_last))
+        Ok(channels::transposed_back(y, x.rank(), self.channels_last))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -142,14 +142,14 @@ impl Operator for Global {
         let x = cx.tensor_type(0)?.clone();
         let result = affine::emit(cx, 3, 4, x.dtype)?;
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
-        let input = channels::turned_first(input, x.rank(), self.channels_last);
+        let input = channels::transposed_first(input, x.rank(), self.channels_last);
         let module = if self.in_steps {
             code!(quantize::steps)
         } else {
             code!(quantize)
         };
         let y = code!(ops::#module::global_average_pool((#input, #of), #result));
-        Ok(channels::turned_back(y, x.rank(), self.channels_last))
+        Ok(channels::transposed_back(y, x.rank(), self.channels_last))
     }
 
     fn wants_host(&self, input: usize) -> bool {

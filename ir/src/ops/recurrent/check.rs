@@ -15,28 +15,28 @@ impl Recurrent {
         }
         let ranks = [(1, 3), (2, 3), (3, 2), (4, 1), (5, 3), (6, 3), (7, 2)];
         for (input, rank) in ranks.into_iter().filter(|&(input, _)| cx.has(input)) {
-            let held = cx.tensor_of_rank(input, rank)?;
+            let tensor = cx.tensor_of_rank(input, rank)?;
             let fits = match input {
                 4 => true,
-                1 | 2 if self.quantized => matches!(held.dtype, DType::U8 | DType::I8),
-                _ => held.dtype == dtype,
+                1 | 2 if self.quantized => matches!(tensor.dtype, DType::U8 | DType::I8),
+                _ => tensor.dtype == dtype,
             };
             if !fits {
                 return Err(Problem::new(format!(
-                    "input {input} is {held}, while the first input is of type {dtype}"
+                    "input {input} is {tensor}, while the first input is of type {dtype}"
                 )));
             }
         }
         let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
         for &input in factors {
-            let (held, weight) = (
+            let (operand, weight) = (
                 cx.tensor(input)?,
                 cx.tensor(if input < 10 { 1 } else { 2 })?,
             );
             let wanted = if input % 2 == 0 { dtype } else { weight.dtype };
-            if held.dtype != wanted || !(1..=2).contains(&held.rank()) {
+            if operand.dtype != wanted || !(1..=2).contains(&operand.rank()) {
                 return Err(Problem::new(format!(
-                    "input {input} is {held}, not of type {wanted} for each direction"
+                    "input {input} is {operand}, not of type {wanted} for each direction"
                 )));
             }
         }

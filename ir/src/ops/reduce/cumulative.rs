@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[
     row("CumProd", &[26], |a| read(a, "cumprod")).arity(2, 1),
 ];
 
-/// Along the axis that input 1 tells.
+/// Along the axis that input 1 names.
 #[derive(Debug)]
 struct Cumulative {
     function: &'static str,

@@ -198,7 +198,7 @@ impl Reduction {
         Ok(Some(axes))
     }
 
-    /// The shape when only the run tells the axes.
+    /// The shape when the axes are known only at run time.
     fn open_shape(
         &self,
         cx: &mut Infer<'_>,

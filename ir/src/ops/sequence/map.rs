@@ -5,13 +5,13 @@ use std::rc::Rc;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
-use crate::graph::{Flow, Rounds};
+use crate::graph::{Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-/// The results of all rounds as sequences. Each round is given the next item of every input that is
+/// The results of all iterations as sequences. Each iteration is given the next item of every input that is
 /// a sequence, and every other input as it is.
 #[derive(Debug)]
 struct Map {
@@ -84,12 +84,12 @@ impl Operator for Map {
         }
         let inside = cx.inside(BODY, &wanted)?;
         let (mut before, mut results) = (Code::default(), Vec::new());
-        let mut round = inside.statements;
+        let mut iteration = inside.statements;
         for (at, item) in inside.results.iter().enumerate() {
             if cx.wants(at) {
                 let rows = cx.temporary("rows");
                 before.extend(code!(let mut #rows = Vec::new();));
-                round.extend(code!(#rows.push(#item);));
+                iteration.extend(code!(#rows.push(#item);));
                 results.push(code!(#rows));
             }
         }
@@ -102,18 +102,18 @@ impl Operator for Map {
             #before
             for #index in 0..#first.len() {
                 #items
-                #round
+                #iteration
             }
             #results
         }))
     }
 
     fn flow(&self) -> Option<Flow> {
-        Some(Flow::Rounds(Rounds {
+        Some(Flow::Iterations(Iterations {
             before: 0,
             behind: self.inputs,
-            given: 0,
-            told: 0,
+            block_inputs: 0,
+            block_outputs: 0,
             batched: false,
         }))
     }

@@ -154,11 +154,11 @@ fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
             let shape = shape.dim.iter().map(|dim| size(&dim.value)).collect();
             Ok(Type::tensor(dtype, shape))
         }
-        TypeValue::Sequence(held) => inner(&held.elem_type).map(Type::Sequence),
-        TypeValue::Optional(held) => inner(&held.elem_type).map(Type::Optional),
-        TypeValue::Map(held) => {
-            let key = DType::from_onnx(held.key_type).ok_or_else(unknown)?;
-            Ok(Type::Map(key, inner(&held.value_type)?))
+        TypeValue::Sequence(container) => inner(&container.elem_type).map(Type::Sequence),
+        TypeValue::Optional(container) => inner(&container.elem_type).map(Type::Optional),
+        TypeValue::Map(container) => {
+            let key = DType::from_onnx(container.key_type).ok_or_else(unknown)?;
+            Ok(Type::Map(key, inner(&container.value_type)?))
         }
         TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => Err(unknown()),
     }

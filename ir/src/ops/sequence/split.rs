@@ -170,12 +170,12 @@ fn given(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
     if !cx.has(1) {
         return Ok(None);
     }
-    let held = cx.tensor(1)?;
-    if held.dtype.kind() == Kind::Int && held.rank() <= 1 {
-        Ok(Some(held.rank()))
+    let operand = cx.tensor(1)?;
+    if operand.dtype.kind() == Kind::Int && operand.rank() <= 1 {
+        Ok(Some(operand.rank()))
     } else {
         Err(Problem::new(format!(
-            "{x} is split into parts of sizes {held}"
+            "{x} is split into parts of sizes {operand}"
         )))
     }
 }

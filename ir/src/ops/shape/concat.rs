@@ -50,13 +50,14 @@ impl Operator for Concat {
             return Err(Problem::new("there is nothing to join"));
         };
         let axis = axis(self.axis, first.rank())?;
-        let differs = |held: &&TensorType| held.dtype != first.dtype || held.rank() != first.rank();
+        let differs =
+            |operand: &&TensorType| operand.dtype != first.dtype || operand.rank() != first.rank();
         if let Some(other) = types.iter().find(differs) {
             return Err(Problem::new(format!(
                 "{first} and {other} cannot be joined"
             )));
         }
-        let shapes: Vec<&Shape> = types.iter().map(|held| &held.shape).collect();
+        let shapes: Vec<&Shape> = types.iter().map(|tensor| &tensor.shape).collect();
         let shape = shape(cx, &shapes, axis)?;
         let parts: Option<Vec<&Known>> = (0..shapes.len()).map(|at| cx.folded(at)).collect();
         let known = parts.and_then(|parts| known(&parts, &shapes, axis));

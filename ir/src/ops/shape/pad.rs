@@ -118,8 +118,8 @@ impl Operator for Pad {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
-        let axes = self.axes(cx.has(3), cx.numbers(3), held.rank())?;
+        let operand = cx.tensor_type(0)?.clone();
+        let axes = self.axes(cx.has(3), cx.numbers(3), operand.rank())?;
         let known = match (&self.attributes, cx.known(1)) {
             (Some((pads, _)), _) => Some(pads.iter().map(|&pad| Dim::from(pad)).collect()),
             (None, Some(Known::Ints(pads))) => Some(pads.clone()),
@@ -132,7 +132,7 @@ impl Operator for Pad {
                 if pairs.iter().all(none) {
                     return cx.tensor(0);
                 }
-                around(cx, held.rank(), &pairs)
+                around(cx, operand.rank(), &pairs)
             }
             (_, axes) => {
                 cx.may_fail();
@@ -151,9 +151,9 @@ impl Operator for Pad {
         let mode = match self.mode {
             Mode::Constant => {
                 let value = match &self.attributes {
-                    Some((_, value)) => Some(float_literal(f64::from(*value), held.dtype)),
+                    Some((_, value)) => Some(float_literal(f64::from(*value), operand.dtype)),
                     None if cx.has(2) => cx.scalar(2),
-                    None => Some(zero(held.dtype.kind())),
+                    None => Some(zero(operand.dtype.kind())),
                 };
                 return Ok(match value {
                     Some(value) => code!(ops::pad::pad_constant(#x, #pads, #value)),

@@ -16,7 +16,7 @@ use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
-pub use bounds::Stretch;
+pub use bounds::Span;
 use bounds::{Bounds, Range};
 
 pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)
@@ -155,15 +155,15 @@ impl Operator for Slice {
 
 impl Slice {
     /// What is taken of each axis of `shape`, if all of it is known and goes forward.
-    pub fn stretches<'k>(
+    pub fn spans<'k>(
         &self,
         known: impl Fn(usize) -> (bool, Option<&'k Known>),
         shape: &[Dim],
-    ) -> Option<Vec<Stretch>> {
+    ) -> Option<Vec<Span>> {
         let inputs = self.inputs(|at| known(at).0, |at| known(at).1);
-        let mut all: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
+        let mut all: Vec<Span> = shape.iter().map(Span::whole).collect();
         for (axis, bounds) in bounds(&inputs, None, shape.len()).ok()? {
-            *all.get_mut(axis)? = bounds?.stretch(shape.get(axis)?)?;
+            *all.get_mut(axis)? = bounds?.span(shape.get(axis)?)?;
         }
         Some(all)
     }

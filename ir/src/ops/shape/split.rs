@@ -108,8 +108,8 @@ impl Operator for Split {
         for (at, size) in sizes.into_iter().enumerate() {
             let mut shape = x.shape.clone();
             let fixed = size.fixed();
-            if let Some(held) = shape.get_mut(axis) {
-                *held = size;
+            if let Some(slot) = shape.get_mut(axis) {
+                *slot = size;
             }
             cx.output(at, x.dtype, shape);
             let end = start

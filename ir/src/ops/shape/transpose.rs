@@ -36,7 +36,7 @@ impl Operator for Transpose {
         let shape = shape.collect();
         let known = cx.folded(0).and_then(|known| {
             let from = broadcast::fixed(&x.shape)?;
-            turned(known, &from, &axes)
+            transposed(known, &from, &axes)
         });
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
@@ -95,7 +95,7 @@ impl Transpose {
     }
 }
 
-fn turned(known: &Known, from: &[usize], axes: &[usize]) -> Option<Known> {
+fn transposed(known: &Known, from: &[usize], axes: &[usize]) -> Option<Known> {
     let stride = |axis: usize| from.iter().skip(axis + 1).product::<usize>();
     let mut places = vec![0];
     for &axis in axes {

@@ -71,8 +71,8 @@ impl Operator for Dft {
                     return Err(Problem::new("the transform has no length"));
                 }
                 let outputs = cx.dim_or_fresh(outputs.filter(Dim::is_size), "dft");
-                if let Some(held) = shape.get_mut(at) {
-                    *held = outputs;
+                if let Some(slot) = shape.get_mut(at) {
+                    *slot = outputs;
                 }
             }
             // Any axis may have another size then.
@@ -92,10 +92,10 @@ impl Operator for Dft {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
+        let operand = cx.tensor_type(0)?.clone();
         let x = cx.tensor(0)?;
-        let known = self.axis(cx.numbers(2), cx.has(2), held.rank())?;
-        let size = known.and_then(|at| held.shape.get(at).cloned());
+        let known = self.axis(cx.numbers(2), cx.has(2), operand.rank())?;
+        let size = known.and_then(|at| operand.shape.get(at).cloned());
         let half = self.onesided && self.inverse;
         let length = match (cx.has(1), size.as_ref().and_then(Dim::fixed)) {
             (true, _) => cx
@@ -119,7 +119,7 @@ impl Operator for Dft {
                 code!(#at)
             }
             None => {
-                let (at, rank) = (cx.host(2)?, Literal::usize_unsuffixed(held.rank()));
+                let (at, rank) = (cx.host(2)?, Literal::usize_unsuffixed(operand.rank()));
                 code!(host::axes(#at, #rank)[0])
             }
         };

@@ -80,8 +80,8 @@ fn whole(values: &Code, dtype: DType) -> Code {
 }
 
 fn tensor(rank: usize, dtype: DType) -> Code {
-    let held = Type::tensor(dtype, vec![Dim::from(1); rank]);
-    rust_type(&held, Place::Device)
+    let operand = Type::tensor(dtype, vec![Dim::from(1); rank]);
+    rust_type(&operand, Place::Device)
 }
 
 impl Operator for Window {
@@ -172,10 +172,10 @@ impl Operator for MelWeights {
 
 /// A size that an input gives.
 fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
-    let held = cx.tensor(input)?;
-    if !held.dtype.is_int() || held.count().is_some_and(|count| count != 1) {
+    let operand = cx.tensor(input)?;
+    if !operand.dtype.is_int() || operand.count().is_some_and(|count| count != 1) {
         return Err(Problem::new(format!(
-            "input {input} is {held}, not one whole number"
+            "input {input} is {operand}, not one whole number"
         )));
     }
     let known = cx.ints(input).and_then(|dims| dims.into_iter().next());

@@ -110,14 +110,14 @@ impl Operator for Dropout {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
+        let operand = cx.tensor_type(0)?.clone();
         let ratio = self.ratio(cx.known(1), cx.has(1));
         let mode = self.mode(cx.known(2), cx.has(2), ratio);
         let x = cx.tensor(0)?;
         if mode == Mode::Never {
             let (rank, shape) = (
-                Literal::usize_unsuffixed(held.burn_rank()),
-                cx.shape(&held.shape),
+                Literal::usize_unsuffixed(operand.burn_rank()),
+                cx.shape(&operand.shape),
             );
             let mask = match (cx.wants(1), self.old_mask) {
                 (false, _) => code!(()),
@@ -143,7 +143,7 @@ impl Operator for Dropout {
             }
             _ => code!(true),
         };
-        let (seed, small) = (self.seed.emit(), small_float(held.dtype, "up"));
+        let (seed, small) = (self.seed.emit(), small_float(operand.dtype, "up"));
         let dropped = code!(ops::random::dropout(#x, #ratio, #training, #seed));
         if cx.outputs() == 1 && small.is_none() {
             return Ok(code!(#dropped.0));
@@ -154,7 +154,7 @@ impl Operator for Dropout {
             None => code!(#y),
         };
         let held_mask = if self.old_mask {
-            from_bool(&code!(#mask), held.dtype)
+            from_bool(&code!(#mask), operand.dtype)
         } else {
             code!(#mask)
         };

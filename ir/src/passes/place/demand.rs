@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_string;
-use crate::graph::{Block, Flow, Graph, Node, Rounds, ValueId, Values};
+use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 
 /// Who needs a value where, found from the end of the graph.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Demand {
                 }
                 self.inputs(node, false);
             }
-            Some(Flow::Rounds(rounds)) => self.rounds(node, rounds),
+            Some(Flow::Iterations(iterations)) => self.iterations(node, iterations),
         }
     }
 
@@ -97,22 +97,30 @@ impl Demand {
         }
     }
 
-    /// The state is needed where the next round and those behind the loop need it.
-    fn rounds(&mut self, node: &Node, rounds: Rounds) {
-        let state = rounds.state(node);
+    /// The state is needed where the next iteration and those behind the loop need it.
+    fn iterations(&mut self, node: &Node, iterations: Iterations) {
+        let state = iterations.state(node);
         for (_, inner) in &node.blocks {
-            self.host.extend(inner.outputs.iter().take(rounds.told));
-            let results = inner.outputs.iter().skip(rounds.told);
+            self.host
+                .extend(inner.outputs.iter().take(iterations.block_outputs));
+            let results = inner.outputs.iter().skip(iterations.block_outputs);
             for (at, &id) in results.enumerate() {
                 self.same(node.output(at), id);
-                let given = inner.inputs.get(rounds.given + at).filter(|_| at < state);
+                let given = inner
+                    .inputs
+                    .get(iterations.block_inputs + at)
+                    .filter(|_| at < state);
                 self.same(given.copied(), id);
             }
             self.block(inner);
-            self.again(inner, rounds, state);
-            let given = inner.inputs.iter().skip(rounds.given).take(state);
+            self.again(inner, iterations, state);
+            let given = inner
+                .inputs
+                .iter()
+                .skip(iterations.block_inputs)
+                .take(state);
             for (at, &id) in given.enumerate() {
-                let Some(initial) = node.input(rounds.before + at) else {
+                let Some(initial) = node.input(iterations.before + at) else {
                     continue;
                 };
                 self.same(Some(id), initial);
@@ -120,19 +128,23 @@ impl Demand {
             }
         }
         for (at, id) in node.inputs.iter().enumerate() {
-            let carried = (rounds.before..rounds.before + state).contains(&at);
+            let carried = (iterations.before..iterations.before + state).contains(&at);
             match id {
                 Some(id) if node.operator.wants_host(at) => self.host.insert(*id),
-                Some(id) if !carried || rounds.behind > 0 => self.device.insert(*id),
+                Some(id) if !carried || iterations.behind > 0 => self.device.insert(*id),
                 _ => false,
             };
         }
     }
 
-    /// Follows what a round demands of the one before it, from the last node to the first and over again.
-    fn again(&mut self, block: &Block, rounds: Rounds, state: usize) {
-        let given = block.inputs.iter().skip(rounds.given).take(state);
-        let next = block.outputs.iter().skip(rounds.told);
+    /// Follows what an iteration demands of the one before it, from the last node to the first and over again.
+    fn again(&mut self, block: &Block, iterations: Iterations, state: usize) {
+        let given = block
+            .inputs
+            .iter()
+            .skip(iterations.block_inputs)
+            .take(state);
+        let next = block.outputs.iter().skip(iterations.block_outputs);
         let states: BTreeMap<ValueId, ValueId> = given.copied().zip(next.copied()).collect();
         let mut makers = BTreeMap::new();
         for (at, node) in block.nodes.iter().enumerate() {

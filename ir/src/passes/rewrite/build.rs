@@ -39,7 +39,11 @@ impl<'g> Match<'_, 'g> {
 
     /// The operator of this label.
     pub fn node(&self, label: &str) -> Result<&'g Node, Miss> {
-        let found = self.state.labels.iter().find(|(held, _)| *held == label);
+        let found = self
+            .state
+            .labels
+            .iter()
+            .find(|(letter, _)| *letter == label);
         let node = found.and_then(|(_, at)| self.view.nodes.get(*at));
         node.ok_or("an operator is missing")
     }
@@ -192,8 +196,13 @@ impl<'g> Match<'_, 'g> {
             return Err("the right side names no operator");
         };
         let attributes = attributes.iter();
-        let list: Vec<AttributeProto> = attributes.map(|(name, held)| held.named(name)).collect();
-        let list = list.iter().map(|held| (held.name.as_str(), held)).collect();
+        let list: Vec<AttributeProto> = attributes
+            .map(|(name, attribute)| attribute.named(name))
+            .collect();
+        let list = list
+            .iter()
+            .map(|attribute| (attribute.name.as_str(), attribute))
+            .collect();
         let read = Attributes::new(list, self.files, version).with_arity(inputs.len(), 1);
         let operator = (row.read)(&read).map_err(|_| "the operator refuses its attributes")?;
         read.finish()
@@ -294,7 +303,10 @@ impl<'g> Match<'_, 'g> {
                     Given::Text(value) => Setting::Text((*value).to_owned()),
                     Given::Scalar(name) => Setting::Float(self.single(self.number(name)?)?),
                     Given::Set(name) => {
-                        let found = self.settings.iter().find(|(held, _)| held == name);
+                        let found = self
+                            .settings
+                            .iter()
+                            .find(|(attribute, _)| attribute == name);
                         found
                             .map(|(_, held)| held.clone())
                             .ok_or("an attribute was not set")?

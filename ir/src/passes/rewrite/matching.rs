@@ -158,7 +158,7 @@ impl Matcher<'_, '_> {
 
     /// A number that stands in the graph as `like`, or as its negative or inverse.
     fn numeric(&self, pattern: &Pattern, found: f64, like: ValueId, state: &State) -> Vec<State> {
-        let dtype = tensor(self.values, like).map(|held| held.dtype);
+        let dtype = tensor(self.values, like).map(|tensor| tensor.dtype);
         match pattern {
             Pattern::Number(wanted) => match dtype.is_some_and(|dtype| near(found, *wanted, dtype))
             {
@@ -287,7 +287,7 @@ impl Matcher<'_, '_> {
         let [Some(a), Some(b)] = inputs.as_slice() else {
             return None;
         };
-        let shape = |id: ValueId| tensor(self.values, id).map(|held| held.shape.as_slice());
+        let shape = |id: ValueId| tensor(self.values, id).map(|tensor| tensor.shape.as_slice());
         let (_, node) = self.view.maker(id)?;
         let old = node.version < 7 && shape(*a) != shape(*b);
         let scalar = shape(*b).is_some_and(<[_]>::is_empty);
@@ -295,7 +295,7 @@ impl Matcher<'_, '_> {
     }
 
     fn is_float(&self, id: ValueId) -> bool {
-        tensor(self.values, id).is_some_and(|held| held.dtype.kind() == Kind::Float)
+        tensor(self.values, id).is_some_and(|tensor| tensor.dtype.kind() == Kind::Float)
     }
 }
 

@@ -25,7 +25,7 @@ pub const RULES: &[Rule] = &[building(
          Reshape(Softmax:softmax(scores), ..)), v)",
     joined,
 )
-.law("softmax(c·qkᵀ, masked)·v, masks added or chosen in their order; halves are rounded once")
+.law("softmax(c·qkᵀ, masked)·v, masks added or chosen in their order; half precision is rounded once")
 .example(
     "(float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 3] v, bool[B, 1, Q, K] seen)
         => (float[B, 2, Q, 3] y) <float two = {2}, float none = {-1000000000}> {
@@ -45,7 +45,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let inside = m.tensor_of(inside)?.dtype;
     let wide = result.dtype.is_float() && result.dtype.bits() == 16 && inside == DType::F32;
     if inside != result.dtype && !wide {
-        return Err("chances are converted to another type");
+        return Err("probabilities are converted to another type");
     }
     let found = scores(m, last)?;
     let mut target = found.base.clone();
@@ -76,7 +76,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         for (kind, factor) in &found.factors {
             let scaled = m.call(kind, &[], &[Some(*query), Some(*factor)])?;
             if m.tensor_of(scaled)? != m.tensor_of(*query)? {
-                return Err("a factor stretches the queries");
+                return Err("a factor broadcasts the queries");
             }
             *query = scaled;
         }
@@ -100,15 +100,15 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         whole
             .get_mut(at)
             .into_iter()
-            .for_each(|held| held.clone_from(size));
+            .for_each(|slot| slot.clone_from(size));
     }
-    let told = whole.split_last().map(|(_, sizes)| sizes.to_vec());
-    let told = told.filter(|sizes| direct && !base.starts_with(sizes));
+    let result_sizes = whole.split_last().map(|(_, sizes)| sizes.to_vec());
+    let result_sizes = result_sizes.filter(|sizes| direct && !base.starts_with(sizes));
     let operator = JoinedAttention {
         query_heads: count,
         key_heads: count,
         packed: single,
-        told,
+        result_sizes,
         scale,
         divisor,
         fills,
@@ -188,7 +188,7 @@ fn brought(
     m.call("Reshape", &[], &[Some(x), Some(sizes)])
 }
 
-/// A mask as it stretches to scores of these sizes, an axis of heads among them.
+/// A mask as it broadcasts to scores of these sizes, an axis of heads among them.
 fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, Miss> {
     let mut x = mask.value;
     if mask.negative {

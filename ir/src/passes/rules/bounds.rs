@@ -50,7 +50,7 @@ pub fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(ValueId, (f64, f64)), M
             |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at)) {
                 (Some(bound), _) => Ok(bound),
                 (None, None) => Ok(open),
-                (None, Some(_)) => Err("only the run tells the bounds"),
+                (None, Some(_)) => Err("the bounds are known only at run time"),
             };
         return Ok((
             first,

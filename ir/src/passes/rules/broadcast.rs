@@ -2,20 +2,20 @@
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
-use crate::ops::shape::slice::{Slice, Stretch};
+use crate::ops::shape::slice::{Slice, Span};
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 use crate::proto::Setting;
 use crate::types::Known;
 
 pub const RULES: &[Rule] = &[
     building(
-        "stretch before a broadcast",
+        "expand before a broadcast",
         "Add|Sub|Mul|Div|Pow|Mod|Max|Min|Mean|Sum|PRelu|Equal|Less|Greater|LessOrEqual|GreaterOrEqual\
          |And|Or|Xor|Where|BitwiseAnd|BitwiseOr|BitwiseXor:step(..)",
-        unstretched,
+        without_expand,
     )
     .shared()
-    .law("an operand stretches to the sizes of the others without being told")
+    .law("an operand broadcasts to the sizes of the others by itself")
     .example(
         "(float[N, 1] x, float[N, 3] y) => (float[N, 3] z) {
             s = Shape (y) e = Expand (x, s) z = Sub (y, e)
@@ -49,14 +49,14 @@ pub const RULES: &[Rule] = &[
     ),
     building("index of one", "Squeeze|Unsqueeze|Reshape|Flatten:outer(Gather:take(x, $i), ..)", |m| {
         let index = m.value("i")?;
-        let held = m.tensor("i")?.clone();
-        let shape = match held.shape.as_slice() {
+        let operand = m.tensor("i")?.clone();
+        let shape = match operand.shape.as_slice() {
             [] => vec![Dim::from(1)],
             [size] if size.is(1) => Vec::new(),
             _ => return Err(""),
         };
         let known = m.held(index).known.read().cloned().ok_or("")?;
-        let index = m.constant(held.dtype, shape, known);
+        let index = m.constant(operand.dtype, shape, known);
         m.made(m.node("take")?.clone(), &[Some(m.value("x")?), Some(index)])
     })
     .law("x[i..i + 1] has an axis of size 1 that x[i] has not")
@@ -74,16 +74,16 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-fn unstretched(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+fn without_expand(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (node, shape) = (m.root(), m.result()?.shape.clone());
     if node.version < 7 {
         return Err("");
     }
     let mut inputs = node.inputs.clone();
     for at in 0..inputs.len() {
-        let stretch = inputs.get(at).copied().flatten().and_then(|id| m.maker(id));
-        let Some(from) = stretch
-            .filter(|node| stretches(m, node))
+        let expand = inputs.get(at).copied().flatten().and_then(|id| m.maker(id));
+        let Some(from) = expand
+            .filter(|node| expands(m, node))
             .and_then(|node| node.input(0))
         else {
             continue;
@@ -102,10 +102,10 @@ fn unstretched(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 }
 
 /// Whether a node repeats nothing but axes of size 1.
-fn stretches(m: &Match<'_, '_>, node: &Node) -> bool {
+fn expands(m: &Match<'_, '_>, node: &Node) -> bool {
     let shape = |id: Option<ValueId>| {
         id.and_then(|id| m.tensor_of(id).ok())
-            .map(|held| &held.shape)
+            .map(|tensor| &tensor.shape)
     };
     match (&*node.kind, shape(node.input(0)), shape(node.output(0))) {
         ("Expand", ..) => true,
@@ -122,7 +122,7 @@ fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool 
     let shapes = inputs
         .iter()
         .flatten()
-        .map(|&id| m.tensor_of(id).map(|held| held.shape.as_slice()));
+        .map(|&id| m.tensor_of(id).map(|tensor| tensor.shape.as_slice()));
     let Ok(shapes) = shapes.collect::<Result<Vec<&[Dim]>, Miss>>() else {
         return false;
     };
@@ -140,15 +140,15 @@ fn element(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let shape = m.tensor("x")?.shape.clone();
     let cut = m
         .operator::<Slice>("cut")?
-        .stretches(|at| m.known(node, at), &shape)
+        .spans(|at| m.known(node, at), &shape)
         .ok_or("")?;
-    let cut: Vec<(usize, &Stretch)> = cut
+    let cut: Vec<(usize, &Span)> = cut
         .iter()
         .enumerate()
         .filter(|(axis, taken)| {
             shape
                 .get(*axis)
-                .is_none_or(|size| **taken != Stretch::whole(size))
+                .is_none_or(|size| **taken != Span::whole(size))
         })
         .collect();
     let [(axis, taken)] = cut.as_slice() else {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_broadcasting_does_is_left_out() {
         expect![[r#"
-            stretch before a broadcast
+            expand before a broadcast
               <
               int64[2] s = {N, 3}
               >

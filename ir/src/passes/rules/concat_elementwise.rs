@@ -81,7 +81,7 @@ fn step<'g>(m: &Match<'_, 'g>, id: Option<ValueId>) -> Option<&'g Node> {
     let node = id
         .filter(|id| m.uses(*id) == 1)
         .and_then(|id| m.maker(id))?;
-    // Once operands were stretched another way.
+    // Once operands were broadcast another way.
     let old = node.version < 7 && node.inputs.len() > 1;
     (ops::facts(&node.kind).elementwise && !old).then_some(node)
 }
@@ -123,7 +123,7 @@ fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option
         for (operand, step) in operands.iter().zip(run) {
             let (operand, made) = (operand.ok_or("")?, step.made.ok_or("")?);
             if m.tensor_of(operand)?.shape != m.tensor_of(made)?.shape {
-                return Err("a part of an operand stretches");
+                return Err("a part of an operand is broadcast");
             }
         }
         let mut parts = run.iter().map(|step| step.parts.get(at).cloned().flatten());
@@ -142,10 +142,12 @@ fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option
 
 /// Whether a value is the same for each place along an axis of the results.
 fn same_everywhere(m: &Match<'_, '_>, id: ValueId, axis: usize, rank: usize) -> bool {
-    m.tensor_of(id).is_ok_and(|held| {
-        let missing = rank.saturating_sub(held.rank());
-        let size = axis.checked_sub(missing).and_then(|at| held.shape.get(at));
-        held.rank() <= rank && size.is_none_or(|size: &Dim| size.is(1))
+    m.tensor_of(id).is_ok_and(|tensor| {
+        let missing = rank.saturating_sub(tensor.rank());
+        let size = axis
+            .checked_sub(missing)
+            .and_then(|at| tensor.shape.get(at));
+        tensor.rank() <= rank && size.is_none_or(|size: &Dim| size.is(1))
     })
 }
 

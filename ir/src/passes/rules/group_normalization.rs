@@ -113,7 +113,7 @@ fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let all = shape
         .get(1)
         .and_then(Dim::number)
-        .ok_or("only the run tells the channels")?;
+        .ok_or("the channels are known only at run time")?;
     let mut sizes = held.iter().enumerate();
     let along = sizes.all(|(at, size)| size.is(if first + at == 1 { all } else { 1 }));
     if along && first <= 1 {

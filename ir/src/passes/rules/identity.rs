@@ -158,7 +158,7 @@ fn steps_forward(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     match (node.input(4), m.ints(node, 4)) {
         (None, _) => Ok(()),
         (_, Some(steps)) if steps.iter().all(|&step| step > 0) => Ok(()),
-        _ => Err("steps go backward, or only the run tells them"),
+        _ => Err("steps go backward, or are known only at run time"),
     }
 }
 

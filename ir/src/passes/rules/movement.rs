@@ -102,7 +102,7 @@ impl<'g> Match<'_, 'g> {
         for &id in given {
             let held = self.held(id);
             let dims = held.ty.iter().filter_map(|ty| ty.as_tensor());
-            told.extend(dims.flat_map(|held| &held.shape).flat_map(Dim::symbols));
+            told.extend(dims.flat_map(|tensor| &tensor.shape).flat_map(Dim::symbols));
             if let Some(crate::types::Known::Ints(dims)) = held.known.peek() {
                 told.extend(dims.iter().flat_map(Dim::symbols));
             }

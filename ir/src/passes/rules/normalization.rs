@@ -67,10 +67,10 @@ pub const RULES: &[Rule] = &[
         "RMSNormalization<axis = @axis, epsilon = @epsilon>(x, 1)",
     )
     .when(|m| {
-        halves(m)?;
+        in_half_precision(m)?;
         keep(m)
     })
-    .law("statistics of halves are formed in single precision whoever asks for it")
+    .law("statistics of half precision are formed in single precision whoever asks for it")
     .example(
         "(float16[N, 4] x) => (float16[N, 4] y)
         <int64[1] axes = {-1}, float two = {2}, float e = {0.00001}> {
@@ -79,7 +79,7 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building("layer norm between casts", "Cast(LayerNormalization:n(Cast(x), $scale, ..))", |m| {
-        halves(m)?;
+        in_half_precision(m)?;
         let (node, scale) = (m.node("n")?, m.value("scale")?);
         let all_ones = m.uniform(scale) == Some(1.0) && node.input(2).is_none();
         if !all_ones {
@@ -90,7 +90,7 @@ pub const RULES: &[Rule] = &[
         let settings = m.settings(&["axis", "epsilon"]);
         m.call("LayerNormalization", &settings, &[Some(x), Some(one)])
     })
-    .law("statistics of halves are formed in single precision whoever asks for it")
+    .law("statistics of half precision are formed in single precision whoever asks for it")
     .example(
         "(float16[N, 4] x) => (float16[N, 4] y) <float[1] one = {1}> {
             f = Cast <to = 1> (x) n = LayerNormalization (f, one) y = Cast <to = 10> (n)
@@ -126,7 +126,7 @@ pub const RULES: &[Rule] = &[
 /// stay with size 1.
 fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss> {
     if m.result()?.dtype == DType::F16 {
-        return Err("squares of halves overflow between the steps");
+        return Err("squares in half precision overflow between the steps");
     }
     let node = m.node(label)?;
     let input = node.input(0).ok_or("nothing is reduced")?;
@@ -143,7 +143,7 @@ fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss
                 return Err("reduced axes vanish");
             }
             let axes = reduction.axes(axes, second, rank).ok().flatten();
-            axes.ok_or("only the run tells the axes")?
+            axes.ok_or("the axes are known only at run time")?
         }
     };
     let first = *axes.first().ok_or("no axis is reduced")?;
@@ -166,15 +166,15 @@ fn keep(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     Ok(())
 }
 
-/// Whether the input and the result are halves, between which is single precision.
-fn halves(m: &mut Match<'_, '_>) -> Result<(), Miss> {
+/// Whether the input and the result are of half precision, and single precision is between them.
+fn in_half_precision(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (from, to) = (m.tensor("x")?.dtype, m.result()?.dtype);
     let inside = m.node("n")?.output(0).ok_or("nothing is made")?;
     let inside = m.tensor_of(inside)?.dtype;
     if from == to && to.kind() == Kind::Float && to.bits() == 16 && inside.bits() == 32 {
         Ok(())
     } else {
-        Err("the casts are not from halves to single precision and back")
+        Err("the casts are not from half precision to single and back")
     }
 }
 

@@ -21,11 +21,11 @@ pub const RULES: &[Rule] = &[
                     .get(operand)
                     .copied()
                     .flatten()
-                    .and_then(|id| turned(m, id));
+                    .and_then(|id| transposed(m, id));
                 if let Some((x, slot)) = before.zip(inputs.get_mut(operand))
-                    && let Some(turned) = product.turned(operand)
+                    && let Some(transposed) = product.with_transposed(operand)
                 {
-                    (*slot, product) = (Some(x), turned);
+                    (*slot, product) = (Some(x), transposed);
                 }
             }
             if inputs == node.inputs {
@@ -57,9 +57,9 @@ pub const RULES: &[Rule] = &[
         |m| {
             let (node, mut gemm) = (m.root(), m.operator::<Gemm>("product")?.clone());
             let mut inputs = node.inputs.clone();
-            for (slot, turn) in inputs.iter_mut().zip(&mut gemm.transposed) {
-                if let Some(x) = slot.and_then(|id| turned(m, id)) {
-                    (*slot, *turn) = (Some(x), !*turn);
+            for (slot, is_transposed) in inputs.iter_mut().zip(&mut gemm.transposed) {
+                if let Some(x) = slot.and_then(|id| transposed(m, id)) {
+                    (*slot, *is_transposed) = (Some(x), !*is_transposed);
                 }
             }
             if inputs == node.inputs {
@@ -112,7 +112,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// What a value is with rows and columns exchanged, when it is a transpose that does just that.
-fn turned(m: &Match<'_, '_>, id: ValueId) -> Option<ValueId> {
+fn transposed(m: &Match<'_, '_>, id: ValueId) -> Option<ValueId> {
     let node = m.maker(id)?;
     let rank = m.tensor_of(id).ok()?.rank();
     let axes = node.operator_as::<Transpose>()?.axes(rank).ok()?;
@@ -135,7 +135,7 @@ mod tests {
               float32[N, 3, 2] t = Transpose <axes: [0, 2, 1]> (x)
               float32[N, 3, 4] z = MatMul (t, y)
               =>
-              float32[N, 3, 4] z = com.microsoft.FusedMatMul <turned: [{matrix: true}, {}]> (x, y)
+              float32[N, 3, 4] z = com.microsoft.FusedMatMul <transposed: [{matrix: true}, {}]> (x, y)
             Gemm of a transpose
               float32[N, 2] t = Transpose (x)
               float32[N, 4] z = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (t, y)

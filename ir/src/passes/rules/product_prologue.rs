@@ -16,7 +16,7 @@ pub const RULES: &[Rule] = &[
             let (node, x, weight) = (m.node("product")?, m.value("x")?, m.value("weight")?);
             let dtype = m.result()?.dtype;
             if !dtype.is_float() || dtype.bits() < 32 {
-                return Err("halves would be rounded once more");
+                return Err("half precision would be rounded once more");
             }
             m.copied(weight)?;
             let factor = m.scalar(m.number("factor")?)?;
@@ -32,10 +32,10 @@ pub const RULES: &[Rule] = &[
     ),
     building("sum before a convolution", "Conv:product(x + #more, $weight, ..)", |m| {
         let (node, x, weight) = (m.node("product")?, m.value("x")?, m.value("weight")?);
-        let held = m.tensor("weight")?.clone();
-        let dtype = held.dtype;
+        let operand = m.tensor("weight")?.clone();
+        let dtype = operand.dtype;
         if !dtype.is_float() || dtype.bits() < 32 {
-            return Err("halves would be rounded once more");
+            return Err("half precision would be rounded once more");
         }
         if !m.operator::<Conv>("product")?.is_unpadded() {
             return Err("what is padded is not added to");
@@ -44,8 +44,8 @@ pub const RULES: &[Rule] = &[
         if bias.is_some_and(|id| !m.held(id).is_constant()) || node.inputs.len() > 3 {
             return Err("the bias is no constant");
         }
-        let channels = held.shape.first().cloned().ok_or("the weight has no axes")?;
-        let inner = (1..held.rank()).filter_map(|at| i64::try_from(at).ok()).map(Dim::from);
+        let channels = operand.shape.first().cloned().ok_or("the weight has no axes")?;
+        let inner = (1..operand.rank()).filter_map(|at| i64::try_from(at).ok()).map(Dim::from);
         let (more, axes) = (m.scalar(m.number("more")?)?, m.integers(inner.collect()));
         let sums = m.call("ReduceSum", &[], &[Some(weight), Some(axes)])?;
         let sizes = m.integers(vec![channels]);
@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
         }
         let (pads, axes) = (m.ints(pad, 1), m.ints(pad, 3));
         let pads = m.operator::<Pad>("pad")?.zeros(pads, (pad.input(3).is_some(), axes), rank);
-        let pads = pads.ok_or("it pads with no zeros, or only the run tells where")?;
+        let pads = pads.ok_or("it pads with no zeros, or where it pads is known only at run time")?;
         let [(0, 0), (0, 0), spatial @ ..] = pads.as_slice() else {
             return Err("the batch or the channels are padded");
         };

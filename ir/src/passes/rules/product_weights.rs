@@ -59,15 +59,15 @@ struct Product<'g> {
     channels: i64,
     /// The axis of the result along which the channels are.
     axis: usize,
-    /// The shape in which a factor of each channel stretches to the weight.
-    stretched: Vec<i64>,
+    /// The shape in which a factor of each channel broadcasts to the weight.
+    factor_shape: Vec<i64>,
 }
 
 impl<'g> Product<'g> {
     fn of(m: &Match<'_, 'g>) -> Result<Self, Miss> {
         let (node, weight) = (m.node("product")?, m.value("weight")?);
-        let (held, rank) = (m.tensor("weight")?, m.result()?.rank());
-        let from_end = |at: usize| held.rank().checked_sub(at);
+        let (operand, rank) = (m.tensor("weight")?, m.result()?.rank());
+        let from_end = |at: usize| operand.rank().checked_sub(at);
         let (at, axis) = match &*node.kind {
             "Conv" => (Some(0), 1),
             "ConvTranspose" => match node.operator_as::<ConvTranspose>() {
@@ -82,17 +82,17 @@ impl<'g> Product<'g> {
                 Some(gemm) => (Some(usize::from(!gemm.transposed[1])), 1),
                 None => (None, 1),
             },
-            _ if held.rank() != 2 => return Err("the weight is no matrix"),
+            _ if operand.rank() != 2 => return Err("the weight is no matrix"),
             _ => match node.operator_as::<MatMul>() {
                 Some(product) if product.is_plain() && rank > 1 => (from_end(1), rank - 1),
                 _ => return Err("the product is scaled, or of a vector"),
             },
         };
         let at = at.ok_or("the weight has too few axes")?;
-        let channels = held.shape.get(at).and_then(Dim::number);
-        let channels = channels.ok_or("only the run tells the channels")?;
-        let mut stretched = vec![1; held.rank()];
-        stretched
+        let channels = operand.shape.get(at).and_then(Dim::number);
+        let channels = channels.ok_or("the channels are known only at run time")?;
+        let mut factor_shape = vec![1; operand.rank()];
+        factor_shape
             .get_mut(at)
             .into_iter()
             .for_each(|size| *size = channels);
@@ -113,19 +113,19 @@ impl<'g> Product<'g> {
             bias,
             channels,
             axis,
-            stretched,
+            factor_shape,
         })
     }
 
     /// A constant that is added to the result or multiplied with it, with an element for each
     /// channel or one for all.
     fn vector(&self, m: &mut Match<'_, '_>, id: ValueId) -> Result<ValueId, Miss> {
-        let (held, rank) = (m.tensor_of(id)?, m.result()?.rank());
+        let (tensor, rank) = (m.tensor_of(id)?, m.result()?.rank());
         let first = rank
-            .checked_sub(held.rank())
+            .checked_sub(tensor.rank())
             .ok_or("it has more axes than the product")?;
-        let sizes: Option<Vec<i64>> = held.shape.iter().map(Dim::number).collect();
-        let sizes = sizes.ok_or("only the run tells its sizes")?;
+        let sizes: Option<Vec<i64>> = tensor.shape.iter().map(Dim::number).collect();
+        let sizes = sizes.ok_or("its sizes are known only at run time")?;
         let along = |(at, size): (usize, &i64)| *size == 1 || first + at == self.axis;
         if !sizes.iter().enumerate().all(along) {
             return Err("it differs along other axes than that of the channels");
@@ -155,7 +155,7 @@ impl<'g> Product<'g> {
         let factor = if one {
             factor
         } else {
-            m.shaped(factor, &self.stretched)?
+            m.shaped(factor, &self.factor_shape)?
         };
         m.call("Mul", &[], &[Some(self.weight), Some(factor)])
     }
@@ -220,7 +220,7 @@ fn bias(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     product.with(m, product.weight, bias)
 }
 
-/// Halves would be rounded once more, and may not hold the product of two of them.
+/// Half precision would be rounded once more, and the product of two such numbers may overflow.
 fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     let dtype = m.result()?.dtype;
     let same = |name: &str| m.tensor(name).is_ok_and(|held| held.dtype == dtype);
@@ -229,7 +229,7 @@ fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     if dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {
         Ok(())
     } else {
-        Err("halves would be rounded once more")
+        Err("half precision would be rounded once more")
     }
 }
 

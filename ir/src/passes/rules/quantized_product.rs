@@ -37,7 +37,7 @@ pub const RULES: &[Rule] = &[
     building("matrix product between scales", "QuantizeLinear:q(MatMul:product(a, b), s, ..)", |m| {
         alone(m, m.node("product")?)?;
         if !m.operator::<MatMul>("product")?.is_plain() {
-            return Err("the product is scaled, or its operands turned");
+            return Err("the product is scaled, or its operands transposed");
         }
         let (a, b) = (operand(m, m.value("a")?)?, m.value("b")?);
         let last = m.tensor_of(b)?.rank().saturating_sub(1);
@@ -97,7 +97,7 @@ pub const RULES: &[Rule] = &[
                 return Err("");
             }
             let channels = m.tensor("b")?.shape.last().cloned();
-            let fits = |id: ValueId| m.tensor_of(id).is_ok_and(|held| held.count() == Some(1) && held.rank() < 2);
+            let fits = |id: ValueId| m.tensor_of(id).is_ok_and(|tensor| tensor.count() == Some(1) && tensor.rank() < 2);
             let wide = m.tensor("factor")?;
             if !fits(scale) || !(fits(factor) || wide.rank() == 1 && wide.shape.last() == channels.as_ref()) {
                 return Err("the scales are not those of a tensor and of channels");

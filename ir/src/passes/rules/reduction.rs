@@ -75,14 +75,16 @@ fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool),
     let axes = reduction.axes(m.ints(node, 1), second, rank).ok().flatten();
     let axes = axes
         .filter(|axes| !axes.is_empty())
-        .ok_or("only the run tells the axes, or there are none")?;
+        .ok_or("the axes are known only at run time, or there are none")?;
     Ok((node.kind.to_string(), axes, reduction.keeps()))
 }
 
 /// What a pad adds.
 fn padded(m: &Match<'_, '_>) -> Result<f64, Miss> {
     match m.node("pad")?.input(2) {
-        Some(id) => m.uniform(id).ok_or("only the run tells what it pads with"),
+        Some(id) => m
+            .uniform(id)
+            .ok_or("what it pads with is known only at run time"),
         None => Ok(0.0),
     }
 }
@@ -94,7 +96,7 @@ fn pads(m: &Match<'_, '_>, x: ValueId) -> Result<Vec<(i64, i64)>, Miss> {
     let pads = m
         .operator::<Pad>("pad")?
         .zeros(pads, (pad.input(3).is_some(), axes), rank);
-    pads.ok_or("it pads with no constant, or only the run tells where")
+    pads.ok_or("it pads with no constant, or where it pads is known only at run time")
 }
 
 #[cfg(test)]

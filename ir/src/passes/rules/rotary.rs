@@ -13,7 +13,7 @@ pub const RULES: &[Rule] = &[
         "x * cosine + Concat(Neg(b), a) * sine",
         |m| {
             let x = m.value("x")?;
-            turned(m, Some(x), false)
+            rotated(m, Some(x), false)
         },
     )
     .law("x·cos + (-b, a)·sin, where a and b are the halves of x")
@@ -27,7 +27,7 @@ pub const RULES: &[Rule] = &[
     building(
         "rotary embedding of halves",
         "Concat(a * cosine - b * sine, b * cosine + a * sine)",
-        |m| turned(m, None, false),
+        |m| rotated(m, None, false),
     )
     .law("(a·cos - b·sin, b·cos + a·sin), where a and b are the halves of x")
     .example(
@@ -43,7 +43,7 @@ pub const RULES: &[Rule] = &[
              ..), Unsqueeze|Reshape(a, ..)), ..) * sine",
         |m| {
             let x = m.value("x")?;
-            turned(m, Some(x), true)
+            rotated(m, Some(x), true)
         },
     )
     .law("x·cos + (-b, a)·sin, where a and b are every second of x")
@@ -60,7 +60,7 @@ pub const RULES: &[Rule] = &[
         "rotary embedding of pairs",
         "Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(a * cosine - b * sine, ..), \
          Unsqueeze|Reshape(b * cosine + a * sine, ..)), ..)",
-        |m| turned(m, None, true),
+        |m| rotated(m, None, true),
     )
     .law("(a·cos - b·sin, b·cos + a·sin) beside each other, where a and b are every second of x")
     .example(
@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-fn turned(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Result<ValueId, Miss> {
+fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Result<ValueId, Miss> {
     let (a, b) = (m.value("a")?, m.value("b")?);
     let found = whole(m, [a, b], interleaved).ok_or("the parts are not those of one value")?;
     if x.is_some_and(|x| x != found) {
@@ -103,9 +103,9 @@ fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
             .split_last()
             .map(|(last, outer)| (last.number(), outer))
     };
-    let outer = m.tensor_of(part).map(|held| held.shape.as_slice());
+    let outer = m.tensor_of(part).map(|tensor| tensor.shape.as_slice());
     let is = |label: &str, size: i64| {
-        shape(label).is_some_and(|(last, held)| last == Some(size) && Ok(held) == outer)
+        shape(label).is_some_and(|(last, letter)| last == Some(size) && Ok(letter) == outer)
     };
     is("single", 1) && is("pairs", 2)
 }
@@ -148,7 +148,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn turned_features_are_one_operator() {
+    fn rotated_features_are_one_operator() {
         expect![[r#"
             rotary embedding
               <

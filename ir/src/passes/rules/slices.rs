@@ -6,20 +6,20 @@ pub mod part;
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::ops::index::gather::Gather;
-use crate::ops::shape::slice::Stretch;
+use crate::ops::shape::slice::Span;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::types::Known;
-use cut::{Piece, along, cut, piece, pieces, stretches, together};
+use cut::{Piece, along, cut, piece, pieces, spans, together};
 
 pub const RULES: &[Rule] = &[
     building("slice of a slice", "Slice:outer(Slice:inner(x, ..), ..)", |m| {
         let inner = m.root().input(0).ok_or("nothing is sliced")?;
-        let (inner, outer) = (piece(m, inner)?, stretches(m, m.root())?);
-        let both = outer.iter().zip(&inner.stretches);
+        let (inner, outer) = (piece(m, inner)?, spans(m, m.root())?);
+        let both = outer.iter().zip(&inner.spans);
         let both = both.map(|(outer, inner)| outer.within(inner));
-        let stretches = both.collect::<Option<_>>().ok_or("the bounds grow too large")?;
+        let spans = both.collect::<Option<_>>().ok_or("the bounds grow too large")?;
         let given = [inner.given, m.root().inputs.iter().flatten().copied().collect()].concat();
-        cut(m, &Piece { stretches, given, ..inner })
+        cut(m, &Piece { spans, given, ..inner })
     })
     .shared()
     .law("x[a..b][c..d] = x[a + c..a + d], steps multiplied")
@@ -59,7 +59,7 @@ Err("")
         }",
     ),
     building("slice of a join", "Slice:cut(Concat:join(..), ..)", |m| {
-        let (join, cut) = (m.node("join")?, stretches(m, m.root())?);
+        let (join, cut) = (m.node("join")?, spans(m, m.root())?);
         let axis = along(m, join)?;
         let taken = cut.get(axis).filter(|taken| taken.step == 1);
         let taken = taken.ok_or("it takes not every element")?;
@@ -68,12 +68,12 @@ Err("")
             at_most(start, &taken.start) && at_most(&end, behind)
         })?;
         let start = taken.start.sub(&start).ok_or("the bounds grow too large")?;
-        let moved = Stretch { start, ..taken.clone() };
-        let mut stretches = cut.clone();
-        stretches.splice(axis..=axis, [moved]);
+        let moved = Span { start, ..taken.clone() };
+        let mut spans = cut.clone();
+        spans.splice(axis..=axis, [moved]);
         let given = [&join.inputs[..], &m.root().inputs[..]].concat();
         let given = given.into_iter().flatten().collect();
-        cut::cut(m, &Piece { of: input, stretches, given })
+        cut::cut(m, &Piece { of: input, spans, given })
     })
     .shared()
     .law("[x, y][a..b] = x[a..b] where b is at most the size of x")
@@ -91,7 +91,7 @@ Err("")
             return Err("it is gathered along another axis than joined");
         }
         let ty = m.tensor("i")?.clone();
-        let indices = m.ints(node, 1).ok_or("only the run tells the indices")?;
+        let indices = m.ints(node, 1).ok_or("the indices are known only at run time")?;
         let (Some(&least), Some(&most)) = (indices.iter().min(), indices.iter().max()) else {
             return Err("nothing is gathered");
         };
@@ -101,7 +101,7 @@ Err("")
         let (input, start) = held(m, join, axis, |start, behind| {
             at_most(start, &least.into()) && most.checked_add(1).is_some_and(|end| at_most(&end.into(), behind))
         })?;
-        let start = start.number().ok_or("only the run tells where it starts")?;
+        let start = start.number().ok_or("where it starts is known only at run time")?;
         let indices = indices.iter().map(|index| Dim::from(index - start)).collect();
         let indices = m.constant(ty.dtype, ty.shape, Known::Ints(indices));
         m.made(node.clone(), &[Some(input), Some(indices)])
@@ -160,7 +160,7 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         let alone = m.root().input(*at);
         let longer = piece.as_ref().filter(|piece| {
             let own = own.get(*at).and_then(Option::as_ref);
-            own.is_some_and(|own| own.stretches != piece.stretches)
+            own.is_some_and(|own| own.spans != piece.spans)
         });
         inputs.push(match longer {
             Some(piece) => Some(cut(m, piece)?),

@@ -11,7 +11,7 @@ pub const RULES: &[Rule] = &[
         let node = step(m)?;
         let outer = m.axes("outer")?;
         let mut inputs = Vec::new();
-        let mut turned = None;
+        let mut transposed = None;
         for &input in &node.inputs {
             let inner = input
                 .and_then(|id| m.maker(id))
@@ -20,7 +20,7 @@ pub const RULES: &[Rule] = &[
                 (Some(id), None) if m.tensor_of(id)?.count() != Some(1) => return Err(""),
                 (_, Some(inner)) => {
                     let axes = axes(m, inner)?;
-                    if turned.get_or_insert_with(|| axes.clone()) != &axes {
+                    if transposed.get_or_insert_with(|| axes.clone()) != &axes {
                         return Err("the axes are moved in several ways");
                     }
                     inputs.push(Some(moved(m, inner, &outer)?));
@@ -28,7 +28,7 @@ pub const RULES: &[Rule] = &[
                 _ => inputs.push(input),
             }
         }
-        match turned {
+        match transposed {
             Some(_) => m.made(node.clone(), &inputs),
             None => Err(""),
         }
@@ -44,7 +44,7 @@ pub const RULES: &[Rule] = &[
         |m| {
             let node = step(m)?;
             let more = node.inputs.iter().skip(1).flatten();
-            let mut more = more.map(|&id| m.tensor_of(id).map(|held| held.count()));
+            let mut more = more.map(|&id| m.tensor_of(id).map(|tensor| tensor.count()));
             if !more.all(|count| count == Ok(Some(1))) {
                 return Err("");
             }

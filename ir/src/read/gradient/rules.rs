@@ -4,7 +4,7 @@
 //! on, the output `y`, and `dy`, the derivative with respect to that; it makes `d0`, `d1` and so on,
 //! those with respect to the inputs. What it does not make is zero.
 
-mod made;
+mod with_attributes;
 
 use crate::attributes::Given;
 use crate::diagnostics::Problem;
@@ -76,8 +76,8 @@ const RULES: &[Rule] = &[
          nothing = Equal (x0, zero) log = Log (x0) logs = Where (nothing, zero, log)
          c = Mul (y, logs) e = Mul (dy, c) f = CastLike (e, x1) d1 = SumTo (f, x1)",
     ),
-    made("Sum", &[], made::sum),
-    made("Mean", &[], made::mean),
+    made("Sum", &[], with_attributes::sum),
+    made("Mean", &[], with_attributes::mean),
     rule(
         "Where",
         "zero = Number <value = \"0.0\"> (dy) a = Where (x0, dy, zero) d1 = SumTo (a, x1)
@@ -86,7 +86,7 @@ const RULES: &[Rule] = &[
     // Of one number.
     rule("Identity", "d0 = Identity (dy)"),
     rule("CastLike", "d0 = CastLike (dy, x0)"),
-    made("Cast", &["to", "saturate", "round_mode"], made::cast),
+    made("Cast", &["to", "saturate", "round_mode"], with_attributes::cast),
     rule("Neg", "d0 = Neg (dy)"),
     rule("Reciprocal", "s = Mul (y, y) t = Mul (dy, s) d0 = Neg (t)"),
     rule("Exp", "d0 = Mul (dy, y)"),
@@ -99,7 +99,7 @@ const RULES: &[Rule] = &[
         "Relu",
         "zero = Number <value = \"0.0\"> (x0) up = Greater (x0, zero) d0 = Where (up, dy, zero)",
     ),
-    made("LeakyRelu", &["alpha"], made::leaky_relu),
+    made("LeakyRelu", &["alpha"], with_attributes::leaky_relu),
     rule("Abs", "s = Sign (x0) d0 = Mul (dy, s)"),
     rule("Sin", "c = Cos (x0) d0 = Mul (dy, c)"),
     rule("Cos", "s = Sin (x0) n = Neg (s) d0 = Mul (dy, n)"),
@@ -121,32 +121,32 @@ const RULES: &[Rule] = &[
     rule("Ceil", ""),
     rule("Round", ""),
     // Of matrices.
-    rule("MatMul", made::MATMUL),
-    made("Gemm", &["alpha", "beta", "transA", "transB"], made::gemm),
-    made("Einsum", &["equation"], made::einsum),
+    rule("MatMul", with_attributes::MATMUL),
+    made("Gemm", &["alpha", "beta", "transA", "transB"], with_attributes::gemm),
+    made("Einsum", &["equation"], with_attributes::einsum),
     // Along axes.
-    made("ReduceSum", made::REDUCED, made::reduce_sum),
-    made("ReduceMean", made::REDUCED, made::reduce_mean),
-    made("Softmax", &["axis"], made::softmax),
-    made("LogSoftmax", &["axis"], made::log_softmax),
+    made("ReduceSum", with_attributes::REDUCED, with_attributes::reduce_sum),
+    made("ReduceMean", with_attributes::REDUCED, with_attributes::reduce_mean),
+    made("Softmax", &["axis"], with_attributes::softmax),
+    made("LogSoftmax", &["axis"], with_attributes::log_softmax),
     // Of shapes.
     Rule {
         attributes: &["allowzero"],
-        ..rule("Reshape", made::RESHAPED)
+        ..rule("Reshape", with_attributes::RESHAPED)
     },
     Rule {
         attributes: &["axis"],
-        ..rule("Flatten", made::RESHAPED)
+        ..rule("Flatten", with_attributes::RESHAPED)
     },
     Rule {
         attributes: &["axes"],
-        ..rule("Squeeze", made::RESHAPED)
+        ..rule("Squeeze", with_attributes::RESHAPED)
     },
     Rule {
         attributes: &["axes"],
-        ..rule("Unsqueeze", made::RESHAPED)
+        ..rule("Unsqueeze", with_attributes::RESHAPED)
     },
-    made("Transpose", &["perm"], made::transpose),
+    made("Transpose", &["perm"], with_attributes::transpose),
     rule("Expand", "d0 = SumTo (dy, x0)"),
     Rule {
         domain: DERIVATIVES,
@@ -168,7 +168,7 @@ pub fn find(domain: &str, name: &str) -> Option<&'static Rule> {
 impl Rule {
     /// The text for a node.
     pub fn text(&self, call: &Call<'_>) -> Result<String, Problem> {
-        let unknown = |held: &&Given<'_>| !self.attributes.contains(&held.0);
+        let unknown = |attribute: &&Given<'_>| !self.attributes.contains(&attribute.0);
         if let Some((attribute, _)) = call.attributes.iter().find(unknown) {
             return Err(Problem::new(format!(
                 "the rule for the derivative of `{}` does not know the attribute `{attribute}`",
@@ -205,17 +205,18 @@ impl<'a> Call<'a> {
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
         let mut held = self.attributes.iter();
-        held.find(|held| held.0 == name).map(|held| held.1)
+        held.find(|attribute| attribute.0 == name)
+            .map(|attribute| attribute.1)
     }
 
     fn int(&self, name: &str, default: i64) -> i64 {
-        let held = self.attribute(name);
-        held.map_or(default, |held| held.i.unwrap_or_default())
+        let entry = self.attribute(name);
+        entry.map_or(default, |attribute| attribute.i.unwrap_or_default())
     }
 
     fn float(&self, name: &str, default: f32) -> f32 {
-        let held = self.attribute(name);
-        held.map_or(default, |held| held.f.unwrap_or_default())
+        let entry = self.attribute(name);
+        entry.map_or(default, |attribute| attribute.f.unwrap_or_default())
     }
 }
 

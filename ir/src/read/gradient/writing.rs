@@ -111,7 +111,12 @@ impl Writing {
         renamed: &mut BTreeMap<String, String>,
     ) -> Result<Step, Problem> {
         let mut step = step.clone();
-        if step.node.attribute.iter().any(|held| held.g.is_some()) {
+        if step
+            .node
+            .attribute
+            .iter()
+            .any(|attribute| attribute.g.is_some())
+        {
             return Err(no_rule(&step.node));
         }
         for name in &mut step.node.input {

@@ -208,7 +208,7 @@ fn alike(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// A constant that stands in a node, or only the run tells.
+/// A constant of a node, or one that is known only at run time.
 fn elsewhere(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let at = random.below(graph.initializer.len().max(1));
     graph.initializer.get(at)?;

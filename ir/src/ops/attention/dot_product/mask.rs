@@ -13,14 +13,14 @@ use crate::ops::elementwise::cast::carrier;
 use crate::rust::{Code, code};
 
 impl Attention {
-    /// Reports a mask that does not stretch to the scores.
+    /// Reports a mask that does not broadcast to the scores.
     pub fn check_mask(&self, cx: &Infer<'_>, scores: &Sizes) -> Result<(), Problem> {
         if !cx.has(MASK) {
             return Ok(());
         }
         let mask = cx.tensor(MASK)?;
         let kinds = [Kind::Bool, Kind::Float, Kind::Int];
-        let stretches =
+        let broadcasts =
             |(axis, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number()) {
                 (Some(1), _) => true,
                 (Some(size), Some(whole)) if axis == 0 && self.short_masks => size <= whole,
@@ -28,13 +28,13 @@ impl Attention {
                 _ => true,
             };
         let pairs = mask.shape.iter().rev().zip(scores.iter().rev());
-        let fits = mask.rank() <= 4 && pairs.enumerate().all(stretches);
+        let fits = mask.rank() <= 4 && pairs.enumerate().all(broadcasts);
         if fits && kinds.contains(&mask.dtype.kind()) && mask.dtype.bits() >= 8 {
             return Ok(());
         }
         let [batch, heads, queries, keys] = scores;
         Err(Problem::new(format!(
-            "the mask is {mask}, which does not stretch to [{batch}, {heads}, {queries}, {keys}]"
+            "the mask is {mask}, which does not broadcast to [{batch}, {heads}, {queries}, {keys}]"
         )))
     }
 
@@ -43,21 +43,21 @@ impl Attention {
         if !cx.has(MASK) {
             return Ok(code!(None));
         }
-        let (held, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
+        let (tensor, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
         let mut mask = cx.tensor_of_rank(MASK, 4)?;
-        if !self.short_masks && held.shape.last().is_none_or(|size| size.is(1)) {
+        if !self.short_masks && tensor.shape.last().is_none_or(|size| size.is(1)) {
             let keys = self.keys(cx)?;
             mask = code!(#mask.repeat_dim(3, #keys));
         }
         let target = format_ident!("{}", carrier(wanted));
-        Ok(match held.dtype.kind() {
+        Ok(match tensor.dtype.kind() {
             Kind::Bool => code!(Some(ops::attention::AttentionMask::Allowed(#mask))),
             Kind::Int => code! {
                 Some(ops::attention::AttentionMask::Bias(
                     ops::cast::int_to_float(#mask, DType::#target)
                 ))
             },
-            _ if held.dtype != wanted => code! {
+            _ if tensor.dtype != wanted => code! {
                 Some(ops::attention::AttentionMask::Bias(
                     ops::cast::float_to_float(#mask, DType::#target)
                 ))
@@ -100,10 +100,10 @@ mod tests {
             expect![[r#"
                 fine
                 fine
-                the mask is float32[4, 5], which does not stretch to [1, 2, 4, 6]
-                the mask is float32[3, 2, 4, 6], which does not stretch to [1, 2, 4, 6]
-                the mask is float32[1, 1, 1, 4, 6], which does not stretch to [1, 2, 4, 6]
-                the mask is string[4, 6], which does not stretch to [1, 2, 4, 6]
+                the mask is float32[4, 5], which does not broadcast to [1, 2, 4, 6]
+                the mask is float32[3, 2, 4, 6], which does not broadcast to [1, 2, 4, 6]
+                the mask is float32[1, 1, 1, 4, 6], which does not broadcast to [1, 2, 4, 6]
+                the mask is string[4, 6], which does not broadcast to [1, 2, 4, 6]
             "#]],
         );
     }

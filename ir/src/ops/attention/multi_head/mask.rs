@@ -8,9 +8,9 @@ use crate::ops::sizes;
 /// Checks a mask of integers and a bias of rank 4.
 pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem> {
     if cx.has(mask) {
-        let held = cx.tensor(mask)?;
-        if !held.dtype.is_int() || !(1..=4).contains(&held.rank()) {
-            return Err(Problem::new(format!("the mask is {held}")));
+        let operand = cx.tensor(mask)?;
+        if !operand.dtype.is_int() || !(1..=4).contains(&operand.rank()) {
+            return Err(Problem::new(format!("the mask is {operand}")));
         }
     }
     if cx.has(bias) {

@@ -20,7 +20,7 @@ const MODES: [&str; 7] = [
     "LEAF",
 ];
 
-/// How many features the trees of versions 1 to 4 need, whose nodes are told by their numbers.
+/// How many features the trees of versions 1 to 4 need, whose nodes are identified by their numbers.
 pub fn labelled(
     a: &Attributes<'_>,
     [weight_trees, weight_nodes, weight_targets]: [&str; 3],
@@ -88,7 +88,7 @@ pub fn labelled(
     Ok(needed)
 }
 
-/// How many features the trees of version 5 need, whose nodes are told by their places.
+/// How many features the trees of version 5 need, whose nodes are identified by their positions.
 pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<usize, Problem> {
     if sizes.iter().any(|&size| size > MOST) {
         return Ok(0);
@@ -167,9 +167,9 @@ fn in_range(found: &[i64], targets: usize) -> Result<(), Problem> {
 fn endless(ways: &[[Option<usize>; 2]]) -> Option<usize> {
     let mut parents = vec![0usize; ways.len()];
     let mut count = |child: usize, by: isize| {
-        let held = parents.get_mut(child)?;
-        *held = held.saturating_add_signed(by);
-        Some(*held)
+        let slot = parents.get_mut(child)?;
+        *slot = slot.saturating_add_signed(by);
+        Some(*slot)
     };
     for &child in ways.iter().flatten().flatten() {
         count(child, 1);

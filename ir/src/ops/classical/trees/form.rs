@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::rust::{Code, code};
 
-/// How nodes are told apart, and the lists that hold them.
+/// How nodes are identified, and the lists that hold them.
 #[derive(Debug)]
 pub struct Form {
     /// A variant of the layers' `Trees`.

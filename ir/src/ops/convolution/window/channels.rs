@@ -7,21 +7,21 @@ use crate::types::Shape;
 
 /// A shape whose channels, which may be last, are second.
 pub fn first(shape: &Shape, last: bool) -> Shape {
-    turned(shape, last, order(shape.len()))
+    permuted_shape(shape, last, order(shape.len()))
 }
 
 /// The reverse of `first`.
 pub fn back(shape: &Shape, last: bool) -> Shape {
-    turned(shape, last, order_back(shape.len()))
+    permuted_shape(shape, last, order_back(shape.len()))
 }
 
 /// A tensor whose channels, which may be last, are second.
-pub fn turned_first(x: Code, rank: usize, last: bool) -> Code {
+pub fn transposed_first(x: Code, rank: usize, last: bool) -> Code {
     permuted(x, last, order(rank))
 }
 
-/// The reverse of `turned_first`.
-pub fn turned_back(x: Code, rank: usize, last: bool) -> Code {
+/// The reverse of `transposed_first`.
+pub fn transposed_back(x: Code, rank: usize, last: bool) -> Code {
     permuted(x, last, order_back(rank))
 }
 
@@ -41,7 +41,7 @@ fn order_back(rank: usize) -> Vec<usize> {
         .collect()
 }
 
-fn turned(shape: &Shape, last: bool, order: Vec<usize>) -> Shape {
+fn permuted_shape(shape: &Shape, last: bool, order: Vec<usize>) -> Shape {
     if last {
         order
             .iter()

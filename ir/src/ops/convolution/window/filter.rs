@@ -29,7 +29,7 @@ impl Filter<'_> {
         }
         let groups = Dim::from(self.groups);
         let size =
-            |held: &TensorType, axis: usize| held.shape.get(axis).cloned().unwrap_or_default();
+            |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
         let channels = size(self.x, 1);
         let (first, second) = (size(self.weight, 0), size(self.weight, 1));
         let all = second.mul(&groups);

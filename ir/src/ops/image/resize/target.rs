@@ -29,7 +29,7 @@ attributes!(
 pub enum Target {
     Scales(Vec<f32>),
     Sizes(Vec<Dim>),
-    /// Scales and sizes that only the run tells.
+    /// Scales and sizes that are known only at run time.
     HostScales(usize),
     HostSizes(usize),
 }

@@ -94,7 +94,7 @@ impl Gemm {
     }
 
     fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let turned = |input: usize, transposed: bool| {
+        let side = |input: usize, transposed: bool| {
             let mut shape = cx.tensor_type(input)?.shape.clone();
             if transposed {
                 shape.reverse();
@@ -102,7 +102,7 @@ impl Gemm {
             Ok(shape)
         };
         let [left, right] = self.transposed;
-        if !are_factors(&turned(0, left)?, &turned(1, right)?) {
+        if !are_factors(&side(0, left)?, &side(1, right)?) {
             cx.may_fail();
         }
         if let Some(layer) = self.linear(cx)? {
@@ -138,8 +138,8 @@ impl Gemm {
         }
         let columns = cx.output_tensor(0)?.shape.get(1).cloned();
         if cx.has(2) {
-            let held = cx.tensor_type(2)?;
-            if held.rank() != 1 || held.shape.first() != columns.as_ref() {
+            let tensor = cx.tensor_type(2)?;
+            if tensor.rank() != 1 || tensor.shape.first() != columns.as_ref() {
                 return Ok(None);
             }
         }

@@ -4,11 +4,11 @@ use crate::diagnostics::Problem;
 use crate::emit::{Emit, whole};
 use crate::rust::{Code, code};
 
-/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or turned,
+/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or transposed,
 /// and the bias of input 2, if they are stored. It ends with an activation.
 pub(super) fn linear_layer(
     cx: &mut Emit<'_, '_>,
-    turned: bool,
+    transposed: bool,
     activation: Option<Code>,
 ) -> Result<Option<Code>, Problem> {
     if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
@@ -25,14 +25,14 @@ pub(super) fn linear_layer(
         (Some(_), Some(_)) => &named,
         _ => &[],
     };
-    let load = match (cx.weight(1), bias, turned) {
+    let load = match (cx.weight(1), bias, transposed) {
         (Some(weight), Some(bias), true) => {
             code!(layers::Linear::load_transposed(weights, #weight, #bias))
         }
         (Some(weight), Some(bias), false) => code!(layers::Linear::load(weights, #weight, #bias)),
-        (.., turned) => {
+        (.., transposed) => {
             let (weight, bias) = (cx.loaded(1)?, cx.loaded_optional(2)?);
-            if turned {
+            if transposed {
                 let weight = whole(weight);
                 code!(layers::Linear::new(#weight.transpose(), #bias))
             } else {

@@ -113,7 +113,7 @@ impl Operator for Conv {
         let [x_zero, weight_zero] = zeros;
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);
         let rank = x.rank();
-        let x = channels::turned_first(cx.tensor(input)?, rank, self.channels_last);
+        let x = channels::transposed_first(cx.tensor(input)?, rank, self.channels_last);
         let (weight, groups) = (cx.tensor(filter)?, Literal::i64_unsuffixed(self.groups));
         let function = format_ident!("conv_integer{}d", spatial.len());
         let sums = code! {
@@ -123,7 +123,7 @@ impl Operator for Conv {
         let y = self
             .places
             .ended(cx, sums, [channels, channels, channels], 1.0)?;
-        Ok(channels::turned_back(y, rank, self.channels_last))
+        Ok(channels::transposed_back(y, rank, self.channels_last))
     }
 }
 

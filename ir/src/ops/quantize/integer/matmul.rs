@@ -191,9 +191,9 @@ impl Operator for Dynamic {
         let rank = cx.output_tensor(0)?.burn_rank();
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
         let scale = spread(cx, 2, rank, Side::Last)?;
-        let held = cx.tensor_type(1)?.burn_rank();
+        let tensor = cx.tensor_type(1)?.burn_rank();
         let (zero, bias) = (
-            optional(cx, 3, held, Side::Last)?,
+            optional(cx, 3, tensor, Side::Last)?,
             optional(cx, 4, rank, Side::Last)?,
         );
         Ok(code!(ops::quantize::matmul_dynamic(#a, #b, #scale, #zero, #bias)))

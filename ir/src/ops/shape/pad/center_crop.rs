@@ -43,8 +43,8 @@ impl Operator for CenterCropPad {
         for (at, &axis) in axes.iter().enumerate() {
             let size = sizes.as_ref().and_then(|sizes| sizes.get(at).cloned());
             let size = cx.dim_or_fresh(size, "center");
-            if let Some(held) = shape.get_mut(axis) {
-                *held = size;
+            if let Some(slot) = shape.get_mut(axis) {
+                *slot = size;
             }
         }
         cx.output(0, x.dtype, shape);
@@ -52,13 +52,13 @@ impl Operator for CenterCropPad {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
-        let axes = self.axes(held.rank())?;
+        let operand = cx.tensor_type(0)?.clone();
+        let axes = self.axes(operand.rank())?;
         let (known, to) = (cx.is_known(1), cx.output_tensor(0)?.shape.clone());
         let wanted = cx.host_ints(1)?;
         let mut pads = Vec::new();
-        for (axis, (from, to)) in held.shape.iter().zip(&to).enumerate() {
-            let Some(at) = axes.iter().position(|&held| held == axis) else {
+        for (axis, (from, to)) in operand.shape.iter().zip(&to).enumerate() {
+            let Some(at) = axes.iter().position(|&operand| operand == axis) else {
                 pads.push(code!((0, 0)));
                 continue;
             };
@@ -77,7 +77,7 @@ impl Operator for CenterCropPad {
             };
             pads.push(code!(ops::pad::around(#more)));
         }
-        let (x, zero) = (cx.tensor(0)?, zero(held.dtype.kind()));
+        let (x, zero) = (cx.tensor(0)?, zero(operand.dtype.kind()));
         let pads = if known {
             code!([#(#pads),*])
         } else {

@@ -17,7 +17,7 @@ pub struct Bounds {
 
 /// What is taken of one axis, forward from a place that is counted from its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Span {
     pub start: Dim,
     pub length: Dim,
     pub step: i64,
@@ -29,9 +29,9 @@ pub type Range = (Code, Option<Code>);
 /// Bounds from here on stand for the end of the axis, as exporters write it.
 const FAR: i64 = i32::MAX as i64;
 
-impl Stretch {
+impl Span {
     pub fn whole(size: &Dim) -> Self {
-        Stretch {
+        Span {
             start: Dim::default(),
             length: size.clone(),
             step: 1,
@@ -39,9 +39,9 @@ impl Stretch {
     }
 
     /// What is taken of the whole axis by taking this of what `outer` takes.
-    pub fn within(&self, outer: &Stretch) -> Option<Self> {
+    pub fn within(&self, outer: &Span) -> Option<Self> {
         let moved = self.start.mul(&outer.step.into())?;
-        Some(Stretch {
+        Some(Span {
             start: outer.start.add(&moved)?,
             length: self.length.clone(),
             step: self.step.checked_mul(outer.step)?,
@@ -56,12 +56,12 @@ impl Stretch {
 
 impl Bounds {
     /// What is taken of an axis of this size, if that goes forward.
-    pub fn stretch(&self, size: &Dim) -> Option<Stretch> {
+    pub fn span(&self, size: &Dim) -> Option<Span> {
         let start = match self.limited(size) {
             Some((start, _)) => Dim::from(start),
             None => place(&self.start, size)?,
         };
-        (self.step > 0).then_some(Stretch {
+        (self.step > 0).then_some(Span {
             start,
             length: self.size(size)?,
             step: self.step,

@@ -66,9 +66,9 @@ impl Operator for Stft {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let held = cx.tensor_type(0)?.clone();
+        let operand = cx.tensor_type(0)?.clone();
         let (mut x, step) = (cx.tensor(0)?, cx.host_int(1)?);
-        if held.rank() == 2 {
+        if operand.rank() == 2 {
             x = code!(#x.unsqueeze_dim::<3>(2));
         }
         let step = if cx.numbers(1).is_some() {
@@ -76,13 +76,13 @@ impl Operator for Stft {
         } else {
             code!((#step) as usize)
         };
-        if held.shape.get(1).and_then(Dim::number).is_none() {
+        if operand.shape.get(1).and_then(Dim::number).is_none() {
             cx.may_fail();
         }
         let length = match (cx.has(3), cx.has(2)) {
             (true, _) => cx.numbers(3).and_then(|length| length.first().copied()),
             (false, true) => cx.tensor_type(2)?.shape.first().and_then(Dim::number),
-            (false, false) => held.shape.get(1).and_then(Dim::number),
+            (false, false) => operand.shape.get(1).and_then(Dim::number),
         };
         let window = match cx.has(2) {
             // The layer would not train a window.
@@ -115,7 +115,7 @@ impl Operator for Stft {
                     .unwrap_or_default();
                 cx.size(&size)
             }
-            (false, false) => cx.size(&held.shape.get(1).cloned().unwrap_or_default()),
+            (false, false) => cx.size(&operand.shape.get(1).cloned().unwrap_or_default()),
         };
         let (window, onesided) = (cx.optional(2)?, self.onesided);
         Ok(code!(ops::dft::stft(#x, #step, #window, #frame, #onesided)))

@@ -1,7 +1,7 @@
 //! Heads that exporters merge with batches.
 
 use super::made;
-use super::operands::turn;
+use super::operands::permutation;
 use crate::dim::Dim;
 use crate::graph::ValueId;
 use crate::ops::attention::heads::dim;
@@ -71,8 +71,16 @@ pub const RULES: &[Rule] = &[
 /// Whether two values have the same last two sizes.
 fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
     let end = |id: ValueId| {
-        let held = m.tensor_of(id).ok()?;
-        Some(held.shape.iter().rev().take(2).cloned().collect::<Vec<_>>())
+        let tensor = m.tensor_of(id).ok()?;
+        Some(
+            tensor
+                .shape
+                .iter()
+                .rev()
+                .take(2)
+                .cloned()
+                .collect::<Vec<_>>(),
+        )
     };
     b.is_some_and(|b| end(a).is_some() && end(a) == end(b))
 }
@@ -86,7 +94,7 @@ fn apart(
     if operator.query_heads != Some(1) || operator.key_heads != Some(1) || !operator.packed {
         return Err("there are heads already");
     }
-    if operator.told.is_some() {
+    if operator.result_sizes.is_some() {
         return Err("masks tell the sizes");
     }
     let mut masks = Vec::new();
@@ -112,14 +120,14 @@ fn apart(
 }
 
 fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
-    let (x, turned) = (m.value("x")?, vec![1, 0, 2]);
+    let (x, transposed) = (m.value("x")?, vec![1, 0, 2]);
     for label in ["q", "k", "v", "t"] {
-        if turn(m, m.node(label)?, 3) != Some(turned.clone()) {
+        if permutation(m, m.node(label)?, 3) != Some(transposed.clone()) {
             return Err("the axes are not those of lengths and batches");
         }
     }
     let [_, batch, hidden] = m.tensor_of(x)?.shape.as_slice() else {
-        return Err("only the run tells the batches");
+        return Err("the batches are known only at run time");
     };
     let (batch, hidden) = (batch.clone(), hidden.clone());
     let inner = m.node("q")?.input(0).ok_or("an operand is missing")?;
@@ -132,7 +140,7 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let heads = hidden.div_exact(&size).and_then(|heads| heads.fixed());
     let heads = heads
         .filter(|&count| count > 0)
-        .ok_or("only the run tells the heads")?;
+        .ok_or("the heads are known only at run time")?;
     let count = dim(heads);
     let (operator, masks) = apart(m, [&batch, &count])?;
     let mut inputs = m.node("a")?.inputs.clone();
@@ -147,7 +155,9 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         if batch.mul(&count).as_ref() != Some(all) {
             return Err("the operands are of other batches");
         }
-        let hidden = size.mul(&count).ok_or("only the run tells the sizes")?;
+        let hidden = size
+            .mul(&count)
+            .ok_or("the sizes are known only at run time")?;
         let shape = [length.clone(), batch.clone(), hidden];
         let sizes = m.sizes(&shape, &[x])?;
         let apart = m.call("Reshape", &[], &[Some(x), Some(sizes)])?;

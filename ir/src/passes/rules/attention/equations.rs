@@ -53,7 +53,7 @@ pub fn of_sums(node: &Node) -> Option<Orders> {
         return None;
     };
     let made = [batch, &[*rows, *columns]].concat();
-    let place = |label: &char| made.iter().position(|held| held == label);
+    let place = |label: &char| made.iter().position(|letter| letter == label);
     let places = result.iter().map(place).collect::<Option<Vec<_>>>()?;
     (places.len() == made.len()).then_some(Orders {
         rows: (0..a.len()).collect(),
@@ -66,7 +66,7 @@ pub fn of_sums(node: &Node) -> Option<Orders> {
 /// Where the letters of a batch and of a matrix stand, when there are no others.
 fn order(labels: &[char], batch: &[char], matrix: [char; 2]) -> Option<Vec<usize>> {
     let all = batch.iter().chain(&matrix);
-    let place = |label: &char| labels.iter().position(|held| held == label);
+    let place = |label: &char| labels.iter().position(|letter| letter == label);
     let places = all.map(place).collect::<Option<Vec<_>>>()?;
     (places.len() == labels.len()).then_some(places)
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::operands::{together, turn};
+use super::operands::{permutation, together};
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::ops::attention::dot_product::Attention;
@@ -100,9 +100,9 @@ pub const RULES: &[Rule] = &[
         "Reshape:r(Transpose:t(JoinedAttention:a(q, k, v, ..)), ..)",
         |m| {
             let operator = m.operator::<JoinedAttention>("a")?.clone();
-            let turned = m.node("t")?.output(0).ok_or("nothing is made")?;
-            let shape = m.tensor_of(turned)?.shape.clone();
-            if operator.packed || turn(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+            let transposed = m.node("t")?.output(0).ok_or("nothing is made")?;
+            let shape = m.tensor_of(transposed)?.shape.clone();
+            if operator.packed || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
                 return Err("the axes are not those of heads");
             }
             let inputs = m.node("a")?.inputs.clone();
@@ -121,9 +121,11 @@ pub const RULES: &[Rule] = &[
                 return Err("there are no heads");
             };
             // Sizes that the operator names anew are those that stood there.
-            let hidden = heads.mul(size).ok_or("only the run tells the sizes")?;
+            let hidden = heads
+                .mul(size)
+                .ok_or("the sizes are known only at run time")?;
             if m.tensor_of(y)?.shape != [batch.clone(), length.clone(), hidden] {
-                return Err("only the run tells the sizes");
+                return Err("the sizes are known only at run time");
             }
             m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
         },
@@ -153,7 +155,7 @@ pub const RULES: &[Rule] = &[
             let [query, key, value] = counts.as_slice() else {
                 return Err("an operand is missing");
             };
-            if key != value || turn(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+            if key != value || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
                 return Err("the axes are not those of heads");
             }
             let operator = Rc::new(m.operator::<Attention>("a")?.packed(*query, *key));

@@ -11,7 +11,7 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
     if let Some(found) = projected(m, id) {
         return Some(found);
     }
-    if &*node.kind != "Transpose" || turn(m, node, 4)? != [0, 2, 1, 3] {
+    if &*node.kind != "Transpose" || permutation(m, node, 4)? != [0, 2, 1, 3] {
         return None;
     }
     let apart = node.input(0)?;
@@ -36,12 +36,12 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     let mut axes: Vec<usize> = (0..5).collect();
     let (mut inner, mut outer) = (id, Vec::new());
     if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
-        (inner, outer) = (node.input(0)?, turn(m, node, 4)?);
+        (inner, outer) = (node.input(0)?, permutation(m, node, 4)?);
     }
     let part = Part::of(m, inner).filter(|part| part.gone && part.step == 1)?;
     let mut apart = part.whole;
     if let Some(node) = m.maker(apart).filter(|node| &*node.kind == "Transpose") {
-        (apart, axes) = (node.input(0)?, turn(m, node, 5)?);
+        (apart, axes) = (node.input(0)?, permutation(m, node, 5)?);
     }
     if part.axis >= axes.len() || axes.remove(part.axis) != 2 {
         return None;
@@ -71,8 +71,8 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
 }
 
 /// How a node turns the axes of a tensor of this rank.
-pub fn turn(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<usize>> {
-    let held = m.tensor_of(node.input(0)?).ok()?;
-    (held.rank() == rank).then_some(())?;
+pub fn permutation(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<usize>> {
+    let tensor = m.tensor_of(node.input(0)?).ok()?;
+    (tensor.rank() == rank).then_some(())?;
     node.operator_as::<Transpose>()?.axes(rank).ok()
 }

@@ -93,7 +93,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
             );
             Ok(Scores::new(query, key, 1.0, at))
         }
-        "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => Err("it stretches in an old way"),
+        "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => Err("it broadcasts in an old way"),
         "Add" => {
             let (found, mask) = side(0).or_else(|miss| side(1).map_err(|_| miss))?;
             Ok(found.masked(Mask::of(mask, None)))
@@ -155,10 +155,10 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
 fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Miss> {
     let held = node.operator_as::<MatMul>().and_then(MatMul::scaled);
     let (scale, [left, right]) = held.ok_or("the product is no plain one")?;
-    let operand = |at: usize, turned| {
+    let operand = |at: usize, transposed| {
         let value = node.input(at).ok_or("an operand is missing")?;
         let mut axes: Vec<usize> = (0..m.tensor_of(value)?.rank()).collect();
-        if let ([.., a, b], true) = (axes.as_mut_slice(), turned) {
+        if let ([.., a, b], true) = (axes.as_mut_slice(), transposed) {
             std::mem::swap(a, b);
         }
         Ok(Operand { value, axes })
@@ -218,10 +218,10 @@ impl Scores {
 
     /// The same where a step makes them of these sizes.
     fn fitting(mut self, at: &[Dim]) -> Result<Self, Miss> {
-        // A size that may be 1 may stretch when the model runs.
+        // A size that may be 1 may be broadcast when the model runs.
         let fits = |(own, all): (&Dim, &Dim)| own == all || own.number().is_none();
         if self.end.len() != at.len() || !self.end.iter().zip(at).all(fits) {
-            return Err("a mask stretches the scores");
+            return Err("a mask broadcasts the scores");
         }
         if self.direct {
             self.end = at.to_vec();
@@ -229,7 +229,7 @@ impl Scores {
         if self.end == at {
             Ok(self)
         } else {
-            Err("a mask may stretch the scores, which are of another shape")
+            Err("a mask may broadcast the scores, which are of another shape")
         }
     }
 
@@ -265,7 +265,7 @@ impl Scores {
 
     fn transposed(mut self) -> Result<Self, Miss> {
         if !self.masks.is_empty() || !self.factors.is_empty() {
-            return Err("masked scores are turned");
+            return Err("masked scores are transposed");
         }
         std::mem::swap(&mut self.query, &mut self.key);
         let shapes = [

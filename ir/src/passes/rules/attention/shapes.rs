@@ -2,8 +2,8 @@
 
 use crate::dim::Dim;
 
-/// The shape in which what stretches from `held` to `from` stretches to `to`, elements in their order.
-pub fn regrouped(held: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
+/// The shape in which what has `sizes`, and broadcasts to `from`, broadcasts to `to`, elements in their order.
+pub fn regrouped(sizes: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
     if from.is_empty() && to.is_empty() {
         return Some(Vec::new());
     }
@@ -18,7 +18,7 @@ pub fn regrouped(held: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
         if product(group)? != product(target)? {
             return None;
         }
-        let (own, more) = held.split_at_checked(a)?;
+        let (own, more) = sizes.split_at_checked(a)?;
         let whole = own.iter().zip(group).all(|(own, size)| own == size);
         let mut shape = match (whole, own.iter().all(|size| size.is(1))) {
             (true, _) => target.to_vec(),

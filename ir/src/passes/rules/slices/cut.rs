@@ -3,7 +3,7 @@
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::ops::shape::concat::Concat;
-use crate::ops::shape::slice::{Slice, Stretch};
+use crate::ops::shape::slice::{Slice, Span};
 use crate::ops::shape::split::Split;
 use crate::passes::rewrite::{Match, Miss};
 
@@ -12,7 +12,7 @@ use crate::passes::rewrite::{Match, Miss};
 pub struct Piece {
     pub of: ValueId,
     /// What it takes of each axis.
-    pub stretches: Vec<Stretch>,
+    pub spans: Vec<Span>,
     /// Values that tell the sizes in them.
     pub given: Vec<ValueId>,
 }
@@ -55,7 +55,7 @@ fn slice(m: &Match<'_, '_>, node: &Node) -> Result<Piece, Miss> {
     let given = node.inputs.iter().flatten().copied().collect();
     Ok(Piece {
         of,
-        stretches: stretches(m, node)?,
+        spans: spans(m, node)?,
         given,
     })
 }
@@ -67,17 +67,17 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
     let parts = node
         .operator_as::<Split>()
         .and_then(|split| split.parts(node.outputs.len(), m.known(node, 1), shape));
-    let (axis, parts) = parts.ok_or("only the run tells the sizes of parts")?;
+    let (axis, parts) = parts.ok_or("the sizes of parts are known only at run time")?;
     let given: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
-    let whole: Vec<Stretch> = shape.iter().map(Stretch::whole).collect();
+    let whole: Vec<Span> = shape.iter().map(Span::whole).collect();
     let mut start = Dim::default();
     let mut all = Vec::new();
     for length in parts {
         let behind = start.add(&length).ok_or("the bounds grow too large")?;
-        let mut stretches = whole.clone();
-        stretches.splice(
+        let mut spans = whole.clone();
+        spans.splice(
             axis..=axis,
-            [Stretch {
+            [Span {
                 start,
                 length,
                 step: 1,
@@ -85,7 +85,7 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
         );
         all.push(Piece {
             of,
-            stretches,
+            spans,
             given: given.clone(),
         });
         start = behind;
@@ -94,21 +94,21 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
 }
 
 /// What a slice takes of each axis.
-pub fn stretches(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Stretch>, Miss> {
+pub fn spans(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Span>, Miss> {
     let slice = node.operator_as::<Slice>().ok_or("")?;
     let shape = &m
         .tensor_of(node.input(0).ok_or("nothing is sliced")?)?
         .shape;
-    let stretches = slice.stretches(|at| m.known(node, at), shape);
-    stretches.ok_or("bounds go backward, or only the run tells them")
+    let spans = slice.spans(|at| m.known(node, at), shape);
+    spans.ok_or("bounds go backward, or are known only at run time")
 }
 
 /// The slice that takes a piece, or the whole value.
 pub fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
     let shape = m.tensor_of(piece.of)?.shape.clone();
-    let axes = piece.stretches.iter().zip(&shape).zip(0i64..);
+    let axes = piece.spans.iter().zip(&shape).zip(0i64..);
     let cut: Vec<_> = axes
-        .filter(|((taken, size), _)| **taken != Stretch::whole(size))
+        .filter(|((taken, size), _)| **taken != Span::whole(size))
         .collect();
     if cut.is_empty() {
         return Ok(piece.of);
@@ -153,13 +153,13 @@ pub fn along(m: &Match<'_, '_>, node: &Node) -> Result<usize, Miss> {
 
 /// Two pieces of one value as one, if the second follows the first.
 pub fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
-    let mut stretches = first.stretches.clone();
-    let (slot, next) = (stretches.get_mut(axis)?, second.stretches.get(axis)?);
+    let mut spans = first.spans.clone();
+    let (slot, next) = (spans.get_mut(axis)?, second.spans.get(axis)?);
     if first.of != second.of || slot.step != 1 || next.step != 1 || slot.end()? != next.start {
         return None;
     }
     slot.length = slot.length.add(&next.length)?;
-    let others = first.stretches.iter().zip(&second.stretches).enumerate();
+    let others = first.spans.iter().zip(&second.spans).enumerate();
     let alike = others
         .filter(|(at, _)| *at != axis)
         .all(|(_, (a, b))| a == b);
@@ -167,7 +167,7 @@ pub fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     given.extend(second.given.iter().filter(|id| !first.given.contains(id)));
     alike.then_some(Piece {
         of: first.of,
-        stretches,
+        spans,
         given,
     })
 }

@@ -4,7 +4,7 @@ use super::cut::piece;
 use crate::dim::Dim;
 use crate::graph::ValueId;
 use crate::ops::index::gather::Gather;
-use crate::ops::shape::slice::Stretch;
+use crate::ops::shape::slice::Span;
 use crate::passes::rewrite::Match;
 
 /// Places along one axis of a value.
@@ -59,10 +59,9 @@ impl Part {
             }
             _ => {
                 let piece = piece(m, id).ok()?;
-                let is_cut = |(_, (taken, size)): &(usize, (&Stretch, &Dim))| {
-                    **taken != Stretch::whole(size)
-                };
-                let mut cut = piece.stretches.iter().zip(shape).enumerate().filter(is_cut);
+                let is_cut =
+                    |(_, (taken, size)): &(usize, (&Span, &Dim))| **taken != Span::whole(size);
+                let mut cut = piece.spans.iter().zip(shape).enumerate().filter(is_cut);
                 let (axis, (taken, _)) = cut.next()?;
                 cut.next().is_none().then_some(Part {
                     whole,

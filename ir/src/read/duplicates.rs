@@ -1,4 +1,4 @@
-//! Names that a file gives to two things.
+//! Names that a file defines more than once.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ enum Giver<'a> {
 type Named<'a> = BTreeMap<&'a str, Giver<'a>>;
 
 /// The names of a model that mean two things: which one counts differs from program to program.
-pub fn twice(model: &ModelProto) -> Vec<Problem> {
+pub fn find(model: &ModelProto) -> Vec<Problem> {
     let mut check = Check::default();
     check.opsets(&model.opset_import, "");
     check.functions(&model.functions);
@@ -122,7 +122,10 @@ impl Check {
                     self.refuse(both(name, first, giver));
                 }
             }
-            let graphs = node.attribute.iter().filter_map(|held| held.g.as_deref());
+            let graphs = node
+                .attribute
+                .iter()
+                .filter_map(|attribute| attribute.g.as_deref());
             graphs
                 .filter(|_| depth < DEEPEST)
                 .for_each(|graph| self.graph(graph, depth + 1));

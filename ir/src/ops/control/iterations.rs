@@ -1,4 +1,4 @@
-//! What loops have in common: a state that goes from round to round.
+//! What loops have in common: a state that goes from one iteration to the next.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::Kind;
 use crate::emit::{Emit, converted, element_type, of_rank};
-use crate::graph::{Rounds, ValueId};
+use crate::graph::{Iterations, ValueId};
 use crate::infer::{Fact, Infer};
 use crate::names::Mark;
 use crate::rust::{Code, Variable, code};
@@ -21,12 +21,12 @@ const ATTEMPTS: usize = 32;
 /// What holds of the state, and of the outputs.
 pub type Settled = (Vec<Fact>, Vec<Fact>);
 
-/// What holds of the state in every round, which `index` numbers, and of the block's outputs.
+/// What holds of the state in every iteration, which `index` numbers, and of the block's outputs.
 /// `None` where the block cannot be compiled, of which the reasons are reported.
 pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
-    numbered: (Rounds, Option<&Symbol>),
+    numbered: (Iterations, Option<&Symbol>),
     outer: Mark,
     facts: [&[Fact]; 3],
 ) -> Result<Option<Settled>, Problem> {
@@ -39,7 +39,7 @@ pub fn settle(
 fn settle_entered(
     cx: &mut Infer<'_>,
     name: &str,
-    (flow, index): (Rounds, Option<&Symbol>),
+    (flow, index): (Iterations, Option<&Symbol>),
     outer: Mark,
     [given, initial, behind]: [&[Fact]; 3],
 ) -> Result<Option<Settled>, Problem> {
@@ -57,7 +57,7 @@ fn settle_entered(
         let mut changed = false;
         match &inferred.outputs {
             Some(outputs) => {
-                let next = outputs.iter().skip(flow.told);
+                let next = outputs.iter().skip(flow.block_outputs);
                 for (at, (held, next)) in state.iter_mut().zip(next).enumerate() {
                     let what = format!("value {at} of the loop's state");
                     let mut next = next.clone();
@@ -98,8 +98,8 @@ pub type Initial<'i> =
 pub struct LoopCode {
     /// The state and the collections, before the loop.
     pub before: Code,
-    /// What a round computes and collects.
-    pub round: Code,
+    /// What an iteration computes and collects.
+    pub iteration: Code,
     /// `state = next;`
     pub step: Code,
     /// What the block tells before the state.
@@ -112,11 +112,11 @@ pub struct LoopCode {
 
 impl LoopCode {
     /// With the initial state, and with axes and directions (backward if true) of the outputs of
-    /// all rounds together.
+    /// all iterations together.
     pub fn new(
         cx: &mut Emit<'_, '_>,
         name: &str,
-        flow: Rounds,
+        flow: Iterations,
         initial: &mut Initial<'_>,
         together: &[(usize, bool)],
     ) -> Result<Self, Problem> {
@@ -125,24 +125,26 @@ impl LoopCode {
         let inputs: Vec<ValueId> = block
             .inputs
             .iter()
-            .skip(flow.given)
+            .skip(flow.block_inputs)
             .take(state)
             .copied()
             .collect();
-        let mut places = vec![Place::Host; flow.told];
+        let mut places = vec![Place::Host; flow.block_outputs];
         places.extend(inputs.iter().map(|&id| cx.place(id)));
         let collected = block.outputs.len().saturating_sub(places.len());
         places.extend((0..collected).map(|at| cx.output_place(state + at)));
         let mut wanted = Vec::new();
         for (at, (&id, place)) in block.outputs.iter().zip(places).enumerate() {
-            // The state is given to the next round as it was given to this one.
-            let given = at.checked_sub(flow.told).and_then(|at| inputs.get(at));
+            // The state is given to the next iteration as it was given to this one.
+            let given = at
+                .checked_sub(flow.block_outputs)
+                .and_then(|at| inputs.get(at));
             wanted.push((place, cx.type_of(*given.unwrap_or(&id))?.clone()));
         }
         let (mut before, mut after) = (Code::default(), Code::default());
         let mut variables: Vec<Option<Variable>> = Vec::new();
         for (at, &id) in inputs.iter().enumerate() {
-            // A counter that is read behind the loop is counted, though no round reads it.
+            // A counter that is read behind the loop is counted, though no iteration reads it.
             let constant = cx.is_constant(id) && !cx.wants(at);
             variables.push((!constant).then(|| cx.variable(id, "state")));
             if let Some(Some(variable)) = variables.last() {
@@ -152,9 +154,9 @@ impl LoopCode {
             }
         }
         let inside = cx.inside(name, &wanted)?;
-        let mut round = inside.statements;
+        let mut iteration = inside.statements;
         let mut results = inside.results.into_iter();
-        let told = results.by_ref().take(flow.told).collect();
+        let told = results.by_ref().take(flow.block_outputs).collect();
         let next: Vec<Code> = results.by_ref().take(state).collect();
         let mut outputs = Vec::new();
         for (at, variable) in variables.iter().enumerate() {
@@ -164,8 +166,8 @@ impl LoopCode {
                     let value = code!(#variable);
                     let place = cx.output_place(at);
                     outputs.push(match (held, cx.output_type(at)?) {
-                        (Some(Type::Tensor(held)), Type::Tensor(wanted)) if !flow.batched => {
-                            of_rank(value, place, held, wanted)
+                        (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) if !flow.batched => {
+                            of_rank(value, place, tensor, wanted)
                         }
                         (Some(held), wanted) => converted(value, held, wanted),
                         (None, _) => value,
@@ -180,14 +182,14 @@ impl LoopCode {
             }
             let rows = cx.temporary("rows");
             before.extend(code!(let mut #rows = Vec::new();));
-            round.extend(code!(#rows.push(#item);));
+            iteration.extend(code!(#rows.push(#item);));
             after.extend(backward.then(|| code!(#rows.reverse();)));
             let mut whole = cx.output_tensor(state + at)?.clone();
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
-                // Each element of the batch may have rounds of its own, or none.
-                if let (true, Some(rounds)) = (cx.has(0), whole.shape.get_mut(axis)) {
-                    *rounds = Dim::from(0);
+                // Each element of the batch may have iterations of its own, or none.
+                if let (true, Some(iterations)) = (cx.has(0), whole.shape.get_mut(axis)) {
+                    *iterations = Dim::from(0);
                 }
             }
             let place = cx.output_place(state + at);
@@ -204,7 +206,7 @@ impl LoopCode {
         };
         Ok(LoopCode {
             before,
-            round,
+            iteration,
             step,
             told,
             after,
@@ -212,18 +214,18 @@ impl LoopCode {
         })
     }
 
-    /// The outputs as one expression, after `rounds` in which the code stands.
-    pub fn around(self, rounds: &Code) -> Code {
+    /// The outputs as one expression, after `iterations` in which the code stands.
+    pub fn around(self, iterations: &Code) -> Code {
         let (before, after, results) = (self.before, self.after, self.results);
         let result = match results.as_slice() {
             [one] => one.clone(),
             _ => code!((#(#results),*)),
         };
-        code!({ #before #rounds #after #result })
+        code!({ #before #iterations #after #result })
     }
 }
 
-/// The values of all rounds as one tensor.
+/// The values of all iterations as one tensor.
 pub fn stack(
     cx: &mut Emit<'_, '_>,
     whole: &TensorType,
@@ -263,7 +265,7 @@ pub fn stack(
     }
 }
 
-/// The shape where there were no rounds; what only a round can tell is 0 then.
+/// The shape where there were no iterations; what only an iteration can tell is 0 then.
 fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
     let sizes = whole.shape.iter().enumerate();
     let sizes: Vec<Code> = sizes
@@ -289,12 +291,12 @@ mod tests {
         check(
             r#"g (int64 count, float[2, n] x) => (float[2, n] y, float[k, 2, n] z, float[k] w) { t = Constant <value = bool {1}> () y, z, w = Loop (count, t, x) <body = inner (int64 i, bool c, float[2, n] s) => (bool d, float[2, n] r, float[2, n] u, float v) { d = Identity (c) r = Neg (s) u = Exp (s) v = ReduceSum <keepdims = 0> (s) }> }"#,
             expect![[r#"
-                g (host int64[] count, float32[2, n] x) => (float32[2, n] y, float32[rounds, 2, n] z, float32[rounds] w)
+                g (host int64[] count, float32[2, n] x) => (float32[2, n] y, float32[iterations, 2, n] z, float32[iterations] w)
                 <
                     bool[] t = {true}
                 >
                 {
-                    float32[2, n] y, float32[rounds, 2, n] z, float32[rounds] w = Loop (count, t, x)
+                    float32[2, n] y, float32[iterations, 2, n] z, float32[iterations] w = Loop (count, t, x)
                         body (int64[] i, bool[] c, float32[2, n] s) => (bool[] c, float32[2, n] r, float32[2, n] u, float32[] v)
                         {
                             float32[2, n] r = Neg (s)

@@ -24,11 +24,11 @@ pub const MATMUL: &str = "
     columns = Concat <axis = 0> (shape_b, back)
     a = Reshape <allowzero = 1> (x0, rows) b = Reshape <allowzero = 1> (x1, columns)
     product = MatMul (a, b) whole = Shape (product) g = Reshape <allowzero = 1> (dy, whole)
-    turned_a = Einsum <equation = \"...ij->...ji\"> (a)
-    turned_b = Einsum <equation = \"...ij->...ji\"> (b)
-    all_a = MatMul (g, turned_b) sum_a = SumTo (all_a, a)
+    transposed_a = Einsum <equation = \"...ij->...ji\"> (a)
+    transposed_b = Einsum <equation = \"...ij->...ji\"> (b)
+    all_a = MatMul (g, transposed_b) sum_a = SumTo (all_a, a)
     d0 = Reshape <allowzero = 1> (sum_a, shape_a)
-    all_b = MatMul (turned_a, g) sum_b = SumTo (all_b, b)
+    all_b = MatMul (transposed_a, g) sum_b = SumTo (all_b, b)
     d1 = Reshape <allowzero = 1> (sum_b, shape_b)";
 
 pub const REDUCED: &[&str] = &["axes", "keepdims", "noop_with_empty_axes"];
@@ -76,8 +76,8 @@ pub fn gemm(call: &Call<'_>) -> Result<String, Problem> {
     );
     let [a, b] = ["transA", "transB"].map(|name| u8::from(call.int(name, 0) != 0));
     let (not_a, not_b) = (1 - a, 1 - b);
-    let product = |result: &str, turned: [u8; 2], of: &str| {
-        let [left, right] = turned;
+    let product = |result: &str, transposed: [u8; 2], of: &str| {
+        let [left, right] = transposed;
         format!("{result} = Gemm <alpha = {alpha}, transA = {left}, transB = {right}> ({of}) ")
     };
     let mut text = match a {
