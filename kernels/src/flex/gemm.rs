@@ -17,4 +17,4 @@ pub use row::multiply_row;
 pub use tile::{Bounds, Place, Start, Steps, Tile};
 
 /// Multiplications that are worth another thread.
-pub const SHARE: usize = 1 << 19;
+pub const SHARE: usize = 1 << 20;

@@ -96,6 +96,9 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     (0..count).into_par_iter().for_each(run);
 }
 
+/// Numbers in a line of memory.
+const LINE: usize = 16;
+
 thread_local! {
     static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
@@ -104,10 +107,12 @@ thread_local! {
 pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
     // Further uses inside of `run` find none and make their own.
     let mut values = SCRATCH.take();
-    if values.len() < length {
-        values.resize(length, 0.0);
+    // Registers are read fastest within a line of memory.
+    if values.len() < length + LINE {
+        values.resize(length + LINE, 0.0);
     }
-    let result = run(&mut values[..length]);
+    let first = values.as_ptr().align_offset(4 * LINE).min(LINE);
+    let result = run(&mut values[first..first + length]);
     SCRATCH.set(values);
     result
 }

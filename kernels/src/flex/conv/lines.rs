@@ -18,10 +18,12 @@ pub struct Lines<'a> {
 }
 
 /// Numbers in the widest register.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 const WIDEST: usize = 16;
 
 impl Lines<'_> {
     /// Writes line after line; up to [`WIDEST`] numbers behind the last one may change.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub fn copy(&self, set: Set, out: &mut [f32]) {
         if self.begin == self.end {
             return out[..self.count * self.width].fill(0.0);

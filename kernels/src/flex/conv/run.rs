@@ -15,6 +15,9 @@ use crate::product::epilogue::Activation;
 /// Panels of outputs for which the input of a pointwise convolution is read where it lies.
 const FEW: usize = 4;
 
+/// Numbers that the copy of several groups has at most.
+const TOGETHER: usize = 4 << 10;
+
 /// A convolution with everything that it reads.
 pub struct Convolution<'a> {
     pub geometry: Geometry,
@@ -37,6 +40,8 @@ struct Plan<'a> {
     steps: Steps,
     /// Whether bands are read from the input itself.
     there: bool,
+    /// How many groups are copied at once.
+    together: usize,
     /// How many outputs of a group are computed at once.
     outputs: usize,
     bounds: Option<Bounds>,
@@ -83,7 +88,15 @@ impl Convolution<'_> {
         } else {
             layout.steps(channels)?
         };
-        let units = self.batches * filters.groups * bands.len();
+        // Groups of few channels share what it costs to begin.
+        let together = if there {
+            1
+        } else {
+            let most = self.batches * filters.groups * bands.len() / (2 * threads);
+            let fit = TOGETHER / layout.length(channels).max(1);
+            fit.min(most).clamp(1, filters.groups)
+        };
+        let units = self.batches * filters.groups.div_ceil(together) * bands.len();
         let outputs = filters
             .outputs
             .div_ceil(threads.div_ceil(units))
@@ -104,6 +117,7 @@ impl Convolution<'_> {
             layout,
             steps,
             there,
+            together,
             outputs,
         };
         let across = filters.outputs.div_ceil(outputs);
@@ -119,33 +133,40 @@ impl Convolution<'_> {
 }
 
 impl Plan<'_> {
-    /// A band of a group of an element of the batch, and a part of its outputs.
+    /// A band of some groups of an element of the batch, and a part of their outputs.
     fn part(&self, unit: usize, part: usize, out: Target) {
         let of = self.of;
         let (band, columns) = &self.bands[unit % self.bands.len()];
-        let group = unit / self.bands.len() % of.filters.groups;
-        let batch = unit / self.bands.len() / of.filters.groups;
+        let groups = of.filters.groups;
+        let shares = groups.div_ceil(self.together);
+        let batch = unit / self.bands.len() / shares;
+        let group = unit / self.bands.len() % shares * self.together;
+        let group = group..groups.min(group + self.together);
         let channels = of.filters.inner / of.geometry.taps();
-        let first = batch * of.steps[0] + group * channels * of.steps[1];
+        let first = batch * of.steps[0] + group.start * channels * of.steps[1];
         let values = of.values.get(first..).unwrap_or(&[]);
         let first = part * self.outputs;
         let outputs = first..of.filters.outputs.min(first + self.outputs);
-        let place = (batch * of.filters.groups + group, outputs);
+        let numbers = batch * groups + group.start..batch * groups + group.end;
         let [_, depth, row, column] = [1, 2, 3, 4].map(|axis| of.steps[axis]);
         if self.there {
+            let place = (numbers.start, outputs);
             return self.tiles(&values[band.columns.start..], band, columns, place, out);
         }
         let input = Input {
             values,
             steps: [of.steps[1], depth, row, column],
-            channels,
+            channels: group.len() * channels,
         };
         let length = self.layout.length(channels);
         // Registers read on behind the last position.
         let behind = 4 * of.filters.set.lanes().max(16);
-        with_scratch(length + behind, |copy| {
+        with_scratch(group.len() * length + behind, |copy| {
             self.layout.copy(of.filters.set, input, band, copy);
-            self.tiles(copy, band, columns, place, out);
+            for (at, number) in numbers.enumerate() {
+                let place = (number, outputs.clone());
+                self.tiles(&copy[at * length..], band, columns, place, out);
+            }
         });
     }
 
