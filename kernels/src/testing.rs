@@ -16,14 +16,20 @@ thread_local! {
     static CURRENT: RefCell<Option<Device>> = const { RefCell::new(None) };
 }
 
-/// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names.
+/// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names, between commas.
 pub fn devices() -> Vec<Device> {
-    match std::env::var("DEVICE").as_deref() {
-        Ok("flex") => vec![Device::flex()],
-        #[cfg(feature = "wgpu")]
-        Ok("wgpu") => vec![Device::wgpu(Default::default())],
-        Ok(name) => panic!("the tests are built without the device `{name}`"),
+    match std::env::var("DEVICE") {
+        Ok(names) => names.split(',').map(named).collect(),
         Err(_) => present(),
+    }
+}
+
+fn named(name: &str) -> Device {
+    match name {
+        "flex" => Device::flex(),
+        #[cfg(feature = "wgpu")]
+        "wgpu" => Device::wgpu(Default::default()),
+        _ => panic!("the tests are built without the device `{name}`"),
     }
 }
 
