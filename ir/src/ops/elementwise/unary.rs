@@ -206,15 +206,6 @@ struct Infinite {
 
 attributes!(struct Infinite { negative, positive });
 
-impl Plain {
-    /// The function of the element.
-    pub fn function(&self) -> &'static str {
-        match self.0.device {
-            Device::Method(name) | Device::Activation(name) | Device::Kernel(_, name) => name,
-        }
-    }
-}
-
 fn read(attributes: &Attributes<'_>, table: &'static Unary) -> Result<Rc<dyn Operator>, Problem> {
     if attributes.version() < 6 {
         attributes.ignore(&["consumed_inputs"]);

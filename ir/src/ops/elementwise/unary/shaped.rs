@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
+use super::{Device, Plain};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
@@ -57,6 +58,15 @@ impl Shaped {
     /// In the order of the operator's attributes.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
+    }
+}
+
+impl Plain {
+    /// The function of the element.
+    pub fn function(&self) -> &'static str {
+        match self.0.device {
+            Device::Method(name) | Device::Activation(name) | Device::Kernel(_, name) => name,
+        }
     }
 }
 
