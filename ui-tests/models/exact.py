@@ -3,7 +3,8 @@
 Some models amplify roundings: where activations are quantized by the range of the values at hand, one rounding
 moves a scale, which moves every element. Such a model matches, though it differs from the recorded answer, where
 it is as near to `exact/NAME` as the recorded answer is. Requires the `onnx` and `numpy` packages:
-`python ui-tests/models/exact.py FOLDER ..`, each with a model and its `io.npz`.
+`python ui-tests/models/exact.py FOLDER ..`, each with a model and its `io.npz`; with `--into FILE RECORDING` the
+recording stays as it is, which `verify --exact` uses.
 """
 
 import sys
@@ -110,20 +111,29 @@ def exact(path, inputs):
     return dict(zip([value.name for value in model.graph.output], run.run(None, wide)))
 
 
+def add(recording, into):
+    (path,) = recording.parent.glob("*.onnx")
+    arrays = {name: array for name, array in np.load(recording).items() if not name.startswith("exact/")}
+    inputs = {name[3:]: array for name, array in arrays.items() if name.startswith("in/")}
+    for name, values in exact(path, inputs).items():
+        recorded = arrays[f"out/{name}"]
+        if values.dtype != np.float64:
+            continue
+        arrays[f"exact/{name}"] = values
+        distance = np.abs(recorded - values).max(initial=0.0) / np.abs(values).max(initial=1e-300)
+        print(f"{recording}: `{name}` was recorded {distance:.2e} from its value in double precision")
+    with open(into, "wb") as file:
+        np.savez(file, **arrays)
+
+
 def main():
-    for folder in map(Path, sys.argv[1:]):
-        (path,) = folder.glob("*.onnx")
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--into"]:
+        _, into, recording = arguments
+        return add(Path(recording), into)
+    for folder in map(Path, arguments):
         for recording in sorted(folder.glob("io*.npz")):
-            held = {name: array for name, array in np.load(recording).items() if not name.startswith("exact/")}
-            inputs = {name[3:]: array for name, array in held.items() if name.startswith("in/")}
-            for name, values in exact(path, inputs).items():
-                recorded = held[f"out/{name}"]
-                if values.dtype != np.float64:
-                    continue
-                held[f"exact/{name}"] = values
-                distance = np.abs(recorded - values).max(initial=0.0) / np.abs(values).max(initial=1e-300)
-                print(f"{recording}: `{name}` was recorded {distance:.2e} from its value in double precision")
-            np.savez(recording, **held)
+            add(recording, recording)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,11 @@ pub struct Verify {
     /// changed file or agrees with ONNX Runtime on it. At most so many files of a kind are tried
     #[arg(long, value_name = "N")]
     pub other_weights: Option<usize>,
-    /// The Python that has `onnxruntime`, for --other-weights
+    /// Where a model differs, compute its graph in double precision; it matches if it is at most
+    /// twice as far from that as the recorded answer is
+    #[arg(long)]
+    pub exact: bool,
+    /// The Python that has `onnx` and `onnxruntime`, for --exact and --other-weights
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
     /// Give up on a model that runs longer

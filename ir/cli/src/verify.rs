@@ -1,5 +1,6 @@
 //! `verify`: models through the real macro against recorded outputs.
 
+mod double;
 mod expect;
 mod other_weights;
 mod perturb;
@@ -23,6 +24,7 @@ use crate::process::{Outcome, ask};
 use crate::scratch::Scratch;
 use crate::style::count;
 use crate::{parallel, wire};
+use double::in_double_precision;
 use expect::Expectations;
 use report::{Numbers, Report, Verdict};
 use resolution::resolution;
@@ -154,7 +156,17 @@ fn run_one(
         Outcome::Answer(answer) => {
             let number = |key: &str| answer[key].as_f64();
             let found = wire::read(&outputs)?;
-            let (relative, problem) = judge(&found, &recording, tolerance);
+            let (relative, mut problem) = judge(&found, &recording, tolerance);
+            if let Some(text) = &problem
+                && arguments.exact
+                && recording.exact.is_empty()
+            {
+                let file = scratch.values(model, "exact");
+                problem = match in_double_precision(&arguments.python, path, &file) {
+                    Ok(exact) => judge(&found, &exact, tolerance).1,
+                    Err(error) => Some(format!("{text}; in double precision: {error:#}")),
+                };
+            }
             Verdict::Ran(Numbers {
                 problem: problem.map(|problem| problem + &place),
                 relative,

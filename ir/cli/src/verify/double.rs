@@ -1,0 +1,29 @@
+//! What a model's graph gives in double precision, for models that amplify roundings.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::npz::Recording;
+
+const SCRIPT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../ui-tests/models/exact.py"
+);
+
+/// The recording with `exact/NAME` for its outputs, which is written to `file` on the way.
+pub fn in_double_precision(python: &Path, recording: &Path, file: &Path) -> Result<Recording> {
+    let mut command = Command::new(python);
+    command.arg(SCRIPT).arg("--into").arg(file).arg(recording);
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot run `{}`", python.display()))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let text = text.trim().lines().next_back().unwrap_or("no message");
+        bail!("{text}");
+    }
+    let exact = Recording::open(file);
+    let _ = std::fs::remove_file(file);
+    exact
+}
