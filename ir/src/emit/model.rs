@@ -94,6 +94,7 @@ fn written(
     let held = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
+    let described = signature::described(&inputs, &outputs);
     let forward_inputs = arguments(&inputs);
     let run = run(&inputs, &outputs, &device(&root));
     let signature = signature::signature(&inputs, &outputs);
@@ -119,11 +120,12 @@ fn written(
             #constructors
 
             /// Runs the model.
+            #described
             ///
             /// # Panics
             ///
-            /// If an input has not the sizes that the model takes, or a node cannot be run on the
-            /// data. [`OnnxModel::run`] returns an error instead.
+            /// If an input does not have the sizes the model expects, or a node cannot be run on
+            /// the data. [`OnnxModel::run`] returns an error instead.
             pub fn forward(&self, #forward_inputs) -> #result {
                 #forward
             }
@@ -292,6 +294,10 @@ fn constructors(model: &Model, options: &Options) -> Code {
     let from_bytes = match files {
         1 => code! {
             /// The model with the weights of another file of the same graph.
+            ///
+            /// # Errors
+            ///
+            /// If the bytes are not a file of the same graph.
             pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
                 <Self as OnnxModel>::from_bytes(&[bytes], device)
             }
@@ -299,6 +305,10 @@ fn constructors(model: &Model, options: &Options) -> Code {
         _ => code! {
             /// The model with the weights of other files of the same graph: the model's, then
             /// those of its external data.
+            ///
+            /// # Errors
+            ///
+            /// If the bytes are not the files of the same graph.
             pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
                 <Self as OnnxModel>::from_bytes(files, device)
             }
@@ -307,7 +317,11 @@ fn constructors(model: &Model, options: &Options) -> Code {
     code! {
         #new
 
-        /// The model with the weights of a file of the same graph.
+        /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the file cannot be read, or is not one of the same graph.
         pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_file(path, device)
         }

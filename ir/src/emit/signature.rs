@@ -95,6 +95,18 @@ pub fn structures(name: &Ident, inputs: &[Port], outputs: &[Port]) -> Code {
     items
 }
 
+/// What the documentation of `forward` says of an argument or a result that is no structure.
+pub fn described(inputs: &[Port], outputs: &[Port]) -> Code {
+    let bare = [("Takes", inputs), ("Returns", outputs)];
+    let lines = bare.iter().filter_map(|(verb, ports)| match ports {
+        [only] => Some(format!(" {verb}{}.", only.documentation())),
+        _ => None,
+    });
+    lines
+        .map(|line| code!(#[doc = ""] #[doc = #line]))
+        .collect()
+}
+
 /// `pub struct ModelInput { .. }` with a documented field per port.
 fn structure(ident: &Ident, ports: &[Port], what: &str) -> Code {
     let fields = ports.iter().map(|port| {

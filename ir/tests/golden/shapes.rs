@@ -42,7 +42,11 @@ mod model_onnx {
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
-        /// The model with the weights of a file of the same graph.
+        /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the file cannot be read, or is not one of the same graph.
         pub fn from_file(
             path: impl AsRef<std::path::Path>,
             device: &Device,
@@ -50,6 +54,10 @@ mod model_onnx {
             <Self as OnnxModel>::from_file(path, device)
         }
         /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the bytes are not a file of the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
@@ -57,8 +65,8 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// If an input has not the sizes that the model takes, or a node cannot be run on the
-        /// data. [`OnnxModel::run`] returns an error instead.
+        /// If an input does not have the sizes the model expects, or a node cannot be run on
+        /// the data. [`OnnxModel::run`] returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, count } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
