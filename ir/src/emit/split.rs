@@ -293,7 +293,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         .collect();
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
     let result = tuple(&results);
-    let named = parameters(&part.inputs, cx);
+    let named = parameters(&part.inputs, &lines, &result, cx);
     let body = body::finish(&lines, &result, &named, &given, &BTreeSet::new(), cx);
     let shown = forward(&part, &body.parameters, &body.code, &given, cx);
     // Parts are alike whatever their values are called.

@@ -368,7 +368,7 @@ mod model_onnx {
             past_key: Tensor<4>,
             past_value: Tensor<4>,
             attention_mask: Tensor<4>,
-            hidden_states: Tensor<3>,
+            residual: Tensor<3>,
         ) -> (Tensor<4>, Tensor<4>, Tensor<3>) {
             let [batch, sequence, _] = x.dims();
             let q = self
@@ -407,7 +407,7 @@ mod model_onnx {
                         },
                     ),
                 ));
-            let x = self.o_proj.forward_add(attention, hidden_states);
+            let x = self.o_proj.forward_add(attention, residual);
             (present_key, present_value, x)
         }
         fn load_self_attn(weights: &Weights<'_>) -> Self {
@@ -432,9 +432,9 @@ mod model_onnx {
     }
     impl LayersMlp {
         #[inline(never)]
-        fn forward(&self, x: Tensor<3>, y: Tensor<3>) -> Tensor<3> {
+        fn forward(&self, x: Tensor<3>, residual: Tensor<3>) -> Tensor<3> {
             let gate = self.gate_proj.forward(x.clone());
-            self.down_proj.forward_add(gate * self.up_proj.forward(x), y)
+            self.down_proj.forward_add(gate * self.up_proj.forward(x), residual)
         }
         fn load_mlp(weights: &Weights<'_>) -> Self {
             Self {

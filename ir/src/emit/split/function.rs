@@ -1,24 +1,33 @@
 //! The function of a part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quote::format_ident;
 
 use super::Draft;
 use crate::dim::Symbol;
+use crate::emit::body::Statement;
 use crate::emit::tree::is_number;
 use crate::emit::variables::SHORT;
-use crate::emit::{Context, rust_type, snake, word};
+use crate::emit::{Context, rust_type, snake, variable, word};
 use crate::graph::ValueId;
-use crate::rust::{Code, code};
+use crate::rust::{Code, Part, Variable, code};
 use crate::types::Place;
 
-/// What the parameters of a part may be called: as inputs of the model, by words of the file, or short.
-/// Numbers are left out, as other parts that are alike have others.
-pub fn parameters(ids: &[ValueId], cx: &Context<'_>) -> Vec<(ValueId, String)> {
+/// What the parameters of a part may be called: after what they are added to, as inputs of the model,
+/// by words of the file, or short. Numbers are left out, as other parts that are alike have others.
+pub fn parameters(
+    ids: &[ValueId],
+    lines: &[Statement],
+    result: &Code,
+    cx: &Context<'_>,
+) -> Vec<(ValueId, String)> {
+    let code: Code = lines.iter().map(|line| line.code.clone()).collect();
+    let residuals = residuals(&code!(#code #result));
     let mut short = SHORT.iter().map(|short| (*short).to_owned());
     let mut words = BTreeSet::new();
     let mut named = |id: &ValueId| match cx.inputs.get(id) {
+        _ if residuals.contains(&variable(*id)) => "residual".to_owned(),
         Some(name) => {
             let words = name.split('_').filter(|word| !is_number(word));
             snake(&words.collect::<Vec<_>>().join("_"))
@@ -31,6 +40,22 @@ pub fn parameters(ids: &[ValueId], cx: &Context<'_>) -> Vec<(ValueId, String)> {
         }
     };
     ids.iter().map(|id| (*id, named(id))).collect()
+}
+
+/// The values of which the only use is to be added to what a layer computes.
+fn residuals(code: &Code) -> BTreeSet<Variable> {
+    let (mut uses, mut added) = (BTreeMap::new(), BTreeSet::new());
+    code.each_part(&mut |part| match part {
+        Part::Value(value, _) => *uses.entry(*value).or_insert(0usize) += 1,
+        Part::Method("forward_add", arguments) => {
+            if let [.., Part::Sign(","), Part::Value(value, _)] = arguments.parts() {
+                added.insert(*value);
+            }
+        }
+        _ => {}
+    });
+    added.retain(|value| uses.get(value) == Some(&1));
+    added
 }
 
 /// The function of a part.
