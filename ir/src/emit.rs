@@ -84,6 +84,8 @@ pub struct Context<'g> {
     /// The weights in use and their names, each once.
     weights: BTreeMap<ValueId, String>,
     weight_names: Unique,
+    /// The module that the whole model is of, which types are not named after.
+    module: Vec<String>,
     /// What the model calls its inputs, and, in its own function, its outputs.
     inputs: BTreeMap<ValueId, String>,
     outputs: BTreeMap<ValueId, String>,
@@ -239,6 +241,7 @@ impl<'g> Context<'g> {
             origins: BTreeMap::new(),
             weights: BTreeMap::new(),
             weight_names: Unique::default(),
+            module: tree::common(&graph.body.nodes),
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
             bound: load::bound(graph),

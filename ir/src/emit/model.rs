@@ -46,7 +46,7 @@ fn written(
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
     let names = inputs.iter().map(|port| (port.id, port.ident.to_string()));
     cx.inputs = names.collect();
-    let mut root = Layer::root(tree::common(&body.nodes));
+    let mut root = Layer::root(cx.module.clone());
     let item = &chosen.inside();
     let item_name = item.name.to_string();
     let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];

@@ -130,7 +130,7 @@ fn draft(
                 } else {
                     Layer::within(&group.path)
                 };
-                let (field, type_name) = (group.field(), group.type_name());
+                let (field, type_name) = (group.field(), group.type_name(&cx.module));
                 inner.owned = group.owned;
                 let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
                 inputs.extend(tied(&made, &inner, cx));

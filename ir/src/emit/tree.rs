@@ -145,12 +145,19 @@ impl Group<'_> {
         }
     }
 
-    /// A type's name: `encoder.layer.0` gives `encoder_layer`, a numbered module of no name of its
-    /// own, such as `features.1`, gives `features_part`.
-    pub fn type_name(&self) -> String {
+    /// A type's name without the module that all are in: `encoder.layer.0` gives `encoder_layer`, a
+    /// numbered module of no name of its own, such as `features.1`, gives `features_part`.
+    pub fn type_name(&self, common: &[String]) -> String {
+        let last = self.path.iter().rposition(|part| !is_number(part));
+        let start = if self.path.starts_with(common) {
+            common.len().min(last.unwrap_or(0))
+        } else {
+            0
+        };
         let words: Vec<&str> = self
             .path
             .iter()
+            .skip(start)
             .filter(|part| !is_number(part))
             .map(String::as_str)
             .collect();

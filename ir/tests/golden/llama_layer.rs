@@ -43,9 +43,9 @@ mod model_onnx {
     #[derive(Module, Debug)]
     pub struct Model {
         input_layernorm: layers::RmsNorm<1>,
-        self_attn: LayersSelfAttn,
+        self_attn: SelfAttn,
         post_attention_layernorm: layers::RmsNorm<1>,
-        mlp: LayersMlp,
+        mlp: Mlp,
     }
     impl Model {
         /// The model with the weights that are in the binary.
@@ -121,14 +121,14 @@ mod model_onnx {
                     2,
                     1e-6,
                 ),
-                self_attn: LayersSelfAttn::load_self_attn(weights),
+                self_attn: SelfAttn::load_self_attn(weights),
                 post_attention_layernorm: layers::RmsNorm::load(
                     weights,
                     "layers.0.post_attention_layernorm.weight",
                     2,
                     1e-6,
                 ),
-                mlp: LayersMlp::load_mlp(weights),
+                mlp: Mlp::load_mlp(weights),
             }
         }
     }
@@ -351,14 +351,14 @@ mod model_onnx {
     }
     /// `layers.0.self_attn` of the model.
     #[derive(Module, Debug)]
-    struct LayersSelfAttn {
+    struct SelfAttn {
         q_proj: layers::Linear,
         k_proj: layers::Linear,
         v_proj: layers::Linear,
         joined_attention: Node,
         o_proj: layers::Linear,
     }
-    impl LayersSelfAttn {
+    impl SelfAttn {
         #[inline(never)]
         fn forward(
             &self,
@@ -425,12 +425,12 @@ mod model_onnx {
     }
     /// `layers.0.mlp` of the model.
     #[derive(Module, Debug)]
-    struct LayersMlp {
+    struct Mlp {
         gate_proj: layers::Linear,
         up_proj: layers::Linear,
         down_proj: layers::Linear,
     }
-    impl LayersMlp {
+    impl Mlp {
         #[inline(never)]
         fn forward(&self, x: Tensor<3>, residual: Tensor<3>) -> Tensor<3> {
             let gate = self.gate_proj.forward(x.clone());

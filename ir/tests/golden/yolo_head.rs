@@ -21,7 +21,7 @@ mod model_onnx {
         cv2_0_2: layers::Conv2d,
         cv3_0_0_conv: layers::Conv2d,
         cv3_0_2: layers::Conv2d,
-        dfl: ModelDfl,
+        dfl: Dfl,
         constant: Tensor<3>,
     }
     impl Model {
@@ -110,7 +110,7 @@ mod model_onnx {
                     Window::new([1, 1]),
                     1,
                 ),
-                dfl: ModelDfl::load_dfl(weights),
+                dfl: Dfl::load_dfl(weights),
                 constant: weights.tensor::<3>("/model.22/Constant_11_output_0"),
             }
         }
@@ -224,10 +224,10 @@ mod model_onnx {
     }
     /// `model.22.dfl` of the model.
     #[derive(Module, Debug)]
-    struct ModelDfl {
+    struct Dfl {
         conv: layers::Conv2d,
     }
-    impl ModelDfl {
+    impl Dfl {
         #[inline(never)]
         fn forward(&self, x: Tensor<3>) -> Tensor<3> {
             let [batch, _, _] = x.dims();
