@@ -91,6 +91,7 @@ fn written(
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
     }
+    let load = cx.structs.shortened(&load);
     let held = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);

@@ -1,6 +1,6 @@
 //! The structs that modules of the graph become.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use quote::format_ident;
 
@@ -8,7 +8,7 @@ use super::name::Unique;
 use super::variables::Hint;
 use super::{Layer, camel, snake};
 use crate::diagnostics::shown;
-use crate::rust::{Code, Variable, code};
+use crate::rust::{Code, Part, Variable, code};
 
 /// The structs made so far: parts that are alike share one.
 #[derive(Debug, Default)]
@@ -117,13 +117,43 @@ impl Structs {
 
     /// The structs as items.
     pub fn items(&mut self) -> Vec<Code> {
-        let all = std::mem::take(&mut self.all);
-        all.into_iter().map(Structure::item).collect()
+        let short = self.loaded_once();
+        let all = std::mem::take(&mut self.all).into_iter();
+        all.map(|structure| structure.item(&short)).collect()
+    }
+
+    /// An expression that loads structs, by the names that the loading functions have at last.
+    pub fn shortened(&self, load: &Code) -> Code {
+        shortened(load, &self.loaded_once())
+    }
+
+    /// The structs with a single loading function, which needs no name of its own.
+    fn loaded_once(&self) -> BTreeSet<String> {
+        let all = self.all.iter();
+        let once = all.filter(|structure| structure.loads.len() == 1);
+        once.map(|structure| structure.name.to_string()).collect()
     }
 }
 
+/// `Mlp::load_mlp(weights)` as `Mlp::load(weights)` for the structs in `short`.
+fn shortened(code: &Code, short: &BTreeSet<String>) -> Code {
+    let mut parts: Vec<Part> = Vec::new();
+    for part in code.parts() {
+        let is_load = match (parts.as_slice(), part) {
+            ([.., Part::Name(ty), Part::Sign("::")], Part::Name(_)) => short.contains(&**ty),
+            _ => false,
+        };
+        parts.push(if is_load {
+            Part::Name("load".into())
+        } else {
+            part.with_inside(&mut |inside| shortened(inside, short))
+        });
+    }
+    parts.into()
+}
+
 impl Structure {
-    fn item(self) -> Code {
+    fn item(self, short: &BTreeSet<String>) -> Code {
         let (name, declaration, forward) = (self.name, self.declaration, self.forward);
         let modules = self.loads.iter().flat_map(|load| &load.modules);
         let modules: Vec<String> = modules
@@ -135,6 +165,7 @@ impl Structure {
             }
             _ => format!(" {} of the model.", modules.join(", ")),
         };
+        let is_short = short.contains(&name.to_string());
         let loads = self.loads.into_iter().map(|load| {
             let Load {
                 name,
@@ -142,6 +173,12 @@ impl Structure {
                 body,
                 ..
             } = load;
+            let body = shortened(&body, short);
+            let name = if is_short {
+                format_ident!("load")
+            } else {
+                name
+            };
             code! {
                 fn #name(#weights: &Weights<'_>) -> Self {
                     #body

@@ -121,14 +121,14 @@ mod model_onnx {
                     2,
                     1e-6,
                 ),
-                self_attn: SelfAttn::load_self_attn(weights),
+                self_attn: SelfAttn::load(weights),
                 post_attention_layernorm: layers::RmsNorm::load(
                     weights,
                     "layers.0.post_attention_layernorm.weight",
                     2,
                     1e-6,
                 ),
-                mlp: Mlp::load_mlp(weights),
+                mlp: Mlp::load(weights),
             }
         }
     }
@@ -410,7 +410,7 @@ mod model_onnx {
             let x = self.o_proj.forward_add(attention, residual);
             (present_key, present_value, x)
         }
-        fn load_self_attn(weights: &Weights<'_>) -> Self {
+        fn load(weights: &Weights<'_>) -> Self {
             Self {
                 q_proj: layers::Linear::load(weights, "onnx::MatMul_q", None),
                 k_proj: layers::Linear::load(weights, "onnx::MatMul_k", None),
@@ -436,7 +436,7 @@ mod model_onnx {
             let gate = self.gate_proj.forward(x.clone());
             self.down_proj.forward_add(gate * self.up_proj.forward(x), residual)
         }
-        fn load_mlp(weights: &Weights<'_>) -> Self {
+        fn load(weights: &Weights<'_>) -> Self {
             Self {
                 gate_proj: layers::Linear::load(weights, "onnx::MatMul_gate", None)
                     .activation(Activation::Silu),

@@ -56,7 +56,7 @@ mod model_onnx {
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                block1: Block::load_block1(weights),
+                block1: Block::load(weights),
             }
         }
     }
@@ -161,7 +161,7 @@ mod model_onnx {
             let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
             self.linear.forward(x)
         }
-        fn load_block1(weights: &Weights<'_>) -> Self {
+        fn load(weights: &Weights<'_>) -> Self {
             Self {
                 weight: weights.float::<1>("bias"),
                 linear: layers::Linear::load(weights, "weight", None)

@@ -74,8 +74,8 @@ mod model_onnx {
             Self {
                 table: weights.float::<2>("table"),
                 gather: Node::new("/embed/Gather", "Gather"),
-                encoder: Encoder::load_encoder(weights),
-                decoder: Decoder::load_decoder(weights),
+                encoder: Encoder::load(weights),
+                decoder: Decoder::load(weights),
             }
         }
     }
@@ -200,7 +200,7 @@ mod model_onnx {
             let x = self.layer.forward(x);
             self.layer.forward(x)
         }
-        fn load_encoder(weights: &Weights<'_>) -> Self {
+        fn load(weights: &Weights<'_>) -> Self {
             Self {
                 layer: layers::Linear::load(
                         weights,
@@ -234,7 +234,7 @@ mod model_onnx {
             };
             ops::matmul::linear(x, table.transpose(), None)
         }
-        fn load_decoder(weights: &Weights<'_>) -> Self {
+        fn load(weights: &Weights<'_>) -> Self {
             Self {
                 decoder: layers::Linear::load(
                         weights,

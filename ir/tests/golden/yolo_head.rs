@@ -110,7 +110,7 @@ mod model_onnx {
                     Window::new([1, 1]),
                     1,
                 ),
-                dfl: Dfl::load_dfl(weights),
+                dfl: Dfl::load(weights),
                 constant: weights.tensor::<3>("/model.22/Constant_11_output_0"),
             }
         }
@@ -235,7 +235,7 @@ mod model_onnx {
             let x = ops::softmax::softmax(x, 1);
             self.conv.forward(x).reshape([batch, 4, 16])
         }
-        fn load_dfl(weights: &Weights<'_>) -> Self {
+        fn load(weights: &Weights<'_>) -> Self {
             Self {
                 conv: layers::Conv2d::load(
                     weights,
