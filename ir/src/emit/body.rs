@@ -211,7 +211,13 @@ impl Statement {
         }
         match pattern.as_slice() {
             [one] => code!(let #one = #expression;),
-            _ => code!(let (#(#pattern),*) = #expression;),
+            _ => match expression.parts() {
+                // An array that becomes a tuple only to be taken apart.
+                [array @ .., Part::Method("into", none)] if none.is_empty() => {
+                    code!(let [#(#pattern),*] = #array;)
+                }
+                _ => code!(let (#(#pattern),*) = #expression;),
+            },
         }
     }
 }

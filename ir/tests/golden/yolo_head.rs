@@ -67,7 +67,7 @@ mod model_onnx {
             let y = self.cv3_0_0_conv.forward(features);
             let y = self.cv3_0_2.forward(y);
             let x = Tensor::cat(vec![x, y], 1).reshape([batch, 19, 16]);
-            let (x, y) = ops::slice::split(x, 1, [16, 3]).into();
+            let [x, y] = ops::slice::split(x, 1, [16, 3]);
             let x = self.dfl.forward(x);
             let z = x.clone().slice_dim(1, ..2);
             let x = x.slice_dim(1, 2..4);
