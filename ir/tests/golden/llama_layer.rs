@@ -386,8 +386,8 @@ mod model_onnx {
                 .forward(x)
                 .reshape([batch, sequence, 2, 4])
                 .swap_dims(1, 2);
-            let cos = cos.reshape([batch, 1, sequence, 4]);
-            let sin = sin.reshape([batch, 1, sequence, 4]);
+            let cos = cos.unsqueeze_dim::<4>(1);
+            let sin = sin.unsqueeze_dim::<4>(1);
             let q = ops::rotary::turn(q, cos.clone(), sin.clone(), false);
             let k = ops::rotary::turn(k, cos, sin, false);
             let present_key = Tensor::cat(vec![past_key, k], 2);

@@ -68,7 +68,6 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input_ids = entry.int("input_ids", input_ids);
             let attention_mask = entry.int("attention_mask", attention_mask);
-            let [batch, length] = input_ids.dims();
             let held = self
                 .gather
                 .run(|| ops::gather::gather::<
@@ -77,8 +76,8 @@ mod model_onnx {
                     3,
                     _,
                 >(self.embeddings_weight.val(), 0, input_ids));
-            let column = ops::cast::int_to_float(attention_mask, DType::F32)
-                .reshape([batch, length, 1]);
+            let numbers = ops::cast::int_to_float(attention_mask, DType::F32);
+            let column = numbers.unsqueeze_dim::<3>(2);
             let tokens = held * column.clone();
             let total = ops::reduce::reduce_sum::<_, 2, _>(tokens.clone(), &[1]);
             let sentence = total

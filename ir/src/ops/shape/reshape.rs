@@ -9,11 +9,13 @@ use quote::format_ident;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
+use crate::dim::Dim;
 use crate::emit::{Emit, whole};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
+use crate::types::Known;
 use sizes::{flatten, squeeze, to, unsqueeze};
 
 pub const ROWS: &[Row] = &[
@@ -149,6 +151,11 @@ impl Operator for Reshape {
         if rank == 1 && shape.is_empty() {
             return Ok(x);
         }
+        if let Some(axis) = self.inserted(cx)?.filter(|_| proven) {
+            let to = Literal::usize_unsuffixed(shape.len());
+            let axis = Literal::usize_unsuffixed(axis);
+            return Ok(code!(#x.unsqueeze_dim::<#to>(#axis)));
+        }
         let sizes = match self {
             Reshape::Flatten(at) if late => {
                 let [outer, inner] = self::sizes(cx, *at)?;
@@ -177,6 +184,25 @@ impl Reshape {
     /// Whether the sizes may be known only when the model runs.
     fn at_run_time(&self) -> bool {
         matches!(self, Reshape::To { .. })
+    }
+
+    /// The one axis that is inserted, if it is known and the operand is no scalar.
+    fn inserted(&self, cx: &Emit<'_, '_>) -> Result<Option<usize>, Problem> {
+        let axes = match self {
+            Reshape::Unsqueeze(Some(axes)) => axes.clone(),
+            Reshape::Unsqueeze(None) => {
+                let dims = cx.known(1).and_then(Known::whole).unwrap_or_default();
+                dims.iter().filter_map(Dim::number).collect()
+            }
+            _ => return Ok(None),
+        };
+        let (from, to) = (cx.tensor_type(0)?, cx.output_tensor(0)?);
+        let axis = match axes.as_slice() {
+            [one] => axis(*one, to.rank())?,
+            _ => return Ok(None),
+        };
+        let zero = from.shape.iter().any(|size| size.is(0));
+        Ok((from.rank() > 0 && from.rank() + 1 == to.rank() && !zero).then_some(axis))
     }
 
     /// The sizes as the model gives them, -1 and 0 included.
