@@ -80,8 +80,8 @@ mod model_onnx {
                     ops::attention::split_heads(value, 2),
                     vec![ops::attention::ScoreMask::Added(attention_mask)],
                     ops::attention::JoinedAttention {
-                        scale: 1.0,
-                        divisor: 2.0,
+                        scale: 0.5,
+                        divisor: 1.0,
                         undefined_as_zero: false,
                     },
                 ),

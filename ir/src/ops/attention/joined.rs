@@ -153,7 +153,7 @@ impl Operator for JoinedAttention {
                 }
             });
         }
-        let [scale, divisor] = [self.scale, self.divisor].map(|number| literal(number, dtype));
+        let scale = literal(self.scale / self.divisor, dtype);
         let masks = if masks.is_empty() {
             code!(Vec::new())
         } else {
@@ -165,7 +165,7 @@ impl Operator for JoinedAttention {
                 #query, #key, #value, #masks,
                 ops::attention::JoinedAttention {
                     scale: #scale,
-                    divisor: #divisor,
+                    divisor: 1.0,
                     undefined_as_zero: #safe,
                 },
             )
@@ -180,7 +180,7 @@ impl Operator for JoinedAttention {
 
 /// A number as an f64, with the digits that numbers of this type have.
 fn literal(number: f64, dtype: DType) -> Code {
-    let narrow = number.is_finite() && dtype != DType::F64;
+    let narrow = (number as f32).is_finite() && dtype != DType::F64;
     float_literal(number, if narrow { DType::F32 } else { DType::F64 })
 }
 
