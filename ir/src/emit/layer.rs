@@ -289,7 +289,7 @@ fn words(ty: &Code) -> Vec<&str> {
 /// What a field of this type may be called: `linear` for `layers::Linear`.
 fn kind(ty: &Code) -> &str {
     match words(ty).as_slice() {
-        ["Param", ..] => "weight",
+        ["Param", ..] => "parameter",
         ["Tensor" | "Array", ..] => "constant",
         ["layers", layer] => layer,
         [first, ..] => first,

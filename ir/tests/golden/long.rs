@@ -83,7 +83,7 @@ mod model_onnx {
         };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
-                path: "block1.weight",
+                path: "block1.parameter",
                 name: "bias",
                 shape: &[2],
                 trained: true,
@@ -123,47 +123,47 @@ mod model_onnx {
     /// `block1`, `block2` of the model.
     #[derive(Module, Debug)]
     struct Block {
-        weight: Param<Tensor<1>>,
+        parameter: Param<Tensor<1>>,
         linear: layers::Linear,
     }
     impl Block {
         #[inline(never)]
         fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
-            let x = x0 + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
-            let x = self.linear.forward(x) + self.weight.val().unsqueeze::<2>();
+            let x = x0 + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
+            let x = self.linear.forward(x) + self.parameter.val().unsqueeze::<2>();
             self.linear.forward(x)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
-                weight: weights.float::<1>("bias"),
+                parameter: weights.float::<1>("bias"),
                 linear: layers::Linear::load(weights, "weight", None)
                     .activation(Activation::Relu),
             }
