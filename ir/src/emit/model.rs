@@ -92,6 +92,7 @@ fn written(
         return None;
     }
     let load = cx.structs.shortened(&load);
+    let note = parameters::note(&root, &cx);
     let held = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
@@ -139,6 +140,7 @@ fn written(
         impl OnnxModel for #name {
             const SIGNATURE: Signature = #signature;
 
+            #note
             const PARAMETERS: &'static [Parameter] = #held;
 
             fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {

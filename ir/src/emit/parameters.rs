@@ -45,6 +45,15 @@ pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
     code!(&[#(#parameters),*])
 }
 
+/// What the documentation of `PARAMETERS` says where constructors compute layers from parameters of
+/// the file, as from those of a normalization behind a convolution.
+pub fn note(root: &Layer, cx: &Context<'_>) -> Option<Code> {
+    let listed: BTreeSet<ValueId> = root.parameters().into_iter().map(|(_, id)| id).collect();
+    let mut loaded = cx.weights.keys();
+    let computed = loaded.any(|id| cx.values[*id].parameter && !listed.contains(id));
+    computed.then(|| code!(#[doc = " Weights computed on loading are not listed."]))
+}
+
 /// Whether a constructor loads a weight again that stands more than once in the graph: parts that
 /// were taken for the same are not.
 pub fn are_loaded_again(root: &Code, cx: &Context<'_>) -> bool {

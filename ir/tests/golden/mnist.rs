@@ -127,6 +127,7 @@ mod model_onnx {
                 },
             ],
         };
+        /// Weights computed on loading are not listed.
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
                 path: "linear.weight",

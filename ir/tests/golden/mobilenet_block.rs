@@ -137,6 +137,7 @@ mod model_onnx {
                 },
             ],
         };
+        /// Weights computed on loading are not listed.
         const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,

@@ -115,6 +115,7 @@ mod model_onnx {
                 },
             ],
         };
+        /// Weights computed on loading are not listed.
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
                 path: "block_conv2.weight",
