@@ -221,6 +221,21 @@ fn attention_with_every_step() {
 }
 
 #[test]
+fn endless_values_of_a_query_that_gives_zero_have_no_sum() {
+    let [query, key, value] = attended([3, 4], 4);
+    let query = query.mul_scalar(f32::NAN);
+    let value = value.mul_scalar(f32::INFINITY);
+    let [no_mask, no_bias]: [Option<Tensor<4>>; 2] = [None, None];
+    let scores = Scores {
+        undefined: Undefined::Zero,
+        ..Scores::scaled(0.7)
+    };
+    let y = call!(attention(query, key, value, no_mask, no_bias; scores));
+    let y = Tensor::<4>::from_dispatch(y).into_data();
+    assert!(y.iter().all(|x: f32| x.is_nan()));
+}
+
+#[test]
 fn queries_that_see_no_key() {
     let [query, key, value] = attended([3, 4], 4);
     let hides: fn(usize) -> bool = |row| row == 1;

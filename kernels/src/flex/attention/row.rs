@@ -88,13 +88,13 @@ fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, f
     let greatest = greatest.into_iter().fold(f32::NEG_INFINITY, f32::max);
     if greatest == f32::NEG_INFINITY {
         // Of a number and NaN `max` is the number.
-        let zero = match scores.undefined {
-            Undefined::Zero => true,
-            Undefined::ZeroIfHidden => !row.iter().any(|x| x.is_nan()),
-            Undefined::NotANumber | Undefined::Never => false,
-        };
+        let hidden = !row.iter().any(|x| x.is_nan());
         row.fill(0.0);
-        *factor = if zero { 0.0 } else { f32::NAN };
+        *factor = match scores.undefined {
+            Undefined::Zero => 1.0,
+            Undefined::ZeroIfHidden if hidden => 0.0,
+            Undefined::ZeroIfHidden | Undefined::NotANumber | Undefined::Never => f32::NAN,
+        };
         return;
     }
     let mut sums = [0.0; LANES];
@@ -106,7 +106,8 @@ fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, f
     }
     *factor = 1.0 / sums.iter().sum::<f32>();
     if factor.is_nan() && scores.undefined == Undefined::Zero {
+        // What is no number among the values stays so.
         row.fill(0.0);
-        *factor = 0.0;
+        *factor = 1.0;
     }
 }
