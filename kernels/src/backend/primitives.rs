@@ -17,7 +17,7 @@ use crate::{
     ensure, fault::Axis, product::epilogue::Epilogue, quantize::small::Small,
     reduce::cumulative::Scan, signal::dft::Dft,
 };
-pub use attention::attention;
+pub use attention::{attention, attention_in_steps};
 pub use finish::finish;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {

@@ -221,6 +221,24 @@ fn attention_with_every_step() {
 }
 
 #[test]
+fn scores_that_are_no_numbers_give_none() {
+    let [query, key, value] = attended([3, 4], 4);
+    for dtype in [DType::F32, DType::F64] {
+        let [query, key, value] =
+            [query.clone(), key.clone(), value.clone()].map(|x| x.cast(dtype));
+        let query = query.mul_scalar(f32::NAN);
+        let [no_mask, no_bias]: [Option<Tensor<4>>; 2] = [None, None];
+        let scores = Scores {
+            undefined: Undefined::Never,
+            ..Scores::scaled(0.7)
+        };
+        let y = call!(attention(query, key, value, no_mask, no_bias; scores));
+        let y = Tensor::<4>::from_dispatch(y).into_data();
+        assert!(y.iter().all(|x: f64| x.is_nan()));
+    }
+}
+
+#[test]
 fn endless_values_of_a_query_that_gives_zero_have_no_sum() {
     let [query, key, value] = attended([3, 4], 4);
     let query = query.mul_scalar(f32::NAN);

@@ -52,7 +52,7 @@ pub fn attention(
     }
     match Operands::new(&query, &key, &value, &mask, &bias, scores) {
         Some(operands) => operands.attend(),
-        None => primitives::attention::<Flex>(query, key, value, mask, bias, scores),
+        None => primitives::attention_in_steps::<Flex>(query, key, value, mask, bias, scores),
     }
 }
 

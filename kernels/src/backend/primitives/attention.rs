@@ -19,6 +19,36 @@ pub fn attention<B: Backend>(
     bias: Optional<B>,
     scores: Scores,
 ) -> FloatTensor<B> {
+    by::<B>(Way::Backend, query, key, value, mask, bias, scores)
+}
+
+/// [`attention`] without the backend's own, which on Flex gives 0 for scores that are no numbers.
+pub fn attention_in_steps<B: Backend>(
+    query: FloatTensor<B>,
+    key: FloatTensor<B>,
+    value: FloatTensor<B>,
+    mask: Optional<B>,
+    bias: Optional<B>,
+    scores: Scores,
+) -> FloatTensor<B> {
+    by::<B>(Way::Steps, query, key, value, mask, bias, scores)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Backend,
+    Steps,
+}
+
+fn by<B: Backend>(
+    way: Way,
+    query: FloatTensor<B>,
+    key: FloatTensor<B>,
+    value: FloatTensor<B>,
+    mask: Optional<B>,
+    bias: Optional<B>,
+    scores: Scores,
+) -> FloatTensor<B> {
     let mut shape = query.shape();
     let (heads, features) = (shape[1], shape[3]);
     shape[3] = value.shape()[2];
@@ -40,7 +70,7 @@ pub fn attention<B: Backend>(
     });
     // Backends differ in what they give a query that sees no key.
     let differs = matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero);
-    if !scores.removes_hidden() || differs {
+    if way == Way::Steps || !scores.removes_hidden() || differs {
         return in_steps::<B>(query, key, value, mask, bias, scores);
     }
     let blind = hidden_rows::<B>(scores, &mask, &bias);
