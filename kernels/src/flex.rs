@@ -33,6 +33,8 @@ use crate::{
     product::epilogue::{Activation, Epilogue},
     signal::dft::Dft,
 };
+#[cfg(test)]
+pub use instructions::with_each_set;
 
 /// Convolutions in tiles, and those of Flex where there are none.
 macro_rules! convolutions {

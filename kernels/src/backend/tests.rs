@@ -12,6 +12,7 @@ use burn::tensor::{
 use super::{Operand, Runtime, call, primitives};
 use crate::attention::{Scores, Undefined};
 use crate::fault::Axis;
+use crate::flex::with_each_set;
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::testing::{bool, device, float, int, near, noise, on_each, same};
 
@@ -22,11 +23,22 @@ macro_rules! agree {
             $(let $operand = $operand.clone().into_primitive();)+
             primitives::$method::<Dispatch>($($operand),+ $(, $($option.clone()),+)?)
         };
-        $(let $operand = $operand.clone();)+
-        let y = call!($method($($operand),+ $(; $($option.clone()),+)?));
         let expected = Tensor::<$rank>::from_dispatch(expected).into_data();
-        near(Tensor::<$rank>::from_dispatch(y), expected, 1e-5);
+        with_each_body(|| {
+            $(let $operand = $operand.clone();)+
+            let y = call!($method($($operand),+ $(; $($option.clone()),+)?));
+            near(Tensor::<$rank>::from_dispatch(y), expected.clone(), 1e-5);
+        });
     }};
+}
+
+/// Runs a test with each set of instructions that Flex has bodies for.
+fn with_each_body(run: impl Fn()) {
+    if Runtime::of(&device()) == Runtime::Flex {
+        with_each_set(|_| run());
+    } else {
+        run();
+    }
 }
 
 #[test]

@@ -117,31 +117,55 @@ macro_rules! dispatched {
         $(#[$doc])*
         $visibility fn $name($($argument: $kind),*) {
             #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f")]
-                fn widest($($argument: $kind),*) {
-                    $generic::<$crate::flex::instructions::Fused>($($argument),*);
-                }
-                #[target_feature(enable = "avx2,fma")]
-                fn wide($($argument: $kind),*) {
-                    $generic::<$crate::flex::instructions::Fused>($($argument),*);
-                }
-                if is_x86_feature_detected!("avx512f") {
-                    // SAFETY: the processor has the instructions that the function is compiled for.
-                    return unsafe { widest($($argument),*) };
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: as above.
-                    return unsafe { wide($($argument),*) };
-                }
+            #[target_feature(enable = "avx512f")]
+            fn widest($($argument: $kind),*) {
+                $generic::<$crate::flex::instructions::Fused>($($argument),*);
             }
-            if cfg!(target_arch = "aarch64") {
-                $generic::<$crate::flex::instructions::Fused>($($argument),*)
-            } else {
-                $generic::<$crate::flex::instructions::Separate>($($argument),*)
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn wide($($argument: $kind),*) {
+                $generic::<$crate::flex::instructions::Fused>($($argument),*);
+            }
+            match $crate::flex::instructions::Set::best() {
+                // SAFETY: the processor has the instructions that the function is compiled for.
+                #[cfg(target_arch = "x86_64")]
+                $crate::flex::instructions::Set::Avx512 => unsafe { widest($($argument),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                $crate::flex::instructions::Set::Avx2 => unsafe { wide($($argument),*) },
+                $crate::flex::instructions::Set::Portable if cfg!(target_arch = "aarch64") => {
+                    $generic::<$crate::flex::instructions::Fused>($($argument),*);
+                }
+                $crate::flex::instructions::Set::Portable => {
+                    $generic::<$crate::flex::instructions::Separate>($($argument),*);
+                }
             }
         }
     )*};
 }
 
 pub(crate) use dispatched;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    dispatched! {
+        fn add_product(factors: [f32; 2], sum: &mut f32) = add_product_of;
+    }
+
+    #[inline(always)]
+    fn add_product_of<S: Sum>(factors: [f32; 2], sum: &mut f32) {
+        *sum = S::of(factors[0], factors[1], *sum);
+    }
+
+    #[test]
+    fn a_function_is_that_of_the_set() {
+        with_each_set(|set| {
+            let mut sum = -1.0;
+            add_product([1.0 + f32::EPSILON, 1.0 - f32::EPSILON], &mut sum);
+            let is_fused = set != Set::Portable || cfg!(target_arch = "aarch64");
+            assert_eq!(sum != 0.0, is_fused, "{set:?}");
+        });
+    }
+}

@@ -76,6 +76,7 @@ fn by_columns<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flex::instructions::with_each_set;
 
     #[test]
     fn every_order_of_the_matrix() {
@@ -92,13 +93,16 @@ mod tests {
             ..rows.every(2)
         };
         for b in [rows, transposed, apart] {
-            let mut out = vec![f32::NAN; b.columns];
-            multiply_row(&a, b, &mut out);
-            for (column, out) in out.iter().enumerate() {
-                let terms = a.iter().enumerate();
-                let expected: f32 = terms.map(|(at, a)| a * b.at(at, column)).sum();
-                assert!((out - expected).abs() < 1e-4, "{column}: {out} {expected}");
-            }
+            with_each_set(|set| {
+                let mut out = vec![f32::NAN; b.columns];
+                multiply_row(&a, b, &mut out);
+                for (column, out) in out.iter().enumerate() {
+                    let terms = a.iter().enumerate();
+                    let expected: f32 = terms.map(|(at, a)| a * b.at(at, column)).sum();
+                    let error = (out - expected).abs();
+                    assert!(error < 1e-4, "{set:?} {column}: {out} {expected}");
+                }
+            });
         }
         let mut out = [f32::NAN; 2];
         multiply_row(
