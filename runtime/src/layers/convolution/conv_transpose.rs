@@ -3,7 +3,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use onnx_embed_kernels::conv_transpose::{conv_transpose1d, conv_transpose2d, conv_transpose3d};
-use onnx_embed_kernels::epilogue::{Activation, finish};
 use onnx_embed_kernels::window::Window;
 
 use crate::weights::Weights;
@@ -20,8 +19,6 @@ macro_rules! conv_transpose {
             #[module(skip)]
             output_padding: [usize; $axes],
             groups: usize,
-            #[module(skip)]
-            activation: Activation,
         }
 
         impl $name {
@@ -50,29 +47,13 @@ macro_rules! conv_transpose {
                     window,
                     output_padding,
                     groups,
-                    activation: Activation::Identity,
                 }
             }
 
-            /// Ends with an activation.
-            pub fn activation(self, activation: Activation) -> Self {
-                Self { activation, ..self }
-            }
-
             pub fn forward(&self, x: Tensor<$rank>) -> Tensor<$rank> {
-                self.run(x, None)
-            }
-
-            /// Adds `shortcut`, of the shape of the result, before the activation.
-            pub fn forward_add(&self, x: Tensor<$rank>, shortcut: Tensor<$rank>) -> Tensor<$rank> {
-                self.run(x, Some(shortcut))
-            }
-
-            fn run(&self, x: Tensor<$rank>, sum: Option<Tensor<$rank>>) -> Tensor<$rank> {
                 let bias = self.bias.as_ref().map(Param::val);
                 let weight = self.weight.val();
-                let y = $function(x, weight, bias, self.window, self.output_padding, self.groups);
-                finish(y, sum, self.activation)
+                $function(x, weight, bias, self.window, self.output_padding, self.groups)
             }
         }
     )*};
