@@ -402,7 +402,6 @@ mod model_onnx {
                         vec![ops::attention::ScoreMask::Added(attention_mask)],
                         ops::attention::JoinedAttention {
                             scale: 0.5,
-                            divisor: 1.0,
                             undefined_as_zero: false,
                         },
                     ),

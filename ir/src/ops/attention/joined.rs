@@ -22,7 +22,7 @@ pub const MASKS: usize = 3;
 /// what no softmax says.
 pub const KIND: &str = "JoinedAttention";
 
-/// `Softmax(q * transpose(k) * scale / divisor, masked) * v`. An operand of rank 3 packs its heads into its last axis.
+/// `Softmax(q * transpose(k) * scale, masked) * v`. An operand of rank 3 packs its heads into its last axis.
 #[derive(Clone, Debug)]
 pub struct JoinedAttention {
     pub query_heads: Option<usize>,
@@ -33,7 +33,6 @@ pub struct JoinedAttention {
     /// of them than queries do.
     pub result_sizes: Option<Shape>,
     pub scale: f64,
-    pub divisor: f64,
     /// The score where a mask is false, for each mask that is of bool.
     pub fills: Vec<Option<f64>>,
     /// Probabilities that are no number count as 0.
@@ -41,7 +40,7 @@ pub struct JoinedAttention {
 }
 
 attributes!(struct JoinedAttention {
-    query_heads, key_heads, packed, result_sizes, scale, divisor, fills, undefined_as_zero
+    query_heads, key_heads, packed, result_sizes, scale, fills, undefined_as_zero
 });
 
 impl JoinedAttention {
@@ -153,7 +152,7 @@ impl Operator for JoinedAttention {
                 }
             });
         }
-        let scale = literal(self.scale / self.divisor, dtype);
+        let scale = literal(self.scale, dtype);
         let masks = if masks.is_empty() {
             code!(Vec::new())
         } else {
@@ -165,7 +164,6 @@ impl Operator for JoinedAttention {
                 #query, #key, #value, #masks,
                 ops::attention::JoinedAttention {
                     scale: #scale,
-                    divisor: 1.0,
                     undefined_as_zero: #safe,
                 },
             )
@@ -212,7 +210,7 @@ mod tests {
             expect![[r#"
                 g (float32[n, 2, l, 8] q, float32[n, 2, m, 8] k, float32[n, 2, m, 6] v, float32[n, 1, l, m] b) => (float32[n, 2, l, 6] y)
                 {
-                    float32[n, 2, l, 6] y = JoinedAttention <scale: 0.25, divisor: 1.0, fills: [none]> (q, k, v, b)
+                    float32[n, 2, l, 6] y = JoinedAttention <scale: 0.25, fills: [none]> (q, k, v, b)
                 }
             "#]],
         );
@@ -227,7 +225,7 @@ mod tests {
             expect![[r#"
                 g (float32[1, 2, 4, 8] q, float32[1, 2, 6, 8] k, float32[1, 2, 6, 8] v, bool[4, 6] m) => (float32[1, 2, 4, 8] y)
                 {
-                    float32[1, 2, 4, 8] y = JoinedAttention <scale: 1.0, divisor: 1.0, fills: [-10000.0]> (q, k, v, m)
+                    float32[1, 2, 4, 8] y = JoinedAttention <scale: 1.0, fills: [-10000.0]> (q, k, v, m)
                 }
             "#]],
         );

@@ -89,7 +89,6 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     }
     let Scores {
         scale,
-        divisor,
         base,
         direct,
         ..
@@ -110,7 +109,6 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         packed: single,
         result_sizes,
         scale,
-        divisor,
         fills,
         undefined_as_zero: m.node("guard").is_ok(),
     };
@@ -321,7 +319,7 @@ mod tests {
               float32[B, 2, Q, 3] y = MatMul (c, v)
               =>
               float32[B, 2, K, 4] %11 = Transpose <axes: [0, 1, 3, 2]> (k)
-              float32[B, 2, Q, 3] y = JoinedAttention <scale: 1.0, divisor: 2.0, fills: [-1000000000.0]> (q, %11, v, seen)
+              float32[B, 2, Q, 3] y = JoinedAttention <scale: 0.5, fills: [-1000000000.0]> (q, %11, v, seen)
         "#]].assert_eq(&shown(super::RULES));
     }
 }

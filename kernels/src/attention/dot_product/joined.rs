@@ -24,13 +24,11 @@ pub enum ScoreMask {
 pub struct JoinedAttention {
     /// What products of queries and keys are multiplied with.
     pub scale: f64,
-    /// What they are divided by.
-    pub divisor: f64,
     /// Probabilities that are no number count as 0.
     pub undefined_as_zero: bool,
 }
 
-/// `softmax(query * keyᵀ * scale / divisor, masked) * value` of `[batch, heads, length, size]`; heads
+/// `softmax(query * keyᵀ * scale, masked) * value` of `[batch, heads, length, size]`; heads
 /// of keys and values serve equally many of queries. What a query gives that sees no key the masks
 /// say, in their order; they may broadcast what is of size 1.
 ///
@@ -68,7 +66,7 @@ pub fn joined_attention(
     };
     let scores = Scores {
         undefined,
-        ..Scores::scaled(options.scale / options.divisor)
+        ..Scores::scaled(options.scale)
     };
     let y = match Combined::of(masks, wide) {
         Ok(masks) => {
@@ -195,7 +193,6 @@ mod tests {
     fn plain() -> JoinedAttention {
         JoinedAttention {
             scale: 1.0,
-            divisor: 1.0,
             undefined_as_zero: false,
         }
     }
@@ -262,8 +259,7 @@ mod tests {
         let mask = Some(AttentionMask::Bias(bias.clone()));
         let expected = attention(q.clone(), k.clone(), v.clone(), mask, None, &options);
         let scaled = JoinedAttention {
-            scale: 1.4,
-            divisor: 2.0,
+            scale: 0.7,
             ..plain()
         };
         let found = joined_attention(q, k, v, vec![ScoreMask::Added(bias)], scaled);

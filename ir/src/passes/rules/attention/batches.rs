@@ -197,7 +197,7 @@ mod tests {
               float32[2*B, 3, 4] y = MatMul (e, c)
               float32[B, 2, 3, 4] z = Reshape (y, u)
               =>
-              float32[B, 2, 3, 4] z = JoinedAttention <scale: 1.0, divisor: 1.0> (q, k, v)
+              float32[B, 2, 3, 4] z = JoinedAttention <scale: 1.0> (q, k, v)
             heads behind lengths
               <
               int64[3] s = {5, -1, 4},
@@ -219,7 +219,7 @@ mod tests {
               float32[B, 5, 8] %22 = Transpose <axes: [1, 0, 2]> (q)
               float32[B, 6, 8] %25 = Transpose <axes: [1, 0, 2]> (k)
               float32[B, 6, 8] %28 = Transpose <axes: [1, 0, 2]> (v)
-              float32[B, 5, 8] %29 = JoinedAttention <query_heads: 2, key_heads: 2, packed: true, scale: 1.0, divisor: 1.0> (%22, %25, %28)
+              float32[B, 5, 8] %29 = JoinedAttention <query_heads: 2, key_heads: 2, packed: true, scale: 1.0> (%22, %25, %28)
               float32[5, B, 8] z = Transpose <axes: [1, 0, 2]> (%29)
         "#]].assert_eq(&shown(super::RULES));
     }

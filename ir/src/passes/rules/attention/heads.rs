@@ -268,7 +268,7 @@ mod tests {
               float32[B, 2, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
               float32[B, 2, Q, 4] y = MatMul (c, v)
               =>
-              float32[B, 2, Q, 4] y = JoinedAttention <query_heads: 2, scale: 0.25, divisor: 1.0> (q, k, v)
+              float32[B, 2, Q, 4] y = JoinedAttention <query_heads: 2, scale: 0.25> (q, k, v)
             shared heads of attention
               <
               int64[1] axis = {2},
@@ -286,7 +286,7 @@ mod tests {
               float32[B, 4, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
               float32[B, 4, Q, 8] y = MatMul (c, vr)
               =>
-              float32[B, 4, Q, 8] y = JoinedAttention <scale: 1.0, divisor: 1.0> (q, k, v)
+              float32[B, 4, Q, 8] y = JoinedAttention <scale: 1.0> (q, k, v)
             heads of operands
               <
               int64[4] apart = {0, 0, 2, 4}
@@ -298,7 +298,7 @@ mod tests {
               float32[B, 2, Q, K] c = Softmax <function: "softmax", axis: -1> (p)
               float32[B, 2, Q, 4] y = MatMul (c, v)
               =>
-              float32[B, 2, Q, 4] y = JoinedAttention <query_heads: 2, scale: 1.0, divisor: 1.0> (q, k, v)
+              float32[B, 2, Q, 4] y = JoinedAttention <query_heads: 2, scale: 1.0> (q, k, v)
             heads of a result
               <
               int64[3] side = {0, 0, 8}
@@ -310,7 +310,7 @@ mod tests {
               float32[B, Q, 8] y = Reshape (t, side)
               =>
               float32[B, 2, K, 4] %9 = Transpose <axes: [0, 1, 3, 2]> (k)
-              float32[B, Q, 8] y = JoinedAttention <packed: true, scale: 1.0, divisor: 1.0> (q, %9, v)
+              float32[B, Q, 8] y = JoinedAttention <packed: true, scale: 1.0> (q, %9, v)
             heads of the operator
               <
               int64[5] apart = {0, 0, 3, 2, 4},

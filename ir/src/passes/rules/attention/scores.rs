@@ -17,7 +17,6 @@ pub struct Scores {
     pub query: Operand,
     pub key: Operand,
     pub scale: f64,
-    pub divisor: f64,
     /// What queries are multiplied with, or divided by, beside that.
     pub factors: Vec<(&'static str, ValueId)>,
     pub masks: Vec<Mask>,
@@ -206,7 +205,6 @@ impl Scores {
             query,
             key,
             scale,
-            divisor: 1.0,
             factors: Vec::new(),
             masks: Vec::new(),
             end: base.clone(),
@@ -250,7 +248,7 @@ impl Scores {
         }
         if let Some(number) = m.uniform(factor) {
             match kind {
-                "Div" => self.divisor *= number,
+                "Div" => self.scale /= number,
                 _ => self.scale *= number,
             }
             return Ok(self);
