@@ -19,7 +19,7 @@ pub use value::{Attribute, Described, variant};
 
 /// The attributes of one node. What an operator does not ask for is an error, never silence.
 pub struct Attributes<'a> {
-    list: Vec<Given<'a>>,
+    list: Vec<NamedAttribute<'a>>,
     asked: Vec<Cell<bool>>,
     files: &'a Files,
     version: i64,
@@ -29,7 +29,7 @@ pub struct Attributes<'a> {
 }
 
 /// An attribute under the name that the node gives it.
-pub type Given<'a> = (&'a str, &'a AttributeProto);
+pub type NamedAttribute<'a> = (&'a str, &'a AttributeProto);
 
 /// Sizes and elements of a tensor of strings.
 pub type Strings = (Vec<usize>, Vec<String>);
@@ -51,7 +51,7 @@ impl fmt::Debug for Kept {
 }
 
 impl<'a> Attributes<'a> {
-    pub fn new(list: Vec<Given<'a>>, files: &'a Files, version: i64) -> Self {
+    pub fn new(list: Vec<NamedAttribute<'a>>, files: &'a Files, version: i64) -> Self {
         Attributes {
             asked: vec![Cell::new(false); list.len()],
             list,
@@ -143,7 +143,7 @@ impl<'a> Attributes<'a> {
     /// A tensor, its elements left where they are.
     pub fn tensor(&self, name: &str) -> Result<Option<Weight>, Problem> {
         match self.find(name) {
-            Some(held) => match &held.t {
+            Some(attribute) => match &attribute.t {
                 Some(tensor) => self.files.weight(tensor).map(Some),
                 None => Err(wrong_type(name, AttributeType::Tensor)),
             },
@@ -153,7 +153,10 @@ impl<'a> Attributes<'a> {
 
     /// A list, its elements left where they are.
     pub fn stored(&self, name: &str) -> Result<Option<Weight>, Problem> {
-        match self.find(name).and_then(|held| held.list.as_ref()) {
+        match self
+            .find(name)
+            .and_then(|attribute| attribute.list.as_ref())
+        {
             Some(list) => self.files.stored(list).map(Some),
             None => Ok(None),
         }
@@ -162,7 +165,7 @@ impl<'a> Attributes<'a> {
     /// A sparse tensor, made dense.
     pub fn sparse(&self, name: &str) -> Result<Option<(DType, Shape, Known)>, Problem> {
         match self.find(name) {
-            Some(held) => match &held.sparse_tensor {
+            Some(attribute) => match &attribute.sparse_tensor {
                 Some(sparse) => self.files.sparse(sparse).map(Some),
                 None => Err(wrong_type(name, AttributeType::SparseTensor)),
             },
@@ -173,10 +176,10 @@ impl<'a> Attributes<'a> {
     /// A list or tensor that may be long: it becomes a constant of the model, which the node has as
     /// the input at the position returned, behind those that it names.
     pub fn keep(&self, name: &str) -> Result<Option<Kept>, Problem> {
-        let Some(held) = self.find(name) else {
+        let Some(attribute) = self.find(name) else {
             return Ok(None);
         };
-        let weight = match (&held.t, &held.list) {
+        let weight = match (&attribute.t, &attribute.list) {
             (Some(tensor), _) => self.files.weight(tensor)?,
             (None, Some(list)) => self.files.stored(list)?,
             (None, None) => return Ok(None),
@@ -201,8 +204,8 @@ impl<'a> Attributes<'a> {
 
     /// A tensor of strings: its sizes and elements. `None` when it is of another type.
     pub fn string_tensor(&self, name: &str) -> Result<Option<Strings>, Problem> {
-        let held = self.list.iter().find(|held| held.0 == name);
-        match held.and_then(|attribute| attribute.1.t.as_deref()) {
+        let found = self.list.iter().find(|entry| entry.0 == name);
+        match found.and_then(|attribute| attribute.1.t.as_deref()) {
             Some(tensor) if is_strings(tensor) => {
                 self.find(name);
                 self.files.strings(tensor).map(Some)
@@ -213,7 +216,7 @@ impl<'a> Attributes<'a> {
 
     pub fn type_proto(&self, name: &str) -> Result<Option<TypeProto>, Problem> {
         match self.find(name) {
-            Some(held) => match &held.tp {
+            Some(attribute) => match &attribute.tp {
                 Some(found) => Ok(Some((**found).clone())),
                 None => Err(wrong_type(name, AttributeType::TypeProto)),
             },
@@ -232,15 +235,15 @@ impl<'a> Attributes<'a> {
     /// underscores are notes of programs to themselves.
     pub fn finish(&self) -> Result<(), Problem> {
         let mut names = BTreeSet::new();
-        if let Some(again) = self.list.iter().find(|held| !names.insert(held.0)) {
+        if let Some(again) = self.list.iter().find(|entry| !names.insert(entry.0)) {
             let problem = Problem::new(format!("attribute `{}` is given twice", again.0));
             return Err(problem.help("the file is inconsistent; export the model again"));
         }
         self.list
             .iter()
-            .try_for_each(|(name, held)| field::has_its_type(name, held))?;
+            .try_for_each(|(name, attribute)| field::has_its_type(name, attribute))?;
         let left = self.list.iter().zip(&self.asked);
-        let mut left = left.map(|((name, held), asked)| (name, held, asked));
+        let mut left = left.map(|((name, attribute), asked)| (name, attribute, asked));
         let left = left.find(|(name, attribute, asked)| {
             let graph = attribute.g.is_some() || !attribute.graphs.is_empty();
             !asked.get() && !graph && !name.starts_with("__")
@@ -256,9 +259,9 @@ impl<'a> Attributes<'a> {
 
     fn find(&self, name: &str) -> Option<&AttributeProto> {
         let mut found = self.list.iter().zip(&self.asked);
-        let ((_, held), asked) = found.find(|((held, _), _)| *held == name)?;
+        let ((_, attribute), asked) = found.find(|((key, _), _)| *key == name)?;
         asked.set(true);
-        Some(held)
+        Some(attribute)
     }
 
     fn value<T>(
@@ -267,15 +270,15 @@ impl<'a> Attributes<'a> {
         expected: AttributeType,
         value: impl Fn(&AttributeProto) -> Option<T>,
     ) -> Result<Option<T>, Problem> {
-        let Some(held) = self.find(name) else {
+        let Some(attribute) = self.find(name) else {
             return Ok(None);
         };
         // Files of IR version 1 name no type; the field that is there tells.
-        let named = held.r#type.unwrap_or(AttributeType::Undefined as i32);
+        let named = attribute.r#type.unwrap_or(AttributeType::Undefined as i32);
         if named != expected as i32 && named != AttributeType::Undefined as i32 {
             return Err(wrong_type(name, expected));
         }
-        match value(held) {
+        match value(attribute) {
             Some(value) => Ok(Some(value)),
             None => Err(wrong_type(name, expected)),
         }

@@ -126,7 +126,7 @@ impl Diagnostics {
         let next = self.problems.len();
         let place = *self.places.entry(problem.key()).or_insert(next);
         match self.problems.get_mut(place) {
-            Some(held) => held.1 += 1 + others,
+            Some(counted) => counted.1 += 1 + others,
             None if next < KEPT => self.problems.push((problem, others)),
             None => {
                 self.places.remove(&problem.key());
@@ -244,7 +244,7 @@ impl Diagnostics {
                 .entry((&problem.message, &problem.help, operator))
                 .or_insert(merged.len());
             match merged.get_mut(place) {
-                Some(held) => held.1 += 1 + others,
+                Some(counted) => counted.1 += 1 + others,
                 None => merged.push((problem, *others)),
             }
         }

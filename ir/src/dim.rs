@@ -21,7 +21,7 @@ pub struct Dim {
     terms: Terms,
 }
 
-/// A factor that arithmetic cannot take apart.
+/// A factor that arithmetic cannot split.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Atom {
     Name(Symbol),
@@ -98,7 +98,7 @@ impl Dim {
             let mut product = Dim::from(factor);
             for atom in atoms {
                 let atom = match atom {
-                    Atom::Name(held) => Dim::named(name(held)),
+                    Atom::Name(symbol) => Dim::named(name(symbol)),
                     Atom::Quotient(a, b) => a.renamed(name)?.div(&b.renamed(name)?)?,
                     Atom::Min(a, b) => a.renamed(name)?.smaller(&b.renamed(name)?)?,
                     Atom::Max(a, b) => a.renamed(name)?.larger(&b.renamed(name)?)?,

@@ -159,7 +159,7 @@ impl Sources {
         entry.is_some_and(|entry| entry.is_consulted.get())
     }
 
-    /// How much was consulted so far, to be given to [`Sources::forget`].
+    /// How much was consulted so far, to be passed to [`Sources::forget`].
     pub fn consulted(&self) -> usize {
         self.0.consulted.borrow().len()
     }
@@ -220,7 +220,7 @@ mod tests {
         let [a, b, c] = [0, 1, 2].map(constant);
         let read: Vec<Source> = [&a, &b]
             .iter()
-            .filter_map(|held| sources.constant(held).source().cloned())
+            .filter_map(|source| sources.constant(source).source().cloned())
             .collect();
         let sum = Elements::new(Known::Bools(vec![true]), sources.joined(&read));
         let _ = sources.constant(&c);
@@ -228,7 +228,7 @@ mod tests {
         assert!(!sources.is_consulted(&a));
         sum.read();
         assert_eq!(
-            [&a, &b, &c].map(|held| sources.is_consulted(held)),
+            [&a, &b, &c].map(|source| sources.is_consulted(source)),
             [true, true, false]
         );
     }
@@ -243,7 +243,7 @@ mod tests {
         sources.constant(&b).read();
         sources.forget(consulted);
         assert_eq!(
-            [&a, &b].map(|held| sources.is_consulted(held)),
+            [&a, &b].map(|source| sources.is_consulted(source)),
             [true, false]
         );
     }

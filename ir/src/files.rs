@@ -106,16 +106,16 @@ impl Files {
             encoding,
             parts,
         };
-        let held: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
+        let stored: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
         let right = match encoding {
-            Encoding::Raw => held == length,
-            Encoding::Varint | Encoding::Records => held >= count.min(length),
+            Encoding::Raw => stored == length,
+            Encoding::Varint | Encoding::Records => stored >= count.min(length),
         };
         if right {
             Ok(weight)
         } else {
             Err(Problem::new(format!(
-                "constant `{name}` holds {held} bytes, its type and sizes need {length}"
+                "constant `{name}` holds {stored} bytes, its type and sizes need {length}"
             ))
             .help("the file is damaged; export or download it again"))
         }
@@ -201,11 +201,11 @@ fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
 
 /// The whole file, mapped.
 fn map(path: &Path) -> std::io::Result<Bytes> {
-    whole(&opened(path, true)?)
+    whole(&open_file(path, true)?)
 }
 
 /// A file that is open, which a pipe or a device never is; a link only where links may be followed.
-fn opened(path: &Path, follow: bool) -> std::io::Result<File> {
+fn open_file(path: &Path, follow: bool) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]

@@ -16,7 +16,7 @@ use crate::weight::Weight;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(u32);
 
-/// A model, read and not yet turned into code.
+/// A model that is read and not yet emitted as code.
 #[derive(Clone, Debug)]
 pub struct Graph {
     pub name: String,
@@ -230,8 +230,8 @@ impl Node {
 }
 
 impl Flow {
-    /// The branch that is taken, when the condition is known.
-    pub fn taken(condition: Option<&Known>) -> Option<&'static str> {
+    /// The branch that runs, when the condition is known.
+    pub fn known_branch(condition: Option<&Known>) -> Option<&'static str> {
         match condition {
             Some(Known::Bools(values)) => match values.as_slice() {
                 [true] => Some("then_branch"),

@@ -177,7 +177,7 @@ impl Infer<'_> {
         self.names.fresh(hint)
     }
 
-    /// Notes that the input's open sizes are taken to be other than 1.
+    /// Notes that the input's open sizes are assumed to differ from 1.
     pub fn doubt(&mut self, shape: &Shape) {
         let open = shape.iter().filter_map(|dim| dim.name().cloned());
         self.names.doubt(open);

@@ -106,8 +106,8 @@ fn ports(
     let port = |&id: &ValueId| {
         let value = &graph.values[id];
         let name = names.next().unwrap_or(&value.name).clone();
-        let held = declared.iter().find(|held| held.name == name);
-        let declared = || held.and_then(|held| declared_type(held.r#type.as_ref()?));
+        let found = declared.iter().find(|info| info.name == name);
+        let declared = || found.and_then(|info| declared_type(info.r#type.as_ref()?));
         Port {
             ty: value.ty.clone().or_else(declared),
             name,

@@ -8,24 +8,24 @@ use crate::types::Type;
 /// Names for sizes that only the run can tell.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Each name, and how many changes had been made when it was taken.
-    taken: BTreeMap<Symbol, usize>,
+    /// Each name, and how many changes had been made when it was reserved.
+    reserved: BTreeMap<Symbol, usize>,
     /// The number that a hint got last.
     counts: BTreeMap<Symbol, usize>,
-    /// Sizes that were taken to be other than 1 where a rank hangs on that.
+    /// Sizes assumed to differ from 1 where a rank depends on that.
     doubted: BTreeSet<Symbol>,
-    /// Every change in turn, so that the last ones can be taken back.
+    /// Every change in turn, so that the last ones can be undone.
     changes: Vec<Change>,
     pub(crate) work: Work,
 }
 
-/// A point in time to which names can be taken back.
+/// A point in time to which names can be rewound.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(usize);
 
 #[derive(Clone, Debug)]
 enum Change {
-    Taken(Symbol),
+    Reserved(Symbol),
     /// What the hint's count was.
     Counted(Symbol, Option<usize>),
     Doubted(Symbol),
@@ -46,9 +46,9 @@ impl Names {
         self.take(name);
     }
 
-    /// Whether a name is taken.
-    pub fn holds(&self, name: &Symbol) -> bool {
-        self.taken.contains_key(name)
+    /// Whether a name is reserved.
+    pub fn is_reserved(&self, name: &Symbol) -> bool {
+        self.reserved.contains_key(name)
     }
 
     /// Now.
@@ -56,16 +56,16 @@ impl Names {
         Mark(self.changes.len())
     }
 
-    /// Whether a name was taken at that time.
-    pub fn held_at(&self, mark: Mark, name: &Symbol) -> bool {
-        self.taken.get(name).is_some_and(|&since| since < mark.0)
+    /// Whether a name was reserved at that time.
+    pub fn was_reserved_at(&self, mark: Mark, name: &Symbol) -> bool {
+        self.reserved.get(name).is_some_and(|&since| since < mark.0)
     }
 
-    /// Gives names taken since then back, with everything that was inferred of them, but for some.
+    /// Frees the names reserved since then, with everything that was inferred of them, but for some.
     pub fn rewind(&mut self, mark: Mark, kept: &BTreeSet<Symbol>) {
         while self.changes.len() > mark.0 {
             match self.changes.pop() {
-                Some(Change::Taken(name)) => _ = self.taken.remove(&name),
+                Some(Change::Reserved(name)) => _ = self.reserved.remove(&name),
                 Some(Change::Counted(hint, Some(count))) => _ = self.counts.insert(hint, count),
                 Some(Change::Counted(hint, None)) => _ = self.counts.remove(&hint),
                 Some(Change::Doubted(name)) => _ = self.doubted.remove(&name),
@@ -75,12 +75,12 @@ impl Names {
         kept.iter().for_each(|name| self.reserve(name));
     }
 
-    /// Sizes that were taken to be other than 1 where a rank hangs on that.
+    /// Sizes assumed to differ from 1 where a rank depends on that.
     pub fn doubted(&self) -> impl Iterator<Item = &Symbol> {
         self.doubted.iter()
     }
 
-    /// Notes that these sizes are taken to be other than 1.
+    /// Notes that these sizes are assumed to differ from 1.
     pub fn doubt(&mut self, names: impl IntoIterator<Item = Symbol>) {
         for name in names {
             if self.doubted.insert(name.clone()) {
@@ -111,17 +111,19 @@ impl Names {
     pub fn outside(&self, mark: Mark, ty: &Type, inside: Option<&Symbol>) -> Type {
         match ty {
             Type::Tensor(_) => ty.clone(),
-            other => other.loosened(&mut |name| self.held_at(mark, name) && Some(name) != inside),
+            other => {
+                other.loosened(&mut |name| self.was_reserved_at(mark, name) && Some(name) != inside)
+            }
         }
     }
 
     /// Whether the name was free.
     fn take(&mut self, name: &Symbol) -> bool {
-        if self.taken.contains_key(name) {
+        if self.reserved.contains_key(name) {
             return false;
         }
-        self.taken.insert(name.clone(), self.changes.len());
-        self.changes.push(Change::Taken(name.clone()));
+        self.reserved.insert(name.clone(), self.changes.len());
+        self.changes.push(Change::Reserved(name.clone()));
         true
     }
 }
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_taken_since_a_mark_are_given_back() {
+    fn names_reserved_since_a_mark_are_freed() {
         let mut names = Names::default();
         names.fresh("n");
         let mark = names.mark();
@@ -139,8 +141,10 @@ mod tests {
         names.fresh("n");
         names.doubt(["n".into()]);
         names.rewind(mark, &kept.symbols().into_iter().collect());
-        assert!(names.holds(&"n_2".into()) && !names.holds(&"n_3".into()));
-        assert!(names.held_at(mark, &"n".into()) && !names.held_at(mark, &"n_2".into()));
+        assert!(names.is_reserved(&"n_2".into()) && !names.is_reserved(&"n_3".into()));
+        assert!(
+            names.was_reserved_at(mark, &"n".into()) && !names.was_reserved_at(mark, &"n_2".into())
+        );
         assert_eq!(names.doubted().count(), 0);
         assert_eq!(names.fresh("n"), Dim::named("n_3"));
     }

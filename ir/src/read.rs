@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::attributes::{Attributes, Given};
+use crate::attributes::{Attributes, NamedAttribute};
 use crate::diagnostics::{Diagnostics, Problem, Site};
 use crate::files::{Files, is_strings};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
 
     fn blocks(
         &mut self,
-        list: &[Given<'_>],
+        list: &[NamedAttribute<'_>],
         scope: &Scope<'_>,
     ) -> Result<Vec<(String, Block)>, Problem> {
         let mut blocks = Vec::new();

@@ -38,10 +38,10 @@ pub fn separate(
             names: classes.places(&names),
             ..options.clone()
         };
-        let Some(apart) = infer(&renamed) else {
+        let Some(separate) = infer(&renamed) else {
             return model;
         };
-        if apart.graph.values.len() != model.graph.values.len() {
+        if separate.graph.values.len() != model.graph.values.len() {
             return model;
         }
         let original: BTreeMap<Symbol, Symbol> = names
@@ -51,13 +51,17 @@ pub fn separate(
             .collect();
         let comparison = Comparison {
             merged: &model.graph.values,
-            apart: &apart.graph.values,
+            separate: &separate.graph.values,
             original: &original,
         };
         let mut together = Vec::new();
-        comparison.block(&apart.graph.body, &mut together);
+        comparison.block(&separate.graph.body, &mut together);
         if together.is_empty() {
-            return if comparison.all_alike() { apart } else { model };
+            return if comparison.all_alike() {
+                separate
+            } else {
+                model
+            };
         }
         classes.join(&names, &together);
     }
@@ -82,7 +86,7 @@ pub fn separate_all(
     })
 }
 
-/// Sizes of one name that are taken to be equal.
+/// Sizes of one name that are assumed to be equal.
 #[derive(Clone, Debug)]
 struct Class {
     name: Symbol,
@@ -118,8 +122,8 @@ impl Classes {
                 }
             }
         }
-        let given = options.inputs.values().flatten();
-        let given: BTreeSet<&str> = given
+        let fixed = options.inputs.values().flatten();
+        let fixed: BTreeSet<&str> = fixed
             .filter_map(|size| match size {
                 Size::Named(name) => Some(name.as_str()),
                 Size::Fixed(_) => None,
@@ -127,7 +131,7 @@ impl Classes {
             .collect();
         all.retain(|class| {
             let several = counts.get(&class.name).is_some_and(|&count| count > 1);
-            several && !given.contains(&*class.name)
+            several && !fixed.contains(&*class.name)
         });
         Classes { all }
     }
@@ -139,7 +143,7 @@ impl Classes {
 
     /// The name of each class: that of the file for the first of a name.
     fn names(&self, model: &Model) -> Vec<String> {
-        let mut given = BTreeSet::new();
+        let mut used = BTreeSet::new();
         let mut counts = BTreeMap::new();
         let mut names = Vec::new();
         for class in &self.all {
@@ -149,12 +153,14 @@ impl Classes {
             if count > 1 {
                 name = format!("{}_{count}", class.name);
             }
-            while given.contains(&name) || count > 1 && model.names.holds(&name.as_str().into()) {
+            while used.contains(&name)
+                || count > 1 && model.names.is_reserved(&name.as_str().into())
+            {
                 count += 1;
                 name = format!("{}_{count}", class.name);
             }
             *next = count;
-            given.insert(name.clone());
+            used.insert(name.clone());
             names.push(name);
         }
         names
@@ -189,7 +195,7 @@ impl Classes {
         let mut joined: BTreeMap<usize, Class> = BTreeMap::new();
         for (class, root) in self.all.drain(..).zip(first) {
             match joined.get_mut(&root) {
-                Some(held) => held.places.extend(class.places),
+                Some(joined) => joined.places.extend(class.places),
                 None => {
                     joined.insert(root, class);
                 }
@@ -259,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_never_meet_are_apart() {
+    fn sizes_that_never_meet_are_separate() {
         check(
             "(float[N] a, float[N, 2] b) => (float[x] y, float[x] z) { y = Neg (a) z = Relu (b) }",
             expect!["float32[N], float32[N_2, 2] -> float32[N], float32[N_2, 2]"],
@@ -267,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_are_added_are_apart() {
+    fn sizes_that_are_added_are_separate() {
         check(
             "(float[N] a, float[N] b) => (float[x] y, int64[1] s) { y = Concat <axis \
                  = 0> (a, b) s = Shape (y) }",
@@ -298,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn some_sizes_of_a_name_may_be_equal_and_others_apart() {
+    fn some_sizes_of_a_name_may_be_equal_and_others_separate() {
         check(
             "(float[N, N] a, float[N, N] b, float[N] c) => (float[x, y] y, float[z] \
                  z) { y = Add (a, b) z = Neg (c) }",
@@ -309,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_would_contradict_each_other_are_apart() {
+    fn sizes_that_would_contradict_each_other_are_separate() {
         check(
             "(float[N] a, float[1] b, float[N, 5] w) => (float[5] y) { c = Concat \
                  <axis = 0> (a, b) y = MatMul (c, w) }",

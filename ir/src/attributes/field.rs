@@ -36,7 +36,7 @@ pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
         Some((other, _)) => {
             let [named, other] = [named, *other].map(|of| format!("{of:?}").to_lowercase());
             let message =
-                format!("attribute `{name}` is said to be of type {named} and has {other}");
+                format!("attribute `{name}` is declared to be of type {named} and has {other}");
             Err(Problem::new(message).help("the file is inconsistent; export the model again"))
         }
     }
@@ -71,6 +71,6 @@ mod tests {
             ..entry
         };
         let problem = has_its_type("axis", &other).unwrap_err().to_string();
-        expect!["attribute `axis` is said to be of type int and has float"].assert_eq(&problem);
+        expect!["attribute `axis` is declared to be of type int and has float"].assert_eq(&problem);
     }
 }

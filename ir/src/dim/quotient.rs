@@ -43,7 +43,7 @@ impl Dim {
             }
             let mut rest = atoms.to_vec();
             for atom in factors {
-                let at = rest.iter().position(|held| held == atom)?;
+                let at = rest.iter().position(|other| other == atom)?;
                 rest.remove(at);
             }
             quotient.add_term(rest, factor.checked_div(by)?)?;

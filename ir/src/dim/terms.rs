@@ -69,12 +69,12 @@ impl Terms {
             return Some(());
         };
         let terms = Arc::make_mut(terms);
-        match terms.binary_search_by(|(held, _)| held.cmp(&atoms)) {
+        match terms.binary_search_by(|(other, _)| other.cmp(&atoms)) {
             Ok(at) => {
                 if let Some((_, slot)) = terms.get_mut(at) {
                     *slot = slot.checked_add(factor)?;
                 }
-                terms.retain(|(_, held)| *held != 0);
+                terms.retain(|(_, factor)| *factor != 0);
             }
             Err(at) => terms.insert(at, (atoms, factor)),
         }

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use bytes::Bytes;
 
 use super::missing::shown;
-use super::{Files, opened, whole};
+use super::{Files, open_file, whole};
 use crate::diagnostics::Problem;
 use crate::proto::TensorProto;
 use crate::weight::Part;
@@ -60,9 +60,9 @@ impl Files {
         if location.is_empty() || !relative.components().all(plain) {
             return Err(outside());
         }
-        let held = self.places.borrow().get(relative).copied();
-        if let Some(file) = held {
-            let bytes = self.open.borrow().get(file).map(|held| held.1.clone());
+        let known = self.places.borrow().get(relative).copied();
+        if let Some(file) = known {
+            let bytes = self.open.borrow().get(file).map(|file| file.1.clone());
             return Ok((file, bytes.unwrap_or_default()));
         }
         let Some(folder) = &self.folder else {
@@ -104,7 +104,7 @@ impl Files {
             let message = format!("external data `{location}` is a link out of the model's folder");
             return Err(Problem::new(message).help("put the file itself in the place of the link"));
         }
-        let file = opened(&real, false).map_err(missing)?;
+        let file = open_file(&real, false).map_err(missing)?;
         if names(&file, &real).map_err(missing)? > 1 {
             let message = format!(
                 "external data `{location}` has other names, which may be outside of \
@@ -188,12 +188,12 @@ mod tests {
         link("snapshot/model.data", "../blobs/2");
         link("snapshot/secret.data", "../secret");
         let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
-        let (held, refused) = (
+        let (allowed, refused) = (
             files.weight(&external("model.data")),
             files.weight(&external("secret.data")),
         );
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(held.is_ok());
+        assert!(allowed.is_ok());
         let refused = refused.unwrap_err().to_string();
         assert_eq!(
             refused,
@@ -257,12 +257,12 @@ mod tests {
         assert!(
             found[3]
                 .as_ref()
-                .is_err_and(|told| told.contains("holds 8 bytes"))
+                .is_err_and(|error| error.contains("holds 8 bytes"))
         );
         assert!(
             found[4]
                 .as_ref()
-                .is_err_and(|told| told.contains("ends beyond"))
+                .is_err_and(|error| error.contains("ends beyond"))
         );
     }
 }

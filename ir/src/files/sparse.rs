@@ -76,7 +76,7 @@ fn flat(coordinates: &[i64], sizes: &[usize]) -> Option<usize> {
     pairs.try_fold(0usize, |at, (&coordinate, &size)| {
         let coordinate = usize::try_from(coordinate)
             .ok()
-            .filter(|&held| held < size)?;
+            .filter(|&coordinate| coordinate < size)?;
         at.checked_mul(size)?.checked_add(coordinate)
     })
 }

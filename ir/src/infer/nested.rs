@@ -69,7 +69,11 @@ impl Infer<'_> {
 
     /// The body under an attribute name.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
-        let found = self.node.blocks.iter().find(|(held, _)| held == name);
+        let found = self
+            .node
+            .blocks
+            .iter()
+            .find(|(attribute, _)| attribute == name);
         found.map(|(_, block)| block).ok_or_else(|| missing(name))
     }
 
@@ -93,10 +97,10 @@ impl Infer<'_> {
         }
     }
 
-    /// Infers a block anew, its inputs being these; its problems are kept apart.
+    /// Infers a block anew, its inputs being these; its problems are returned and not reported.
     pub fn infer_block(&mut self, name: &str, inputs: &[Fact]) -> Result<Inferred, Problem> {
         let node: &Node = self.node;
-        let found = node.blocks.iter().find(|(held, _)| held == name);
+        let found = node.blocks.iter().find(|(attribute, _)| attribute == name);
         let block = found.map(|(_, block)| block);
         let block = block.ok_or_else(|| missing(name))?;
         if self.names.work.depth > 1 {
@@ -130,21 +134,21 @@ impl Infer<'_> {
         inferred.outputs
     }
 
-    /// The names of sizes taken so far.
+    /// The names of sizes reserved so far.
     pub fn names(&self) -> Mark {
         self.names.mark()
     }
 
-    /// Gives names taken since then back, with everything that was inferred of them, but for some.
+    /// Frees the names reserved since then, with everything that was inferred of them, but for some.
     pub fn rewind(&mut self, names: Mark, kept: &BTreeSet<Symbol>) {
         self.names.rewind(names, kept);
     }
 
-    /// The size, or one of its own where it is made of names taken since then: what a block
+    /// The size, or one of its own where it is made of names reserved since then: what a block
     /// measures differs from iteration to iteration.
     pub fn outside(&mut self, dim: &Dim, names: Mark, hint: &str) -> Dim {
         let mut symbols = dim.symbols().into_iter();
-        if symbols.all(|symbol| self.names.held_at(names, &symbol)) {
+        if symbols.all(|symbol| self.names.was_reserved_at(names, &symbol)) {
             dim.clone()
         } else {
             self.fresh(hint)
@@ -167,7 +171,7 @@ impl Infer<'_> {
         self.names.work.depth = self.names.work.depth.saturating_sub(1);
     }
 
-    /// Whether loops inside of loops have taken so much work that each has to be done at once: each
+    /// Whether loops inside of loops have cost so much work that each has to be done at once: each
     /// level that is tried twice doubles the work of those inside.
     pub fn is_tired(&self) -> bool {
         let allowed = self.values.len().saturating_mul(AGAIN);

@@ -28,7 +28,7 @@ impl Infer<'_> {
     }
 
     /// A value that is part of something else.
-    pub fn held(&self, id: ValueId) -> &Value {
+    pub fn value_of(&self, id: ValueId) -> &Value {
         &self.values[id]
     }
 

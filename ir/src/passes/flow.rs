@@ -28,15 +28,16 @@ fn unpack(block: &mut Block, values: &Values, copied: &BTreeSet<ValueId>) {
         }
         let parts = |id: Option<ValueId>| id.and_then(|id| values[id].parts.clone());
         let unpacks = node.operator.unpacks();
-        let (taken, given) = if unpacks {
+        let (input_parts, output_parts) = if unpacks {
             (parts(node.input(0)), parts(node.output(0)))
         } else {
             (None, None)
         };
-        if let Some(parts) = taken {
+        if let Some(parts) = input_parts {
             node.inputs = parts.into_iter().map(Some).collect();
         }
-        let Some(parts) = given.filter(|parts| parts.iter().any(|id| copied.contains(id))) else {
+        let Some(parts) = output_parts.filter(|parts| parts.iter().any(|id| copied.contains(id)))
+        else {
             nodes.push(node);
             continue;
         };
@@ -66,8 +67,8 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
         let condition = node.input(0).map(|id| &values[id].known);
         match node.operator.flow() {
             Some(Flow::Branches) => {
-                if let Some(taken) = Flow::taken(condition.and_then(Elements::read)) {
-                    nodes.extend(branch(node, taken, values, renamed));
+                if let Some(name) = Flow::known_branch(condition.and_then(Elements::read)) {
+                    nodes.extend(branch(node, name, values, renamed));
                     continue;
                 }
             }
@@ -88,9 +89,9 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
 }
 
 /// The nodes of a branch, whose outputs are read instead of the node's.
-fn branch(node: Node, taken: &str, values: &Values, renamed: &mut Renamed) -> Vec<Node> {
+fn branch(node: Node, name: &str, values: &Values, renamed: &mut Renamed) -> Vec<Node> {
     let mut blocks = node.blocks.into_iter();
-    let Some((_, mut inner)) = blocks.find(|(name, _)| name == taken) else {
+    let Some((_, mut inner)) = blocks.find(|(block, _)| block == name) else {
         return Vec::new();
     };
     block(&mut inner, values, renamed);
@@ -111,17 +112,17 @@ fn hoist(node: &mut Node, iterations: Iterations, values: &Values, renamed: &mut
     let copies: Renamed = copies.collect();
     let mut unchanged = BTreeSet::new();
     for at in 0..state {
-        let given = inner.inputs.get(iterations.block_inputs + at).copied();
+        let state_input = inner.inputs.get(iterations.block_inputs + at).copied();
         let next = inner.outputs.get(iterations.block_outputs + at).copied();
         let initial = node.inputs.get(iterations.before + at).copied().flatten();
-        let (Some(given), Some(next), Some(initial)) = (given, next, initial) else {
+        let (Some(state_input), Some(next), Some(initial)) = (state_input, next, initial) else {
             continue;
         };
-        if resolved(next, &copies) != given {
+        if resolved(next, &copies) != state_input {
             continue;
         }
         unchanged.insert(at);
-        renamed.insert(given, initial);
+        renamed.insert(state_input, initial);
         let output = node.outputs.get(at).copied().flatten();
         renamed.extend(output.map(|output| (output, initial)));
     }
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_round_changes_is_read_from_outside() {
+    fn what_no_iteration_changes_is_read_from_outside() {
         check(
             r#"g (float[2] x, float[2] w, int64 m) => (float[2] y, float[2] v) {
                 y, v = Loop (m, , x, w) <body = b (int64 i, bool c, float[2] a, float[2] u)

@@ -43,9 +43,9 @@ impl List {
 
     pub fn len(&self) -> usize {
         match &self.elements {
-            Elements::Floats(held) => held.len(),
-            Elements::Ints(held) => held.len(),
-            Elements::Strings(held) => held.len(),
+            Elements::Floats(floats) => floats.len(),
+            Elements::Ints(ints) => ints.len(),
+            Elements::Strings(strings) => strings.len(),
         }
     }
 
@@ -69,7 +69,7 @@ impl List {
 
     /// Reads one record, behind its key. What the derived code of the message calls.
     pub fn merge(
-        held: &mut Option<List>,
+        field: &mut Option<List>,
         tag: u32,
         wire: WireType,
         buf: &mut impl Buf,
@@ -80,20 +80,19 @@ impl List {
             INTS => Elements::Ints(Vec::new()),
             _ => Elements::Strings(Vec::new()),
         };
-        let list = held.get_or_insert_with(|| List::new(fresh()));
+        let list = field.get_or_insert_with(|| List::new(fresh()));
         if std::mem::discriminant(&list.elements) != std::mem::discriminant(&fresh()) {
             *list = List::new(fresh());
         }
         let packed = tag != STRINGS && wire == WireType::LengthDelimited;
-        let start = match packed {
+        let start = if packed {
+            let mut rest = buf.chunk();
+            let whole = rest.len();
+            encoding::decode_varint(&mut rest)?;
+            address(buf).wrapping_add(whole - rest.len())
+        } else {
             // The key is one byte.
-            false => address(buf).wrapping_sub(1),
-            true => {
-                let mut rest = buf.chunk();
-                let whole = rest.len();
-                encoding::decode_varint(&mut rest)?;
-                address(buf).wrapping_add(whole - rest.len())
-            }
+            address(buf).wrapping_sub(1)
         };
         match &mut list.elements {
             Elements::Floats(floats) => encoding::float::merge_repeated(wire, floats, buf, cx)?,

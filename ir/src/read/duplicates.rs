@@ -100,7 +100,7 @@ impl Check {
             }
         }
         let sparse = graph.sparse_initializer.iter();
-        let sparse = sparse.filter_map(|held| held.values.as_ref());
+        let sparse = sparse.filter_map(|tensor| tensor.values.as_ref());
         let sparse = sparse.map(|values| (&values.name, Giver::Sparse));
         let dense = graph.initializer.iter();
         let dense = dense.map(|tensor| (&tensor.name, Giver::Initializer(tensor)));

@@ -64,9 +64,12 @@ impl<'a> Functions<'a> {
 impl<'a> Local<'a> {
     fn new(proto: &'a FunctionProto) -> Self {
         let defaults = proto.attribute_proto.iter();
-        let defaults: BTreeMap<&str, _> = defaults.map(|held| (held.name.as_str(), held)).collect();
+        let defaults: BTreeMap<&str, _> = defaults
+            .map(|attribute| (attribute.name.as_str(), attribute))
+            .collect();
         let attributes = proto.attribute.iter().map(String::as_str);
-        let import = |held: &OperatorSetIdProto| (domain(&held.domain), held.version.unwrap_or(1));
+        let import =
+            |opset: &OperatorSetIdProto| (domain(&opset.domain), opset.version.unwrap_or(1));
         Local {
             proto,
             inputs: proto.input.iter().map(String::as_str).collect(),
@@ -152,19 +155,23 @@ fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
         ("inputs", node.input.len(), proto.input.len()),
         ("outputs", node.output.len(), proto.output.len()),
     ];
-    if let Some((what, given, formal)) = counts.iter().find(|(_, given, formal)| given > formal) {
-        let message = format!("the node names {given} {what}, the function has {formal}");
+    if let Some((what, count, formal)) = counts.iter().find(|(_, count, formal)| count > formal) {
+        let message = format!("the node names {count} {what}, the function has {formal}");
         return Err(Problem::new(message).help(INCONSISTENT));
     }
     let mut names = BTreeSet::new();
-    if let Some(again) = node.attribute.iter().find(|held| !names.insert(&held.name)) {
+    if let Some(again) = node
+        .attribute
+        .iter()
+        .find(|attribute| !names.insert(&attribute.name))
+    {
         let problem = Problem::new(format!("attribute `{}` is given twice", again.name));
         return Err(problem.help(INCONSISTENT));
     }
-    let mut given = node.attribute.iter();
-    match given.find(|held| !function.attributes.contains(held.name.as_str())) {
-        Some(held) => {
-            let message = format!("the function has no attribute `{}`", held.name);
+    let mut attributes = node.attribute.iter();
+    match attributes.find(|attribute| !function.attributes.contains(attribute.name.as_str())) {
+        Some(attribute) => {
+            let message = format!("the function has no attribute `{}`", attribute.name);
             Err(Problem::new(message).help(INCONSISTENT))
         }
         None => Ok(()),
@@ -255,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_told_apart_by_overload() {
+    fn functions_are_distinguished_by_overload() {
         check(
             r#"
             <ir_version: 10, opset_import: ["": 21, "f": 1]>

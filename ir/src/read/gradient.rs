@@ -36,8 +36,8 @@ pub(super) fn is_gradient(node: &NodeProto) -> bool {
 /// The value that is differentiated, which must be made before.
 pub(super) fn target(node: &NodeProto) -> Option<&str> {
     let mut attributes = node.attribute.iter().filter(|_| is_gradient(node));
-    let held = attributes.find(|held| held.name == "y")?;
-    std::str::from_utf8(held.s.as_deref()?).ok()
+    let y = attributes.find(|attribute| attribute.name == "y")?;
+    std::str::from_utf8(y.s.as_deref()?).ok()
 }
 
 impl Reader<'_> {
@@ -113,10 +113,10 @@ impl Reader<'_> {
                 zs.len()
             )));
         }
-        let given: BTreeSet<&str> = names.iter().map(|name| name.as_str()).collect();
-        let part = part(&y, &given, before);
+        let inputs: BTreeSet<&str> = names.iter().map(|name| name.as_str()).collect();
+        let part = part(&y, &inputs, before);
         let makes_y = part.iter().any(|step| step.node.output.contains(&y));
-        if !given.contains(y.as_str()) && !makes_y {
+        if !inputs.contains(y.as_str()) && !makes_y {
             return Err(Problem::new(format!("no node of its graph makes `{y}`"))
                 .help("a gradient stands in the graph that it differentiates"));
         }
@@ -132,7 +132,7 @@ impl Reader<'_> {
         for (&name, input) in names.iter().zip(&node.input).filter(|_| !same) {
             renamed.insert(name.clone(), writing.same(input));
         }
-        let mut varies = given;
+        let mut varies = inputs;
         let mut active: BTreeSet<&str> = xs.iter().map(String::as_str).collect();
         let mut path: Vec<(Step, Vec<bool>)> = Vec::new();
         for step in part {
@@ -172,8 +172,8 @@ impl Reader<'_> {
     }
 }
 
-/// The nodes that compute `y`, in their order, back to what is given.
-fn part<'s>(y: &'s str, given: &BTreeSet<&str>, before: &'s [Step]) -> Vec<&'s Step> {
+/// The nodes that compute `y`, in their order, back to the inputs.
+fn part<'s>(y: &'s str, inputs: &BTreeSet<&str>, before: &'s [Step]) -> Vec<&'s Step> {
     let mut makers = BTreeMap::new();
     for (at, step) in before.iter().enumerate() {
         let outputs = step.node.output.iter().filter(|name| !name.is_empty());
@@ -182,7 +182,7 @@ fn part<'s>(y: &'s str, given: &BTreeSet<&str>, before: &'s [Step]) -> Vec<&'s S
     let mut found = BTreeSet::new();
     let mut waiting = vec![y];
     while let Some(name) = waiting.pop() {
-        let maker = makers.get(name).filter(|_| !given.contains(name));
+        let maker = makers.get(name).filter(|_| !inputs.contains(name));
         if let Some((&at, step)) = maker.and_then(|at| Some((at, before.get(*at)?)))
             && found.insert(at)
         {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices_are_turned_and_vectors_are_rows() {
+    fn matrices_are_transposed_and_vectors_are_rows() {
         check(
             &format!(
                 "{HEAD} g (float[3] a, float[n, 3, 2] b) => (float[3] da, float[n, 3, 2] db) {{

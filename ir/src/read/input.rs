@@ -125,14 +125,14 @@ impl Inputs<'_> {
 
 /// Whether a shape that the caller gives has the rank that the file says.
 fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
-    let (given, found) = (
+    let (rank, found) = (
         sizes.len(),
         tensor.shape.as_ref().map(|shape| shape.dim.len()),
     );
-    match found.filter(|&found| found != given) {
+    match found.filter(|&found| found != rank) {
         None => contradiction(name, tensor, sizes),
         Some(found) => Err(Problem::new(format!(
-            "input `{name}` has rank {found} in the file, not {given}"
+            "input `{name}` has rank {found} in the file, not {rank}"
         ))
         .help("`inputs(..)` gives sizes that the file leaves open; one size for each axis")
         .choice(name)),
@@ -143,12 +143,12 @@ fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> 
 fn contradiction(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
     let dims = tensor.shape.iter().flat_map(|shape| &shape.dim);
     for (axis, (dim, size)) in dims.zip(sizes).enumerate() {
-        if let (Some(DimensionValue::Value(found)), Size::Fixed(given)) = (&dim.value, size)
+        if let (Some(DimensionValue::Value(found)), Size::Fixed(size)) = (&dim.value, size)
             && *found >= 0
-            && found != given
+            && found != size
         {
             return Err(Problem::new(format!(
-                "input `{name}` has size {found} on axis {axis} in the file, not {given}"
+                "input `{name}` has size {found} on axis {axis} in the file, not {size}"
             ))
             .help(
                 "`inputs(..)` gives sizes that the file leaves open; export the model for \

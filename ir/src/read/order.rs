@@ -49,8 +49,10 @@ impl Reader<'_> {
         }
         if order.len() < nodes.len() {
             let left = nodes.iter().zip(&waiting);
-            let left: Vec<&NodeProto> =
-                left.filter(|held| *held.1 > 0).map(|held| held.0).collect();
+            let left: Vec<&NodeProto> = left
+                .filter(|entry| *entry.1 > 0)
+                .map(|entry| entry.0)
+                .collect();
             self.diagnostics.push(cycle(&left));
             left.iter().for_each(|node| self.poison(node, scope));
         }
@@ -89,7 +91,7 @@ fn cycle(left: &[&NodeProto]) -> Problem {
         path.push((maker, name));
         next = needed(maker);
     }
-    let names: Vec<&str> = path.iter().map(|held| held.1).collect();
+    let names: Vec<&str> = path.iter().map(|step| step.1).collect();
     let listed = match names.as_slice() {
         [only] => format!("`{only}` is made from itself"),
         names if names.len() <= LISTED => {
@@ -128,11 +130,11 @@ pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
 /// Names that a graph gives to values of its own.
 fn own(graph: &GraphProto) -> BTreeSet<&str> {
     let inputs = graph.input.iter().map(|input| input.name.as_str());
-    let constants = graph.initializer.iter().map(|held| held.name.as_str());
+    let constants = graph.initializer.iter().map(|tensor| tensor.name.as_str());
     let sparse = graph
         .sparse_initializer
         .iter()
-        .filter_map(|held| held.values.as_ref());
+        .filter_map(|tensor| tensor.values.as_ref());
     let sparse = sparse.map(|values| values.name.as_str());
     let made = graph
         .node

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::NEWEST_OPSET;
 use super::function::Local;
-use crate::attributes::Given;
+use crate::attributes::NamedAttribute;
 use crate::diagnostics::{Problem, shortened};
 use crate::graph::ValueId;
 use crate::proto::AttributeProto;
@@ -139,7 +139,7 @@ impl<'s> Scope<'s> {
 
     /// Attributes with references to the function's own attributes replaced; a reference to one
     /// that the caller left out is left out too.
-    pub fn resolve<'n>(&self, list: &'n [AttributeProto]) -> Vec<Given<'n>>
+    pub fn resolve<'n>(&self, list: &'n [AttributeProto]) -> Vec<NamedAttribute<'n>>
     where
         's: 'n,
     {
@@ -153,7 +153,7 @@ impl<'s> Scope<'s> {
     /// An attribute of the function around: what its caller gives, or its default.
     fn argument(&self, name: &str) -> Option<&'s AttributeProto> {
         match (&self.call, self.around) {
-            (Some((function, given)), _) => given
+            (Some((function, attributes)), _) => attributes
                 .get(name)
                 .or_else(|| function.defaults.get(name))
                 .copied(),

@@ -13,7 +13,7 @@ macro_rules! code {
     }};
 }
 
-/// The statements that build what `code!` was given, piece by piece.
+/// The statements that build the input of `code!`, piece by piece.
 macro_rules! pieces {
     ($m:ident) => {};
 

@@ -1,4 +1,4 @@
-//! What a graph takes to be equal.
+//! Which sizes a graph assumes to be equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Flow, Node, Value, ValueId, Values};
 use crate::types::{Known, Type};
 
-/// One graph inferred with the names of the file and with names apart.
+/// One graph inferred with the names of the file and with separate names.
 pub struct Comparison<'a> {
     pub merged: &'a Values,
-    pub apart: &'a Values,
-    /// The names of the file by the names apart.
+    pub separate: &'a Values,
+    /// The names of the file by the separate names.
     pub original: &'a BTreeMap<Symbol, Symbol>,
 }
 
 impl Comparison<'_> {
-    /// Notes which names the nodes of a block take to be equal.
+    /// Notes which names the nodes of a block assume to be equal.
     pub fn block(&self, block: &Block, together: &mut Vec<BTreeSet<Symbol>>) {
         for node in &block.nodes {
             node.blocks
@@ -63,14 +63,14 @@ impl Comparison<'_> {
     fn on_one_axis(&self, ids: &[ValueId], group: &BTreeSet<Symbol>) -> Vec<BTreeSet<Symbol>> {
         let mut axes: Vec<BTreeSet<Symbol>> = Vec::new();
         for &id in ids {
-            let Some(tensor) = self.held(id).ty.as_ref().and_then(Type::as_tensor) else {
+            let Some(tensor) = self.value(id).ty.as_ref().and_then(Type::as_tensor) else {
                 continue;
             };
             for (axis, dim) in tensor.shape.iter().rev().enumerate() {
-                let names = self.apart_of(id, dim.symbols());
+                let names = self.separate_names(id, dim.symbols());
                 let names = names.intersection(group).cloned();
                 match axes.get_mut(axis) {
-                    Some(held) => held.extend(names),
+                    Some(group) => group.extend(names),
                     None => axes.push(names.collect()),
                 }
             }
@@ -80,22 +80,22 @@ impl Comparison<'_> {
     }
 
     /// Whether results that have one of these sizes have all of them, and some result has: nothing
-    /// was taken to be equal.
+    /// was assumed to be equal.
     fn keeps(&self, outputs: &[ValueId], group: &BTreeSet<Symbol>) -> bool {
-        let mut told = outputs
+        let mut mentioned = outputs
             .iter()
             .map(|&id| self.mentioned(id))
             .filter(|names| !group.is_disjoint(names))
             .peekable();
-        told.peek().is_some() && told.all(|names| group.is_subset(&names))
+        mentioned.peek().is_some() && mentioned.all(|names| group.is_subset(&names))
     }
 
     /// Whether the value is the same in both but for names.
     fn is_alike(&self, id: ValueId) -> bool {
-        let (merged, apart) = (&self.merged[id], &self.apart[id]);
+        let (merged, separate) = (&self.merged[id], &self.separate[id]);
         let name = |name: &Symbol| self.original.get(name).unwrap_or(name).clone();
-        let ty = apart.ty.as_ref().and_then(|ty| ty.renamed(&name));
-        let known = match (apart.known.peek(), merged.known.peek()) {
+        let ty = separate.ty.as_ref().and_then(|ty| ty.renamed(&name));
+        let known = match (separate.known.peek(), merged.known.peek()) {
             (Some(Known::Ints(one)), Some(Known::Ints(other))) => {
                 let pairs = || one.iter().zip(other);
                 one.len() == other.len()
@@ -108,30 +108,30 @@ impl Comparison<'_> {
 
     /// Whether nothing but names is different.
     pub fn all_alike(&self) -> bool {
-        self.apart.iter().all(|(id, _)| self.is_alike(id))
+        self.separate.iter().all(|(id, _)| self.is_alike(id))
     }
 
     /// The names of sizes of a value.
     fn mentioned(&self, id: ValueId) -> BTreeSet<Symbol> {
-        let value = self.held(id);
+        let value = self.value(id);
         let mut names = value.ty.as_ref().map(Type::symbols).unwrap_or_default();
         if let Some(Known::Ints(dims)) = value.known.peek() {
             names.extend(dims.iter().flat_map(Dim::symbols));
         }
-        self.apart_of(id, names)
+        self.separate_names(id, names)
     }
 
-    /// The value with names apart, where it is the same in both.
-    fn held(&self, id: ValueId) -> &Value {
+    /// The value with separate names, where it is the same in both.
+    fn value(&self, id: ValueId) -> &Value {
         if self.is_alike(id) {
-            &self.apart[id]
+            &self.separate[id]
         } else {
             &self.merged[id]
         }
     }
 
-    /// The names apart for those of a value: all that may be meant where it is not the same in both.
-    fn apart_of(&self, id: ValueId, names: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
+    /// The separate names for those of a value: all that may be meant where it is not the same in both.
+    fn separate_names(&self, id: ValueId, names: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
         if self.is_alike(id) {
             return names;
         }

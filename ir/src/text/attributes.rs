@@ -206,9 +206,9 @@ fn push(attribute: &mut AttributeProto, value: Value) {
 fn list(attribute: &mut AttributeProto, more: Elements) {
     let list = attribute.list.as_mut().map(|list| &mut list.elements);
     match (list, more) {
-        (Some(Elements::Ints(held)), Elements::Ints(more)) => held.extend(more),
-        (Some(Elements::Floats(held)), Elements::Floats(more)) => held.extend(more),
-        (Some(Elements::Strings(held)), Elements::Strings(more)) => held.extend(more),
+        (Some(Elements::Ints(ints)), Elements::Ints(more)) => ints.extend(more),
+        (Some(Elements::Floats(floats)), Elements::Floats(more)) => floats.extend(more),
+        (Some(Elements::Strings(strings)), Elements::Strings(more)) => strings.extend(more),
         (_, first) => attribute.list = Some(List::new(first)),
     }
 }

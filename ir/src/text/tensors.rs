@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_stay_apart() {
+    fn strings_stay_separate() {
         let strings = parse(r#"string[2] {"a", "ü"}"#).unwrap().string_data;
         assert_eq!(strings, ["a", "ü"]);
     }

@@ -29,7 +29,7 @@ impl Type {
     /// does not accept are any.
     #[must_use]
     pub fn loosened(&self, is_bound: &mut impl FnMut(&Symbol) -> bool) -> Type {
-        let mut inner = |held: &Type| Box::new(held.loosened(is_bound));
+        let mut inner = |item: &Type| Box::new(item.loosened(is_bound));
         match self {
             Type::Sequence(item) => Type::Sequence(inner(item)),
             Type::Optional(item) => Type::Optional(inner(item)),
@@ -50,7 +50,7 @@ impl Type {
 
     /// The type with other names of sizes, `None` when a size grows too large.
     pub fn renamed(&self, name: &impl Fn(&Symbol) -> Symbol) -> Option<Type> {
-        let inner = |held: &Type| held.renamed(name).map(Box::new);
+        let inner = |item: &Type| item.renamed(name).map(Box::new);
         Some(match self {
             Type::Sequence(item) => Type::Sequence(inner(item)?),
             Type::Optional(item) => Type::Optional(inner(item)?),
@@ -82,16 +82,16 @@ impl Type {
                 let size = |(a, b): (&Dim, &Dim)| if a == b { a.clone() } else { Dim::any() };
                 Some(Type::tensor(a.dtype, sizes.map(size).collect()))
             }
-            (Type::Nothing(dtype), held) | (held, Type::Nothing(dtype)) => {
-                (held.element() == Some(*dtype)).then(|| held.clone())
+            (Type::Nothing(dtype), other) | (other, Type::Nothing(dtype)) => {
+                (other.element() == Some(*dtype)).then(|| other.clone())
             }
             (Type::Sequence(a), Type::Sequence(b)) => boxed(a, b).map(Type::Sequence),
             (Type::Optional(a), Type::Optional(b)) => boxed(a, b).map(Type::Optional),
             (Type::Map(key, a), Type::Map(other, b)) if key == other => {
                 Some(Type::Map(*key, boxed(a, b)?))
             }
-            (Type::Optional(item), held) | (held, Type::Optional(item)) => {
-                boxed(item, held).map(Type::Optional)
+            (Type::Optional(item), plain) | (plain, Type::Optional(item)) => {
+                boxed(item, plain).map(Type::Optional)
             }
             (a, b) if a.element().is_some() && a.element() == b.element() => {
                 a.element().map(Type::Unranked)

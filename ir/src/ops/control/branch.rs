@@ -51,7 +51,7 @@ impl Operator for If {
             ))
             .help("the file is inconsistent; export the model again"));
         }
-        if let Some(branch) = Flow::taken(cx.known(0)) {
+        if let Some(branch) = Flow::known_branch(cx.known(0)) {
             if let Some(facts) = block(cx, branch)? {
                 facts
                     .into_iter()
@@ -154,10 +154,10 @@ fn rank(ty: &Type) -> usize {
 }
 
 fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
-    let (wanted, held) = (cx.outputs(), cx.block(name)?.outputs.len());
-    if wanted > held {
+    let (wanted, output_count) = (cx.outputs(), cx.block(name)?.outputs.len());
+    if wanted > output_count {
         return Err(Problem::new(format!(
-            "`{name}` has {held} outputs, the node names {wanted}"
+            "`{name}` has {output_count} outputs, the node names {wanted}"
         )));
     }
     let inferred = cx.infer_block(name, &[])?;

@@ -63,7 +63,7 @@ impl Operator for Join {
             let size = cx.fresh("joined");
             match (self.new, shape.get_mut(along)) {
                 (true, _) => shape.insert(along, size),
-                (false, Some(held)) => *held = size,
+                (false, Some(slot)) => *slot = size,
                 (false, None) => {}
             }
             cx.output(0, one.dtype, shape);
@@ -75,8 +75,8 @@ impl Operator for Join {
             .collect();
         let shapes: Vec<&Shape> = shapes.iter().collect();
         let shape = concat::shape(cx, &shapes, along)?;
-        let held = cx.parts(0).unwrap_or_default();
-        let known = held.iter().map(|&id| cx.folded_of(cx.held(id)));
+        let ids = cx.parts(0).unwrap_or_default();
+        let known = ids.iter().map(|&id| cx.folded_of(cx.value_of(id)));
         let known: Option<Vec<&Known>> = known.collect();
         let known = known.and_then(|known| concat::known(&known, &shapes, along));
         cx.output(0, one.dtype, shape);

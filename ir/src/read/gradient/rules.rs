@@ -6,7 +6,7 @@
 
 mod with_attributes;
 
-use crate::attributes::Given;
+use crate::attributes::NamedAttribute;
 use crate::diagnostics::Problem;
 use crate::ops::DERIVATIVES;
 use crate::proto::{AttributeProto, NodeProto};
@@ -28,7 +28,7 @@ enum Text {
 /// The node that a rule is for.
 pub struct Call<'a> {
     node: &'a NodeProto,
-    attributes: Vec<Given<'a>>,
+    attributes: Vec<NamedAttribute<'a>>,
     opset: i64,
 }
 
@@ -168,7 +168,7 @@ pub fn find(domain: &str, name: &str) -> Option<&'static Rule> {
 impl Rule {
     /// The text for a node.
     pub fn text(&self, call: &Call<'_>) -> Result<String, Problem> {
-        let unknown = |attribute: &&Given<'_>| !self.attributes.contains(&attribute.0);
+        let unknown = |attribute: &&NamedAttribute<'_>| !self.attributes.contains(&attribute.0);
         if let Some((attribute, _)) = call.attributes.iter().find(unknown) {
             return Err(Problem::new(format!(
                 "the rule for the derivative of `{}` does not know the attribute `{attribute}`",
@@ -183,7 +183,7 @@ impl Rule {
 }
 
 impl<'a> Call<'a> {
-    pub fn new(node: &'a NodeProto, attributes: Vec<Given<'a>>, opset: i64) -> Self {
+    pub fn new(node: &'a NodeProto, attributes: Vec<NamedAttribute<'a>>, opset: i64) -> Self {
         Call {
             node,
             attributes,
@@ -204,8 +204,9 @@ impl<'a> Call<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        let mut held = self.attributes.iter();
-        held.find(|attribute| attribute.0 == name)
+        let mut attributes = self.attributes.iter();
+        attributes
+            .find(|attribute| attribute.0 == name)
             .map(|attribute| attribute.1)
     }
 

@@ -101,7 +101,7 @@ pub fn gemm(call: &Call<'_>) -> Result<String, Problem> {
 pub fn einsum(call: &Call<'_>) -> Result<String, Problem> {
     let equation = call
         .attribute("equation")
-        .and_then(|held| held.s.as_deref());
+        .and_then(|attribute| attribute.s.as_deref());
     let equation = equation.and_then(|bytes| std::str::from_utf8(bytes).ok());
     let equation: String = equation.unwrap_or_default().replace(' ', "");
     let refused = || {
@@ -148,7 +148,7 @@ pub fn reduce_mean(call: &Call<'_>) -> Result<String, Problem> {
 
 /// `g` along the axes that were reduced.
 fn repeated(call: &Call<'_>) -> String {
-    let axes = call.attribute("axes").map(|held| held.ints());
+    let axes = call.attribute("axes").map(|attribute| attribute.ints());
     let (before, axes) = match axes {
         Some(axes) => (
             format!("axes = Constant <value_ints = {axes:?}> () "),
@@ -203,7 +203,7 @@ fn along(call: &Call<'_>, summed: &str, result: &str) -> String {
 }
 
 pub fn transpose(call: &Call<'_>) -> Result<String, Problem> {
-    let Some(order) = call.attribute("perm").map(|held| held.ints()) else {
+    let Some(order) = call.attribute("perm").map(|attribute| attribute.ints()) else {
         return Ok("d0 = Transpose (dy)".to_owned());
     };
     let mut back: Vec<usize> = (0..order.len()).collect();
