@@ -1,4 +1,4 @@
-//! Columns chosen, joined and told apart.
+//! Columns selected, joined and encoded one-hot.
 
 use std::rc::Rc;
 
@@ -197,7 +197,7 @@ impl Operator for OneHotEncoder {
         Ok(code!(host::one_hot_encoder(#x, &[#(#entries),*], #count, #zeros)))
     }
 
-    /// What is in no category can only be told on the host, and which one of equal categories.
+    /// Only the host finds values of no category, and chooses among equal categories.
     fn makes_host(&self) -> bool {
         let equal = self.categories.order(Wins::Last).len() != self.categories.len();
         equal || !self.zeros || self.categories.dtype == DType::String
@@ -234,9 +234,9 @@ mod tests {
                 g (int64[n, 3] x, float64[4] v, int64[2] i, host string[m] s) => (float32[n, 5] z, float32[n, 3, 4] o, float64[1, 2] w, host float32[m, 2] p)
                 {
                     float32[n, 5] z = ai.onnx.ml.FeatureVectorizer <columns: [2, 3]> (x, x)
-                    float32[n, 3, 4] o = ai.onnx.ml.OneHotEncoder <categories: {dtype: I64, held: {[5, 6, 7, 8]}}, zeros: true> (x)
+                    float32[n, 3, 4] o = ai.onnx.ml.OneHotEncoder <categories: {dtype: I64, elements: {[5, 6, 7, 8]}}, zeros: true> (x)
                     float64[1, 2] w = ai.onnx.ml.ArrayFeatureExtractor (v, i)
-                    host float32[m, 2] p = ai.onnx.ml.OneHotEncoder <categories: {dtype: String, held: {["a", "b"]}}> (s)
+                    host float32[m, 2] p = ai.onnx.ml.OneHotEncoder <categories: {dtype: String, elements: {["a", "b"]}}> (s)
                 }
             "#]],
         );

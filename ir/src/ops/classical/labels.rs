@@ -43,10 +43,10 @@ attributes!(struct Table { keys, values, default });
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub dtype: DType,
-    held: Known,
+    elements: Known,
 }
 
-attributes!(struct Labels { dtype, held });
+attributes!(struct Labels { dtype, elements });
 
 /// Which one of equal keys counts.
 #[derive(Clone, Copy, Debug)]
@@ -84,11 +84,11 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         (None, DType::String) => Labels::strings(vec![unused.2.unwrap_or(UNUSED.to_owned())]),
         (None, DType::F32 | DType::F64) => Labels {
             dtype: values.dtype,
-            held: Known::Floats(vec![f64::from(unused.1.unwrap_or(-0.0))]),
+            elements: Known::Floats(vec![f64::from(unused.1.unwrap_or(-0.0))]),
         },
         (None, dtype) => Labels {
             dtype,
-            held: Known::Ints(vec![Dim::from(unused.0.unwrap_or(-1))]),
+            elements: Known::Ints(vec![Dim::from(unused.0.unwrap_or(-1))]),
         },
     };
     let wins = match a.version() {
@@ -144,9 +144,9 @@ fn tensor(a: &Attributes<'_>, name: &str) -> Result<Option<Labels>, Problem> {
     };
     let types = [DType::F32, DType::F64, DType::I16, DType::I32, DType::I64];
     match weight.elements() {
-        Some(held) if types.contains(&weight.dtype) => Ok(Some(Labels {
+        Some(elements) if types.contains(&weight.dtype) => Ok(Some(Labels {
             dtype: weight.dtype,
-            held,
+            elements,
         })),
         _ => Err(
             Problem::new(format!("`{name}` is {}", weight.tensor_type()))
@@ -157,39 +157,39 @@ fn tensor(a: &Attributes<'_>, name: &str) -> Result<Option<Labels>, Problem> {
 
 impl Labels {
     pub fn ints(ints: Vec<i64>) -> Self {
-        let held = Known::Ints(ints.into_iter().map(Dim::from).collect());
+        let elements = Known::Ints(ints.into_iter().map(Dim::from).collect());
         Labels {
             dtype: DType::I64,
-            held,
+            elements,
         }
     }
 
     pub fn strings(strings: Vec<String>) -> Self {
         Labels {
             dtype: DType::String,
-            held: Known::Strings(strings),
+            elements: Known::Strings(strings),
         }
     }
 
     pub fn floats(floats: Vec<f32>) -> Self {
-        let held = Known::Floats(floats.into_iter().map(f64::from).collect());
+        let elements = Known::Floats(floats.into_iter().map(f64::from).collect());
         Labels {
             dtype: DType::F32,
-            held,
+            elements,
         }
     }
 
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.elements.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.elements.is_empty()
     }
 
     /// Each as a literal.
     pub fn literals(&self) -> Vec<Code> {
-        match &self.held {
+        match &self.elements {
             Known::Ints(ints) => {
                 let literal = |int: &Dim| {
                     let int = Literal::i64_unsuffixed(int.number().unwrap_or_default());
@@ -226,26 +226,26 @@ impl Labels {
 
     /// All that is not a number is equal and behind the numbers, and so are both zeros.
     fn compare(&self, a: usize, b: usize) -> Ordering {
-        match &self.held {
-            Known::Ints(held) => {
-                let at = |at: usize| held.get(at).and_then(Dim::number);
+        match &self.elements {
+            Known::Ints(ints) => {
+                let at = |at: usize| ints.get(at).and_then(Dim::number);
                 at(a).cmp(&at(b))
             }
-            Known::Floats(held) => {
-                let (a, b) = (held.get(a), held.get(b));
+            Known::Floats(floats) => {
+                let (a, b) = (floats.get(a), floats.get(b));
                 let nan = |float: Option<&f64>| float.is_some_and(|float| float.is_nan());
                 a.partial_cmp(&b).unwrap_or_else(|| nan(a).cmp(&nan(b)))
             }
-            Known::Strings(held) => held.get(a).cmp(&held.get(b)),
-            Known::Bools(held) => held.get(a).cmp(&held.get(b)),
+            Known::Strings(strings) => strings.get(a).cmp(&strings.get(b)),
+            Known::Bools(bools) => bools.get(a).cmp(&bools.get(b)),
         }
     }
 
     fn pick(&self, places: &[usize]) -> Option<Self> {
-        let held = self.held.pick(places)?;
+        let elements = self.elements.pick(places)?;
         Some(Labels {
             dtype: self.dtype,
-            held,
+            elements,
         })
     }
 }
@@ -363,8 +363,8 @@ mod tests {
             expect![[r#"
                 g (host float32[n] x) => (host string[n] y, host float64[n] z)
                 {
-                    host string[n] y = ai.onnx.ml.LabelEncoder <tables: [{keys: {dtype: F32, held: {[1.0, 2.0]}}, values: {dtype: String, held: {["b", "c"]}}, default: {dtype: String, held: {["_Unused"]}}}]> (x)
-                    host float64[n] z = ai.onnx.ml.LabelEncoder <tables: [{keys: {dtype: F32, held: {[1.0]}}, values: {dtype: F64, held: {[2.0]}}, default: {dtype: F64, held: {[-0.0]}}}]> (x)
+                    host string[n] y = ai.onnx.ml.LabelEncoder <tables: [{keys: {dtype: F32, elements: {[1.0, 2.0]}}, values: {dtype: String, elements: {["b", "c"]}}, default: {dtype: String, elements: {["_Unused"]}}}]> (x)
+                    host float64[n] z = ai.onnx.ml.LabelEncoder <tables: [{keys: {dtype: F32, elements: {[1.0]}}, values: {dtype: F64, elements: {[2.0]}}, default: {dtype: F64, elements: {[-0.0]}}}]> (x)
                 }
             "#]],
         );

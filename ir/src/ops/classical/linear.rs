@@ -78,7 +78,9 @@ impl Operator for Linear {
         let targets = i64::try_from(self.targets).unwrap_or(i64::MAX);
         let features = x.shape.last().and_then(Dim::number);
         let needed = features.map(|features| features.checked_mul(targets));
-        if count.checked_rem(targets) != Some(0) || needed.is_some_and(|held| held != Some(count)) {
+        if count.checked_rem(targets) != Some(0)
+            || needed.is_some_and(|needed| needed != Some(count))
+        {
             return Err(Problem::new(format!(
                 "{count} coefficients do not fit {targets} targets of the input {x}"
             )));

@@ -80,9 +80,9 @@ fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 /// The one of two lists that is there.
 fn keys(a: &Attributes<'_>, ints: &str, strings: &str) -> Result<Labels, Problem> {
-    let given = |labels: &Labels| !labels.is_empty();
-    let numbers = a.ints(ints)?.map(Labels::ints).filter(given);
-    let texts = a.strings(strings)?.map(Labels::strings).filter(given);
+    let present = |labels: &Labels| !labels.is_empty();
+    let numbers = a.ints(ints)?.map(Labels::ints).filter(present);
+    let texts = a.strings(strings)?.map(Labels::strings).filter(present);
     match (numbers, texts) {
         (Some(keys), None) | (None, Some(keys)) => Ok(keys),
         _ => Err(Problem::new(format!(
@@ -212,8 +212,8 @@ mod tests {
             expect![[r#"
                 g (host float32[n, 2] x) => (host seq(map(int64, float32[])) y, host seq(map(string, float32[])) z)
                 {
-                    host seq(map(int64, float32[])) y = ai.onnx.ml.ZipMap <keys: {dtype: I64, held: {[1, 0]}}> (x)
-                    host seq(map(string, float32[])) z = ai.onnx.ml.ZipMap <keys: {dtype: String, held: {["a", "b"]}}> (x)
+                    host seq(map(int64, float32[])) y = ai.onnx.ml.ZipMap <keys: {dtype: I64, elements: {[1, 0]}}> (x)
+                    host seq(map(string, float32[])) z = ai.onnx.ml.ZipMap <keys: {dtype: String, elements: {["a", "b"]}}> (x)
                 }
             "#]],
         );
@@ -230,7 +230,7 @@ mod tests {
             expect![[r#"
                 g (map(int64, float32[]) x) => (host float32[1, 2] y, host string[1, values] z, host float32[1, 5] w)
                 {
-                    host float32[1, 2] y = ai.onnx.ml.DictVectorizer <keys: {dtype: I64, held: {[4, 2]}}> (x)
+                    host float32[1, 2] y = ai.onnx.ml.DictVectorizer <keys: {dtype: I64, elements: {[4, 2]}}> (x)
                     host string[1, values] z = ai.onnx.ml.CastMap <to: String> (x)
                     host float32[1, 5] w = ai.onnx.ml.CastMap <to: F32, size: 5> (x)
                 }

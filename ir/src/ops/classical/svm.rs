@@ -140,7 +140,7 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
         }
         _ => Some(required(a, "support_vectors")?),
     };
-    if let Some(vectors) = vectors.filter(|held| held.count.checked_rem(count) != Some(0)) {
+    if let Some(vectors) = vectors.filter(|vectors| vectors.count.checked_rem(count) != Some(0)) {
         return Err(lengths("support_vectors", vectors.count, count));
     }
     Ok(Machine {
@@ -153,9 +153,9 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
     })
 }
 
-fn lengths(name: &str, held: usize, needed: usize) -> Problem {
+fn lengths(name: &str, count: usize, needed: usize) -> Problem {
     Problem::new(format!(
-        "`{name}` has {held} values where {needed} are needed"
+        "`{name}` has {count} values where {needed} are needed"
     ))
     .help("the file is inconsistent; export the model again")
 }
@@ -164,14 +164,14 @@ impl Machine {
     /// How many rows the input has, which must have the features of the vectors.
     fn rows(&self, cx: &Infer<'_>, vectors: usize) -> Result<Dim, Problem> {
         let (x, rows) = input(cx, &NUMBERS)?;
-        let held = self.vectors.unwrap_or(self.coefficients).count;
+        let numbers = self.vectors.unwrap_or(self.coefficients).count;
         let features = x.shape.last().and_then(Dim::number);
         let features = features.and_then(|features| usize::try_from(features).ok());
-        if features.is_none_or(|features| features.checked_mul(vectors) == Some(held)) {
+        if features.is_none_or(|features| features.checked_mul(vectors) == Some(numbers)) {
             Ok(rows)
         } else {
             Err(Problem::new(format!(
-                "{vectors} vectors of together {held} numbers do not fit the input {x}"
+                "{vectors} vectors of together {numbers} numbers do not fit the input {x}"
             )))
         }
     }

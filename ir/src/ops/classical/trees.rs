@@ -162,7 +162,7 @@ impl Operator for Trees {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let features = cx.tensor(0)?.shape.last().and_then(Dim::number);
         if let Some(features) = features
-            .filter(|&features| usize::try_from(features).is_ok_and(|held| held < self.width))
+            .filter(|&features| usize::try_from(features).is_ok_and(|count| count < self.width))
         {
             let needed = self.width;
             let message = format!("the trees look at {needed} features, the input has {features}");
