@@ -17,17 +17,17 @@ pub fn settled(
             .is_none_or(|index| !mentions(assumed, index))
             .then(|| assumed.clone());
     }
-    let (Known::Ints(held), Known::Ints(after)) = (assumed, next) else {
+    let (Known::Ints(assumed), Known::Ints(after)) = (assumed, next) else {
         return None;
     };
     let index = index?;
-    let numbers = held.iter().zip(after);
-    let numbers = numbers.map(|(held, after)| {
-        let by = after.sub(held)?.number()?;
-        match factor(held, index)? {
+    let numbers = assumed.iter().zip(after);
+    let numbers = numbers.map(|(assumed, after)| {
+        let by = after.sub(assumed)?.number()?;
+        match factor(assumed, index)? {
             // A first guess from one iteration.
-            0 => held.add(&Dim::named(index.clone()).mul(&Dim::from(by))?),
-            known if known == by => Some(held.clone()),
+            0 => assumed.add(&Dim::named(index.clone()).mul(&Dim::from(by))?),
+            known if known == by => Some(assumed.clone()),
             _ => None,
         }
     });
@@ -77,23 +77,26 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_guessed_from_one_round_and_seen_in_the_next() {
+    fn a_counter_is_guessed_from_one_iteration_and_seen_in_the_next() {
         let index: Symbol = "i".into();
         let i = Dim::named(index.clone());
         let guess = settled(Some(&int(&5.into())), Some(&int(&3.into())), Some(&index));
-        let held = int(&Dim::from(5).sub(&i.mul(&2.into()).unwrap()).unwrap());
-        assert_eq!(guess.as_ref(), Some(&held));
+        let settled_counter = int(&Dim::from(5).sub(&i.mul(&2.into()).unwrap()).unwrap());
+        assert_eq!(guess.as_ref(), Some(&settled_counter));
         let next = int(&Dim::from(3).sub(&i.mul(&2.into()).unwrap()).unwrap());
         assert_eq!(
-            settled(Some(&held), Some(&next), Some(&index)),
-            Some(held.clone())
+            settled(Some(&settled_counter), Some(&next), Some(&index)),
+            Some(settled_counter.clone())
         );
         let iterations = Dim::named("n");
         let end = Dim::from(5)
             .sub(&iterations.mul(&2.into()).unwrap())
             .unwrap();
-        assert_eq!(after(&held, &index, Some(&iterations)), Some(int(&end)));
-        assert_eq!(after(&held, &index, None), None);
+        assert_eq!(
+            after(&settled_counter, &index, Some(&iterations)),
+            Some(int(&end))
+        );
+        assert_eq!(after(&settled_counter, &index, None), None);
     }
 
     #[test]

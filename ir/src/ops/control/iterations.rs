@@ -41,7 +41,7 @@ fn settle_entered(
     name: &str,
     (flow, index): (Iterations, Option<&Symbol>),
     outer: Mark,
-    [given, initial, behind]: [&[Fact]; 3],
+    [before, initial, behind]: [&[Fact]; 3],
 ) -> Result<Option<Settled>, Problem> {
     let mut state = initial.to_vec();
     let mut free = BTreeSet::new();
@@ -53,16 +53,16 @@ fn settle_entered(
             general = true;
             generalize(cx, &mut state, &mut free);
         }
-        let inferred = cx.infer_block(name, &[given, &state, behind].concat())?;
+        let inferred = cx.infer_block(name, &[before, &state, behind].concat())?;
         let mut changed = false;
         match &inferred.outputs {
             Some(outputs) => {
                 let next = outputs.iter().skip(flow.block_outputs);
-                for (at, (held, next)) in state.iter_mut().zip(next).enumerate() {
+                for (at, (fact, next)) in state.iter_mut().zip(next).enumerate() {
                     let what = format!("value {at} of the loop's state");
                     let mut next = next.clone();
                     next.ty = cx.type_outside(&next.ty, outer, index);
-                    changed |= merge::widen(cx, &what, held, &next, (index, &mut free))?;
+                    changed |= merge::widen(cx, &what, fact, &next, (index, &mut free))?;
                 }
             }
             None if attempt > ATTEMPTS || failed.is_some() || general => {
@@ -84,8 +84,8 @@ fn settle_entered(
 }
 
 fn generalize(cx: &mut Infer<'_>, state: &mut [Fact], free: &mut BTreeSet<Symbol>) {
-    for held in state {
-        merge::generalize(cx, held, free);
+    for fact in state {
+        merge::generalize(cx, fact, free);
     }
 }
 
@@ -102,8 +102,8 @@ pub struct LoopCode {
     pub iteration: Code,
     /// `state = next;`
     pub step: Code,
-    /// What the block tells before the state.
-    pub told: Vec<Code>,
+    /// The block's outputs before the state: the condition of a `Loop`.
+    pub conditions: Vec<Code>,
     /// What comes between the loop and the results.
     pub after: Code,
     /// The outputs that somebody reads.
@@ -135,11 +135,11 @@ impl LoopCode {
         places.extend((0..collected).map(|at| cx.output_place(state + at)));
         let mut wanted = Vec::new();
         for (at, (&id, place)) in block.outputs.iter().zip(places).enumerate() {
-            // The state is given to the next iteration as it was given to this one.
-            let given = at
+            // The state enters the next iteration with the type it had in this one.
+            let state_input = at
                 .checked_sub(flow.block_outputs)
                 .and_then(|at| inputs.get(at));
-            wanted.push((place, cx.type_of(*given.unwrap_or(&id))?.clone()));
+            wanted.push((place, cx.type_of(*state_input.unwrap_or(&id))?.clone()));
         }
         let (mut before, mut after) = (Code::default(), Code::default());
         let mut variables: Vec<Option<Variable>> = Vec::new();
@@ -156,20 +156,20 @@ impl LoopCode {
         let inside = cx.inside(name, &wanted)?;
         let mut iteration = inside.statements;
         let mut results = inside.results.into_iter();
-        let told = results.by_ref().take(flow.block_outputs).collect();
+        let conditions = results.by_ref().take(flow.block_outputs).collect();
         let next: Vec<Code> = results.by_ref().take(state).collect();
         let mut outputs = Vec::new();
         for (at, variable) in variables.iter().enumerate() {
             match variable {
                 Some(variable) if cx.wants(at) => {
-                    let held = inputs.get(at).map(|&id| cx.type_of(id)).transpose()?;
+                    let ty = inputs.get(at).map(|&id| cx.type_of(id)).transpose()?;
                     let value = code!(#variable);
                     let place = cx.output_place(at);
-                    outputs.push(match (held, cx.output_type(at)?) {
+                    outputs.push(match (ty, cx.output_type(at)?) {
                         (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) if !flow.batched => {
                             of_rank(value, place, tensor, wanted)
                         }
-                        (Some(held), wanted) => converted(value, held, wanted),
+                        (Some(ty), wanted) => converted(value, ty, wanted),
                         (None, _) => value,
                     });
                 }
@@ -208,7 +208,7 @@ impl LoopCode {
             before,
             iteration,
             step,
-            told,
+            conditions,
             after,
             results: outputs,
         })

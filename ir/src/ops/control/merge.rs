@@ -43,7 +43,7 @@ pub fn widen(
     (index, free): (Option<&Symbol>, &mut BTreeSet<Symbol>),
 ) -> Result<bool, Problem> {
     let next = &Fact {
-        ty: as_state(&fact.ty, &next.ty),
+        ty: next_state(&fact.ty, &next.ty),
         ..next.clone()
     };
     let ty = types(what, &fact.ty, &next.ty, &mut |a, b| {
@@ -68,19 +68,19 @@ pub fn widen(
 }
 
 /// What an iteration leaves, as the state of the next: one element is one element on any number of axes.
-fn as_state(held: &Type, next: &Type) -> Type {
-    if is_one_of_another_rank(held, next) {
-        held.clone()
+fn next_state(state: &Type, next: &Type) -> Type {
+    if is_one_of_another_rank(state, next) {
+        state.clone()
     } else {
         next.clone()
     }
 }
 
 /// What the iterations leave of a state, if they are any: one element on as many axes as an iteration gives it.
-pub fn left(held: Type, next: Option<&Type>) -> Type {
+pub fn final_type(state: Type, next: Option<&Type>) -> Type {
     match next {
-        Some(next) if is_one_of_another_rank(&held, next) => next.clone(),
-        _ => held,
+        Some(next) if is_one_of_another_rank(&state, next) => next.clone(),
+        _ => state,
     }
 }
 
@@ -101,7 +101,7 @@ pub fn generalize(cx: &mut Infer<'_>, fact: &mut Fact, free: &mut BTreeSet<Symbo
     *fact = Fact::of(ty.loosened(&mut |name| free.contains(name)));
 }
 
-/// The type outside of a body, which has names taken since then to itself.
+/// The type outside of a body, which has names reserved since then to itself.
 pub fn outside(cx: &mut Infer<'_>, fact: &Fact, names: Mark, hint: &str) -> Type {
     let ty = cx.type_outside(&fact.ty, names, None);
     sized(&ty, &mut |dim| cx.outside(dim, names, hint))

@@ -33,8 +33,8 @@ impl Operator for Loop {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let block = cx.block(BODY)?;
         let state = cx.inputs().saturating_sub(2);
-        let (given, told) = (block.inputs.len(), block.outputs.len());
-        if given != state + 2 || told <= state || cx.outputs() > told - 1 {
+        let (input_count, output_count) = (block.inputs.len(), block.outputs.len());
+        if input_count != state + 2 || output_count <= state || cx.outputs() > output_count - 1 {
             return Err(cx.misfit(block));
         }
         let names = cx.names();
@@ -50,10 +50,14 @@ impl Operator for Loop {
         let initial = (0..state).map(|at| cx.fact(at + 2));
         let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
         let facts = [&[index, goes_on], initial.as_slice(), &[]];
-        let Some((held, told)) = settle(cx, BODY, (FLOW, number.name()), names, facts)? else {
+        let Some((state_facts, output_facts)) =
+            settle(cx, BODY, (FLOW, number.name()), names, facts)?
+        else {
             return Ok(());
         };
-        let ends = told.first().and_then(|fact| fact.known.read().cloned());
+        let ends = output_facts
+            .first()
+            .and_then(|fact| fact.known.read().cloned());
         let iterations = match (cx.known(1), ends, cx.has(1)) {
             (Some(Known::Bools(start)), _, _) if start == &[false] => Some(Dim::from(0)),
             (Some(Known::Bools(_)), Some(Known::Bools(next)), true)
@@ -67,13 +71,13 @@ impl Operator for Loop {
         let never = iterations
             .as_ref()
             .is_some_and(|iterations| iterations.is(0));
-        for (at, (mut fact, initial)) in held.into_iter().zip(initial).enumerate() {
+        for (at, (mut fact, initial)) in state_facts.into_iter().zip(initial).enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
             // What the iterations leave is there, though what they start with may not be.
-            let left = told.get(at + 1).map(|next| &next.ty);
-            fact.ty = merge::left(fact.ty, left);
-            if let (Type::Optional(item), Some(left)) = (&fact.ty, left)
-                && !matches!(left, Type::Optional(_))
+            let last = output_facts.get(at + 1).map(|next| &next.ty);
+            fact.ty = merge::final_type(fact.ty, last);
+            if let (Type::Optional(item), Some(last)) = (&fact.ty, last)
+                && !matches!(last, Type::Optional(_))
             {
                 fact.ty = (**item).clone();
             }
@@ -83,7 +87,7 @@ impl Operator for Loop {
             cx.output_fact(at, if never { initial } else { fact });
         }
         let iterations = cx.dim_or_fresh(iterations, "iterations");
-        for (at, fact) in told.iter().enumerate().skip(state + 1) {
+        for (at, fact) in output_facts.iter().enumerate().skip(state + 1) {
             let Type::Tensor(_) = &fact.ty else {
                 return Err(Problem::new(format!(
                     "the body gives {} in each iteration, not a tensor",
@@ -194,13 +198,13 @@ impl Condition {
                 condition.go = Some(go);
             }
         }
-        let (Some(id), Some(told)) = (id, code.told.first()) else {
+        let (Some(id), Some(condition_output)) = (id, code.conditions.first()) else {
             return Ok(condition);
         };
         let next = match next {
             Some(true) => return Ok(condition),
             Some(false) => code!(false),
-            None => code!(#told.item()),
+            None => code!(#condition_output.item()),
         };
         condition.last = match (&condition.go, block.inputs.contains(&id)) {
             (Some(go), _) => {
@@ -269,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_are_counted_give_a_size() {
+    fn iterations_that_are_counted_give_a_size() {
         check(
             r#"g (float[n, 3] x) => (float[n, 3] y) {
                 zero = Constant <value_ints = [0]> ()

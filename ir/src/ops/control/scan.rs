@@ -126,13 +126,14 @@ impl Operator for Scan {
             )?;
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
-        let Some((held, told)) = settle(cx, BODY, (self.flow, None), names, facts)? else {
+        let Some((state_facts, output_facts)) = settle(cx, BODY, (self.flow, None), names, facts)?
+        else {
             return Ok(());
         };
-        for (at, mut fact) in held.into_iter().enumerate() {
+        for (at, mut fact) in state_facts.into_iter().enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
             if batch.is_none() {
-                fact.ty = merge::left(fact.ty, told.get(at).map(|next| &next.ty));
+                fact.ty = merge::final_type(fact.ty, output_facts.get(at).map(|next| &next.ty));
             }
             let fact = match &batch {
                 Some(batch) => Fact::of(fact.ty).with_size(0, batch.clone()),
@@ -141,7 +142,7 @@ impl Operator for Scan {
             cx.output_fact(at, fact);
         }
         let iterations = iterations.unwrap_or_default();
-        for (at, fact) in told.iter().enumerate().skip(state) {
+        for (at, fact) in output_facts.iter().enumerate().skip(state) {
             let Type::Tensor(item) = &fact.ty else {
                 return Err(Problem::new(format!(
                     "the body gives {} in each iteration",
@@ -299,7 +300,7 @@ impl Scan {
             ([part], [result]) => (part.clone(), result.clone()),
             _ => (code!((#(#parts),*)), code!((#(#results),*))),
         };
-        let told = match &lengths {
+        let bind_length = match &lengths {
             Some((length, longest)) => {
                 let lengths = cx.host_ints(0)?;
                 code!(let #length = host::length(#lengths, #element, #longest);)
@@ -310,7 +311,7 @@ impl Scan {
             #before
             #start
             for #element in 0..#batch {
-                #told
+                #bind_length
                 let #parts = #one;
                 #collect
             }
