@@ -199,7 +199,7 @@ impl Conv {
         let name = format_ident!("Conv{}d", spatial.len());
         let activation = self.activation.as_ref().map(|fused| fused.code(x.dtype));
         let (ty, rest) = (code!(layers::#name), code!(#window, #groups));
-        // A window that depends on sizes is given at each call.
+        // A window that depends on sizes is passed at each call.
         if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes()
             && let Some(layer) = cx.stored_layer(ty, [1, 2], rest, activation.clone())?
         {
@@ -227,8 +227,8 @@ impl Conv {
     fn keeps_channels_last(&self, x: &TensorType, weight: &TensorType) -> bool {
         let channels = x.shape.get(1).and_then(Dim::number);
         let fits = |channels_of: Option<&Dim>| {
-            let held = channels_of.and_then(Dim::number);
-            held.and_then(|held| held.checked_mul(self.groups)) == channels
+            let channels_per_group = channels_of.and_then(Dim::number);
+            channels_per_group.and_then(|per_group| per_group.checked_mul(self.groups)) == channels
         };
         channels.is_none() || fits(weight.shape.last()) || !fits(weight.shape.get(1))
     }

@@ -60,7 +60,7 @@ impl Operator for DeformConv {
         if cx.has(4) {
             taps.push((cx.tensor(4)?, Some(1)));
         }
-        for (held, each) in taps {
+        for (tensor, each) in taps {
             let count = window
                 .kernel
                 .iter()
@@ -68,20 +68,20 @@ impl Operator for DeformConv {
             let count = count
                 .zip(each)
                 .and_then(|(count, each)| count.checked_mul(each));
-            let channels = held.shape.get(1).and_then(Dim::number);
+            let channels = tensor.shape.get(1).and_then(Dim::number);
             let fits = channels.is_none_or(|channels| Some(channels) == count);
-            if held.rank() != x.rank() || held.dtype != x.dtype || !fits {
+            if tensor.rank() != x.rank() || tensor.dtype != x.dtype || !fits {
                 return Err(Problem::new(format!(
-                    "the input is {x}, the weight {weight} and the offsets or their mask {held}"
+                    "the input is {x}, the weight {weight} and the offsets or their mask {tensor}"
                 )));
             }
-            let mut places: Vec<Dim> = held.shape.iter().take(2).cloned().collect();
+            let mut places: Vec<Dim> = tensor.shape.iter().take(2).cloned().collect();
             if let (Some(first), Some(batch)) = (places.first_mut(), x.shape.first()) {
                 *first = batch.clone();
             }
             if let Some(positions) = &positions {
                 places.extend(positions.iter().cloned());
-                sizes::shaped("the tensor of offsets or their mask", &held, &places)?;
+                sizes::shaped("the tensor of offsets or their mask", &tensor, &places)?;
             }
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(1).cloned().collect();

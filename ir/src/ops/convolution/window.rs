@@ -81,7 +81,7 @@ impl Window {
     /// elements would be taken away.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let none = || vec![0; more.len().saturating_mul(2)];
-        let held = match self.padding {
+        let pads = match self.padding {
             Padding::Explicit => self.pads.clone().unwrap_or_else(none),
             Padding::Valid => none(),
             Padding::SameUpper | Padding::SameLower => return None,
@@ -89,13 +89,13 @@ impl Window {
         let begins = more.iter().map(|pads| pads.0);
         let added = begins.chain(more.iter().map(|pads| pads.1));
         let added: Vec<i64> = added.collect();
-        if held.len() != added.len() || added.iter().any(|&pads| pads < 0) {
+        if pads.len() != added.len() || added.iter().any(|&pads| pads < 0) {
             return None;
         }
-        let pads = held
+        let pads = pads
             .iter()
             .zip(added)
-            .map(|(held, added)| held.checked_add(added));
+            .map(|(pad, added)| pad.checked_add(added));
         Some(Window {
             pads: Some(pads.collect::<Option<_>>()?),
             padding: Padding::Explicit,
@@ -131,8 +131,8 @@ impl Window {
             Problem::new("the kernel's sizes are not known")
                 .help("export the model with the attribute `kernel_shape`")
         })?;
-        let all = |held: &Option<Vec<i64>>, default: i64| {
-            held.clone().unwrap_or_else(|| vec![default; axes])
+        let all = |setting: &Option<Vec<i64>>, default: i64| {
+            setting.clone().unwrap_or_else(|| vec![default; axes])
         };
         let pads = self
             .pads

@@ -69,11 +69,11 @@ impl Filter<'_> {
         }
         let spatial = self.weight.shape.iter().skip(2);
         let attribute = window.kernel.iter().flatten().map(|&size| Dim::from(size));
-        for (axis, (said, held)) in attribute.zip(spatial).enumerate() {
-            if sizes::differ(&said, held) {
+        for (axis, (named, size)) in attribute.zip(spatial).enumerate() {
+            if sizes::differ(&named, size) {
                 return Err(Problem::new(format!(
-                    "`kernel_shape` is {said} along spatial axis {axis}, but the \
-                         weight has {held} there"
+                    "`kernel_shape` is {named} along spatial axis {axis}, but the \
+                         weight has {size} there"
                 )));
             }
         }
