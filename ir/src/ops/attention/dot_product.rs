@@ -164,14 +164,14 @@ impl Operator for Attention {
         let mut key = self.joined(cx, 1, PAST[0])?;
         let mut value = self.joined(cx, 2, PAST[1])?;
         let mut before = Code::default();
-        let mut shared = |cx: &mut Emit<'_, '_>, at, name, held: &mut Code| {
+        let mut shared = |cx: &mut Emit<'_, '_>, at, name, tensor: &mut Code| {
             if !cx.wants(at) {
                 return code!(());
             }
             let name = cx.temporary(name);
-            before.extend(code!(let #name = #held;));
-            *held = code!(#name);
-            held.clone()
+            before.extend(code!(let #name = #tensor;));
+            *tensor = code!(#name);
+            tensor.clone()
         };
         let present = [
             shared(cx, 1, "key", &mut key),
@@ -240,12 +240,15 @@ impl Attention {
     }
 
     /// The length of the cache.
-    fn past(&self, cx: &Infer<'_>, held: [&Sizes; 2]) -> Result<Option<Dim>, Problem> {
+    fn past(&self, cx: &Infer<'_>, [key, value]: [&Sizes; 2]) -> Result<Option<Dim>, Problem> {
         if PAST.map(|input| cx.has(input)) == [false; 2] {
             return Ok(None);
         }
-        let [key, value] = PAST.map(|input| cx.tensor_of_rank(input, 4));
-        for (past, (input, held)) in [&key, &value].into_iter().zip([(1, held[0]), (2, held[1])]) {
+        let [past_key, past_value] = PAST.map(|input| cx.tensor_of_rank(input, 4));
+        for (past, (input, sizes)) in [&past_key, &past_value]
+            .into_iter()
+            .zip([(1, key), (2, value)])
+        {
             let past = past.as_ref().map_err(Clone::clone)?;
             if past.dtype != cx.tensor(input)?.dtype {
                 return Err(Problem::new(format!(
@@ -253,12 +256,12 @@ impl Attention {
                 )));
             }
             for (axis, size) in past.shape.iter().enumerate().filter(|(axis, _)| *axis != 2) {
-                if let Some(other) = held.get(axis) {
+                if let Some(other) = sizes.get(axis) {
                     agree("a size of the cache", size, other)?;
                 }
             }
         }
-        Ok(key?.shape.get(2).cloned())
+        Ok(past_key?.shape.get(2).cloned())
     }
 
     /// Keys or values behind those of the cache.

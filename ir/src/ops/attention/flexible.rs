@@ -120,8 +120,8 @@ impl FlexAttention {
     }
 }
 
-/// A block gives what it is given, changed.
-fn check(cx: &mut Infer<'_>, name: &str, held: &Type) -> Result<(), Problem> {
+/// A block must keep the shape and type of its input.
+fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     let block = cx.block(name)?;
     if (block.inputs.len(), block.outputs.len()) != (1, 1) {
         return Err(Problem::new(format!(
@@ -130,11 +130,11 @@ fn check(cx: &mut Infer<'_>, name: &str, held: &Type) -> Result<(), Problem> {
             block.outputs.len()
         )));
     }
-    let inferred = cx.infer_block(name, &[Fact::of(held.clone())])?;
+    let inferred = cx.infer_block(name, &[Fact::of(ty.clone())])?;
     let Some(outputs) = cx.accept(inferred) else {
         return Ok(());
     };
-    let same = |fact: &Fact| match (fact.ty.as_tensor(), held.as_tensor()) {
+    let same = |fact: &Fact| match (fact.ty.as_tensor(), ty.as_tensor()) {
         (Some(a), Some(b)) => {
             let mut pairs = a.shape.iter().zip(&b.shape);
             a.dtype == b.dtype
@@ -146,7 +146,7 @@ fn check(cx: &mut Infer<'_>, name: &str, held: &Type) -> Result<(), Problem> {
     match outputs.iter().find(|fact| !same(fact)) {
         None => Ok(()),
         Some(fact) => Err(Problem::new(format!(
-            "`{name}` makes {} of {held}, whose type must stay",
+            "`{name}` makes {} of {ty}, whose type must stay",
             fact.ty
         ))),
     }
@@ -160,12 +160,12 @@ fn changed(cx: &mut Emit<'_, '_>, name: &str, value: Code) -> Result<(Code, Code
     let wanted = block.outputs.iter().map(|&id| cx.type_of(id).cloned());
     let wanted = wanted.map(|ty| Ok((Place::Device, ty?)));
     let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
-    let given = block.inputs.first().copied();
-    let given = given.ok_or_else(|| Problem::new(format!("`{name}` has no input")))?;
-    let given = cx.variable(given, "scores");
+    let input = block.inputs.first().copied();
+    let input = input.ok_or_else(|| Problem::new(format!("`{name}` has no input")))?;
+    let input = cx.variable(input, "scores");
     let inside = cx.inside(name, &wanted)?;
     let (statements, results) = (inside.statements, inside.results);
-    Ok((code!(let #given = #value; #statements), code!(#(#results)*)))
+    Ok((code!(let #input = #value; #statements), code!(#(#results)*)))
 }
 
 #[cfg(test)]
@@ -175,7 +175,7 @@ mod tests {
     use crate::testing::check;
 
     #[test]
-    fn blocks_change_scores_and_chances() {
+    fn blocks_change_scores_and_probabilities() {
         check(
             r#"<ir_version: 13, opset_import: ["": 26, "ai.onnx.preview": 1]>
             g (float[b, 4, t, 8] q, float[b, 2, s, 8] k, float[b, 2, s, 6] v, float[t, s] bias)

@@ -146,7 +146,7 @@ impl Operator for GroupQuery {
                 )));
             }
             total = match (total.and_then(|total| total.number()), cache.shape.get(2)) {
-                (Some(total), Some(held)) => held.number().map(|held| held.max(total).into()),
+                (Some(total), Some(keys)) => keys.number().map(|keys| keys.max(total).into()),
                 _ => None,
             };
         }
@@ -203,13 +203,13 @@ impl Operator for GroupQuery {
                 code!((#call.0, #(#nothing),*))
             });
         }
-        let taken = names.iter().enumerate().take(made);
-        let taken = taken.map(|(at, name)| if wants(at) { name.clone() } else { code!(_) });
-        let given = names.iter().enumerate().take(cx.outputs());
-        let given = given.map(|(at, name)| if wants(at) { name.clone() } else { code!(()) });
+        let bound = names.iter().enumerate().take(made);
+        let bound = bound.map(|(at, name)| if wants(at) { name.clone() } else { code!(_) });
+        let results = names.iter().enumerate().take(cx.outputs());
+        let results = results.map(|(at, name)| if wants(at) { name.clone() } else { code!(()) });
         Ok(code!({
-            let (#(#taken),*) = #call;
-            (#(#given),*)
+            let (#(#bound),*) = #call;
+            (#(#results),*)
         }))
     }
 

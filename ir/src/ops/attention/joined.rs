@@ -97,7 +97,7 @@ impl Operator for JoinedAttention {
         let dtype = cx.tensor(0)?.dtype;
         if [1, 2]
             .iter()
-            .any(|&at| cx.tensor(at).is_ok_and(|held| held.dtype != dtype))
+            .any(|&at| cx.tensor(at).is_ok_and(|tensor| tensor.dtype != dtype))
         {
             return Err(Problem::new(
                 "queries, keys and values are of several types",

@@ -35,7 +35,7 @@ struct LinearAttention {
 attributes!(struct LinearAttention { query_heads, key_heads, scale, gated, delta });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // How many tokens are taken together says nothing about the result.
+    // How many tokens are computed together says nothing about the result.
     a.ignore(&["chunk_size"]);
     let heads = |name: &str| {
         let missing = || Problem::new(format!("attribute `{name}` is missing"));
@@ -90,10 +90,10 @@ impl Operator for LinearAttention {
             key_size,
             value_size.clone(),
         ];
-        let mut held = query.dtype;
+        let mut state_dtype = query.dtype;
         if cx.has(STATE) {
             let past = cx.tensor_of_rank(STATE, 4)?;
-            held = floats(cx, STATE)?.dtype;
+            state_dtype = floats(cx, STATE)?.dtype;
             for (one, other) in past.shape.iter().zip(&state) {
                 agree("a size of the state", one, other)?;
             }
@@ -105,7 +105,7 @@ impl Operator for LinearAttention {
         };
         let hidden = cx.dim_or_fresh(hidden, "hidden");
         cx.output(0, query.dtype, vec![batch, length, hidden]);
-        cx.output(1, held, state);
+        cx.output(1, state_dtype, state);
         Ok(())
     }
 

@@ -231,14 +231,14 @@ impl Operator for MultiHead {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let mut held = Vec::new();
+        let mut shapes = Vec::new();
         for input in 0..3 {
             let shape = cx
                 .has(input)
                 .then(|| cx.tensor_type(input).map(|tensor| tensor.shape.clone()));
-            held.push(shape.transpose()?);
+            shapes.push(shape.transpose()?);
         }
-        let shape = |at: usize| held.get(at)?.as_deref();
+        let shape = |at: usize| shapes.get(at)?.as_deref();
         let forms = self.forms([shape(0), shape(1), shape(2)])?;
         let heads = Literal::i64_unsuffixed(self.0.heads);
         let hidden = forms.size.mul(&self.0.heads.into());
@@ -293,16 +293,16 @@ impl Operator for MultiHead {
         }
         let all = [code!(key), code!(value), code!(scores)];
         let shown = if name == "attend_with_scores" { 3 } else { 2 };
-        let taken = all.iter().take(shown).enumerate();
-        let taken = taken.map(|(at, name)| match wants.get(at) {
+        let bound = all.iter().take(shown).enumerate();
+        let bound = bound.map(|(at, name)| match wants.get(at) {
             Some(true) => name.clone(),
             _ => code!(_),
         });
-        let given = all.iter().zip(&wants);
-        let given = given.map(|(name, &wanted)| if wanted { name.clone() } else { code!(()) });
+        let results = all.iter().zip(&wants);
+        let results = results.map(|(name, &wanted)| if wanted { name.clone() } else { code!(()) });
         Ok(code!({
-            let (y, #(#taken),*) = #call;
-            (y, #(#given),*)
+            let (y, #(#bound),*) = #call;
+            (y, #(#results),*)
         }))
     }
 }

@@ -115,18 +115,18 @@ impl Operator for RotaryEmbedding {
 
 /// The name of the following, which ONNX does not know: its `RotaryEmbedding` has one angle for each
 /// pair, and the same for all heads.
-pub const TURN: &str = "JoinedRotaryEmbedding";
+pub const JOINED: &str = "JoinedRotaryEmbedding";
 
 /// `x * cosine + rotated(x) * sine`, with an angle for each feature or for each pair of them.
 #[derive(Debug)]
-pub struct Turn {
-    /// Whether pairs are neighbours, and not of both halves.
+pub struct JoinedRotaryEmbedding {
+    /// Whether the two features of a pair are neighbours, rather than one from each half.
     pub interleaved: bool,
 }
 
-attributes!(struct Turn { interleaved });
+attributes!(struct JoinedRotaryEmbedding { interleaved });
 
-impl Operator for Turn {
+impl Operator for JoinedRotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let features = x.shape.last().and_then(Dim::number);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::graph::{Node, ValueId};
-use crate::ops::attention::rotary::{TURN, Turn};
+use crate::ops::attention::rotary::{JOINED, JoinedRotaryEmbedding};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::passes::rules::slices::part::Part;
 
@@ -86,9 +86,9 @@ fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Resu
     }
     let inputs = [found, m.value("cosine")?, m.value("sine")?].map(Some);
     let node = Node {
-        kind: TURN.into(),
+        kind: JOINED.into(),
         version: 1,
-        operator: Rc::new(Turn { interleaved }),
+        operator: Rc::new(JoinedRotaryEmbedding { interleaved }),
         ..m.root().clone()
     };
     m.made(node, &inputs)
@@ -134,11 +134,11 @@ fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<Va
     let before = m.maker(first.whole)?;
     let source = before.input(0)?;
     let (all, own) = m.tensor_of(source).ok()?.shape.split_last()?;
-    let apart = &*before.kind == "Reshape"
+    let is_split = &*before.kind == "Reshape"
         && outer.split_last()?.1 == own
         && half.checked_mul(2) == all.number();
     let single = found == [(0, 1, true), (1, 1, true)] && size == 2;
-    (interleaved && apart && single).then_some(source)
+    (interleaved && is_split && single).then_some(source)
 }
 
 #[cfg(test)]
