@@ -12,11 +12,11 @@ use crate::types::{Known, TensorType};
 /// The type of a quantized input that its scale and its zero point, if any, follow.
 pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(input)?;
-    let held = check(cx, input.saturating_add(1), input.saturating_add(2))?;
-    if held.is_some_and(|held| held != x.dtype) || !is_byte(x.dtype) {
+    let zero_dtype = check(cx, input.saturating_add(1), input.saturating_add(2))?;
+    if zero_dtype.is_some_and(|zero_dtype| zero_dtype != x.dtype) || !is_byte(x.dtype) {
         Err(Problem::new(format!(
             "input {input} is {x}, and its zero point of type {}",
-            held.unwrap_or(x.dtype)
+            zero_dtype.unwrap_or(x.dtype)
         )))
     } else {
         Ok(x)

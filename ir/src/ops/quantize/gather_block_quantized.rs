@@ -94,10 +94,10 @@ impl Gather {
             let (Some(size), Some(scales)) = (size.fixed(), scales.fixed()) else {
                 continue;
             };
-            let held = size.saturating_mul(8 / self.bits(x));
+            let elements = size.saturating_mul(8 / self.bits(x));
             let fits = match (at == blocks, self.block) {
                 (true, 0) => scales == 1,
-                (true, block) => held.div_ceil(block) == scales,
+                (true, block) => elements.div_ceil(block) == scales,
                 (false, _) => scales == size || small && scales == 1,
             };
             if !fits {
@@ -120,8 +120,8 @@ impl Operator for Gather {
         let [gathered, blocks] = self.axes(&x)?;
         let mut shape = x.shape.clone();
         if let Some(size) = shape.get_mut(blocks) {
-            let held = i64::try_from(8 / self.bits(&x)).unwrap_or(1);
-            *size = cx.dim_or_fresh(size.mul(&Dim::from(held)), "gathered");
+            let per_byte = i64::try_from(8 / self.bits(&x)).unwrap_or(1);
+            *size = cx.dim_or_fresh(size.mul(&Dim::from(per_byte)), "gathered");
         }
         shape.splice(gathered..=gathered, indices.shape);
         cx.output(0, scales.dtype, shape);

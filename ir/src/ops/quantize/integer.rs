@@ -205,8 +205,8 @@ fn is_zero(cx: &Emit<'_, '_>, input: usize) -> bool {
 /// `Some` of the input in `rank` axes, `None` if it is left out.
 fn optional(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Result<Code, Problem> {
     if cx.has(input) {
-        let held = spread(cx, input, rank, side)?;
-        Ok(code!(Some(#held)))
+        let spread_input = spread(cx, input, rank, side)?;
+        Ok(code!(Some(#spread_input)))
     } else {
         Ok(code!(None))
     }

@@ -102,13 +102,13 @@ impl Operator for Linear {
         } else {
             quantized(self.to, zero.as_ref())?
         };
-        let held = if self.back {
-            let held = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
-            held && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
+        let is_supported = if self.back {
+            let is_source = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
+            is_source && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
         } else {
             (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
         };
-        if !held {
+        if !is_supported {
             let problem = format!("quantization from {} to {to} is not supported", x.dtype);
             return Err(Problem::new(problem));
         }
@@ -168,13 +168,13 @@ impl Operator for Linear {
     }
 }
 
-/// The type of the zero point, or the one named, or uint8.
-fn quantized(named: Option<DType>, zero: Option<&TensorType>) -> Result<DType, Problem> {
-    match (named, zero.map(|zero| zero.dtype)) {
-        (Some(named), Some(held)) if named != held => Err(Problem::new(format!(
-            "`output_dtype` is {named}, but the zero point is of type {held}"
-        ))),
-        (named, held) => Ok(named.or(held).unwrap_or(DType::U8)),
+/// The type of the attribute, or that of the zero point, or uint8.
+fn quantized(attribute: Option<DType>, zero: Option<&TensorType>) -> Result<DType, Problem> {
+    match (attribute, zero.map(|zero| zero.dtype)) {
+        (Some(attribute), Some(zero_dtype)) if attribute != zero_dtype => Err(Problem::new(
+            format!("`output_dtype` is {attribute}, but the zero point is of type {zero_dtype}"),
+        )),
+        (attribute, zero_dtype) => Ok(attribute.or(zero_dtype).unwrap_or(DType::U8)),
     }
 }
 

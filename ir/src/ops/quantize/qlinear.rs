@@ -168,11 +168,11 @@ impl Operator for Elementwise {
         }
         let mut dtype = affine::check(cx, self.places.result, self.places.result + 1)?;
         for &operand in self.places.operands {
-            let held = affine::quantized(cx, operand)?;
-            if *dtype.get_or_insert(held.dtype) != held.dtype {
+            let x = affine::quantized(cx, operand)?;
+            if *dtype.get_or_insert(x.dtype) != x.dtype {
                 return Err(Problem::new("operands and result are of several types"));
             }
-            shapes.push(held.shape);
+            shapes.push(x.shape);
         }
         let shape = broadcast::shape(cx, &shapes)?;
         cx.output(0, dtype.unwrap_or(DType::U8), shape);
@@ -247,7 +247,7 @@ impl Operator for Softmax {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = affine::quantized(cx, 0)?;
         axis(self.axis, x.rank())?;
-        if affine::check(cx, 3, 4)?.is_some_and(|held| held != x.dtype) {
+        if affine::check(cx, 3, 4)?.is_some_and(|dtype| dtype != x.dtype) {
             return Err(Problem::new("input and result are of several types"));
         }
         cx.output(0, x.dtype, x.shape);

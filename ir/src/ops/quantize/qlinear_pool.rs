@@ -90,7 +90,7 @@ fn reduce(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 /// The type of the input, with channels first, when that of the result is the same.
 fn input(cx: &Infer<'_>, channels_last: bool) -> Result<TensorType, Problem> {
     let mut x = affine::quantized(cx, 0)?;
-    if affine::check(cx, 3, 4)?.is_some_and(|held| held != x.dtype) {
+    if affine::check(cx, 3, 4)?.is_some_and(|dtype| dtype != x.dtype) {
         return Err(Problem::new("input and result are of several types"));
     }
     x.shape = channels::first(&x.shape, channels_last);
