@@ -121,11 +121,11 @@ pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
         for (axis, &size) in to.iter().enumerate().rev() {
             let index = at.checked_rem(size).unwrap_or(0);
             at = at.checked_div(size).unwrap_or(0);
-            if let Some(&held) = axis.checked_sub(missing).and_then(|axis| from.get(axis)) {
-                if held != 1 {
+            if let Some(&from_size) = axis.checked_sub(missing).and_then(|axis| from.get(axis)) {
+                if from_size != 1 {
                     position += index * stride;
                 }
-                stride *= held;
+                stride *= from_size;
             }
         }
         position

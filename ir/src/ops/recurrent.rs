@@ -101,13 +101,13 @@ impl Operator for Recurrent {
         let at =
             |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
         let hidden = at(&recurrent, if self.quantized { 1 } else { 2 });
-        if let Some(said) = self
+        if let Some(attribute) = self
             .hidden
             .map(Dim::from)
-            .filter(|said| sizes::differ(said, &hidden))
+            .filter(|attribute| sizes::differ(attribute, &hidden))
         {
             return Err(Problem::new(format!(
-                "`hidden_size` is {said}, but the recurrent weight is {recurrent}"
+                "`hidden_size` is {attribute}, but the recurrent weight is {recurrent}"
             )));
         }
         self.check_sizes(cx, &directions, &hidden)?;
@@ -262,13 +262,13 @@ impl Recurrent {
         let load = code! {
             layers::#name::load(weights, [#input, #recurrent], #bias, #(#peepholes,)* #options)
         };
-        let held = [
+        let parameters = [
             ("recurrence.input", 1),
             ("recurrence.recurrent", 2),
             ("recurrence.bias", 3),
             ("recurrence.peepholes", 7),
         ];
-        Some(cx.layer_of(&hint, code!(layers::#name), load, &held))
+        Some(cx.layer_of(&hint, code!(layers::#name), load, &parameters))
     }
 
     fn options(&self) -> Code {
@@ -281,7 +281,7 @@ impl Recurrent {
         if let Some(functions) = self
             .activations
             .as_ref()
-            .filter(|held| !self.are_default(held))
+            .filter(|activations| !self.are_default(activations))
         {
             let count = self.cell.functions().len();
             let directions: Vec<&[Activation]> = functions.chunks(count).collect();
@@ -294,7 +294,10 @@ impl Recurrent {
                     _ => code!([#(#functions),*]),
                 }
             };
-            let directions = directions.iter().flatten().map(|held| direction(held));
+            let directions = directions
+                .iter()
+                .flatten()
+                .map(|functions| direction(functions));
             fields.push(code!(activations: [#(#directions),*]));
         }
         if let Some(clip) = self.clip {

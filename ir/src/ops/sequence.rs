@@ -93,14 +93,14 @@ impl Operator for Erase {
         let mut left = None;
         if let (Some(mut parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
             let at = if cx.has(1) { at } else { -1 };
-            let held = place(at, parts.len())?;
-            if held >= parts.len() {
+            let index = place(at, parts.len())?;
+            if index >= parts.len() {
                 return Err(Problem::new(format!(
                     "a sequence of {} items has no item {at}",
                     parts.len()
                 )));
             }
-            parts.remove(held);
+            parts.remove(index);
             left = Some(parts);
         }
         cx.output_type(0, Type::Sequence(Box::new(item)));

@@ -13,7 +13,11 @@ pub type Count<'a> = (&'a str, &'a Dim, &'a str);
 /// Refuses counts that are known to differ.
 pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if differ(one.1, other.1) {
-        Err(Problem::new(format!("{}, but {}", said(one), said(other))))
+        Err(Problem::new(format!(
+            "{}, but {}",
+            described(one),
+            described(other)
+        )))
     } else {
         Ok(())
     }
@@ -22,7 +26,11 @@ pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
 /// Refuses a count that is known to be larger than another.
 pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if order(one.1, other.1) == Some(Ordering::Greater) {
-        Err(Problem::new(format!("{}, but {}", said(one), said(other))))
+        Err(Problem::new(format!(
+            "{}, but {}",
+            described(one),
+            described(other)
+        )))
     } else {
         Ok(())
     }
@@ -35,7 +43,7 @@ pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> 
         None | Some(Some(0)) => Ok(()),
         Some(_) => Err(Problem::new(format!(
             "{}, which {by} {what} do not divide",
-            said(one)
+            described(one)
         ))),
     }
 }
@@ -95,7 +103,7 @@ fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
 }
 
 /// `the weight has 7 rows`.
-fn said((whose, size, things): Count<'_>) -> String {
+fn described((whose, size, things): Count<'_>) -> String {
     let singular = match things.strip_suffix("sses") {
         Some(stem) => format!("{stem}ss"),
         None => things.strip_suffix('s').unwrap_or(things).to_owned(),

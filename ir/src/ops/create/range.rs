@@ -36,7 +36,7 @@ impl Operator for Range {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (start, limit, delta) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let dtype = start.dtype;
-        let number = |held: &TensorType| held.dtype == dtype && held.count() == Some(1);
+        let number = |tensor: &TensorType| tensor.dtype == dtype && tensor.count() == Some(1);
         if ![&start, &limit, &delta].into_iter().all(number) {
             return Err(Problem::new(format!(
                 "{start}, {limit} and {delta} are not three numbers of one type"

@@ -55,15 +55,16 @@ impl Fused {
 
     /// That of a convolution, with a list of parameters.
     pub fn of_conv(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
-        let given = a.floats("activation_params")?.unwrap_or_default();
+        let parameters = a.floats("activation_params")?.unwrap_or_default();
         let name = a.string_or("activation", "")?;
-        Self::new(name, given.into_iter().map(Some))
+        Self::new(name, parameters.into_iter().map(Some))
     }
 
     /// That of a matrix product, with an attribute for each parameter.
     pub fn of_gemm(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
-        let given = ["alpha", "beta", "gamma"].map(|name| a.float(&format!("activation_{name}")));
-        let [alpha, beta, gamma] = given;
+        let parameters =
+            ["alpha", "beta", "gamma"].map(|name| a.float(&format!("activation_{name}")));
+        let [alpha, beta, gamma] = parameters;
         let name = a.string_or("activation", "")?;
         // Selu's second parameter is its gamma.
         let second = if name == "Selu" { gamma? } else { beta? };
@@ -72,7 +73,7 @@ impl Fused {
 
     fn new(
         name: String,
-        given: impl Iterator<Item = Option<f32>>,
+        parameters: impl Iterator<Item = Option<f32>>,
     ) -> Result<Option<Self>, Problem> {
         if name.is_empty() {
             return Ok(None);
@@ -82,12 +83,12 @@ impl Fused {
             let names: Vec<&str> = ACTIVATIONS.iter().map(|(name, _)| *name).collect();
             return Err(problem.help(format!("it may be {}", names.join(", "))));
         };
-        let given = given.chain(std::iter::repeat(None));
-        let parameters = defaults.iter().zip(given);
+        let parameters = parameters.chain(std::iter::repeat(None));
+        let parameters = defaults.iter().zip(parameters);
         Ok(Some(Fused {
             name,
             parameters: parameters
-                .map(|(default, given)| given.unwrap_or(*default))
+                .map(|(default, parameter)| parameter.unwrap_or(*default))
                 .collect(),
         }))
     }

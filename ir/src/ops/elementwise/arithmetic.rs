@@ -330,16 +330,16 @@ impl Pair {
         }
         let to = broadcast::fixed(shape)?;
         let mut result: Option<Known> = None;
-        for (at, held) in types.iter().enumerate() {
+        for (at, ty) in types.iter().enumerate() {
             let known = cx.folded(at)?;
-            let from = broadcast::fixed(&held.shape)?;
+            let from = broadcast::fixed(&ty.shape)?;
             if to.iter().product::<usize>() > broadcast::LARGEST {
                 return None;
             }
             let operand = known.pick(&broadcast::positions(&from, &to))?;
             result = Some(match result {
                 None => operand,
-                Some(left) => self.table.fold(&left, &operand, held.dtype)?,
+                Some(left) => self.table.fold(&left, &operand, ty.dtype)?,
             });
         }
         result

@@ -95,8 +95,8 @@ fn named(name: &str) -> Option<DType> {
     ];
     names
         .into_iter()
-        .find(|held| held.0 == name)
-        .map(|held| held.1)
+        .find(|entry| entry.0 == name)
+        .map(|entry| entry.1)
 }
 
 impl Operator for Cast {

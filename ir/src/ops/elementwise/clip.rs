@@ -104,10 +104,11 @@ impl Operator for Clip {
             (Some(lower), Some(upper)) => {
                 let ordered = lower.at_most(&upper);
                 let (lower, upper) = (lower.literal(dtype), upper.literal(dtype));
-                match ordered {
-                    true => code!(#x.clamp(#lower, #upper)),
+                if ordered {
+                    code!(#x.clamp(#lower, #upper))
+                } else {
                     // The upper bound wins.
-                    false => code!(#x.clamp_min(#lower).clamp_max(#upper)),
+                    code!(#x.clamp_min(#lower).clamp_max(#upper))
                 }
             }
         })

@@ -127,8 +127,8 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
             let pairs = bases.iter().zip(&exponents);
             let powers = pairs.map(|(factor, exponent)| {
                 let power = repeated(factor, exponent.number()?)?;
-                let held = power.number().is_none_or(|number| fits(number, base.dtype));
-                held.then_some(power)
+                let is_in_range = power.number().is_none_or(|number| fits(number, base.dtype));
+                is_in_range.then_some(power)
             });
             powers.collect::<Option<_>>().map(Known::Ints)
         }

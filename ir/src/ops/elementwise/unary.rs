@@ -316,7 +316,7 @@ fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {
         Known::Floats(values) if unary.bool_result => Known::Bools(
             values
                 .iter()
-                .map(|&value| (unary.known)(value).map(|held| held != 0.0))
+                .map(|&value| (unary.known)(value).map(|result| result != 0.0))
                 .collect::<Option<_>>()?,
         ),
         Known::Floats(values) => Known::Floats(values.iter().map(float).collect::<Option<_>>()?),
@@ -333,7 +333,7 @@ fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {
         Known::Bools(values) => Known::Bools(
             values
                 .iter()
-                .map(|&value| (unary.known)(f64::from(value)).map(|held| held != 0.0))
+                .map(|&value| (unary.known)(f64::from(value)).map(|result| result != 0.0))
                 .collect::<Option<_>>()?,
         ),
         Known::Strings(_) => return None,

@@ -69,11 +69,11 @@ attributes!(
 
 fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let choice = |name: &str, default: &str, choices: &[(&str, &'static str)]| {
-        let held = a.string_or(name, default)?;
-        let found = choices.iter().find(|(choice, _)| *choice == held);
+        let text = a.string_or(name, default)?;
+        let found = choices.iter().find(|(choice, _)| *choice == text);
         let names: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
         found.map(|(_, variant)| *variant).ok_or_else(|| {
-            Problem::new(format!("`{name}` is `{held}`"))
+            Problem::new(format!("`{name}` is `{text}`"))
                 .help(format!("it may be one of {}", names.join(", ")))
         })
     };
@@ -189,13 +189,13 @@ impl Operator for Resize {
             return Err(Problem::new(format!("the input is of type {}", x.dtype)));
         }
         let axes = self.resized(x.rank())?;
-        let given = |at: usize| match self.inputs.get(at).copied().flatten() {
+        let present = |at: usize| match self.inputs.get(at).copied().flatten() {
             Some(input) if cx.has(input) => {
                 Ok((cx.tensor(input)?.count() != Some(0)).then_some(input))
             }
             _ => Ok::<_, Problem>(None),
         };
-        let (scales, sizes) = (given(1)?, given(2)?);
+        let (scales, sizes) = (present(1)?, present(2)?);
         let target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
             cx.known(input).cloned()
         })?;
@@ -212,11 +212,11 @@ impl Operator for Resize {
             )));
         }
         if let Some(input) = self.inputs[0].filter(|&input| self.crops() && cx.has(input)) {
-            let (given, wanted) = (cx.tensor(input)?.count(), axes.len().saturating_mul(2));
-            if given.is_some_and(|given| given != 0 && given != wanted) {
+            let (count, wanted) = (cx.tensor(input)?.count(), axes.len().saturating_mul(2));
+            if count.is_some_and(|count| count != 0 && count != wanted) {
                 return Err(Problem::new(format!(
                     "`roi` has {} numbers, the begins and ends of {} axes are {wanted}",
-                    given.unwrap_or(0),
+                    count.unwrap_or(0),
                     axes.len()
                 )));
             }
@@ -243,12 +243,12 @@ impl Operator for Resize {
         let (x, y) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
         let mut result = cx.tensor(0)?;
         let mut axes = self.resized(x.rank())?;
-        let given = |at: usize| {
+        let present = |at: usize| {
             let input = self.inputs.get(at).copied().flatten()?;
             let tensor = cx.tensor_type(input).ok()?;
             (tensor.count() != Some(0)).then_some(input)
         };
-        let (scales, sizes) = (given(1), given(2));
+        let (scales, sizes) = (present(1), present(2));
         let mut target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
             cx.known(input).cloned()
         })?;

@@ -52,8 +52,8 @@ fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let half_pixel = match a.version() {
         ..16 => false,
         _ => {
-            let held = a.string_or("coordinate_transformation_mode", "half_pixel")?;
-            match held.as_str() {
+            let transformation = a.string_or("coordinate_transformation_mode", "half_pixel")?;
+            match transformation.as_str() {
                 "half_pixel" => true,
                 "output_half_pixel" => false,
                 other => {
@@ -97,8 +97,11 @@ fn output(sizes: &[i64]) -> Result<[i64; 2], Problem> {
 /// The type of the result for regions of so many `numbers` each.
 fn infer(cx: &mut Infer<'_>, numbers: i64, output: [i64; 2]) -> Result<(), Problem> {
     let (x, rois) = (cx.tensor_of_rank(0, 4)?, cx.tensor_of_rank(1, 2)?);
-    let held = rois.shape.last().and_then(Dim::number);
-    if x.dtype != rois.dtype || !x.dtype.is_float() || held.is_some_and(|held| held != numbers) {
+    let columns = rois.shape.last().and_then(Dim::number);
+    if x.dtype != rois.dtype
+        || !x.dtype.is_float()
+        || columns.is_some_and(|columns| columns != numbers)
+    {
         return Err(Problem::new(format!(
             "the input is {x} and the regions {rois}"
         )));
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_were_no_halves_before_version_16() {
+    fn coordinates_had_no_half_pixel_before_version_16() {
         check(
             "<ir_version: 5, opset_import: [\"\": 10]>
             g (float[1, c, h, w] x, float[n, 4] r, int64[n] b) => (float[x0, x1, x2, x3] y) {

@@ -199,16 +199,15 @@ impl Operator for ScatterTuples {
 
 fn updates(cx: &Infer<'_>, x: &TensorType, reduction: Reduction) -> Result<TensorType, Problem> {
     let updates = cx.tensor(2)?;
-    match updates.dtype == x.dtype {
-        true if x.dtype == DType::String && reduction != Reduction::Assign => {
-            Err(Problem::new("strings cannot be added up or compared")
-                .help("set `reduction` to none"))
-        }
-        true => Ok(updates),
-        false => Err(Problem::new(format!(
+    if updates.dtype != x.dtype {
+        Err(Problem::new(format!(
             "the updates are of type {}, the input of type {}",
             updates.dtype, x.dtype
-        ))),
+        )))
+    } else if x.dtype == DType::String && reduction != Reduction::Assign {
+        Err(Problem::new("strings cannot be added up or compared").help("set `reduction` to none"))
+    } else {
+        Ok(updates)
     }
 }
 

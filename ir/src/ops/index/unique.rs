@@ -55,8 +55,8 @@ impl Operator for Unique {
             Some(at) => {
                 let at = axis(at, x.rank())?;
                 let mut shape = x.shape.clone();
-                let held = shape.get_mut(at);
-                let places = held.map(|slot| std::mem::replace(slot, size.clone()));
+                let slot = shape.get_mut(at);
+                let places = slot.map(|slot| std::mem::replace(slot, size.clone()));
                 (shape, places)
             }
         };

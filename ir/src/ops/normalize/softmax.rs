@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[
 pub struct Softmax {
     function: &'static str,
     axis: i64,
-    /// Before version 13 all axes from this one on were taken together.
+    /// Before version 13 all axes from this one on were flattened.
     flat: bool,
 }
 

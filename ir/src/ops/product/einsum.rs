@@ -45,7 +45,7 @@ fn einsum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn parse(equation: &str) -> Option<Einsum> {
     let plain: String = equation
         .chars()
-        .filter(|held| !held.is_whitespace())
+        .filter(|character| !character.is_whitespace())
         .collect();
     let (inputs, output) = match plain.split_once("->") {
         Some((inputs, output)) => (inputs, Some(output)),

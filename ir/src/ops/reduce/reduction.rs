@@ -181,17 +181,17 @@ impl Reduction {
         input: Option<&TensorType>,
         rank: usize,
     ) -> Result<Option<Vec<usize>>, Problem> {
-        let given = match (&self.axes, known, input) {
+        let axes = match (&self.axes, known, input) {
             (Some(axes), ..) => axes.clone(),
             (None, Some(axes), _) => axes,
             (None, None, Some(input)) if input.count() != Some(0) => return Ok(None),
             _ => Vec::new(),
         };
-        if given.is_empty() {
+        if axes.is_empty() {
             let all = if self.none_is_none { 0 } else { rank };
             return Ok(Some((0..all).collect()));
         }
-        let axes = given.into_iter().map(|at| axis(at, rank));
+        let axes = axes.into_iter().map(|at| axis(at, rank));
         let mut axes: Vec<usize> = axes.collect::<Result<_, Problem>>()?;
         axes.sort_unstable();
         axes.dedup();

@@ -1,4 +1,4 @@
-//! Sequences of given items, or of none.
+//! Sequences of the input items, or of none.
 
 use std::rc::Rc;
 

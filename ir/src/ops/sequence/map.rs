@@ -11,7 +11,7 @@ use crate::ops::Operator;
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-/// The results of all iterations as sequences. Each iteration is given the next item of every input that is
+/// The results of all iterations as sequences. Each iteration gets the next item of every input that is
 /// a sequence, and every other input as it is.
 #[derive(Debug)]
 struct Map {
@@ -30,21 +30,21 @@ impl Operator for Map {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         cx.items(0)?;
         let block = cx.block(BODY)?;
-        let (given, told) = (block.inputs.len(), block.outputs.len());
-        if given != cx.inputs() || told < cx.outputs() {
+        let (input_count, output_count) = (block.inputs.len(), block.outputs.len());
+        if input_count != cx.inputs() || output_count < cx.outputs() {
             return Err(cx.misfit(block));
         }
         let names = cx.names();
         let mut items = Vec::new();
-        for at in 0..given {
+        for at in 0..input_count {
             items.push(match cx.ty(at)?.clone() {
                 Type::Sequence(item) => Fact::of(cx.taken_out(&item, "item")),
                 _ => cx.fact(at)?,
             });
         }
         let inferred = cx.infer_block(BODY, &items)?;
-        let told = cx.accept(inferred).unwrap_or_default();
-        for (at, fact) in told.into_iter().enumerate() {
+        let outputs = cx.accept(inferred).unwrap_or_default();
+        for (at, fact) in outputs.into_iter().enumerate() {
             let whole = Type::Sequence(Box::new(fact.ty));
             let whole = cx.type_outside(&whole, names, None);
             cx.output_type(at, whole);

@@ -75,7 +75,7 @@ impl Operator for Optional {
 
 impl Operator for GetElement {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let held = match cx.ty(0)?.clone() {
+        let element = match cx.ty(0)?.clone() {
             Type::Optional(item) => {
                 if let Some(&[part]) = cx.parts(0).as_deref() {
                     cx.output_copy(0, part);
@@ -91,7 +91,7 @@ impl Operator for GetElement {
                 return Ok(());
             }
         };
-        cx.output_type(0, held);
+        cx.output_type(0, element);
         Ok(())
     }
 

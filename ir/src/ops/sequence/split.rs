@@ -32,7 +32,7 @@ const PARTS: i64 = 64;
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let axis = a.int_or("axis", 0)?;
     let keeps = a.flag("keepdims", true)?;
-    // Parts of sizes that are given keep the axis.
+    // Parts whose sizes an input names keep the axis.
     let keeps = keeps || a.inputs() > 1;
     Ok(Rc::new(Split { axis, keeps }))
 }
@@ -42,8 +42,8 @@ impl Operator for Split {
         let x = cx.tensor(0)?;
         let along = axis(self.axis, x.rank())?;
         let size = x.shape.get(along).cloned().unwrap_or_default();
-        let given = given(cx, &x)?;
-        let sizes = sizes(given, cx.known(1), &size)?;
+        let sizes_rank = sizes_rank(cx, &x)?;
+        let sizes = sizes(sizes_rank, cx.known(1), &size)?;
         let item = |size: Dim| self.item(&x, along, size);
         let whole = match &sizes {
             Some(sizes) => sizes
@@ -116,7 +116,7 @@ impl Split {
     fn item(&self, x: &TensorType, along: usize, size: Dim) -> Type {
         let mut shape = x.shape.clone();
         match (self.keeps, shape.get_mut(along)) {
-            (true, Some(held)) => *held = size,
+            (true, Some(slot)) => *slot = size,
             (true, None) => {}
             (false, _) => {
                 shape.remove(along);
@@ -134,12 +134,12 @@ impl Split {
         from: &Code,
     ) -> Result<Code, Problem> {
         let size = x.shape.get(along).cloned().unwrap_or_default();
-        let given = if cx.has(1) {
+        let sizes_rank = if cx.has(1) {
             Some(cx.tensor_type(1)?.rank())
         } else {
             None
         };
-        let sizes = sizes(given, cx.known(1), &size)?.unwrap_or_default();
+        let sizes = sizes(sizes_rank, cx.known(1), &size)?.unwrap_or_default();
         let count = sizes.len();
         let sizes = cx.shape(&sizes);
         let at = Literal::usize_unsuffixed(along);
@@ -166,7 +166,7 @@ impl Split {
 }
 
 /// The rank of the input that says how large the parts are, where there is one.
-fn given(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
+fn sizes_rank(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
     if !cx.has(1) {
         return Ok(None);
     }
@@ -182,7 +182,7 @@ fn given(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
 
 /// The sizes of the parts of an axis, where their number is known.
 fn sizes(
-    given: Option<usize>,
+    sizes_rank: Option<usize>,
     known: Option<&Known>,
     size: &Dim,
 ) -> Result<Option<Vec<Dim>>, Problem> {
@@ -194,7 +194,7 @@ fn sizes(
         let part = |at: i64| Dim::from(start(at).min(each));
         (number <= PARTS).then(|| (0..number).map(part).collect())
     };
-    let Some(rank) = given else {
+    let Some(rank) = sizes_rank else {
         return Ok(chunks(1));
     };
     let Some(Known::Ints(ints)) = known else {

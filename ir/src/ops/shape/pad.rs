@@ -184,7 +184,7 @@ impl Pad {
     pub fn zeros(
         &self,
         pads: Option<Vec<i64>>,
-        (given, axes): (bool, Option<Vec<i64>>),
+        (has_axes, axes): (bool, Option<Vec<i64>>),
         rank: usize,
     ) -> Option<Vec<(i64, i64)>> {
         let pads = match (self.mode, &self.attributes) {
@@ -192,7 +192,7 @@ impl Pad {
             (Mode::Constant, None) => pads?,
             _ => return None,
         };
-        let axes = self.axes(given, axes, rank).ok()??;
+        let axes = self.axes(has_axes, axes, rank).ok()??;
         let (begins, ends) = pads.split_at_checked(axes.len())?;
         let mut all = vec![(0, 0); rank];
         for (axis, (&begin, &end)) in axes.into_iter().zip(begins.iter().zip(ends)) {
@@ -204,11 +204,11 @@ impl Pad {
     /// The axes that the pads are for; `None` where only the run can tell.
     fn axes(
         &self,
-        given: bool,
+        has_axes: bool,
         numbers: Option<Vec<i64>>,
         rank: usize,
     ) -> Result<Option<Vec<usize>>, Problem> {
-        match (given, numbers) {
+        match (has_axes, numbers) {
             (false, _) => Ok(Some((0..rank).collect())),
             (true, None) => Ok(None),
             (true, Some(axes)) => {

@@ -79,9 +79,9 @@ impl Operator for Slice {
             };
             let sliced = bounds.as_ref().and_then(|bounds| bounds.size(size));
             let sliced = cx.dim_or_fresh(sliced, "slice");
-            let taken = bounds.and_then(|bounds| bounds.places(size));
+            let kept = bounds.and_then(|bounds| bounds.places(size));
             if let (Some(to), Some(from)) = (shape.get_mut(axis), places.get_mut(axis)) {
-                (*to, *from) = (sliced, taken);
+                (*to, *from) = (sliced, kept);
             }
         }
         let known = cx.folded(0).and_then(|known| {
@@ -154,7 +154,7 @@ impl Operator for Slice {
 }
 
 impl Slice {
-    /// What is taken of each axis of `shape`, if all of it is known and goes forward.
+    /// The part kept of each axis of `shape`, if all of it is known and goes forward.
     pub fn spans<'k>(
         &self,
         known: impl Fn(usize) -> (bool, Option<&'k Known>),

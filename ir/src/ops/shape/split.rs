@@ -179,12 +179,12 @@ impl Split {
     pub fn parts(
         &self,
         count: usize,
-        (given, known): (bool, Option<&Known>),
+        (has_sizes, known): (bool, Option<&Known>),
         shape: &[Dim],
     ) -> Option<(usize, Vec<Dim>)> {
         let axis = axis(self.axis, shape.len()).ok()?;
         let size = shape.get(axis)?;
-        let Sizes::Known(parts) = self.sizes(given, known.and_then(Known::whole), size, count)
+        let Sizes::Known(parts) = self.sizes(has_sizes, known.and_then(Known::whole), size, count)
         else {
             return None;
         };
@@ -194,11 +194,11 @@ impl Split {
         (sum == *size).then_some((axis, parts))
     }
 
-    fn sizes(&self, given: bool, ints: Option<Vec<Dim>>, size: &Dim, count: usize) -> Sizes {
+    fn sizes(&self, has_sizes: bool, ints: Option<Vec<Dim>>, size: &Dim, count: usize) -> Sizes {
         if let Some(sizes) = &self.sizes {
             return Sizes::Known(sizes.iter().map(|&size| Dim::from(size)).collect());
         }
-        if given {
+        if has_sizes {
             return ints.map_or(Sizes::Open, Sizes::Known);
         }
         let parts = i64::try_from(count).unwrap_or(i64::MAX);

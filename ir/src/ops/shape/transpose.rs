@@ -116,7 +116,7 @@ mod tests {
     use crate::testing::check;
 
     #[test]
-    fn known_elements_are_turned() {
+    fn known_elements_are_transposed() {
         check(
             "g () => (int64[a, b] y) <int64[2, 3] p = {1, 2, 3, 4, 5, 6}> { y = Transpose(p) }",
             expect![[r#"

@@ -53,10 +53,12 @@ impl Operator for Dft {
         match at {
             Some(at) => {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
-                let length = match cx.has(1) {
-                    true => cx.ints(1).and_then(|dims| dims.into_iter().next()),
-                    false if half => size.sub(&Dim::from(1)).and_then(|m| m.mul(&Dim::from(2))),
-                    false => Some(size),
+                let length = if cx.has(1) {
+                    cx.ints(1).and_then(|dims| dims.into_iter().next())
+                } else if half {
+                    size.sub(&Dim::from(1)).and_then(|m| m.mul(&Dim::from(2)))
+                } else {
+                    Some(size)
                 };
                 let outputs = if self.onesided && !self.inverse {
                     length.and_then(|length| bins(&length))
@@ -78,8 +80,8 @@ impl Operator for Dft {
             // Any axis may have another size then.
             None if self.onesided || cx.has(1) => {
                 let last = shape.len().saturating_sub(1);
-                for held in shape.iter_mut().take(last) {
-                    *held = cx.fresh("dft");
+                for slot in shape.iter_mut().take(last) {
+                    *slot = cx.fresh("dft");
                 }
             }
             None => {}
@@ -159,16 +161,18 @@ impl Dft {
     fn axis(
         &self,
         input: Option<Vec<i64>>,
-        given: bool,
+        has_axis: bool,
         rank: usize,
     ) -> Result<Option<usize>, Problem> {
-        let held = match (self.axis, given) {
+        let position = match (self.axis, has_axis) {
             (Some(at), _) => Some(at),
             (None, true) => input.and_then(|axis| axis.first().copied()),
             (None, false) => Some(-2),
         };
-        let Some(held) = held else { return Ok(None) };
-        match axis(held, rank)? {
+        let Some(position) = position else {
+            return Ok(None);
+        };
+        match axis(position, rank)? {
             at if at + 1 < rank => Ok(Some(at)),
             _ => Err(Problem::new("the last axis cannot be transformed")),
         }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_said() {
+    fn what_is_no_expression_is_refused() {
         let problems = ["(", "a)(b", "[", r"\1", "(?=a)", "*", r"a\"];
         let problems = problems.map(|pattern| regular(pattern).unwrap_err().to_string());
         expect![[r#"

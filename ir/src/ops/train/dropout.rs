@@ -58,7 +58,7 @@ enum Mode {
     Never,
     Always,
     /// As input 2 says.
-    Told,
+    Input,
 }
 
 impl Dropout {
@@ -69,23 +69,23 @@ impl Dropout {
         self.mode(training, node.input(2).is_some(), ratio) == Mode::Never
     }
 
-    fn mode(&self, training: Option<&Known>, given: bool, ratio: Option<f64>) -> Mode {
+    fn mode(&self, training: Option<&Known>, has_training: bool, ratio: Option<f64>) -> Mode {
         match training {
             _ if ratio == Some(0.0) => Mode::Never,
             Some(Known::Bools(values)) if values.contains(&true) => Mode::Always,
             Some(_) => Mode::Never,
-            None if given => Mode::Told,
+            None if has_training => Mode::Input,
             None if self.training => Mode::Always,
             None => Mode::Never,
         }
     }
 
     /// How much is dropped, when that is known.
-    fn ratio(&self, known: Option<&Known>, given: bool) -> Option<f64> {
+    fn ratio(&self, known: Option<&Known>, has_ratio: bool) -> Option<f64> {
         match (self.ratio, known) {
             (Some(ratio), _) => Some(f64::from(ratio)),
             (None, Some(Known::Floats(values))) => values.first().copied(),
-            (None, _) if given => None,
+            (None, _) if has_ratio => None,
             (None, _) => Some(0.5),
         }
     }
@@ -137,7 +137,7 @@ impl Operator for Dropout {
             }
         };
         let training = match mode {
-            Mode::Told => {
+            Mode::Input => {
                 let training = cx.input_at(2, Place::Host)?;
                 code!(#training.item())
             }
@@ -149,19 +149,19 @@ impl Operator for Dropout {
             return Ok(code!(#dropped.0));
         }
         let (y, mask) = (cx.temporary("kept"), cx.temporary("mask"));
-        let held_y = match small {
+        let output = match small {
             Some(small) => code!(ops::small::to_small(#y, #small, true)),
             None => code!(#y),
         };
-        let held_mask = if self.old_mask {
+        let output_mask = if self.old_mask {
             from_bool(&code!(#mask), operand.dtype)
         } else {
             code!(#mask)
         };
         Ok(match (cx.outputs(), cx.wants(1)) {
-            (1, _) => code!({ let #y = #dropped.0; #held_y }),
-            (_, false) => code!({ let #y = #dropped.0; (#held_y, ()) }),
-            (_, true) => code!({ let (#y, #mask) = #dropped; (#held_y, #held_mask) }),
+            (1, _) => code!({ let #y = #dropped.0; #output }),
+            (_, false) => code!({ let #y = #dropped.0; (#output, ()) }),
+            (_, true) => code!({ let (#y, #mask) = #dropped; (#output, #output_mask) }),
         })
     }
 
@@ -181,7 +181,7 @@ mod tests {
     use crate::testing::check;
 
     #[test]
-    fn training_may_be_told() {
+    fn training_may_be_an_input() {
         check(
             r#"
             main (float[N] x, float ratio, bool training) => (float[N] y, bool[N] mask) {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_versions_train_unless_they_are_told() {
+    fn the_first_versions_train_unless_an_attribute_says_no() {
         check(
             r#"<ir_version: 3, opset_import: ["": 6]>
             main (float[2] x) => (float[2] y, float[2] mask, float[2] z) {

@@ -32,7 +32,7 @@ pub const DERIVATIVES: &str = "onnx-embed.derivatives";
 pub struct Named {
     /// What the derivatives are with respect to.
     pub xs: Vec<String>,
-    /// What else is given.
+    /// The other inputs.
     pub zs: Vec<String>,
     pub y: String,
 }

@@ -100,7 +100,7 @@ fn optimizer(a: &Attributes<'_>, kind: Kind) -> Result<Rc<dyn Operator>, Problem
 }
 
 impl Optimizer {
-    /// How many lists of tensors it is given.
+    /// How many lists of tensors it takes.
     fn lists(&self) -> usize {
         match self.kind {
             Kind::Adam { .. } => 4,

@@ -225,8 +225,8 @@ impl Binary {
 
 /// The number, when its type holds it: the run would wrap around.
 fn wrapped(dim: Dim, dtype: DType) -> Option<Dim> {
-    let held = dim.number().is_none_or(|number| fits(number, dtype));
-    held.then_some(dim)
+    let is_in_range = dim.number().is_none_or(|number| fits(number, dtype));
+    is_in_range.then_some(dim)
 }
 
 /// ONNX divides integers toward zero, which for sizes is the same as rounding down.
@@ -240,10 +240,12 @@ fn quotient(a: &Dim, b: &Dim) -> Option<Dim> {
 
 fn float_remainder(a: f64, b: f64) -> f64 {
     let rest = a % b;
-    match rest != 0.0 && (rest < 0.0) != (b < 0.0) {
-        true => rest + b,
-        false if rest == 0.0 => rest.copysign(b),
-        false => rest,
+    if rest == 0.0 {
+        rest.copysign(b)
+    } else if (rest < 0.0) != (b < 0.0) {
+        rest + b
+    } else {
+        rest
     }
 }
 

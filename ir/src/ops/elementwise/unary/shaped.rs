@@ -98,13 +98,13 @@ fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -> Co
     let parameters = parameters.iter();
     let parameters = parameters.map(|&value| float_literal(f64::from(value), dtype));
     let burn = BURN.contains(&function);
-    match burn && dtype.is_half() {
-        true => {
-            let function = code!(|x| activation::#name(x, #(#parameters),*));
-            code!(ops::activation::in_single(#x, #function))
-        }
-        false if burn => code!(activation::#name(#x, #(#parameters),*)),
-        false => code!(ops::activation::#name(#x, #(#parameters),*)),
+    if !burn {
+        code!(ops::activation::#name(#x, #(#parameters),*))
+    } else if dtype.is_half() {
+        let function = code!(|x| activation::#name(x, #(#parameters),*));
+        code!(ops::activation::in_single(#x, #function))
+    } else {
+        code!(activation::#name(#x, #(#parameters),*))
     }
 }
 

@@ -99,7 +99,7 @@ impl Target {
         }
     }
 
-    /// Axes that shrink apart from those that grow.
+    /// One target for the axes that shrink, another for those that grow.
     pub fn by_direction(self, axes: &[usize]) -> Vec<(Vec<usize>, Target)> {
         let Target::Scales(scales) = &self else {
             return vec![(axes.to_vec(), self)];
@@ -107,11 +107,11 @@ impl Target {
         let pairs = || axes.iter().copied().zip(scales.iter().copied());
         let (down, up): (Vec<_>, Vec<_>) = pairs().partition(|&(_, scale)| scale < 1.0);
         let groups = [down, up].into_iter().filter(|group| !group.is_empty());
-        let apart = groups.map(|group| {
+        let targets = groups.map(|group| {
             let (axes, scales) = group.into_iter().unzip();
             (axes, Target::Scales(scales))
         });
-        apart.collect()
+        targets.collect()
     }
 
     /// The argument of the kernel.
@@ -136,14 +136,14 @@ impl Target {
                 code!(ops::resize::Target::Scales(#scales.data()))
             }
             Target::HostSizes(input) => {
-                let given = cx.host_ints(*input)?;
-                code!(#sizes(&host::shape(#given)))
+                let sizes_input = cx.host_ints(*input)?;
+                code!(#sizes(&host::shape(#sizes_input)))
             }
         })
     }
 }
 
-/// `floor(size * scale)` as the kernels reckon it, where it can be said exactly.
+/// `floor(size * scale)` as the kernels reckon it, where it is known exactly.
 pub fn scaled(size: &Dim, scale: f32) -> Option<Dim> {
     if let Some(size) = size.fixed() {
         return Some(Dim::from((scale * size as f32) as i64));

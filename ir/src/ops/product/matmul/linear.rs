@@ -21,7 +21,7 @@ pub(super) fn linear_layer(
         Some(code!(None))
     };
     let named = [("weight", 1), ("bias", 2)];
-    let held: &[_] = match (cx.weight(1), &bias) {
+    let parameters: &[_] = match (cx.weight(1), &bias) {
         (Some(_), Some(_)) => &named,
         _ => &[],
     };
@@ -44,5 +44,10 @@ pub(super) fn linear_layer(
         Some(activation) => code!(#load.activation(#activation)),
         None => load,
     };
-    Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, held)))
+    Ok(Some(cx.layer_of(
+        &hint,
+        code!(layers::Linear),
+        load,
+        parameters,
+    )))
 }

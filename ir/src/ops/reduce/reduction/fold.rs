@@ -7,7 +7,7 @@ use crate::ops::broadcast;
 use crate::ops::elementwise::cast::fits;
 use crate::types::{Known, TensorType};
 
-/// What becomes of the elements that are taken together.
+/// What a group of reduced elements becomes.
 #[derive(Debug)]
 pub struct Fold {
     /// The function of the kernels, and of the run-time crate's `host` where `host` is set.
@@ -81,8 +81,8 @@ impl Fold {
                 let ints = groups.map(|group| {
                     let group: Option<Vec<&Dim>> = group.iter().map(|&at| dims.get(at)).collect();
                     let folded = (self.ints)(&group?)?;
-                    let held = folded.number().is_none_or(|number| fits(number, x.dtype));
-                    held.then_some(folded)
+                    let is_in_range = folded.number().is_none_or(|number| fits(number, x.dtype));
+                    is_in_range.then_some(folded)
                 });
                 ints.collect::<Option<_>>().map(Known::Ints)
             }

@@ -61,9 +61,9 @@ pub(super) fn to(
                 if axis == *at {
                     continue;
                 }
-                match elements.iter().position(|held| held == dim) {
-                    Some(held) => {
-                        elements.remove(held);
+                match elements.iter().position(|element| element == dim) {
+                    Some(at) => {
+                        elements.remove(at);
                     }
                     None => others.push(dim.clone()),
                 }
@@ -116,7 +116,7 @@ pub(super) fn squeeze(
     axes: Option<&[i64]>,
 ) -> Result<Shape, Problem> {
     let rank = x.rank();
-    let given = match (axes, cx.has(1)) {
+    let axes = match (axes, cx.has(1)) {
         (Some(axes), _) => Some(axes.to_vec()),
         (None, true) => match cx.numbers(1) {
             Some(axes) => Some(axes),
@@ -130,7 +130,7 @@ pub(super) fn squeeze(
         },
         (None, false) => None,
     };
-    let axes: Vec<usize> = match given {
+    let axes: Vec<usize> = match axes {
         Some(axes) => {
             let axes = axes.iter().map(|&at| axis(at, rank));
             let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;

@@ -15,7 +15,7 @@ pub struct Bounds {
     pub step: i64,
 }
 
-/// What is taken of one axis, forward from a place that is counted from its start.
+/// The part of one axis that a slice keeps, forward from a place that is counted from its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub start: Dim,
@@ -38,7 +38,7 @@ impl Span {
         }
     }
 
-    /// What is taken of the whole axis by taking this of what `outer` takes.
+    /// The part of the whole axis that this keeps of what `outer` keeps.
     pub fn within(&self, outer: &Span) -> Option<Self> {
         let moved = self.start.mul(&outer.step.into())?;
         Some(Span {
@@ -48,14 +48,14 @@ impl Span {
         })
     }
 
-    /// The first place behind it from which nothing is taken.
+    /// The first position behind the span.
     pub fn end(&self) -> Option<Dim> {
         self.start.add(&self.length.mul(&self.step.into())?)
     }
 }
 
 impl Bounds {
-    /// What is taken of an axis of this size, if that goes forward.
+    /// The part kept of an axis of this size, if that goes forward.
     pub fn span(&self, size: &Dim) -> Option<Span> {
         let start = match self.limited(size) {
             Some((start, _)) => Dim::from(start),
@@ -68,7 +68,7 @@ impl Bounds {
         })
     }
 
-    /// How many elements are taken of an axis of this size.
+    /// How many elements are kept of an axis of this size.
     pub fn size(&self, size: &Dim) -> Option<Dim> {
         if let Some((start, end)) = self.limited(size) {
             let distance = if self.step > 0 {
@@ -101,7 +101,7 @@ impl Bounds {
         length.add(&step)?.sub(&1.into())?.div(&step)
     }
 
-    /// The places that are taken, in order, when they are known.
+    /// The positions that are kept, in order, when they are known.
     pub fn places(&self, size: &Dim) -> Option<Vec<usize>> {
         let largest = i64::try_from(broadcast::LARGEST).ok()?;
         let (mut at, end) = self
@@ -165,7 +165,7 @@ impl Bounds {
         Some(Some((range, stride)))
     }
 
-    /// Whether the whole axis is taken backwards.
+    /// Whether the whole axis is kept, backwards.
     pub fn is_reverse(&self) -> bool {
         let from_last = self.start.is(-1) || self.start.number().is_some_and(|at| at >= FAR);
         self.step < 0 && from_last && self.end.number().is_some_and(|at| at < -FAR)

@@ -84,11 +84,13 @@ impl Operator for Stft {
             (false, true) => cx.tensor_type(2)?.shape.first().and_then(Dim::number),
             (false, false) => operand.shape.get(1).and_then(Dim::number),
         };
-        let window = match cx.has(2) {
+        let window = if !cx.has(2) {
+            Some(code!(None))
+        } else if cx.is_training() {
             // The layer would not train a window.
-            true if cx.is_training() => None,
-            true => cx.weight(2).map(|name| code!(Some(#name))),
-            false => Some(code!(None)),
+            None
+        } else {
+            cx.weight(2).map(|name| code!(Some(#name)))
         };
         if let (Some(length), Some(window)) = (length, window) {
             let length = Literal::i64_unsuffixed(length);
@@ -134,18 +136,18 @@ impl Stft {
         } else {
             None
         };
-        let given = cx.ints(3).and_then(|dims| dims.into_iter().next());
-        if let (Some(window), Some(given)) = (&window, &given)
+        let frame = cx.ints(3).and_then(|dims| dims.into_iter().next());
+        if let (Some(window), Some(frame)) = (&window, &frame)
             && window.number().is_some()
-            && given.number().is_some()
-            && window != given
+            && frame.number().is_some()
+            && window != frame
         {
             return Err(Problem::new(format!(
-                "the window has {window} elements, a frame {given}"
+                "the window has {window} elements, a frame {frame}"
             )));
         }
         Ok(match (cx.has(3), window) {
-            (true, window) => given.or(window),
+            (true, window) => frame.or(window),
             (false, Some(window)) => Some(window),
             (false, None) => cx.tensor(0)?.shape.get(1).cloned(),
         })
