@@ -60,10 +60,11 @@ fn block(
             self::block(inner, values, training, readers, total);
         }
         let mut inputs = node.inputs.iter().flatten();
-        let stays = match training {
-            true => inputs.any(|&id| values[id].parameter),
+        let stays = if training {
+            inputs.any(|&id| values[id].parameter)
+        } else {
             // A second table of the same weight would be in memory.
-            false => &*node.kind == "Transpose" && inputs.any(|id| readers.contains_key(id)),
+            &*node.kind == "Transpose" && inputs.any(|id| readers.contains_key(id))
         };
         match stored(&node, values, *total).filter(|_| !stays) {
             Some(output) => {

@@ -80,7 +80,7 @@ fn place_result(
     }
 }
 
-/// State that the host needs is there if an iteration that is given it there leaves it there.
+/// State that the host needs stays there if an iteration that reads it there also leaves it there.
 fn assign_iterations(
     node: &mut Node,
     iterations: Iterations,
@@ -96,7 +96,7 @@ fn assign_iterations(
     let part = |list: &[ValueId], skip: usize| -> Vec<ValueId> {
         list.iter().skip(skip).take(state).copied().collect()
     };
-    let (given, next) = (
+    let (state_inputs, next) = (
         part(&inner.inputs, iterations.block_inputs),
         part(&inner.outputs, iterations.block_outputs),
     );
@@ -111,17 +111,17 @@ fn assign_iterations(
         let wanted = is_small(values, *id) && demand.host.contains(id);
         iterations.behind == 0 && fits && (made || wanted || values[*id].known.is_some())
     };
-    let mut host: Vec<bool> = given.iter().enumerate().map(wants).collect();
+    let mut host: Vec<bool> = state_inputs.iter().enumerate().map(wants).collect();
     loop {
-        for (&id, &host) in given.iter().zip(&host) {
+        for (&id, &host) in state_inputs.iter().zip(&host) {
             values[id].place = if host { Place::Host } else { Place::Device };
         }
         reset(inner, values);
         assign(inner, values, demand);
         let mut changed = false;
-        for (held, &id) in host.iter_mut().zip(&next) {
-            if *held && !on_host(values, id) {
-                (*held, changed) = (false, true);
+        for (on_host_now, &id) in host.iter_mut().zip(&next) {
+            if *on_host_now && !on_host(values, id) {
+                (*on_host_now, changed) = (false, true);
             }
         }
         if !changed {
@@ -192,7 +192,7 @@ fn is_small(values: &Values, id: ValueId) -> bool {
 }
 
 fn is_string(values: &Values, id: ValueId) -> bool {
-    matches!(&values[id].ty, Some(Type::Tensor(held)) if held.dtype == DType::String)
+    matches!(&values[id].ty, Some(Type::Tensor(tensor)) if tensor.dtype == DType::String)
 }
 
 #[cfg(test)]

@@ -120,8 +120,8 @@ impl Rule {
     }
 }
 
-/// Graphs come to rest after a few rounds; a rule that undoes another would go on for ever.
-pub const MOST_ROUNDS: usize = 64;
+/// Graphs come to rest after a few iterations; a rule that undoes another would go on for ever.
+pub const MOST_ITERATIONS: usize = 64;
 
 /// Applies rules until none applies any more, and returns whether it came to that.
 pub fn rewrite<'r>(
@@ -140,7 +140,7 @@ pub fn rewrite<'r>(
         training: graph.training,
     };
     rules.into_iter().for_each(|rule| engine.learn(rule));
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MOST_ITERATIONS {
         hoist::hoist(graph);
         engine.report.missed.clear();
         let mut body = std::mem::take(&mut graph.body);
@@ -207,15 +207,15 @@ impl<'r> Engine<'_, 'r> {
     /// One round over a block and those in it, whether anything changed.
     fn block(&mut self, block: &mut Block, values: &mut Values, renamed: &mut Renamed) -> bool {
         let mut changes = BTreeMap::new();
-        let mut taken = vec![false; block.nodes.len()];
+        let mut rewritten = vec![false; block.nodes.len()];
         let view = View::new(block);
         for (at, node) in block.nodes.iter().enumerate() {
-            if taken.get(at) != Some(&false) {
+            if rewritten.get(at) != Some(&false) {
                 continue;
             }
-            if let Some((change, nodes)) = self.node(&view, node, values, &taken) {
+            if let Some((change, nodes)) = self.node(&view, node, values, &rewritten) {
                 for node in nodes {
-                    taken
+                    rewritten
                         .get_mut(node)
                         .into_iter()
                         .for_each(|slot| *slot = true);
@@ -260,7 +260,7 @@ impl<'r> Engine<'_, 'r> {
         view: &View<'_>,
         node: &Node,
         values: &mut Values,
-        taken: &[bool],
+        rewritten: &[bool],
     ) -> Option<(Change, Vec<usize>)> {
         let output = node.output(0)?;
         view.maker(output)?;
@@ -271,7 +271,11 @@ impl<'r> Engine<'_, 'r> {
             }
             let mut missed = None;
             for state in matches(view, values, from, output) {
-                if state.nodes.iter().any(|&at| taken.get(at) != Some(&false)) {
+                if state
+                    .nodes
+                    .iter()
+                    .any(|&at| rewritten.get(at) != Some(&false))
+                {
                     continue;
                 }
                 let before = values.len();

@@ -47,7 +47,7 @@ fn block(block: &mut Block, values: &Values, constants: &mut Constants, renamed:
         match made.get(&key) {
             Some(outputs) if same_types(outputs, &node.outputs, values) => {
                 let pairs = node.outputs.iter().flatten().zip(outputs.iter().flatten());
-                renamed.extend(pairs.map(|(&mine, &held)| (mine, held)));
+                renamed.extend(pairs.map(|(&own, &shared)| (own, shared)));
             }
             _ => {
                 made.insert(key, node.outputs.clone());
@@ -84,7 +84,7 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
     let (Some(known), Some(Type::Tensor(ty))) = (value.known.peek(), &value.ty) else {
         return id;
     };
-    // Parameters are told apart by their names, except for single numbers.
+    // Parameters are distinguished by their names, except for single numbers.
     let distinct = value.parameter && known.len() > 1;
     if known.len() > COMPARED || distinct {
         return id;

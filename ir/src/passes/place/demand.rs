@@ -106,20 +106,20 @@ impl Demand {
             let results = inner.outputs.iter().skip(iterations.block_outputs);
             for (at, &id) in results.enumerate() {
                 self.same(node.output(at), id);
-                let given = inner
+                let state_input = inner
                     .inputs
                     .get(iterations.block_inputs + at)
                     .filter(|_| at < state);
-                self.same(given.copied(), id);
+                self.same(state_input.copied(), id);
             }
             self.block(inner);
             self.again(inner, iterations, state);
-            let given = inner
+            let state_inputs = inner
                 .inputs
                 .iter()
                 .skip(iterations.block_inputs)
                 .take(state);
-            for (at, &id) in given.enumerate() {
+            for (at, &id) in state_inputs.enumerate() {
                 let Some(initial) = node.input(iterations.before + at) else {
                     continue;
                 };
@@ -139,13 +139,13 @@ impl Demand {
 
     /// Follows what an iteration demands of the one before it, from the last node to the first and over again.
     fn again(&mut self, block: &Block, iterations: Iterations, state: usize) {
-        let given = block
+        let state_inputs = block
             .inputs
             .iter()
             .skip(iterations.block_inputs)
             .take(state);
         let next = block.outputs.iter().skip(iterations.block_outputs);
-        let states: BTreeMap<ValueId, ValueId> = given.copied().zip(next.copied()).collect();
+        let states: BTreeMap<ValueId, ValueId> = state_inputs.copied().zip(next.copied()).collect();
         let mut makers = BTreeMap::new();
         for (at, node) in block.nodes.iter().enumerate() {
             makers.extend(node.outputs.iter().flatten().map(|&id| (id, at)));

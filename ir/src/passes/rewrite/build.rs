@@ -1,7 +1,7 @@
 //! Makes what a rule puts in the place of what it matched.
 
 use super::matching::{State, View, number, tensor};
-use super::pattern::{Call, Given, Pattern};
+use super::pattern::{AttributeValue, Call, Pattern};
 use super::{Miss, Right};
 use crate::attributes::Attributes;
 use crate::dim::Dim;
@@ -15,7 +15,7 @@ use crate::ops::{self, Operator};
 use crate::proto::{AttributeProto, Setting};
 use crate::types::{Known, Place, TensorType, Type};
 
-/// A weight of at most so many elements may be held twice.
+/// A weight of at most so many elements may be stored twice.
 const COPIED: usize = 1 << 18;
 
 /// One match of a rule, which the rule's functions question and from which they build.
@@ -56,13 +56,17 @@ impl<'g> Match<'_, 'g> {
 
     /// The value of a word or a constant.
     pub fn value(&self, name: &str) -> Result<ValueId, Miss> {
-        let found = self.state.bound.iter().find(|(held, _)| *held == name);
+        let found = self.state.bound.iter().find(|(word, _)| *word == name);
         found.map(|(_, id)| *id).ok_or("a value is missing")
     }
 
     /// The number of a scalar.
     pub fn number(&self, name: &str) -> Result<f64, Miss> {
-        let found = self.state.numbers.iter().find(|(held, _)| *held == name);
+        let found = self
+            .state
+            .numbers
+            .iter()
+            .find(|(scalar, _)| *scalar == name);
         found
             .map(|(_, number)| *number)
             .ok_or("a number is missing")
@@ -93,7 +97,7 @@ impl<'g> Match<'_, 'g> {
         self.tensor_of(id)
     }
 
-    pub fn held(&self, id: ValueId) -> &Value {
+    pub fn value_of(&self, id: ValueId) -> &Value {
         &self.values[id]
     }
 
@@ -145,11 +149,11 @@ impl<'g> Match<'_, 'g> {
 
     /// Attributes that were set.
     pub fn settings(&self, names: &[&'static str]) -> Vec<(&'static str, Setting)> {
-        let held = self
+        let settings = self
             .settings
             .iter()
             .filter(|(name, _)| names.contains(name));
-        held.cloned().collect()
+        settings.cloned().collect()
     }
 
     /// Sets an attribute that the right side calls `@name`.
@@ -294,21 +298,23 @@ impl<'g> Match<'_, 'g> {
             });
         }
         let mut attributes = Vec::new();
-        for (name, given) in &call.attributes {
+        for (name, value) in &call.attributes {
             attributes.push((
                 *name,
-                match given {
-                    Given::Int(value) => Setting::Int(*value),
-                    Given::Float(value) => Setting::Float(self.single(*value)?),
-                    Given::Text(value) => Setting::Text((*value).to_owned()),
-                    Given::Scalar(name) => Setting::Float(self.single(self.number(name)?)?),
-                    Given::Set(name) => {
+                match value {
+                    AttributeValue::Int(int) => Setting::Int(*int),
+                    AttributeValue::Float(float) => Setting::Float(self.single(*float)?),
+                    AttributeValue::Text(text) => Setting::Text((*text).to_owned()),
+                    AttributeValue::Scalar(name) => {
+                        Setting::Float(self.single(self.number(name)?)?)
+                    }
+                    AttributeValue::Set(name) => {
                         let found = self
                             .settings
                             .iter()
                             .find(|(attribute, _)| attribute == name);
                         found
-                            .map(|(_, held)| held.clone())
+                            .map(|(_, setting)| setting.clone())
                             .ok_or("an attribute was not set")?
                     }
                 },

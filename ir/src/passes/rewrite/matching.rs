@@ -160,15 +160,13 @@ impl Matcher<'_, '_> {
     fn numeric(&self, pattern: &Pattern, found: f64, like: ValueId, state: &State) -> Vec<State> {
         let dtype = tensor(self.values, like).map(|tensor| tensor.dtype);
         match pattern {
-            Pattern::Number(wanted) => match dtype.is_some_and(|dtype| near(found, *wanted, dtype))
-            {
-                true => vec![state.clone()],
-                false => Vec::new(),
-            },
+            Pattern::Number(wanted) if dtype.is_some_and(|dtype| near(found, *wanted, dtype)) => {
+                vec![state.clone()]
+            }
             Pattern::Scalar(name) => {
                 let mut state = state.clone();
-                match state.numbers.iter().find(|(held, _)| held == name) {
-                    Some((_, held)) if *held != found => return Vec::new(),
+                match state.numbers.iter().find(|(scalar, _)| scalar == name) {
+                    Some((_, number)) if *number != found => return Vec::new(),
                     Some(_) => {}
                     None => state.numbers.push((name, found)),
                 }
@@ -232,10 +230,10 @@ impl Matcher<'_, '_> {
     }
 
     fn arguments(&self, call: &Call, inputs: &[Option<ValueId>], state: &State) -> Vec<State> {
-        let given = call.arguments.len();
-        if inputs.len() < given || (inputs.len() > given && !call.open) {
+        let arity = call.arguments.len();
+        if inputs.len() < arity || (inputs.len() > arity && !call.open) {
             let left = call.arguments.get(inputs.len()..).unwrap_or_default();
-            if inputs.len() > given || left.iter().any(|held| *held != Pattern::Absent) {
+            if inputs.len() > arity || left.iter().any(|argument| *argument != Pattern::Absent) {
                 return Vec::new();
             }
         }
@@ -300,9 +298,9 @@ impl Matcher<'_, '_> {
 }
 
 fn bind(state: &State, name: &'static str, id: ValueId) -> Option<State> {
-    let held = state.bound.iter().find(|(held, _)| *held == name);
-    match held {
-        Some((_, held)) => (*held == id).then(|| state.clone()),
+    let bound = state.bound.iter().find(|(word, _)| *word == name);
+    match bound {
+        Some((_, value)) => (*value == id).then(|| state.clone()),
         None => {
             let mut state = state.clone();
             state.bound.push((name, id));

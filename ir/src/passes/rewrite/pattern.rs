@@ -36,7 +36,7 @@ pub struct Call {
     /// Any of these.
     pub kinds: Vec<&'static str>,
     pub label: Option<&'static str>,
-    pub attributes: Vec<(&'static str, Given)>,
+    pub attributes: Vec<(&'static str, AttributeValue)>,
     pub arguments: Vec<Pattern>,
     /// Whether there may be further inputs.
     pub open: bool,
@@ -44,7 +44,7 @@ pub struct Call {
 
 /// An attribute of a right side.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Given {
+pub enum AttributeValue {
     Int(i64),
     Float(f64),
     Text(&'static str),
@@ -153,7 +153,7 @@ impl Parser {
             while !self.accept('>') {
                 let name = self.name()?;
                 self.expect('=')?;
-                attributes.push((name, self.given()?));
+                attributes.push((name, self.attribute_value()?));
                 self.accept(',');
             }
         }
@@ -182,22 +182,22 @@ impl Parser {
         Ok((arguments, open))
     }
 
-    fn given(&mut self) -> Result<Given, &'static str> {
+    fn attribute_value(&mut self) -> Result<AttributeValue, &'static str> {
         self.spaces();
         if self.accept('#') {
-            return Ok(Given::Scalar(self.name()?));
+            return Ok(AttributeValue::Scalar(self.name()?));
         }
         if self.accept('@') {
-            return Ok(Given::Set(self.name()?));
+            return Ok(AttributeValue::Set(self.name()?));
         }
         if self.rest.starts_with(char::is_alphabetic) {
-            return Ok(Given::Text(self.name()?));
+            return Ok(AttributeValue::Text(self.name()?));
         }
         let at = self.rest;
         let text = self.word(|c| c.is_ascii_digit() || "-.e".contains(c));
         match text.parse() {
-            Ok(int) => Ok(Given::Int(int)),
-            Err(_) => text.parse().map(Given::Float).map_err(|_| at),
+            Ok(int) => Ok(AttributeValue::Int(int)),
+            Err(_) => text.parse().map(AttributeValue::Float).map_err(|_| at),
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn divisors_are_factors_and_numbers_among_them_turned_over() {
+    fn divisors_are_factors_and_numbers_among_them_inverted() {
         let x = || Pattern::Any("x");
         let inverse = Pattern::Inverse(Box::new(Pattern::Any("y")));
         let product = Pattern::Product(vec![x(), inverse, Pattern::Number(0.5)]);
@@ -290,7 +290,10 @@ mod tests {
         let call = Call {
             kinds: vec!["Reshape", "Flatten"],
             label: Some("inner"),
-            attributes: vec![("axis", Given::Int(-1)), ("mode", Given::Text("tanh"))],
+            attributes: vec![
+                ("axis", AttributeValue::Int(-1)),
+                ("mode", AttributeValue::Text("tanh")),
+            ],
             arguments: vec![Pattern::Any("x"), Pattern::Absent],
             open: true,
         };

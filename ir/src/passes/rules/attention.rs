@@ -59,7 +59,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         return Err("there are no batches, or more than heads");
     }
     let value = m.value("v")?;
-    let given = [found.query.value, found.key.value, value];
+    let sources = [found.query.value, found.key.value, value];
     let plain = |rank: usize| (0..rank).collect::<Vec<_>>();
     let (axes, order) = match (sums.operator_as::<MatMul>(), of_sums(sums)) {
         (Some(product), _) if product.is_plain() => {
@@ -70,7 +70,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     };
     let mut operands = Vec::new();
     for operand in [&found.query, &found.key, &Operand { value, axes }] {
-        operands.push(brought(m, operand, outer, &given)?);
+        operands.push(brought(m, operand, outer, &sources)?);
     }
     if let Some(query) = operands.first_mut() {
         for (kind, factor) in &found.factors {
@@ -125,7 +125,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     if m.tensor_of(y)?.shape == result.shape {
         Ok(y)
     } else {
-        m.reshape(y, &given)
+        m.reshape(y, &sources)
     }
 }
 
@@ -162,27 +162,27 @@ fn brought(
     m: &mut Match<'_, '_>,
     operand: &Operand,
     outer: &[Dim],
-    given: &[ValueId],
+    sources: &[ValueId],
 ) -> Result<ValueId, Miss> {
     let x = reordered(m, operand.value, &operand.axes)?;
     let shape = &m.tensor_of(x)?.shape;
-    let [held @ .., rows, features] = shape.as_slice() else {
+    let [batches @ .., rows, features] = shape.as_slice() else {
         return Err("an operand is no matrix");
     };
     let fits =
-        |(at, (held, wanted)): (usize, (&Dim, &Dim))| held == wanted || at == 1 && held.is(1);
-    if held.len() == outer.len() && held.iter().zip(outer).enumerate().all(fits) {
+        |(at, (size, wanted)): (usize, (&Dim, &Dim))| size == wanted || at == 1 && size.is(1);
+    if batches.len() == outer.len() && batches.iter().zip(outer).enumerate().all(fits) {
         return Ok(x);
     }
-    let merged = match (held, outer) {
-        ([held], [batch, heads]) => batch.mul(heads).as_ref() == Some(held),
+    let merged = match (batches, outer) {
+        ([merged], [batch, heads]) => batch.mul(heads).as_ref() == Some(merged),
         _ => false,
     };
     if !merged {
         return Err("the operands are of several batches");
     }
     let shape: Vec<Dim> = outer.iter().chain([rows, features]).cloned().collect();
-    let sizes = m.sizes(&shape, given)?;
+    let sizes = m.sizes(&shape, sources)?;
     m.call("Reshape", &[], &[Some(x), Some(sizes)])
 }
 
@@ -195,13 +195,13 @@ fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, M
     if mask.hiding {
         x = m.call("Not", &[], &[Some(x)])?;
     }
-    let held = m.tensor_of(x)?.shape.clone();
-    let mut shape = held.clone();
+    let from = m.tensor_of(x)?.shape.clone();
+    let mut shape = from.clone();
     if let Some(at) = mask.at.as_ref().filter(|at| *at != target) {
-        let missing = at.len().checked_sub(held.len());
+        let missing = at.len().checked_sub(from.len());
         let missing = missing.ok_or("a mask has more axes than the scores")?;
         let ones = std::iter::repeat_n(Dim::from(1), missing);
-        let padded: Vec<Dim> = ones.chain(held.iter().cloned()).collect();
+        let padded: Vec<Dim> = ones.chain(from.iter().cloned()).collect();
         shape = shapes::regrouped(&padded, at, target)
             .ok_or("a mask is of other batches than the scores")?;
     }
@@ -210,7 +210,7 @@ fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, M
     {
         shape = vec![batch.clone(), 1.into(), rows.clone(), keys.clone()];
     }
-    if shape == held {
+    if shape == from {
         return Ok(x);
     }
     let sizes = m.sizes(&shape, &[x])?;

@@ -38,8 +38,8 @@ pub const RULES: &[Rule] = &[
             return Ok(chosen);
         }
         let shape = m.result()?.shape.clone();
-        let given: Vec<ValueId> = m.root().inputs.iter().flatten().copied().collect();
-        let sizes = m.sizes(&shape, &given)?;
+        let sources: Vec<ValueId> = m.root().inputs.iter().flatten().copied().collect();
+        let sizes = m.sizes(&shape, &sources)?;
         m.call("Expand", &[], &[Some(chosen), Some(sizes)])
     })
     .law("x where every condition holds, y where none does")
@@ -55,7 +55,7 @@ pub const RULES: &[Rule] = &[
             [size] if size.is(1) => Vec::new(),
             _ => return Err(""),
         };
-        let known = m.held(index).known.read().cloned().ok_or("")?;
+        let known = m.value_of(index).known.read().cloned().ok_or("")?;
         let index = m.constant(operand.dtype, shape, known);
         m.made(m.node("take")?.clone(), &[Some(m.value("x")?), Some(index)])
     })
@@ -130,7 +130,7 @@ fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool 
         let at = |shape: &[Dim]| Some(shape.get(shape.len().checked_sub(from_end)?)?.clone());
         shapes
             .iter()
-            .any(|held| at(held).is_some() && at(held) == at(shape))
+            .any(|other| at(other).is_some() && at(other) == at(shape))
     })
 }
 
@@ -145,21 +145,21 @@ fn element(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let cut: Vec<(usize, &Span)> = cut
         .iter()
         .enumerate()
-        .filter(|(axis, taken)| {
+        .filter(|(axis, span)| {
             shape
                 .get(*axis)
-                .is_none_or(|size| **taken != Span::whole(size))
+                .is_none_or(|size| **span != Span::whole(size))
         })
         .collect();
-    let [(axis, taken)] = cut.as_slice() else {
+    let [(axis, span)] = cut.as_slice() else {
         return Err("");
     };
     let mut rest = shape.clone();
     rest.remove(*axis);
-    let start = taken
+    let start = span
         .start
         .number()
-        .filter(|_| taken.length.is(1))
+        .filter(|_| span.length.is(1))
         .ok_or("")?;
     if rest != m.result()?.shape {
         return Err("");

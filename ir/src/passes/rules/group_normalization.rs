@@ -11,14 +11,14 @@ use crate::types::Known;
 pub const RULES: &[Rule] = &[
     building(
         "group norm",
-        "Reshape(InstanceNormalization:n(Reshape:apart(x, ..), scale, bias), ..)",
+        "Reshape(InstanceNormalization:n(Reshape:split(x, ..), scale, bias), ..)",
         |m| {
             let epsilon = m.operator::<Groups>("n")?.epsilon;
             let factors = [m.value("scale")?, m.value("bias")?];
             grouped(m, epsilon, factors)
         },
     )
-    .law("a group of channels taken for one channel")
+    .law("a group of channels treated as one channel")
     .example(
         "(float[N, 4, H, W] x) => (float[N, 4, H, W] y)
         <int64[3] s = {0, 2, -1}, float[2] one = {1, 1}, float[2] zero = {0, 0}> {
@@ -27,11 +27,11 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "group norm of rows",
-        "Reshape(LayerNormalization:n(Reshape:apart(x, ..), 1), ..)",
+        "Reshape(LayerNormalization:n(Reshape:split(x, ..), 1), ..)",
         |m| {
             let Layer { epsilon, axis, .. } = *m.operator::<Layer>("n")?;
-            let apart = m.node("apart")?.output(0).ok_or("nothing is made")?;
-            let (rank, groups) = (m.tensor_of(apart)?.rank(), count(m)?);
+            let split = m.node("split")?.output(0).ok_or("nothing is made")?;
+            let (rank, groups) = (m.tensor_of(split)?.rank(), count(m)?);
             if axis != 2 && (axis, rank) != (-1, 3) {
                 return Err("not over all that belongs to a group");
             }
@@ -75,11 +75,11 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// How many groups the channels are taken apart into.
+/// How many groups the channels are split into.
 fn count(m: &Match<'_, '_>) -> Result<i64, Miss> {
-    let apart = m.node("apart")?.output(0).ok_or("nothing is made")?;
+    let split = m.node("split")?.output(0).ok_or("nothing is made")?;
     let ([batch, groups, _, ..], [own, channels, ..]) = (
-        m.tensor_of(apart)?.shape.as_slice(),
+        m.tensor_of(split)?.shape.as_slice(),
         m.tensor("x")?.shape.as_slice(),
     ) else {
         return Err("there are no groups of channels");
@@ -107,14 +107,14 @@ fn grouped(m: &mut Match<'_, '_>, epsilon: f32, factors: [ValueId; 2]) -> Result
 /// A constant with an element for each channel, as a vector.
 fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let shape = &m.result()?.shape;
-    let held = &m.tensor(name)?.shape;
-    let first = shape.len().checked_sub(held.len());
+    let factor = &m.tensor(name)?.shape;
+    let first = shape.len().checked_sub(factor.len());
     let first = first.ok_or("a factor has more axes than the channels")?;
     let all = shape
         .get(1)
         .and_then(Dim::number)
         .ok_or("the channels are known only at run time")?;
-    let mut sizes = held.iter().enumerate();
+    let mut sizes = factor.iter().enumerate();
     let along = sizes.all(|(at, size)| size.is(if first + at == 1 { all } else { 1 }));
     if along && first <= 1 {
         m.shaped(m.value(name)?, &[all])

@@ -7,10 +7,12 @@ pub const RULES: &[Rule] = &[
     rule("add zero", "x + #zero", "x")
         .when(|m| {
             let zero = m.number("zero")?;
-            match zero == 0.0 && (zero.is_sign_negative() || !m.result()?.dtype.is_float()) {
-                true => Ok(()),
-                false if zero == 0.0 => Err("it makes 0 of -0"),
-                false => Err(""),
+            if zero != 0.0 {
+                Err("")
+            } else if zero.is_sign_negative() || !m.result()?.dtype.is_float() {
+                Ok(())
+            } else {
+                Err("it makes 0 of -0")
             }
         })
         .law("x - 0 = x + -0 = x; x + 0 too, but where x is -0")
@@ -110,7 +112,7 @@ pub const RULES: &[Rule] = &[
     rule("dropout at inference", "Dropout:d(x, ..)", "x")
         .when(|m| {
             let node = m.node("d")?;
-            let known = |at| node.input(at).and_then(|id| m.held(id).known.read());
+            let known = |at| node.input(at).and_then(|id| m.value_of(id).known.read());
             if m.operator::<Dropout>("d")?.is_off(node, known(1), known(2)) {
                 Ok(())
             } else {

@@ -45,10 +45,10 @@ pub const RULES: &[Rule] = &[
         "transpose of ones",
         "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(x), ..)",
         |m| {
-            let (x, given) = (m.value("x")?, m.root().input(1));
+            let (x, sizes_input) = (m.value("x")?, m.root().input(1));
             ones_move(m)?;
-            let given: Vec<ValueId> = [x].into_iter().chain(given).collect();
-            m.reshape(x, &given)
+            let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
+            m.reshape(x, &sources)
         },
     )
     .shared()
@@ -62,10 +62,10 @@ pub const RULES: &[Rule] = &[
         "ones of a transpose",
         "Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..))",
         |m| {
-            let (x, given) = (m.value("x")?, m.node("inner")?.input(1));
+            let (x, sizes_input) = (m.value("x")?, m.node("inner")?.input(1));
             ones_move(m)?;
-            let given: Vec<ValueId> = [x].into_iter().chain(given).collect();
-            m.reshape(x, &given)
+            let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
+            m.reshape(x, &sources)
         },
     )
     .shared()
@@ -97,30 +97,28 @@ impl<'g> Match<'_, 'g> {
     }
 
     /// Sizes for a reshape, when all are made of names that are known before it.
-    pub fn sizes(&mut self, shape: &[Dim], given: &[ValueId]) -> Result<ValueId, Miss> {
-        let mut told: BTreeSet<Symbol> = BTreeSet::new();
-        for &id in given {
-            let held = self.held(id);
-            let dims = held.ty.iter().filter_map(|ty| ty.as_tensor());
-            told.extend(dims.flat_map(|tensor| &tensor.shape).flat_map(Dim::symbols));
-            if let Some(crate::types::Known::Ints(dims)) = held.known.peek() {
-                told.extend(dims.iter().flat_map(Dim::symbols));
+    pub fn sizes(&mut self, shape: &[Dim], sources: &[ValueId]) -> Result<ValueId, Miss> {
+        let mut known: BTreeSet<Symbol> = BTreeSet::new();
+        for &id in sources {
+            let source = self.value_of(id);
+            let dims = source.ty.iter().filter_map(|ty| ty.as_tensor());
+            known.extend(dims.flat_map(|tensor| &tensor.shape).flat_map(Dim::symbols));
+            if let Some(crate::types::Known::Ints(dims)) = source.known.peek() {
+                known.extend(dims.iter().flat_map(Dim::symbols));
             }
         }
-        match shape
-            .iter()
-            .flat_map(Dim::symbols)
-            .all(|name| told.contains(&name))
-        {
-            true => Ok(self.integers(shape.to_vec())),
-            false => Err("a size is told only by what would be taken away"),
+        let mut names = shape.iter().flat_map(Dim::symbols);
+        if names.all(|name| known.contains(&name)) {
+            Ok(self.integers(shape.to_vec()))
+        } else {
+            Err("a size is known only from what would be taken away")
         }
     }
 
     /// The value with the shape of the result.
-    pub fn reshape(&mut self, x: ValueId, given: &[ValueId]) -> Result<ValueId, Miss> {
+    pub fn reshape(&mut self, x: ValueId, sources: &[ValueId]) -> Result<ValueId, Miss> {
         let shape = self.result()?.shape.clone();
-        let sizes = self.sizes(&shape, given)?;
+        let sizes = self.sizes(&shape, sources)?;
         let zero = shape.iter().any(|dim| dim.is(0));
         let attributes = [("allowzero", Setting::Int(1))];
         let attributes = if zero { attributes.as_slice() } else { &[] };
@@ -131,10 +129,10 @@ impl<'g> Match<'_, 'g> {
 fn reshaped(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let x = m.value("x")?;
     let second = |node: &Node| node.input(1);
-    let mut given = vec![x];
-    given.extend(second(m.node("inner")?));
-    given.extend(second(m.node("outer")?));
-    m.reshape(x, &given)
+    let mut sources = vec![x];
+    sources.extend(second(m.node("inner")?));
+    sources.extend(second(m.node("outer")?));
+    m.reshape(x, &sources)
 }
 
 /// Whether the axes of `moved` that are not of size 1 keep their order.
@@ -180,9 +178,8 @@ fn holds(wide: DType, narrow: DType) -> bool {
             _ => false,
         },
         // The smallest float with an exponent of 8 bits holds integers of its digits.
-        (Kind::Float, Kind::Int) => {
-            float(wide).is_some_and(|(held, exponent)| held >= digits(narrow) && exponent >= 8)
-        }
+        (Kind::Float, Kind::Int) => float(wide)
+            .is_some_and(|(mantissa, exponent)| mantissa >= digits(narrow) && exponent >= 8),
         (Kind::Int, Kind::Int) => {
             let sign = wide.is_signed() || !narrow.is_signed();
             sign && digits(wide) >= digits(narrow)

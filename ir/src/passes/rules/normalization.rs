@@ -133,7 +133,7 @@ fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss
     let (rank, axes) = (m.tensor_of(input)?.rank(), m.ints(node, 1));
     let second = node
         .input(1)
-        .and_then(|id| m.held(id).ty.as_ref()?.as_tensor());
+        .and_then(|id| m.value_of(id).ty.as_ref()?.as_tensor());
     let axes = match &*node.kind {
         // Over the spatial axes.
         "GlobalAveragePool" => (2..rank).collect(),

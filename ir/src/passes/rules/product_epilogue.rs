@@ -101,7 +101,7 @@ fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
         node.operator_as::<MatMul>().is_some_and(MatMul::is_layer)
     };
     let (x, weight) = (m.tensor_of(m.value("x")?)?, m.value("w")?);
-    let weighted = m.held(weight).is_constant() && m.tensor_of(weight)?.rank() == 2;
+    let weighted = m.value_of(weight).is_constant() && m.tensor_of(weight)?.rank() == 2;
     if fits && weighted && x.rank() > 1 {
         Ok(node)
     } else {

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_scaled_by_what_they_hold() {
+    fn half_precision_is_scaled_by_what_it_holds() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (float16[2, 3] x, float16[3, 2] y, int32[2, 2] i) => (float16[2, 2] z, float16[2, 2] w, int32[2, 2] k)
             <float16 three = {16896}, float16 four = {17408}, int32 two = {2}> {

@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
             return Err("what is padded is not added to");
         }
         let bias = node.input(2);
-        if bias.is_some_and(|id| !m.held(id).is_constant()) || node.inputs.len() > 3 {
+        if bias.is_some_and(|id| !m.value_of(id).is_constant()) || node.inputs.len() > 3 {
             return Err("the bias is no constant");
         }
         let channels = operand.shape.first().cloned().ok_or("the weight has no axes")?;

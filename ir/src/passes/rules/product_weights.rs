@@ -102,7 +102,7 @@ impl<'g> Product<'g> {
         let bias = node.input(2);
         if let Some(id) = bias {
             let whole = m.tensor_of(id)?.shape == [Dim::from(channels)];
-            if !whole || !m.held(id).is_constant() {
+            if !whole || !m.value_of(id).is_constant() {
                 return Err("the bias is no constant of each channel");
             }
         }
@@ -223,7 +223,7 @@ fn bias(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 /// Half precision would be rounded once more, and the product of two such numbers may overflow.
 fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     let dtype = m.result()?.dtype;
-    let same = |name: &str| m.tensor(name).is_ok_and(|held| held.dtype == dtype);
+    let same = |name: &str| m.tensor(name).is_ok_and(|tensor| tensor.dtype == dtype);
     let others = ["scale", "shift", "mean", "variance", "factor"];
     let present = others.into_iter().filter(|name| m.value(name).is_ok());
     if dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {

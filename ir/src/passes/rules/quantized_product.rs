@@ -93,7 +93,7 @@ pub const RULES: &[Rule] = &[
             alone(m, cast)?;
             let (scale, factor) = (m.value("scale")?, m.value("factor")?);
             // That of the operand that the run quantizes comes first.
-            if m.held(scale).is_constant() && !m.held(factor).is_constant() {
+            if m.value_of(scale).is_constant() && !m.value_of(factor).is_constant() {
                 return Err("");
             }
             let channels = m.tensor("b")?.shape.last().cloned();
@@ -184,8 +184,8 @@ fn channels(
     along: usize,
 ) -> Result<[Option<ValueId>; 3], Miss> {
     let rank = m.tensor_of(id)?.rank();
-    let (held, axis) = scaled(m, id)?;
-    let scale = m.tensor_of(held.scale)?;
+    let (quantized, axis) = scaled(m, id)?;
+    let scale = m.tensor_of(quantized.scale)?;
     let axis = if axis < 0 {
         axis.checked_add_unsigned(rank as u64)
     } else {
@@ -193,7 +193,7 @@ fn channels(
     };
     let fits = axis.and_then(|axis| usize::try_from(axis).ok()) == Some(along) && scale.rank() == 1;
     if scale.count() == Some(1) || fits {
-        inputs(m, held)
+        inputs(m, quantized)
     } else {
         Err("the scales are along another axis than the channels")
     }
@@ -207,12 +207,16 @@ fn bias(
     [_, weight, _]: [Option<ValueId>; 3],
 ) -> Result<Option<ValueId>, Miss> {
     let Some(id) = bias else { return Ok(None) };
-    let (held, _) = scaled(m, id).map_err(|_| "the bias is of floats")?;
-    let numbers = |id: Option<ValueId>| match id.and_then(|id| m.held(id).known.read()) {
+    let (quantized, _) = scaled(m, id).map_err(|_| "the bias is of floats")?;
+    let numbers = |id: Option<ValueId>| match id.and_then(|id| m.value_of(id).known.read()) {
         Some(Known::Floats(all)) => Ok(all.clone()),
         _ => Err("the scales are not known"),
     };
-    let (own, x, weight) = (numbers(Some(held.scale))?, numbers(x)?, numbers(weight)?);
+    let (own, x, weight) = (
+        numbers(Some(quantized.scale))?,
+        numbers(x)?,
+        numbers(weight)?,
+    );
     let x = x.first().copied().unwrap_or(0.0);
     let count = own.len().max(weight.len());
     let at = |all: &[f64], at: usize| {
@@ -224,9 +228,11 @@ fn bias(
         let product = x * at(&weight, place);
         (at(&own, place) - product).abs() <= product.abs() * 1e-5
     };
-    let zero = held.zero.is_none_or(|zero| m.uniform(zero) == Some(0.0));
-    if m.tensor_of(held.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
-        Ok(Some(held.x))
+    let zero = quantized
+        .zero
+        .is_none_or(|zero| m.uniform(zero) == Some(0.0));
+    if m.tensor_of(quantized.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
+        Ok(Some(quantized.x))
     } else {
         Err("the bias is of another scale than the sums")
     }

@@ -144,8 +144,8 @@ pub struct Scaled {
 
 /// The integers that a value comes from, a constant or not, and the axis of their scales.
 pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
-    let stored = m.held(id).maker.clone();
-    let node = stored.as_deref().or(m.maker(id)).ok_or("")?;
+    let maker = m.value_of(id).maker.clone();
+    let node = maker.as_deref().or(m.maker(id)).ok_or("")?;
     let linear = node
         .operator_as::<Linear>()
         .filter(|linear| linear.is_back() && linear.block() == 0);
@@ -158,24 +158,24 @@ pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
 
 /// The integers that a value comes from by one scale, with the scale and the zero point.
 pub fn operand(m: &mut Match<'_, '_>, id: ValueId) -> Result<[Option<ValueId>; 3], Miss> {
-    let (held, _) = scaled(m, id)?;
-    one(m, held.scale)?;
-    inputs(m, held)
+    let (quantized, _) = scaled(m, id)?;
+    one(m, quantized.scale)?;
+    inputs(m, quantized)
 }
 
 /// The inputs of an operator on integers, the zero point among them.
-pub fn inputs(m: &mut Match<'_, '_>, held: Scaled) -> Result<[Option<ValueId>; 3], Miss> {
-    if m.tensor_of(held.scale)?.dtype != DType::F32 {
+pub fn inputs(m: &mut Match<'_, '_>, quantized: Scaled) -> Result<[Option<ValueId>; 3], Miss> {
+    if m.tensor_of(quantized.scale)?.dtype != DType::F32 {
         return Err("scales of such floats are only for floats");
     }
-    let zero = match held.zero {
+    let zero = match quantized.zero {
         Some(zero) => zero,
         None => {
-            let dtype = m.tensor_of(held.x)?.dtype;
+            let dtype = m.tensor_of(quantized.x)?.dtype;
             m.constant(dtype, Vec::new(), Known::Ints(vec![0.into()]))
         }
     };
-    Ok([Some(held.x), Some(held.scale), Some(zero)])
+    Ok([Some(quantized.x), Some(quantized.scale), Some(zero)])
 }
 
 /// The scale and the zero point of the integers that the rule makes.
@@ -233,7 +233,7 @@ fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (scale, x) = (m.tensor("s")?, m.tensor("x")?);
     let exact = scale.dtype == DType::F32 && x.dtype.is_int() && x.dtype.bits() <= 16;
     let usual = |scale: &f64| (1e-30..1e30).contains(scale);
-    match m.held(m.value("s")?).known.read() {
+    match m.value_of(m.value("s")?).known.read() {
         Some(Known::Floats(all)) if exact && all.iter().all(usual) => Ok(()),
         _ => Err("the scale is not known, or too small or large"),
     }
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_computed_with_as_they_are() {
+    fn half_precision_keeps_its_steps() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (int8[N] x, int8[N] y) => (int8[N] z) <float16 s = {14336}, int8 k = {0}> {
                 a = DequantizeLinear (x, s, k) b = DequantizeLinear (y, s, k)

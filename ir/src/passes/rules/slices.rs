@@ -18,8 +18,8 @@ pub const RULES: &[Rule] = &[
         let both = outer.iter().zip(&inner.spans);
         let both = both.map(|(outer, inner)| outer.within(inner));
         let spans = both.collect::<Option<_>>().ok_or("the bounds grow too large")?;
-        let given = [inner.given, m.root().inputs.iter().flatten().copied().collect()].concat();
-        cut(m, &Piece { spans, given, ..inner })
+        let sources = [inner.sources, m.root().inputs.iter().flatten().copied().collect()].concat();
+        cut(m, &Piece { spans, sources, ..inner })
     })
     .shared()
     .law("x[a..b][c..d] = x[a + c..a + d], steps multiplied")
@@ -61,19 +61,19 @@ Err("")
     building("slice of a join", "Slice:cut(Concat:join(..), ..)", |m| {
         let (join, cut) = (m.node("join")?, spans(m, m.root())?);
         let axis = along(m, join)?;
-        let taken = cut.get(axis).filter(|taken| taken.step == 1);
-        let taken = taken.ok_or("it takes not every element")?;
-        let end = taken.end().ok_or("the bounds grow too large")?;
-        let (input, start) = held(m, join, axis, |start, behind| {
-            at_most(start, &taken.start) && at_most(&end, behind)
+        let span = cut.get(axis).filter(|span| span.step == 1);
+        let span = span.ok_or("it takes not every element")?;
+        let end = span.end().ok_or("the bounds grow too large")?;
+        let (input, start) = covering_input(m, join, axis, |start, behind| {
+            at_most(start, &span.start) && at_most(&end, behind)
         })?;
-        let start = taken.start.sub(&start).ok_or("the bounds grow too large")?;
-        let moved = Span { start, ..taken.clone() };
+        let start = span.start.sub(&start).ok_or("the bounds grow too large")?;
+        let moved = Span { start, ..span.clone() };
         let mut spans = cut.clone();
         spans.splice(axis..=axis, [moved]);
-        let given = [&join.inputs[..], &m.root().inputs[..]].concat();
-        let given = given.into_iter().flatten().collect();
-        cut::cut(m, &Piece { of: input, spans, given })
+        let sources = [&join.inputs[..], &m.root().inputs[..]].concat();
+        let sources = sources.into_iter().flatten().collect();
+        cut::cut(m, &Piece { of: input, spans, sources })
     })
     .shared()
     .law("[x, y][a..b] = x[a..b] where b is at most the size of x")
@@ -98,7 +98,7 @@ Err("")
         if least < 0 {
             return Err("indices are counted from the end");
         }
-        let (input, start) = held(m, join, axis, |start, behind| {
+        let (input, start) = covering_input(m, join, axis, |start, behind| {
             at_most(start, &least.into()) && most.checked_add(1).is_some_and(|end| at_most(&end.into(), behind))
         })?;
         let start = start.number().ok_or("where it starts is known only at run time")?;
@@ -120,9 +120,9 @@ Err("")
         |m| {
             let shape = m.result()?.shape.clone();
             let fill = m.node("fill")?.clone();
-            let given: Vec<ValueId> = m.root().inputs.iter().flatten().copied().collect();
-            let given = [vec![m.value("s")?], given.get(1..).unwrap_or_default().to_vec()].concat();
-            let sizes = m.sizes(&shape, &given)?;
+            let sources: Vec<ValueId> = m.root().inputs.iter().flatten().copied().collect();
+            let sources = [vec![m.value("s")?], sources.get(1..).unwrap_or_default().to_vec()].concat();
+            let sizes = m.sizes(&shape, &sources)?;
             m.made(fill, &[Some(sizes)])
         },
     )
@@ -136,7 +136,7 @@ Err("")
     ),
 ];
 
-/// Joins again what was apart, so far as it stands side by side.
+/// Joins parts of one value again where they are adjacent.
 fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let axis = along(m, m.root())?;
     let own = pieces(m, &m.root().inputs);
@@ -179,7 +179,7 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 }
 
 /// The input of a join that holds all of a range, and where it starts.
-fn held(
+fn covering_input(
     m: &Match<'_, '_>,
     join: &Node,
     axis: usize,

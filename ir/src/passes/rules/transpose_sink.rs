@@ -54,13 +54,13 @@ pub const RULES: &[Rule] = &[
                 .filter(|node| shaped.contains(&&*node.kind))
                 .ok_or("")?;
             let x = inner.input(0).ok_or("")?;
-            let given = [Some(x), inner.input(1), m.root().input(1)];
-            let given: Vec<ValueId> = given.into_iter().flatten().collect();
+            let sources = [Some(x), inner.input(1), m.root().input(1)];
+            let sources: Vec<ValueId> = sources.into_iter().flatten().collect();
             let shape = m.result()?.shape.clone();
             let reshaped = if m.tensor_of(x)?.shape == shape {
                 x
             } else {
-                m.reshape(x, &given)?
+                m.reshape(x, &sources)?
             };
             let rest = node.inputs.iter().skip(1).copied();
             let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();

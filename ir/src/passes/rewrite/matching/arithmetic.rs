@@ -31,18 +31,18 @@ impl Matcher<'_, '_> {
                 return found;
             }
         }
-        let [together, apart] = kinds;
-        let Some((a, b, state)) = self.pair(id, state, &[*together, *apart]) else {
+        let [together, inverse] = kinds;
+        let Some((a, b, state)) = self.pair(id, state, &[*together, *inverse]) else {
             return Vec::new();
         };
         let mut all = Vec::new();
         let kind = self.view.maker(id).map(|(_, node)| node.kind.clone());
-        if kind.as_deref() == Some(*apart) {
+        if kind.as_deref() == Some(*inverse) {
             for (at, part) in parts.iter().enumerate() {
                 let rest: Vec<&Pattern> = without(parts, at);
-                for state in self.taken_away(part, b, &state, apart) {
+                for state in self.taken_away(part, b, &state, inverse) {
                     all.extend(if rest.is_empty() {
-                        self.unit(a, &state, apart)
+                        self.unit(a, &state, inverse)
                     } else {
                         self.parts(&rest, a, &state, kinds)
                     });

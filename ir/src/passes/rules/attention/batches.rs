@@ -14,23 +14,23 @@ pub const RULES: &[Rule] = &[
         "heads among batches",
         "Reshape:r(JoinedAttention:a(Reshape(q, ..), Reshape(k, ..), Reshape(v, ..), ..), ..)",
         |m| {
-            let given = [m.value("q")?, m.value("k")?, m.value("v")?];
+            let operands = [m.value("q")?, m.value("k")?, m.value("v")?];
             let [batch, heads, _, _] = m.result()?.shape.as_slice() else {
                 return Err("there are no heads");
             };
             let (batch, heads) = (batch.clone(), heads.clone());
             let mut inputs = m.node("a")?.inputs.clone();
             inputs.truncate(MASKS);
-            for (held, id) in inputs.iter_mut().zip(given) {
+            for (input, id) in inputs.iter_mut().zip(operands) {
                 let [own @ .., _, _] = m.tensor_of(id)?.shape.as_slice() else {
                     return Err("an operand is no matrix");
                 };
-                if own != [batch.clone(), heads.clone()] || !same_end(m, id, *held) {
+                if own != [batch.clone(), heads.clone()] || !same_end(m, id, *input) {
                     return Err("the operands are of other heads");
                 }
-                *held = Some(id);
+                *input = Some(id);
             }
-            let (operator, masks) = apart(m, [&batch, &heads])?;
+            let (operator, masks) = with_heads(m, [&batch, &heads])?;
             inputs.extend(masks);
             let operator = JoinedAttention {
                 query_heads: None,
@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
             made(m, operator, &inputs)
         },
     )
-    .law("batches and heads are taken together in their order")
+    .law("batches and heads are merged in their order")
     .example(
         "(float[B, 2, 3, 4] q, float[B, 2, 5, 4] k, float[B, 2, 5, 4] v) => (float[B, 2, 3, 4] z)
         <int64[3] s = {-1, 3, 4}, int64[3] t = {-1, 5, 4}, int64[4] u = {-1, 2, 3, 4}> {
@@ -86,7 +86,7 @@ fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
 }
 
 /// Attention of one head in each batch, with these heads instead, and its masks.
-fn apart(
+fn with_heads(
     m: &mut Match<'_, '_>,
     [batch, heads]: [&Dim; 2],
 ) -> Result<(JoinedAttention, Vec<Option<ValueId>>), Miss> {
@@ -142,11 +142,11 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         .filter(|&count| count > 0)
         .ok_or("the heads are known only at run time")?;
     let count = dim(heads);
-    let (operator, masks) = apart(m, [&batch, &count])?;
+    let (operator, masks) = with_heads(m, [&batch, &count])?;
     let mut inputs = m.node("a")?.inputs.clone();
     let perm = [("perm", Setting::Ints(vec![1, 0, 2]))];
     inputs.truncate(MASKS);
-    for (held, (label, name)) in inputs.iter_mut().zip([("q", "x"), ("k", "y"), ("v", "z")]) {
+    for (input, (label, name)) in inputs.iter_mut().zip([("q", "x"), ("k", "y"), ("v", "z")]) {
         let (inner, x) = (m.node(label)?.input(0), m.value(name)?);
         let inner = inner.ok_or("an operand is missing")?;
         let [length, all, size] = m.tensor_of(inner)?.shape.as_slice() else {
@@ -160,8 +160,8 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
             .ok_or("the sizes are known only at run time")?;
         let shape = [length.clone(), batch.clone(), hidden];
         let sizes = m.sizes(&shape, &[x])?;
-        let apart = m.call("Reshape", &[], &[Some(x), Some(sizes)])?;
-        *held = Some(m.call("Transpose", &perm, &[Some(apart)])?);
+        let split = m.call("Reshape", &[], &[Some(x), Some(sizes)])?;
+        *input = Some(m.call("Transpose", &perm, &[Some(split)])?);
     }
     inputs.extend(masks);
     let y = made(m, operator, &inputs)?;

@@ -24,7 +24,7 @@ pub fn of_scores(node: &Node) -> Option<Orders> {
     };
     let [inner] = a
         .iter()
-        .filter(|held| !result.contains(held))
+        .filter(|label| !result.contains(label))
         .collect::<Vec<_>>()[..]
     else {
         return None;
@@ -47,7 +47,7 @@ pub fn of_sums(node: &Node) -> Option<Orders> {
     };
     let [columns] = result
         .iter()
-        .filter(|held| !a.contains(held))
+        .filter(|label| !a.contains(label))
         .collect::<Vec<_>>()[..]
     else {
         return None;

@@ -17,11 +17,11 @@ pub const RULES: &[Rule] = &[
             let mut operator = m.operator::<JoinedAttention>("a")?.clone();
             let mut inputs = m.node("a")?.inputs.clone();
             let mut changed = false;
-            for held in inputs.iter_mut().take(2) {
-                let Some((x, factor)) = held.and_then(|id| unscaled(m, id, MOST_STEPS)) else {
+            for input in inputs.iter_mut().take(2) {
+                let Some((x, factor)) = input.and_then(|id| unscaled(m, id, MOST_STEPS)) else {
                     continue;
                 };
-                (*held, operator.scale, changed) = (Some(x), operator.scale * factor, true);
+                (*input, operator.scale, changed) = (Some(x), operator.scale * factor, true);
             }
             if changed {
                 super::made(m, operator, &inputs)
@@ -33,8 +33,8 @@ pub const RULES: &[Rule] = &[
     .law("(aq)(bk)ᵀ = ab·qkᵀ; factors come through moves of elements")
     .example(
         "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
-        => (float[B, 2, Q, 4] y) <float half = {0.5}, int64[4] apart = {0, 0, 2, 4}> {
-            r = Reshape (q, apart) h = Mul (r, half) s = Transpose <perm = [0, 2, 1, 3]> (h)
+        => (float[B, 2, Q, 4] y) <float half = {0.5}, int64[4] heads = {0, 0, 2, 4}> {
+            r = Reshape (q, heads) h = Mul (r, half) s = Transpose <perm = [0, 2, 1, 3]> (h)
             t = Transpose <perm = [0, 1, 3, 2]> (k) u = Mul (t, half) p = MatMul (s, u)
             c = Softmax <axis = -1> (p) y = MatMul (c, v)
         }",
@@ -47,8 +47,8 @@ pub const RULES: &[Rule] = &[
                 return Err("an operand is missing");
             };
             let mut inputs = m.node("a")?.inputs.clone();
-            for (held, (name, id)) in inputs.iter_mut().skip(1).zip([("k", key), ("v", value)]) {
-                *held = Some(alone(m, m.value(name)?, id)?);
+            for (input, (name, id)) in inputs.iter_mut().skip(1).zip([("k", key), ("v", value)]) {
+                *input = Some(alone(m, m.value(name)?, id)?);
             }
             let operator = m.operator::<JoinedAttention>("a")?.clone();
             super::made(m, operator, &inputs)
@@ -68,8 +68,8 @@ pub const RULES: &[Rule] = &[
         let mut operator = m.operator::<JoinedAttention>("a")?.clone();
         let mut inputs = m.node("a")?.inputs.clone();
         let mut changed = false;
-        for (at, held) in inputs.iter_mut().enumerate().take(MASKS) {
-            let Some((x, heads)) = held.and_then(|id| together(m, id)) else {
+        for (at, input) in inputs.iter_mut().enumerate().take(MASKS) {
+            let Some((x, heads)) = input.and_then(|id| together(m, id)) else {
                 continue;
             };
             let counted = match at {
@@ -77,7 +77,7 @@ pub const RULES: &[Rule] = &[
                 _ => &mut operator.key_heads,
             };
             if counted.is_none_or(|counted| counted == heads) {
-                (*counted, *held, changed) = (Some(heads), Some(x), true);
+                (*counted, *input, changed) = (Some(heads), Some(x), true);
             }
         }
         if changed {
@@ -89,8 +89,8 @@ pub const RULES: &[Rule] = &[
     .law("heads of operands lie side by side in the last axis")
     .example(
         "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
-        => (float[B, 2, Q, 4] y) <int64[4] apart = {0, 0, 2, 4}> {
-            r = Reshape (q, apart) s = Transpose <perm = [0, 2, 1, 3]> (r)
+        => (float[B, 2, Q, 4] y) <int64[4] heads = {0, 0, 2, 4}> {
+            r = Reshape (q, heads) s = Transpose <perm = [0, 2, 1, 3]> (r)
             t = Transpose <perm = [0, 1, 3, 2]> (k) p = MatMul (s, t)
             c = Softmax <axis = -1> (p) y = MatMul (c, v)
         }",
@@ -145,11 +145,11 @@ pub const RULES: &[Rule] = &[
             let node = m.node("a")?;
             let mut inputs = node.inputs.clone();
             let mut counts = Vec::new();
-            for held in inputs.iter_mut().take(MASKS) {
-                let (x, heads) = held
+            for input in inputs.iter_mut().take(MASKS) {
+                let (x, heads) = input
                     .and_then(|id| together(m, id))
-                    .ok_or("heads are not taken apart")?;
-                *held = Some(x);
+                    .ok_or("heads are not split")?;
+                *input = Some(x);
                 counts.push(heads);
             }
             let [query, key, value] = counts.as_slice() else {
@@ -175,9 +175,9 @@ pub const RULES: &[Rule] = &[
     )
     .law("all heads lie side by side in the last axis, as the operator takes them")
     .example(
-        "(float[B, T, 24] x) => (float[B, T, 8] y) <int64[5] apart = {0, 0, 3, 2, 4},
+        "(float[B, T, 24] x) => (float[B, T, 8] y) <int64[5] heads = {0, 0, 3, 2, 4},
         int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[3] side = {0, 0, 8}> {
-            r = Reshape (x, apart) p = Transpose <perm = [2, 0, 3, 1, 4]> (r)
+            r = Reshape (x, heads) p = Transpose <perm = [2, 0, 3, 1, 4]> (r)
             q = Gather (p, zero) k = Gather (p, one) v = Gather (p, two)
             a = Attention <is_causal = 1> (q, k, v) t = Transpose <perm = [0, 2, 1, 3]> (a)
             y = Reshape (t, side)
@@ -201,7 +201,7 @@ fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId,
                 ("Div", None, Some(number)) => (a, 1.0 / number),
                 _ => return None,
             };
-            (m.held(x).ty == m.held(id).ty).then_some((x, factor))
+            (m.value_of(x).ty == m.value_of(id).ty).then_some((x, factor))
         }
         "Transpose"
         | "Reshape"
@@ -257,9 +257,9 @@ mod tests {
             factors of attention
               <
               float32[] half = {0.5},
-              int64[4] apart = {0, 0, 2, 4}
+              int64[4] heads = {0, 0, 2, 4}
               >
-              float32[B, Q, 2, 4] r = Reshape (q, apart)
+              float32[B, Q, 2, 4] r = Reshape (q, heads)
               float32[B, Q, 2, 4] h = Mul (r, half)
               float32[B, 2, Q, 4] s = Transpose <axes: [0, 2, 1, 3]> (h)
               float32[B, 2, 4, K] t = Transpose <axes: [0, 1, 3, 2]> (k)
@@ -289,9 +289,9 @@ mod tests {
               float32[B, 4, Q, 8] y = JoinedAttention <scale: 1.0> (q, k, v)
             heads of operands
               <
-              int64[4] apart = {0, 0, 2, 4}
+              int64[4] heads = {0, 0, 2, 4}
               >
-              float32[B, Q, 2, 4] r = Reshape (q, apart)
+              float32[B, Q, 2, 4] r = Reshape (q, heads)
               float32[B, 2, Q, 4] s = Transpose <axes: [0, 2, 1, 3]> (r)
               float32[B, 2, 4, K] t = Transpose <axes: [0, 1, 3, 2]> (k)
               float32[B, 2, Q, K] p = MatMul (s, t)
@@ -313,13 +313,13 @@ mod tests {
               float32[B, Q, 8] y = JoinedAttention <packed: true, scale: 1.0> (q, %9, v)
             heads of the operator
               <
-              int64[5] apart = {0, 0, 3, 2, 4},
+              int64[5] heads = {0, 0, 3, 2, 4},
               int64[] zero = {0},
               int64[] one = {1},
               int64[] two = {2},
               int64[3] side = {0, 0, 8}
               >
-              float32[B, T, 3, 2, 4] r = Reshape (x, apart)
+              float32[B, T, 3, 2, 4] r = Reshape (x, heads)
               float32[3, B, 2, T, 4] p = Transpose <axes: [2, 0, 3, 1, 4]> (r)
               float32[B, 2, T, 4] q = Gather <axis: 0> (p, zero)
               float32[B, 2, T, 4] k = Gather <axis: 0> (p, one)

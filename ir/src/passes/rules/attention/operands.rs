@@ -5,7 +5,7 @@ use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::Match;
 use crate::passes::rules::slices::part::Part;
 
-/// An operand whose heads are taken apart by nobody else, with them side by side, and how many they are.
+/// An operand that nobody else splits into heads, with its heads side by side, and their count.
 pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
     if let Some(found) = projected(m, id) {
@@ -14,34 +14,34 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
     if &*node.kind != "Transpose" || permutation(m, node, 4)? != [0, 2, 1, 3] {
         return None;
     }
-    let apart = node.input(0)?;
-    let before = m.maker(apart).filter(|_| m.uses(apart) == 1)?;
+    let split = node.input(0)?;
+    let before = m.maker(split).filter(|_| m.uses(split) == 1)?;
     if !["Reshape", "Add"].contains(&&*before.kind) {
         return None;
     }
-    let [batch, length, heads, size] = m.tensor_of(apart).ok()?.shape.as_slice() else {
+    let [batch, length, heads, size] = m.tensor_of(split).ok()?.shape.as_slice() else {
         return None;
     };
     let count = heads.fixed().filter(|&count| count > 0)?;
     let shape = [batch.clone(), length.clone(), heads.mul(size)?];
-    let sizes = m.sizes(&shape, &[apart]).ok()?;
-    let x = m.call("Reshape", &[], &[Some(apart), Some(sizes)]).ok()?;
+    let sizes = m.sizes(&shape, &[split]).ok()?;
+    let x = m.call("Reshape", &[], &[Some(split), Some(sizes)]).ok()?;
     Some((x, count))
 }
 
 /// The same of one of several operands of a common projection, `[batch, length, operands, heads, size]`
 /// in some order of axes.
 fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
-    // Which axis of what was taken apart each of these is.
+    // Which axis of the split projection each of these is.
     let mut axes: Vec<usize> = (0..5).collect();
     let (mut inner, mut outer) = (id, Vec::new());
     if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
         (inner, outer) = (node.input(0)?, permutation(m, node, 4)?);
     }
     let part = Part::of(m, inner).filter(|part| part.gone && part.step == 1)?;
-    let mut apart = part.whole;
-    if let Some(node) = m.maker(apart).filter(|node| &*node.kind == "Transpose") {
-        (apart, axes) = (node.input(0)?, permutation(m, node, 5)?);
+    let mut split = part.whole;
+    if let Some(node) = m.maker(split).filter(|node| &*node.kind == "Transpose") {
+        (split, axes) = (node.input(0)?, permutation(m, node, 5)?);
     }
     if part.axis >= axes.len() || axes.remove(part.axis) != 2 {
         return None;
@@ -52,9 +52,9 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
             .map(|&at| axes.get(at).copied())
             .collect::<Option<_>>()?;
     }
-    let reshape = m.maker(apart).filter(|node| &*node.kind == "Reshape")?;
+    let reshape = m.maker(split).filter(|node| &*node.kind == "Reshape")?;
     let x = reshape.input(0)?;
-    let [batch, length, operands, heads, size] = m.tensor_of(apart).ok()?.shape.as_slice() else {
+    let [batch, length, operands, heads, size] = m.tensor_of(split).ok()?.shape.as_slice() else {
         return None;
     };
     let hidden = heads.mul(size)?.number()?;

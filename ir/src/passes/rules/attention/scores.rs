@@ -45,7 +45,7 @@ pub struct Mask {
     /// The score where the mask is false, or true if it is `hiding`; without it the mask is added.
     pub fill: Option<f64>,
     pub hiding: bool,
-    /// Whether it is taken away instead.
+    /// Whether it is subtracted instead.
     pub negative: bool,
     /// The sizes of the scores there, when they are of another shape than the products.
     pub at: Option<Vec<Dim>>,
@@ -65,11 +65,11 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
         return Err("the scores are used elsewhere too");
     }
     let at = m.tensor_of(id)?.shape.clone();
-    // Both operands may come of products: the first that fits the result is taken.
+    // Both operands may come of products: the first that fits the result counts.
     let side = |side: usize| -> Result<(Scores, ValueId), Miss> {
         let (this, other) = (node.input(side), node.input(1 - side));
         let (this, other) = this.zip(other).ok_or(OTHER)?;
-        if m.held(this).is_constant() {
+        if m.value_of(this).is_constant() {
             return Err(OTHER);
         }
         Ok((followed(m, this, left)?.fitting(&at)?, other))
@@ -137,7 +137,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
             let inner = first()?;
             let axes = node
                 .operator_as::<Transpose>()
-                .map(|held| held.axes(at.len()));
+                .map(|transpose| transpose.axes(at.len()));
             let mut swapped: Vec<usize> = (0..at.len()).collect();
             if let [.., a, b] = swapped.as_mut_slice() {
                 std::mem::swap(a, b);
@@ -152,8 +152,8 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
 }
 
 fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Miss> {
-    let held = node.operator_as::<MatMul>().and_then(MatMul::scaled);
-    let (scale, [left, right]) = held.ok_or("the product is no plain one")?;
+    let scaled = node.operator_as::<MatMul>().and_then(MatMul::scaled);
+    let (scale, [left, right]) = scaled.ok_or("the product is no plain one")?;
     let operand = |at: usize, transposed| {
         let value = node.input(at).ok_or("an operand is missing")?;
         let mut axes: Vec<usize> = (0..m.tensor_of(value)?.rank()).collect();

@@ -34,14 +34,14 @@ pub fn regrouped(sizes: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
 mod tests {
     use super::*;
 
-    fn check(held: &[i64], from: &[i64], to: &[i64], expected: Option<&[i64]>) {
+    fn check(shape: &[i64], from: &[i64], to: &[i64], expected: Option<&[i64]>) {
         let dims = |all: &[i64]| all.iter().copied().map(Dim::from).collect::<Vec<_>>();
-        let found = regrouped(&dims(held), &dims(from), &dims(to));
+        let found = regrouped(&dims(shape), &dims(from), &dims(to));
         assert_eq!(found, expected.map(dims));
     }
 
     #[test]
-    fn axes_are_taken_together_and_apart() {
+    fn axes_are_merged_and_split() {
         check(&[1, 6, 1, 5], &[1, 6, 4, 5], &[6, 4, 5], Some(&[6, 1, 5]));
         check(&[1, 1, 5], &[6, 4, 5], &[2, 3, 4, 5], Some(&[1, 1, 1, 5]));
         check(&[6, 4, 5], &[6, 4, 5], &[2, 3, 4, 5], Some(&[2, 3, 4, 5]));

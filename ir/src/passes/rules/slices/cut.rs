@@ -14,7 +14,7 @@ pub struct Piece {
     /// What it takes of each axis.
     pub spans: Vec<Span>,
     /// Values that tell the sizes in them.
-    pub given: Vec<ValueId>,
+    pub sources: Vec<ValueId>,
 }
 
 /// What values are parts of, none for one that is left out or no part.
@@ -30,7 +30,7 @@ pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> 
             // The parts of a split are mostly asked for one after the other.
             if cut
                 .as_ref()
-                .is_none_or(|(held, _)| !std::ptr::eq(*held, node))
+                .is_none_or(|(split, _)| !std::ptr::eq(*split, node))
             {
                 cut = Some((node, split(m, node).unwrap_or_default()));
             }
@@ -52,11 +52,11 @@ pub fn piece(m: &Match<'_, '_>, id: ValueId) -> Result<Piece, Miss> {
 /// What a slice takes.
 fn slice(m: &Match<'_, '_>, node: &Node) -> Result<Piece, Miss> {
     let of = node.input(0).ok_or("nothing is sliced")?;
-    let given = node.inputs.iter().flatten().copied().collect();
+    let sources = node.inputs.iter().flatten().copied().collect();
     Ok(Piece {
         of,
         spans: spans(m, node)?,
-        given,
+        sources,
     })
 }
 
@@ -68,7 +68,7 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
         .operator_as::<Split>()
         .and_then(|split| split.parts(node.outputs.len(), m.known(node, 1), shape));
     let (axis, parts) = parts.ok_or("the sizes of parts are known only at run time")?;
-    let given: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
+    let sources: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
     let whole: Vec<Span> = shape.iter().map(Span::whole).collect();
     let mut start = Dim::default();
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
         all.push(Piece {
             of,
             spans,
-            given: given.clone(),
+            sources: sources.clone(),
         });
         start = behind;
     }
@@ -108,27 +108,24 @@ pub fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
     let shape = m.tensor_of(piece.of)?.shape.clone();
     let axes = piece.spans.iter().zip(&shape).zip(0i64..);
     let cut: Vec<_> = axes
-        .filter(|((taken, size), _)| **taken != Span::whole(size))
+        .filter(|((span, size), _)| **span != Span::whole(size))
         .collect();
     if cut.is_empty() {
         return Ok(piece.of);
     }
     let starts: Vec<Dim> = cut
         .iter()
-        .map(|((taken, _), _)| taken.start.clone())
+        .map(|((span, _), _)| span.start.clone())
         .collect();
-    let ends = cut.iter().map(|((taken, _), _)| taken.end());
+    let ends = cut.iter().map(|((span, _), _)| span.end());
     let ends = ends
         .collect::<Option<Vec<Dim>>>()
         .ok_or("the bounds grow too large")?;
     let axes: Vec<Dim> = cut.iter().map(|(_, axis)| Dim::from(*axis)).collect();
-    let steps: Vec<Dim> = cut
-        .iter()
-        .map(|((taken, _), _)| taken.step.into())
-        .collect();
+    let steps: Vec<Dim> = cut.iter().map(|((span, _), _)| span.step.into()).collect();
     let (starts, ends) = (
-        m.sizes(&starts, &piece.given)?,
-        m.sizes(&ends, &piece.given)?,
+        m.sizes(&starts, &piece.sources)?,
+        m.sizes(&ends, &piece.sources)?,
     );
     let axes = m.integers(axes);
     let steps = if steps.iter().all(|step| step.is(1)) {
@@ -163,11 +160,16 @@ pub fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     let alike = others
         .filter(|(at, _)| *at != axis)
         .all(|(_, (a, b))| a == b);
-    let mut given = first.given.clone();
-    given.extend(second.given.iter().filter(|id| !first.given.contains(id)));
+    let mut sources = first.sources.clone();
+    sources.extend(
+        second
+            .sources
+            .iter()
+            .filter(|id| !first.sources.contains(id)),
+    );
     alike.then_some(Piece {
         of: first.of,
         spans,
-        given,
+        sources,
     })
 }

@@ -19,7 +19,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part of another that a value is, however it is taken.
+    /// The part of another that a value is, by whatever operator.
     pub fn of(m: &Match<'_, '_>, id: ValueId) -> Option<Part> {
         let (node, _) = m.source(id)?;
         let whole = node.input(0)?;
@@ -60,14 +60,14 @@ impl Part {
             _ => {
                 let piece = piece(m, id).ok()?;
                 let is_cut =
-                    |(_, (taken, size)): &(usize, (&Span, &Dim))| **taken != Span::whole(size);
+                    |(_, (span, size)): &(usize, (&Span, &Dim))| **span != Span::whole(size);
                 let mut cut = piece.spans.iter().zip(shape).enumerate().filter(is_cut);
-                let (axis, (taken, _)) = cut.next()?;
+                let (axis, (span, _)) = cut.next()?;
                 cut.next().is_none().then_some(Part {
                     whole,
                     axis,
-                    start: taken.start.number()?,
-                    step: taken.step,
+                    start: span.start.number()?,
+                    step: span.step,
                     gone: false,
                 })
             }
