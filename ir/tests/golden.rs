@@ -140,7 +140,7 @@ fn compare(name: &str, model: &Path, options: &Options) {
     let line = expected
         .clone()
         .zip(code.clone())
-        .position(|(held, made)| held != made);
+        .position(|(expected, made)| expected != made);
     let line = line.or_else(|| (expected.clone().count() != code.clone().count()).then_some(0));
     if let Some(line) = line {
         let around = |lines: std::str::Lines<'_>| {

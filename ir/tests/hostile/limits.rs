@@ -60,7 +60,7 @@ pub fn each(inputs: &str, constants: &str, nodes: &str) {
     }
 }
 
-/// The most memory that the process ever held, where Linux tells.
+/// The most memory that the process ever used, where Linux tells.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

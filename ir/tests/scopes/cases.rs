@@ -58,7 +58,7 @@ fn what_only_the_run_counts_is_expanded() {
 }
 
 #[test]
-fn sizes_too_large_to_be_said() {
+fn sizes_too_large_to_be_computed() {
     let sizes = |count: usize| {
         (0..count)
             .map(|at| format!("s{at}"))

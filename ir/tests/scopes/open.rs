@@ -22,7 +22,7 @@ pub fn open(model: &Bytes, naming: Naming) -> Option<Bytes> {
     let graph = model.graph.as_mut()?;
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for (at, input) in graph.input.iter_mut().enumerate() {
-        let is_constant = |name: &str| graph.initializer.iter().any(|held| held.name == name);
+        let is_constant = |name: &str| graph.initializer.iter().any(|tensor| tensor.name == name);
         let ty = input.r#type.as_mut().filter(|_| !is_constant(&input.name));
         let Some(TypeValue::Tensor(tensor)) = ty.and_then(|ty| ty.value.as_mut()) else {
             continue;

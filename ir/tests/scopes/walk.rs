@@ -99,7 +99,7 @@ impl Walk {
     }
 
     /// The parts of a macro's input between commas and semicolons.
-    fn arguments(&mut self, given: &syn::Macro) {
+    fn arguments(&mut self, call: &syn::Macro) {
         let parser = |input: syn::parse::ParseStream<'_>| {
             let mut all = Vec::new();
             while !input.is_empty() {
@@ -112,7 +112,7 @@ impl Walk {
             }
             Ok(all)
         };
-        match parser.parse2(given.tokens.clone()) {
+        match parser.parse2(call.tokens.clone()) {
             Ok(all) => all.iter().for_each(|one| self.visit_expr(one)),
             Err(error) => self.problems.push(format!("a macro: {error}")),
         }
@@ -222,21 +222,21 @@ impl<'ast> Visit<'ast> for Walk {
             name.clone_from(&self.owner);
         }
         if let (Some(fields), None) = (self.fields.get(&name), &literal.rest) {
-            let given: BTreeSet<String> = literal
+            let names: BTreeSet<String> = literal
                 .fields
                 .iter()
                 .map(|field| member(&field.member))
                 .collect();
-            if given != *fields || given.len() != literal.fields.len() {
+            if names != *fields || names.len() != literal.fields.len() {
                 self.problems
-                    .push(format!("`{name}` is made of {given:?}, not of {fields:?}"));
+                    .push(format!("`{name}` is made of {names:?}, not of {fields:?}"));
             }
         }
         visit::visit_expr_struct(self, literal);
     }
 
-    fn visit_macro(&mut self, given: &'ast syn::Macro) {
-        self.arguments(given);
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.arguments(call);
     }
 
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
