@@ -103,14 +103,14 @@ impl Arguments {
                 Choice::Weights(weights) => self.options.weights = weights,
                 Choice::Dims(dims) => {
                     for (key, size) in dims {
-                        let held = self.options.dims.insert(key.name.clone(), size);
-                        self.note(key, held.is_some())?;
+                        let previous = self.options.dims.insert(key.name.clone(), size);
+                        self.note(key, previous.is_some())?;
                     }
                 }
                 Choice::Inputs(inputs) => {
                     for (key, sizes) in inputs {
-                        let held = self.options.inputs.insert(key.name.clone(), sizes);
-                        self.note(key, held.is_some())?;
+                        let previous = self.options.inputs.insert(key.name.clone(), sizes);
+                        self.note(key, previous.is_some())?;
                     }
                 }
                 Choice::Runtime(path) => self.runtime = path,

@@ -139,7 +139,7 @@ pub struct Programs {
     pub no_simplify: bool,
 }
 
-/// What `onnx_model!` may be told.
+/// The options of `onnx_model!`.
 #[derive(Debug, Default, Args)]
 pub struct Choices {
     /// Pin a named size

@@ -86,8 +86,8 @@ pub fn build(plan: &Plan<'_>, packages: &[String], bar: &ProgressBar) -> Result<
     if !foreign.is_empty() {
         bail!("a crate beside the models does not compile\n{foreign}");
     }
-    let told = built.packages.len() + built.errors.len();
-    if !status.success() && told == 0 {
+    let reported = built.packages.len() + built.errors.len();
+    if !status.success() && reported == 0 {
         bail!("cargo fails\n{text}");
     }
     for package in packages {
@@ -119,7 +119,7 @@ impl Built {
     }
 }
 
-/// Cargo, with what it set for this process taken back.
+/// Cargo, without the variables it set for this process.
 fn command(root: &Path, target: &Path) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crashed_compiler_is_told_by_cargo() {
+    fn a_crash_of_the_compiler_is_reported_by_cargo() {
         let text = "error: could not compile `a` (lib)\n\nerror: could not compile `b` (lib)\n\n\
                     Caused by:\n  process didn't exit successfully (signal: 11)\n";
         assert!(about("b", text).starts_with("error: could not compile `b`"));

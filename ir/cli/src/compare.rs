@@ -100,7 +100,7 @@ struct Distance {
 }
 
 /// The distance of tensors of one type and shape, where it is finite; equal infinities have none, and
-/// unequal elements that are no floats are one apart.
+/// the distance of unequal elements that are no floats is 1.
 fn distance(found: &Value, expected: &Expected) -> Option<Distance> {
     let (Value::Tensor(found), Expected::Value(Value::Tensor(expected))) = (found, expected) else {
         return None;
@@ -213,13 +213,13 @@ fn maps(found: &[Value], keys: &[Key], values: &Tensor, tolerance: f64) -> Compa
         let Value::Map(map) = map else {
             return differs("is of another kind than the recorded output".to_owned());
         };
-        let mut held: Vec<&Key> = map.iter().map(|(key, _)| key).collect();
-        held.sort();
-        if held != sorted {
-            return differs(format!("has the keys {held:?}, not {sorted:?}"));
+        let mut found_keys: Vec<&Key> = map.iter().map(|(key, _)| key).collect();
+        found_keys.sort();
+        if found_keys != sorted {
+            return differs(format!("has the keys {found_keys:?}, not {sorted:?}"));
         }
         for key in keys {
-            let value = map.iter().find(|(held, _)| held == key);
+            let value = map.iter().find(|(other, _)| other == key);
             let number = match value {
                 Some((_, Value::Tensor(number))) => number.numbers().unwrap_or_default(),
                 _ => Vec::new(),

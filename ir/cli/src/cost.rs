@@ -41,11 +41,11 @@ impl Cost {
     /// What was noted of a crate when it was compiled last.
     pub fn of(folder: &Path, name: &str) -> Option<Self> {
         let text = std::fs::read(file(folder, name)).ok()?;
-        let held: Json = serde_json::from_slice(&text).ok()?;
+        let record: Json = serde_json::from_slice(&text).ok()?;
         Some(Cost {
-            wall: held["wall_seconds"].as_f64()?,
-            cpu: held["cpu_seconds"].as_f64(),
-            peak: held["peak_bytes"].as_u64(),
+            wall: record["wall_seconds"].as_f64()?,
+            cpu: record["cpu_seconds"].as_f64(),
+            peak: record["peak_bytes"].as_u64(),
         })
     }
 
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_is_told_with_its_model() {
+    fn the_largest_cost_is_reported_with_its_model() {
         let cost = |seconds, peak| Cost {
             wall: 100.0,
             cpu: Some(seconds),

@@ -79,7 +79,7 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
         }
         for file in found {
             let model = model(&file)?;
-            if !models.iter().any(|held| held.path == model.path) {
+            if !models.iter().any(|known| known.path == model.path) {
                 models.push(model);
             }
         }

@@ -42,10 +42,10 @@ fn arrays<R: Read + Seek>(reader: R) -> Result<BTreeMap<String, Value>> {
     let mut zip = zip::ZipArchive::new(reader)?;
     let mut arrays = BTreeMap::new();
     for at in 0..zip.len() {
-        let held = zip.by_index(at)?;
-        let file = held.name()?.into_owned();
+        let entry = zip.by_index(at)?;
+        let file = entry.name()?.into_owned();
         if let Some(name) = npyz::npz::array_name_from_file_name(&file) {
-            let value = array(held).with_context(|| format!("array `{name}`"))?;
+            let value = array(entry).with_context(|| format!("array `{name}`"))?;
             arrays.insert(name.to_owned(), value);
         }
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn column_major_arrays_are_turned() {
+    fn column_major_arrays_are_transposed() {
         let bytes = npy("|u1", Order::Fortran, &[2, 3], &[0u8, 3, 1, 4, 2, 5]);
         let expected = tensor(DType::U8, &[2, 3], &[0, 1, 2, 3, 4, 5]);
         assert_eq!(array(bytes.as_slice()).unwrap(), expected);

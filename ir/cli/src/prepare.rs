@@ -43,7 +43,7 @@ pub fn prepare<'m>(
     models: &'m [Model],
     release: bool,
     bar: &ProgressBar,
-    mut told: impl FnMut(&'m Model, Obstacle),
+    mut report: impl FnMut(&'m Model, Obstacle),
 ) -> Result<Vec<Ready<'m>>> {
     let mut compiled: Vec<&Model> = Vec::new();
     say(bar, &format!("compiling {}", count(models.len(), "model")));
@@ -56,7 +56,7 @@ pub fn prepare<'m>(
     let compile = |model: &Model| compile(model, &options);
     parallel::each(models, cores, compile, |model, obstacle| match obstacle {
         None => compiled.push(model),
-        Some(obstacle) => told(model, obstacle),
+        Some(obstacle) => report(model, obstacle),
     });
     let _ = std::panic::take_hook();
     compiled.sort_by(|a, b| a.path.cmp(&b.path));
@@ -81,7 +81,7 @@ pub fn prepare<'m>(
             None => linked.push(model),
             Some(errors) => {
                 std::fs::write(scratch.messages(model), &errors)?;
-                told(
+                report(
                     model,
                     Obstacle::Broken(refused(&errors, &scratch.messages(model))),
                 );
@@ -119,7 +119,7 @@ pub fn prepare<'m>(
                 }),
                 None => {
                     std::fs::write(scratch.messages(model), &errors)?;
-                    told(
+                    report(
                         model,
                         Obstacle::Broken(refused(&errors, &scratch.messages(model))),
                     );
@@ -161,14 +161,14 @@ fn compile(model: &Model, options: &Options) -> Option<Obstacle> {
 }
 
 thread_local! {
-    /// What the last panic of this thread said.
+    /// The message of the last panic of this thread.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 fn panics_are_kept() {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.to_string().replace('\n', " ");
-        PANIC.with_borrow_mut(|held| *held = text);
+        PANIC.with_borrow_mut(|message| *message = text);
     }));
 }
 
@@ -221,9 +221,9 @@ mod tests {
     #[test]
     fn errors_of_rustc_are_counted() {
         let errors = "error[E0308]: mismatched types\n --> src\nerror: aborting\n";
-        let told = refused(errors, Path::new("/m.txt"));
+        let summary = refused(errors, Path::new("/m.txt"));
         assert_eq!(
-            told,
+            summary,
             "rustc: error[E0308]: mismatched types (2 errors in /m.txt)"
         );
     }

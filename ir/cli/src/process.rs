@@ -57,16 +57,16 @@ pub fn ask(
         let bytes = std::fs::read(path).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    let (said, errors) = (read(&answers), read(messages));
+    let (output, errors) = (read(&answers), read(messages));
     let _ = std::fs::remove_file(&answers);
     Ok(match status {
         None => Outcome::Died(format!("runs longer than {} s", limit.as_secs())),
-        Some(status) => judge(status, &said, &errors),
+        Some(status) => judge(status, &output, &errors),
     })
 }
 
-fn judge(status: ExitStatus, said: &str, errors: &str) -> Outcome {
-    let answer = said.lines().find_map(|line| line.strip_prefix(ANSWER));
+fn judge(status: ExitStatus, output: &str, errors: &str) -> Outcome {
+    let answer = output.lines().find_map(|line| line.strip_prefix(ANSWER));
     let answer = answer.and_then(|answer| serde_json::from_str(answer).ok());
     match (status.code(), answer) {
         (Some(0), Some(answer)) => Outcome::Answer(answer),
@@ -112,32 +112,32 @@ mod tests {
 
     #[test]
     fn an_answer_is_one_line_among_others() {
-        let said = "hello\nonnx-embed-runner: {\"a\":1}\n";
+        let output = "hello\nonnx-embed-runner: {\"a\":1}\n";
         let answer = Outcome::Answer(serde_json::json!({ "a": 1 }));
-        assert_eq!(judge(ExitStatus::from_raw(0), said, ""), answer);
+        assert_eq!(judge(ExitStatus::from_raw(0), output, ""), answer);
     }
 
     #[test]
-    fn a_panic_is_told_with_its_place() {
+    fn a_panic_is_reported_with_its_place() {
         let errors = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno\nway\nnote: run with\n";
-        let told = Outcome::Died("panics: no way (at src/a.rs:1:2)".to_owned());
-        assert_eq!(judge(ExitStatus::from_raw(101 << 8), "", errors), told);
+        let died = Outcome::Died("panics: no way (at src/a.rs:1:2)".to_owned());
+        assert_eq!(judge(ExitStatus::from_raw(101 << 8), "", errors), died);
     }
 
     #[test]
-    fn a_stack_overflow_is_told_from_other_aborts() {
+    fn a_stack_overflow_differs_from_other_aborts() {
         let errors = "thread 'main' has overflowed its stack\nfatal runtime error\n";
-        let told = |errors| judge(ExitStatus::from_raw(6), "", errors);
+        let judged = |errors| judge(ExitStatus::from_raw(6), "", errors);
         assert_eq!(
-            told(errors),
+            judged(errors),
             Outcome::Died("overflows its stack".to_owned())
         );
-        assert!(matches!(told("bad\n"), Outcome::Died(text) if text.ends_with(": bad")));
+        assert!(matches!(judged("bad\n"), Outcome::Died(text) if text.ends_with(": bad")));
     }
 
     #[test]
     fn a_refusal_is_what_the_program_says() {
-        let told = judge(ExitStatus::from_raw(1 << 8), "", "missing input `x`\n");
-        assert_eq!(told, Outcome::Refused("missing input `x`".to_owned()));
+        let judged = judge(ExitStatus::from_raw(1 << 8), "", "missing input `x`\n");
+        assert_eq!(judged, Outcome::Refused("missing input `x`".to_owned()));
     }
 }

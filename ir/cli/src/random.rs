@@ -35,11 +35,7 @@ pub fn inputs(ports: &[Port], dims: &[(String, i64)]) -> Result<Values> {
 }
 
 fn size(dim: &Dim, dims: &[(String, i64)]) -> Result<usize> {
-    let chosen = |name: &str| {
-        dims.iter()
-            .find(|(held, _)| held == name)
-            .map(|held| held.1)
-    };
+    let chosen = |name: &str| dims.iter().find(|(key, _)| key == name).map(|pair| pair.1);
     let size = match (dim.number(), dim.name()) {
         (Some(number), _) => number,
         (_, Some(name)) => chosen(name).unwrap_or(1),

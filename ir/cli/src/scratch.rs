@@ -18,7 +18,7 @@ pub struct Scratch {
     pub simplify: bool,
     /// Whether programs take the weights of other files.
     other_weights: bool,
-    /// Held while this process uses the folder.
+    /// Locked while this process uses the folder.
     _lock: File,
 }
 
@@ -26,7 +26,7 @@ pub struct Scratch {
 const MOST: usize = 24;
 /// Bytes of models in one program at most: beyond 2 GiB linkers fail.
 const LARGEST: u64 = 512 << 20;
-/// Larger models stay in their files, as users are told to do.
+/// Larger models stay in their files, as the documentation asks of users.
 const EMBEDDED: u64 = 1 << 30;
 
 /// The crates come from this checkout where the command was built in one.
@@ -166,7 +166,7 @@ impl Scratch {
         text
     }
 
-    /// Packages of both workspaces share the target folder, where cargo tells them apart by name and
+    /// Packages of both workspaces share the target folder, where cargo distinguishes them by name and
     /// version, not by folder.
     fn version(&self) -> &'static str {
         if self.other_weights { "0.0.1" } else { "0.0.0" }
@@ -224,7 +224,7 @@ fn library(model: &Model, simplify: bool) -> String {
         (file, "weights = \"file\""),
         (!simplify, "simplify = false"),
     ];
-    let options = options.iter().filter(|(given, _)| *given);
+    let options = options.iter().filter(|(is_set, _)| *is_set);
     let options: Vec<&str> = options.map(|(_, text)| *text).collect();
     let item = if options.is_empty() {
         path
@@ -299,7 +299,7 @@ fn literal(path: &Path) -> String {
 /// Writes a file unless it holds the text already: cargo goes by the time of the last change.
 fn write(path: &Path, text: &str) -> Result<()> {
     let failed = || format!("cannot write `{}`", path.display());
-    if fs::read(path).is_ok_and(|held| held == text.as_bytes()) {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
     if let Some(folder) = path.parent() {

@@ -195,12 +195,12 @@ fn judge(
     let mut relative = 0.0f64;
     let mut problem = None;
     for (name, expected) in &recording.outputs {
-        let Some((_, value)) = found.iter().find(|(held, _)| held == name) else {
+        let Some((_, value)) = found.iter().find(|(output, _)| output == name) else {
             problem.get_or_insert(format!("output `{name}` is missing"));
             continue;
         };
         let mut comparison = compare(value, expected, tolerance);
-        let exact = recording.exact.iter().find(|(held, _)| held == name);
+        let exact = recording.exact.iter().find(|(output, _)| output == name);
         if let (Some(_), Some((_, exact))) = (&comparison.problem, exact)
             && is_as_near(value, expected, exact)
         {
@@ -212,7 +212,7 @@ fn judge(
         }
     }
     for (name, _) in found {
-        if !recording.outputs.iter().any(|(held, _)| held == name) {
+        if !recording.outputs.iter().any(|(output, _)| output == name) {
             problem.get_or_insert(format!("output `{name}` was not recorded"));
         }
     }

@@ -109,7 +109,7 @@ fn other_weights(
     let text = |key: &str| request[key].as_str().unwrap_or_default();
     let inputs = wire::read(Path::new(text("inputs")))?;
     let weights = text("weights");
-    let load = subject.others.iter().find(|(held, _)| *held == weights);
+    let load = subject.others.iter().find(|(file, _)| *file == weights);
     let (_, load) = load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
     let one = |(at, files): (usize, &Json)| -> Result<Json, String> {
         let paths = files.as_array().into_iter().flatten();

@@ -52,9 +52,9 @@ mod tests {
 
     #[test]
     fn a_model_has_a_reason() {
-        let held = Expectations::parse("# known\nfoo = \"noise\"\n").unwrap();
-        assert_eq!(held.reason("foo"), Some("noise"));
-        assert_eq!(held.reason("bar"), None);
+        let expectations = Expectations::parse("# known\nfoo = \"noise\"\n").unwrap();
+        assert_eq!(expectations.reason("foo"), Some("noise"));
+        assert_eq!(expectations.reason("bar"), None);
     }
 
     #[test]

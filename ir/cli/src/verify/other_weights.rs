@@ -165,10 +165,10 @@ fn ask_for_results(
     match ask(&ready.program, request, None, limit, &messages)? {
         Outcome::Answer(answer) => {
             let results = answer["results"].as_array().cloned().unwrap_or_default();
-            match results.len() == count {
-                true => Ok(results),
-                false => bail!("{} of {count} results", results.len()),
+            if results.len() != count {
+                bail!("{} of {count} results", results.len());
             }
+            Ok(results)
         }
         Outcome::Refused(text) | Outcome::Died(text) => bail!("{text}"),
     }

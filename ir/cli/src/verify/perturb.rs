@@ -77,8 +77,9 @@ impl Constant {
             let file = files
                 .get_mut(part.file)
                 .context("a constant is in no file")?;
-            let held = file.1.get_mut(part.start..part.start + bytes.len());
-            held.context("a constant lies outside of its file")?
+            let place = file.1.get_mut(part.start..part.start + bytes.len());
+            place
+                .context("a constant lies outside of its file")?
                 .copy_from_slice(&bytes);
         }
         Ok(())
@@ -98,10 +99,10 @@ impl Constant {
             let file = files
                 .get_mut(part.file)
                 .context("a constant is in no file")?;
-            let held = file.1.get_mut(part.start..part.start + part.bytes.len());
+            let place = file.1.get_mut(part.start..part.start + part.bytes.len());
             noise(
                 self.weight.dtype,
-                held.context("a constant lies outside of its file")?,
+                place.context("a constant lies outside of its file")?,
                 state,
             );
         }
@@ -116,13 +117,13 @@ fn noise(dtype: DType, bytes: &mut [u8], state: &mut u64) {
     };
     match dtype {
         DType::F32 => {
-            for held in bytes.as_chunks_mut().0 {
-                *held = ((f64::from(f32::from_le_bytes(*held)) * factor()) as f32).to_le_bytes();
+            for float in bytes.as_chunks_mut().0 {
+                *float = ((f64::from(f32::from_le_bytes(*float)) * factor()) as f32).to_le_bytes();
             }
         }
         DType::F64 => {
-            for held in bytes.as_chunks_mut().0 {
-                *held = (f64::from_le_bytes(*held) * factor()).to_le_bytes();
+            for float in bytes.as_chunks_mut().0 {
+                *float = (f64::from_le_bytes(*float) * factor()).to_le_bytes();
             }
         }
         _ => {}
@@ -171,11 +172,11 @@ fn raw(dtype: DType, bytes: &mut [u8], factor: f64) {
             let (all, _) = bytes.as_chunks_mut::<$size>();
             let zeros = all
                 .iter()
-                .all(|held| $read(<$type>::from_le_bytes(*held)) == 0.0);
-            for held in all {
-                let value: f64 = $read(<$type>::from_le_bytes(*held));
+                .all(|float| $read(<$type>::from_le_bytes(*float)) == 0.0);
+            for float in all {
+                let value: f64 = $read(<$type>::from_le_bytes(*float));
                 let other = if zeros { 0.125 } else { value * factor };
-                *held = <$type>::to_le_bytes($write(other));
+                *float = <$type>::to_le_bytes($write(other));
             }
         }};
     }
@@ -276,9 +277,9 @@ mod tests {
         let mut bytes = before.map(f32::to_le_bytes).concat();
         noise(DType::F32, &mut bytes, &mut 1);
         let (after, _) = bytes.as_chunks();
-        let shares = after.iter().map(|held| {
-            let held = f64::from(f32::from_le_bytes(*held));
-            (held / 3.0 - 1.0) * f64::from(1 << 22)
+        let shares = after.iter().map(|float| {
+            let float = f64::from(f32::from_le_bytes(*float));
+            (float / 3.0 - 1.0) * f64::from(1 << 22)
         });
         let shares = Vec::from_iter(shares);
         assert!(shares.iter().all(|share| share.abs() < 1.3), "{shares:?}");

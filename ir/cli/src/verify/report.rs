@@ -48,7 +48,7 @@ impl Numbers {
     }
 }
 
-/// All verdicts, told as they come.
+/// All verdicts, reported as they come.
 pub struct Report {
     json: bool,
     bar: ProgressBar,

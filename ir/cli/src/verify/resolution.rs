@@ -23,8 +23,10 @@ pub fn resolution(model: &Model) -> f64 {
 
 fn of(constants: &[Constant]) -> f64 {
     let count = |dtype: DType| {
-        let held = constants.iter().filter(|held| held.dtype == dtype);
-        held.map(|held| held.sizes.iter().product::<usize>()).sum()
+        let of_type = constants.iter().filter(|constant| constant.dtype == dtype);
+        of_type
+            .map(|constant| constant.sizes.iter().product::<usize>())
+            .sum()
     };
     let wide: usize = [DType::F32, DType::F64].map(count).iter().sum();
     match [DType::F16, DType::Bf16].map(count) {

@@ -87,10 +87,10 @@ fn named(first: &str, second: &str, output: &str) -> Vec<u8> {
     );
     let mut model = onnx_embed_ir::text::model(&text).unwrap();
     let graph = model.graph.as_mut().unwrap();
-    let name = |held: &mut String| match held.as_str() {
-        "first" => *held = first.to_owned(),
-        "second" => *held = second.to_owned(),
-        "out" => *held = output.to_owned(),
+    let name = |name: &mut String| match name.as_str() {
+        "first" => *name = first.to_owned(),
+        "second" => *name = second.to_owned(),
+        "out" => *name = output.to_owned(),
         _ => {}
     };
     let ports = graph.input.iter_mut().chain(&mut graph.output);

@@ -53,10 +53,14 @@ pub fn loops(count: usize) -> ModelProto {
 }
 
 pub fn states(count: usize) -> ModelProto {
-    let mut given = vec!["m".to_owned(), String::new()];
-    given.extend((0..count).map(|at| format!("x{}", at % 10)));
+    let mut arguments = vec!["m".to_owned(), String::new()];
+    arguments.extend((0..count).map(|at| format!("x{}", at % 10)));
     let made: Vec<String> = (0..count).map(t).collect();
-    let nodes = vec![with_graph(node("Loop", &given, &made), "body", body(count))];
+    let nodes = vec![with_graph(
+        node("Loop", &arguments, &made),
+        "body",
+        body(count),
+    )];
     let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
     inputs.push(typed("m", 7, &[]));
     let outputs = made.iter().map(|name| port(name, &["n"]));
@@ -90,13 +94,13 @@ pub fn shifting_states(count: usize) -> ModelProto {
     let mut outputs = vec![typed("d", 9, &[])];
     outputs.extend((0..count).map(|at| port(&next(at), &["k"])));
     let body = graph(nodes, inputs, outputs, vec![]);
-    let mut given = vec!["m".to_owned(), String::new()];
-    given.extend((0..count).map(|at| format!("x{}", at % 10)));
+    let mut arguments = vec!["m".to_owned(), String::new()];
+    arguments.extend((0..count).map(|at| format!("x{}", at % 10)));
     let mut made = vec![String::new(); count];
     made.first_mut().into_iter().for_each(|name| *name = t(0));
     let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
     inputs.push(typed("m", 7, &[]));
-    let nodes = vec![with_graph(node("Loop", &given, &made), "body", body)];
+    let nodes = vec![with_graph(node("Loop", &arguments, &made), "body", body)];
     model(graph(nodes, inputs, vec![port(&t(0), &["n"])], vec![]))
 }
 

@@ -80,12 +80,12 @@ pub fn is_noise(
 ) -> bool {
     found.len() == expected.outputs.len()
         && expected.outputs.iter().all(|(name, expected)| {
-            let Some((_, found)) = found.iter().find(|(held, _)| held == name) else {
+            let Some((_, found)) = found.iter().find(|(output, _)| output == name) else {
                 return false;
             };
             let others = answers.iter().filter_map(|answer| {
                 let mut outputs = answer.outputs.iter();
-                outputs.find_map(|(held, other)| (held == name).then_some(other))
+                outputs.find_map(|(output, other)| (output == name).then_some(other))
             });
             let others: Vec<&Expected> = others.collect();
             compare(found, expected, tolerance).problem.is_none()

@@ -24,7 +24,7 @@ pub struct Plan {
     free: BTreeSet<usize>,
 }
 
-/// A changed file and what is said of it.
+/// A changed file and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub name: String,
@@ -81,7 +81,10 @@ impl Plan {
     }
 
     fn add(&mut self, changed: Vec<usize>, storage: usize, is_fixed: bool) {
-        let known = self.changed.iter().position(|held| *held == changed);
+        let known = self
+            .changed
+            .iter()
+            .position(|constants| *constants == changed);
         let at = known.unwrap_or_else(|| {
             let name = match changed.as_slice() {
                 [one] => self.constants[*one].name.clone(),
@@ -101,7 +104,7 @@ impl Plan {
 
     /// The numbers of changes whose files take at most so many bytes together.
     pub fn batches(&self, bytes: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-        let one: usize = self.files.iter().map(|(_, held)| held.len()).sum();
+        let one: usize = self.files.iter().map(|(_, bytes)| bytes.len()).sum();
         let (all, size) = (self.changes.len(), (bytes / one.max(1)).max(1));
         (0..all)
             .step_by(size)

@@ -57,7 +57,7 @@ impl Tally {
     ) -> Result<()> {
         let problem = self.problem(change, storage, outputs, subject)?;
         self.problems
-            .extend(problem.map(|text| told(change, storage, &text)));
+            .extend(problem.map(|text| described(change, storage, &text)));
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Tally {
                 self.without_effect += usize::from(difference.is_none());
             }
             Some(Difference::Unstable(text)) => {
-                self.unstable.push(told(change, storage, &text));
+                self.unstable.push(described(change, storage, &text));
             }
             Some(Difference::Wrong(text)) => return Ok(Some(text)),
         }
@@ -179,7 +179,7 @@ fn difference(
     }))
 }
 
-fn told(change: &Change, storage: usize, text: &str) -> String {
+fn described(change: &Change, storage: usize, text: &str) -> String {
     let storage = STORAGES.get(storage).map_or("", |(_, name)| name);
     format!("{storage}: `{}` {text}", change.name)
 }
