@@ -9,7 +9,7 @@ use crate::flex::{
 const STRIP: usize = 1024;
 
 /// Parts of a sum.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 dispatched! {
     /// Writes `a * b` to `out`.
@@ -57,17 +57,17 @@ fn by_rows<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
 /// A sum for each column, whose values follow one another.
 #[inline(always)]
 fn by_columns<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    let (parts, rest) = a.as_chunks::<LANES>();
     for (column, out) in out.iter_mut().enumerate() {
         let values = &b.values[column * b.column_step..][..a.len()];
+        let (value_parts, value_rest) = values.as_chunks::<LANES>();
         let mut sums = [0.0; LANES];
-        let parts = a.chunks_exact(LANES).zip(values.chunks_exact(LANES));
-        for (a, values) in parts {
+        for (a, values) in parts.iter().zip(value_parts) {
             for ((sum, a), value) in sums.iter_mut().zip(a).zip(values) {
                 *sum = S::of(*a, *value, *sum);
             }
         }
-        let rest = a.len() - a.len() % LANES;
-        let rest = a[rest..].iter().zip(&values[rest..]);
+        let rest = rest.iter().zip(value_rest);
         let rest = rest.fold(0.0, |sum, (a, value)| S::of(*a, *value, sum));
         *out = sums.iter().sum::<f32>() + rest;
     }
