@@ -201,6 +201,32 @@ fn attention_of_every_length() {
 }
 
 #[test]
+fn attention_within_windows() {
+    let no_bias: Option<Tensor<4>> = None;
+    let scores = Scores {
+        undefined: Undefined::ZeroIfHidden,
+        ..Scores::scaled(0.3)
+    };
+    for lengths in [[1, 300], [3, 300], [150, 300]] {
+        let [queries, keys] = lengths;
+        let place =
+            Tensor::<1, Int>::arange(0..queries as i64, &device()).reshape([1, 1, queries, 1]);
+        let key = Tensor::<1, Int>::arange(0..keys as i64, &device()).reshape([1, 1, 1, keys]);
+        let distance = key.sub(place);
+        for own in [1, 4] {
+            let [query, key, value] = attended(lengths, own);
+            let mask = Some(
+                distance
+                    .clone()
+                    .lower_elem(100)
+                    .bool_or(distance.clone().greater_elem(140)),
+            );
+            agree!(attention<4>(query, key, value, mask, no_bias; scores));
+        }
+    }
+}
+
+#[test]
 fn attention_with_every_step() {
     let [query, key, value] = attended([5, 9], 2);
     let mask = Some(hidden([2, 1, 5, 9], 8));

@@ -1,33 +1,37 @@
 //! Attention in blocks of queries, whose scores stay in the cache.
 
+mod block;
+mod mask;
 mod row;
+
+use std::ops::Range;
 
 use burn::backend::{
     Flex, TensorMetadata,
     flex::FlexTensor,
     ops::{BoolTensorOps, FloatTensorOps},
 };
-use burn::tensor::{BoolStore, DType, Element, Shape, TensorData};
-use bytemuck::Pod;
+use burn::tensor::{BoolStore, DType, TensorData};
 
 use super::{
-    gemm::{End, SHARE, multiply},
+    gemm::{Right, few_rows, panel_rows, panels, threads},
     instructions::Set,
-    memory::Target,
-    view::{Matrix, View},
+    memory::Output,
+    view::View,
     widened,
 };
 use crate::{
-    attention::{Scores, Undefined},
+    attention::Scores,
     backend::{Optional, primitives},
 };
-use row::{Masks, dots, probabilities};
+use block::{Block, Scratch};
+use mask::{seen_of, with_rows};
 
 /// Scores that are computed at once; they fit into the cache of a core.
-const SCORES: usize = 1 << 15;
+const SCORES: usize = 1 << 16;
 
 /// Queries of one block at most.
-const QUERIES: usize = 64;
+const QUERIES: usize = 70;
 
 /// Queries whose products with keys are sums over features, without a transposed copy of the keys.
 const FEW: usize = 3;
@@ -79,30 +83,19 @@ struct Sizes {
     size: usize,
 }
 
-/// Rows of the result that one thread computes.
-struct Part<'a> {
+/// Queries that one thread computes for heads of keys and values, of which they see some.
+struct Part {
     batch: usize,
-    rows: Rows,
-    out: &'a mut [f32],
+    own: Range<usize>,
+    queries: Range<usize>,
+    seen: Range<usize>,
 }
 
-/// Queries whose products with the same keys are one product.
-#[derive(Clone, Copy)]
-enum Rows {
-    /// The only query of each head that shares these keys.
-    Heads { own: usize },
-    /// Queries from this one on, for each head.
-    Queries { first: usize },
-}
-
-/// What a thread computes for one block.
-#[derive(Default)]
-struct Scratch {
-    scores: Vec<f32>,
-    /// Values, each times its probability times the same number.
-    sums: Vec<f32>,
-    /// What the sums of each row are multiplied with.
-    factors: Vec<f32>,
+/// Keys that are seen and their values of one head, as columns and rows of products, if many rows read them.
+struct Packed {
+    seen: Range<usize>,
+    keys: Right,
+    values: Right,
 }
 
 impl Operands {
@@ -159,6 +152,8 @@ impl Operands {
 
     /// The result lies as `[batch, queries, heads, size]`, which joins heads without a copy.
     fn attend(&self) -> FlexTensor {
+        use rayon::prelude::*;
+
         let Sizes {
             batch,
             heads,
@@ -168,194 +163,149 @@ impl Operands {
             features,
             size,
         } = self.sizes;
-        let mut out = vec![0.0; batch * queries * heads * size];
-        let work = batch * heads * queries * keys * (features + size);
-        let threads = (work / SHARE).clamp(1, rayon::current_num_threads());
-        let whole = queries * heads * size;
-        let length = if queries == 1 {
-            whole / own
+        let threads = threads(batch * heads * queries * keys * (features + size));
+        let parts = self.parts(threads);
+        // What several parts read is packed before.
+        let shared = if queries > 1 && parts.len() > batch {
+            batch * own
         } else {
-            let share = queries.div_ceil(threads).next_multiple_of(8);
-            (SCORES / keys).clamp(8, QUERIES).min(share) * heads * size
+            0
         };
-        let parts = out.chunks_mut(whole).enumerate().flat_map(|(batch, out)| {
-            let parts = out.chunks_mut(length).enumerate();
-            parts.map(move |(at, out)| {
-                let rows = if queries == 1 {
-                    Rows::Heads { own: at }
-                } else {
-                    let first = at * length / (heads * size);
-                    Rows::Queries { first }
-                };
-                Part { batch, rows, out }
-            })
+        let pack = |at: usize| {
+            let (at, own) = (at / own, at % own);
+            let each = parts.len() / batch;
+            let seen = parts[at * each..][..each].iter().map(|part| &part.seen);
+            let mut packed = Packed::new();
+            self.pack(at, own, joined(seen), &mut packed);
+            packed
+        };
+        let new = || (Packed::new(), Scratch::default());
+        let out = Output::filled(batch * queries * heads * size, |out| {
+            let run = |packed: &[Packed], (alone, scratch): &mut (Packed, Scratch), part: &Part| {
+                for own in part.own.clone() {
+                    let packed = match packed.get(part.batch * self.sizes.own + own) {
+                        Some(packed) => packed,
+                        None => {
+                            self.pack(part.batch, own, part.seen.clone(), alone);
+                            &*alone
+                        }
+                    };
+                    for block in self.blocks(part, own) {
+                        self.attend_block(&block, packed, scratch, out);
+                    }
+                }
+            };
+            if threads == 1 {
+                let packed: Vec<Packed> = (0..shared).map(pack).collect();
+                let mut scratch = new();
+                parts
+                    .iter()
+                    .for_each(|part| run(&packed, &mut scratch, part));
+            } else {
+                let packed: Vec<Packed> = (0..shared).into_par_iter().map(pack).collect();
+                let parts = parts.par_iter();
+                parts.for_each_init(new, |scratch, part| run(&packed, scratch, part));
+            }
         });
-        if threads == 1 {
-            let mut scratch = Scratch::default();
-            parts.for_each(|part| self.attend_part(part, &mut scratch));
-        } else {
-            use rayon::prelude::*;
-
-            let parts: Vec<Part> = parts.collect();
-            parts
-                .into_par_iter()
-                .for_each_init(Scratch::default, |scratch, part| {
-                    self.attend_part(part, scratch);
-                });
-        }
         let y = FlexTensor::from_data(TensorData::new(out, [batch, queries, heads, size]));
         Flex::float_swap_dims(y, 1, 2)
     }
 
-    fn attend_part(&self, part: Part<'_>, scratch: &mut Scratch) {
+    /// In order of batches.
+    fn parts(&self, threads: usize) -> Vec<Part> {
         let Sizes {
-            heads, own, size, ..
+            batch,
+            queries,
+            own,
+            keys,
+            ..
         } = self.sizes;
-        let (batch, group) = (part.batch, heads / own);
-        match part.rows {
-            Rows::Heads { own } => {
-                let first = own * group;
-                let query = self.query.matrix(&[batch, 0]).rows(first, group);
-                let places = |row: usize| [batch, first + row, 0];
-                self.attend_rows(query, own, places, scratch);
-                for (row, out) in part.out.chunks_mut(size).enumerate() {
-                    scratch.write(row, out);
+        let share = queries.div_ceil(threads).next_multiple_of(8);
+        let panel = panel_rows(Set::best(), share.min(queries));
+        let rows = (SCORES / keys).min(QUERIES).min(share) / panel * panel;
+        let heads = if queries == 1 { 1 } else { own };
+        let heads = (0..batch).flat_map(|batch| panels(own, heads).map(move |own| (batch, own)));
+        let parts = heads.flat_map(|(batch, own)| {
+            panels(queries, rows.max(panel)).map(move |queries| (batch, own.clone(), queries))
+        });
+        let parts = parts.map(|(batch, own, queries)| Part {
+            seen: match &self.mask {
+                Some(mask) if self.scores.removes_hidden() => {
+                    seen_of(mask, batch, self.heads(own.clone()), queries.clone())
                 }
-            }
-            Rows::Queries { first } => {
-                let count = part.out.len() / (heads * size);
-                for head in 0..heads {
-                    let query = self.query.matrix(&[batch, head]).rows(first, count);
-                    let places = |row: usize| [batch, head, first + row];
-                    self.attend_rows(query, head / group, places, scratch);
-                    for (row, out) in part.out.chunks_mut(heads * size).enumerate() {
-                        scratch.write(row, &mut out[head * size..][..size]);
-                    }
-                }
-            }
-        }
+                _ => 0..keys,
+            },
+            batch,
+            own,
+            queries,
+        });
+        parts.collect()
     }
 
-    /// Leaves the sums of values in `scratch`, and what they are divided by.
-    fn attend_rows(
-        &self,
-        query: Matrix<'_>,
-        own: usize,
-        places: impl Fn(usize) -> [usize; 3],
-        scratch: &mut Scratch,
-    ) {
-        let Sizes { features, size, .. } = self.sizes;
-        let rows = query.rows;
-        let [batch, ..] = places(0);
-        let [begin, end] = self.seen(rows, &places);
-        let seen = end - begin;
-        scratch.scores.resize(rows * seen, 0.0);
-        scratch.factors.resize(rows, 0.0);
-        scratch.sums.resize(rows * size, 0.0);
-        if seen == 0 {
-            scratch
-                .factors
-                .fill(if self.scores.undefined == Undefined::NotANumber {
-                    f32::NAN
-                } else {
-                    0.0
-                });
-            scratch.sums.fill(0.0);
-            return;
-        }
-        let key = self.key.matrix(&[batch, own]).rows(begin, seen);
-        if rows <= FEW && key.column_step == 1 {
-            let mut row = vec![0.0; features];
-            for (at, scores) in scratch.scores.chunks_mut(seen).enumerate() {
-                query.copy(at, 0, &mut row);
-                dots(&row, key, scores);
-            }
+    /// The heads of queries that heads of keys serve.
+    fn heads(&self, own: Range<usize>) -> Range<usize> {
+        let group = self.sizes.heads / self.sizes.own;
+        own.start * group..own.end * group
+    }
+
+    /// One query of all heads that share keys, or queries of each.
+    fn blocks(&self, part: &Part, own: usize) -> impl Iterator<Item = Block> {
+        let heads = self.heads(own..own + 1);
+        let together = if self.sizes.queries == 1 {
+            heads.len()
         } else {
-            let out = Target::of(&mut scratch.scores);
-            multiply(Set::best(), query, key.transposed(), End::NONE, out);
-        }
-        let factors = scratch.factors.iter_mut();
-        for (at, (row, factor)) in scratch.scores.chunks_mut(seen).zip(factors).enumerate() {
-            let place = places(at);
-            let masks = Masks {
-                hidden: self
-                    .mask
-                    .as_ref()
-                    .map(|x| &row_of::<u8>(x, place)[begin..end]),
-                bias: self
-                    .bias
-                    .as_ref()
-                    .map(|x| &row_of::<f32>(x, place)[begin..end]),
-            };
-            probabilities(row, masks, self.scores, factor);
-        }
-        let value = self.value.matrix(&[batch, own]).rows(begin, seen);
-        let probabilities = Matrix::dense(&scratch.scores, seen);
-        let out = Target::of(&mut scratch.sums);
-        multiply(Set::best(), probabilities, value, End::NONE, out);
-    }
-
-    /// Where the first and past the last key lie that any of the rows sees.
-    fn seen(&self, rows: usize, places: &impl Fn(usize) -> [usize; 3]) -> [usize; 2] {
-        let keys = self.sizes.keys;
-        let Some(mask) = self.mask.as_ref().filter(|_| self.scores.removes_hidden()) else {
-            return [0, keys];
+            1
         };
-        let (mut begin, mut end) = (keys, 0);
-        for row in 0..rows {
-            let hidden = row_of::<u8>(mask, places(row));
-            let first = hidden[..begin].iter().position(|hidden| *hidden == 0);
-            begin = first.unwrap_or(begin);
-            let last = hidden[end..].iter().rposition(|hidden| *hidden == 0);
-            end = last.map_or(end, |last| end + last + 1);
+        let (batch, queries, seen) = (part.batch, part.queries.clone(), part.seen.clone());
+        heads.step_by(together).map(move |first| Block {
+            batch,
+            own,
+            heads: first..first + together,
+            queries: queries.clone(),
+            seen: seen.clone(),
+        })
+    }
+
+    fn pack(&self, batch: usize, own: usize, seen: Range<usize>, packed: &mut Packed) {
+        let [key, value] = [&self.key, &self.value].map(|x| x.matrix(&[batch, own]));
+        if self.packs_keys() {
+            let key = key.rows(seen.start, seen.len());
+            packed.keys.pack(key.transposed());
         }
-        [begin.min(end), end]
+        if self.packs_values() {
+            packed.values.pack(value.rows(seen.start, seen.len()));
+        }
+        packed.seen = seen;
+    }
+
+    /// Rows of queries for each head of keys.
+    fn rows(&self) -> usize {
+        self.sizes.queries * self.sizes.heads / self.sizes.own
+    }
+
+    fn packs_keys(&self) -> bool {
+        self.rows() > FEW || self.key.matrix(&[0, 0]).column_step != 1
+    }
+
+    fn packs_values(&self) -> bool {
+        self.rows() > few_rows(Set::best())
     }
 }
 
-impl Scratch {
-    /// Writes a row of the result.
-    fn write(&self, row: usize, out: &mut [f32]) {
-        let sums = &self.sums[row * out.len()..][..out.len()];
-        match self.factors[row] {
-            // Sums may be infinite.
-            0.0 => out.fill(0.0),
-            factor => {
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    *out = sum * factor;
-                }
-            }
+impl Packed {
+    fn new() -> Self {
+        let set = Set::best();
+        Self {
+            seen: 0..0,
+            keys: Right::empty(set),
+            values: Right::empty(set),
         }
     }
 }
 
-/// The tensor with rows of `keys` elements that follow one another.
-fn with_rows(
-    x: FlexTensor,
-    keys: usize,
-    expand: fn(FlexTensor, Shape) -> FlexTensor,
-) -> FlexTensor {
-    let mut shape = x.shape();
-    let steps = x.layout().strides();
-    let follow = shape[3] == keys && (keys == 1 || steps[3] == 1);
-    if follow && steps.iter().all(|step| *step >= 0) {
-        return x;
-    }
-    shape[3] = keys;
-    expand(x, shape).to_contiguous()
-}
-
-/// The row of a tensor that broadcasts.
-fn row_of<T: Element + Pod>(x: &FlexTensor, place: [usize; 3]) -> &[T] {
-    let layout = x.layout();
-    let (sizes, steps) = (layout.shape(), layout.strides());
-    let places = place.iter().enumerate().map(|(axis, at)| {
-        if sizes[axis] == 1 {
-            0
-        } else {
-            at * steps[axis].unsigned_abs()
-        }
-    });
-    let start = layout.start_offset() + places.sum::<usize>();
-    &x.storage::<T>()[start..start + sizes[3]]
+/// The least range with all of these.
+fn joined<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> Range<usize> {
+    let ranges = ranges.filter(|range| !range.is_empty()).cloned();
+    let all = ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
+    all.unwrap_or(0..0)
 }

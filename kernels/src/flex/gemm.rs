@@ -12,7 +12,7 @@ mod row;
 mod tile;
 
 pub use pack::{Right, pack_left, panel_rows, panels};
-pub use product::{End, multiply, multiply_packed, threads};
+pub use product::{End, few_rows, multiply, multiply_packed, multiply_part, threads};
 pub use row::multiply_row;
 pub use tile::{Bounds, Place, Start, Steps, Tile};
 

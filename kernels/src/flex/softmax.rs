@@ -34,24 +34,55 @@ dispatched! {
 #[inline(always)]
 fn softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
     for row in rows.chunks_exact_mut(length) {
-        let greatest = row.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
-        let mut sums = [0.0; LANES];
-        for part in row.chunks_mut(LANES) {
-            for (x, sum) in part.iter_mut().zip(&mut sums) {
-                *x = exp_below::<S>(*x - greatest);
-                *sum += *x;
-            }
-        }
-        let scale = 1.0 / total(sums);
+        let greatest = greatest(row);
+        let scale = 1.0 / powers::<S>(row, greatest);
         for x in row {
             *x *= scale;
         }
     }
 }
 
-/// The sum of halves, then of neighbours.
-fn total(sums: [f32; LANES]) -> f32 {
-    let eight: [f32; LANES / 2] = std::array::from_fn(|at| sums[at] + sums[at + LANES / 2]);
-    let four: [f32; LANES / 4] = std::array::from_fn(|at| eight[2 * at] + eight[2 * at + 1]);
-    (four[0] + four[1]) + (four[2] + four[3])
+/// The greatest element, which NaN is not.
+#[inline(always)]
+pub fn greatest(row: &[f32]) -> f32 {
+    let mut greatest = [f32::NEG_INFINITY; LANES];
+    let (parts, rest) = row.as_chunks::<LANES>();
+    for part in parts {
+        for (greatest, x) in greatest.iter_mut().zip(part) {
+            *greatest = greatest.max(*x);
+        }
+    }
+    for (greatest, x) in greatest.iter_mut().zip(rest) {
+        *greatest = greatest.max(*x);
+    }
+    reduced(greatest, f32::max)
+}
+
+/// Makes elements powers of e, relative to the greatest one; gives their sum.
+#[inline(always)]
+pub fn powers<S: Sum>(row: &mut [f32], greatest: f32) -> f32 {
+    let mut sums = [0.0; LANES];
+    let (parts, rest) = row.as_chunks_mut::<LANES>();
+    let mut add = |part: &mut [f32; LANES]| {
+        for (x, sum) in part.iter_mut().zip(&mut sums) {
+            *x = exp_below::<S>(*x - greatest);
+            *sum += *x;
+        }
+    };
+    parts.iter_mut().for_each(&mut add);
+    if !rest.is_empty() {
+        let mut last = [f32::NEG_INFINITY; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        add(&mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+    reduced(sums, |a, b| a + b)
+}
+
+/// Of halves, then of neighbours.
+#[inline(always)]
+fn reduced(lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
+    let eight: [f32; LANES / 2] = std::array::from_fn(|at| join(lanes[at], lanes[at + LANES / 2]));
+    let four: [f32; LANES / 4] = std::array::from_fn(|at| join(eight[2 * at], eight[2 * at + 1]));
+    join(join(four[0], four[1]), join(four[2], four[3]))
 }

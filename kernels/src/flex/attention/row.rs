@@ -3,14 +3,11 @@
 use crate::{
     attention::{Scores, Undefined},
     flex::{
-        elementary::{exp_below, hyperbolic},
+        elementary::hyperbolic,
         instructions::{Sum, dispatched},
-        view::Matrix,
+        softmax::{greatest, powers},
     },
 };
-
-/// Elements that are summed side by side.
-const LANES: usize = 16;
 
 /// What hides keys and what is added to scores, for one query.
 #[derive(Clone, Copy)]
@@ -21,30 +18,8 @@ pub struct Masks<'a> {
 }
 
 dispatched! {
-    /// The products of a row with each row of `keys`, whose columns follow one another.
-    pub fn dots(row: &[f32], keys: Matrix<'_>, out: &mut [f32]) = dots_of;
-
     /// Makes products of a query with keys probabilities, but for `factor`, with which each is to be multiplied.
     pub fn probabilities(row: &mut [f32], masks: Masks<'_>, scores: Scores, factor: &mut f32) = probabilities_of;
-}
-
-#[inline(always)]
-fn dots_of<S: Sum>(row: &[f32], keys: Matrix<'_>, out: &mut [f32]) {
-    let (parts, rest) = row.as_chunks::<LANES>();
-    for (at, out) in out.iter_mut().enumerate() {
-        let key = &keys.values[at * keys.row_step..][..row.len()];
-        let (key_parts, key_rest) = key.as_chunks::<LANES>();
-        let mut sums = [0.0; LANES];
-        for (a, b) in parts.iter().zip(key_parts) {
-            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-                *sum = S::of(*a, *b, *sum);
-            }
-        }
-        for ((sum, a), b) in sums.iter_mut().zip(rest).zip(key_rest) {
-            *sum = S::of(*a, *b, *sum);
-        }
-        *out = sums.iter().sum();
-    }
 }
 
 #[inline(always)]
@@ -79,13 +54,7 @@ fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, f
     if scores.bias_last {
         add(row);
     }
-    let mut greatest = [f32::NEG_INFINITY; LANES];
-    for part in row.chunks(LANES) {
-        for (greatest, x) in greatest.iter_mut().zip(part) {
-            *greatest = greatest.max(*x);
-        }
-    }
-    let greatest = greatest.into_iter().fold(f32::NEG_INFINITY, f32::max);
+    let greatest = greatest(row);
     if greatest == f32::NEG_INFINITY {
         // Of a number and NaN `max` is the number.
         let hidden = !row.iter().any(|x| x.is_nan());
@@ -97,14 +66,7 @@ fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, f
         };
         return;
     }
-    let mut sums = [0.0; LANES];
-    for part in row.chunks_mut(LANES) {
-        for (x, sum) in part.iter_mut().zip(&mut sums) {
-            *x = exp_below::<S>(*x - greatest);
-            *sum += *x;
-        }
-    }
-    *factor = 1.0 / sums.iter().sum::<f32>();
+    *factor = 1.0 / powers::<S>(row, greatest);
     if factor.is_nan() && scores.undefined == Undefined::Zero {
         // What is no number among the values stays so.
         row.fill(0.0);

@@ -14,25 +14,72 @@ pub struct Right {
     values: Vec<f32>,
 }
 
+/// Some terms and columns of a packed matrix.
+#[derive(Clone, Copy)]
+pub struct RightPart<'a> {
+    pub right: &'a Right,
+    pub first_term: usize,
+    /// A multiple of [`Set::columns`].
+    pub first_column: usize,
+    pub steps: &'a Steps,
+}
+
 impl Right {
     pub fn new(set: Set, matrix: Matrix<'_>) -> Self {
-        let width = set.columns();
-        let steps = Steps::of_panel(matrix.rows, width);
-        let panels = matrix.columns.div_ceil(width);
-        let mut values = vec![0.0; panels * width * matrix.rows];
-        pack_right(matrix, width, &mut values);
+        let mut right = Self::empty(set);
+        right.pack(matrix);
+        right
+    }
+
+    /// No matrix yet.
+    pub fn empty(set: Set) -> Self {
         Self {
             set,
-            columns: matrix.columns,
-            inner: matrix.rows,
-            steps,
-            values,
+            columns: 0,
+            inner: 0,
+            steps: Steps::default(),
+            values: Vec::new(),
         }
+    }
+
+    /// Another matrix in the same memory.
+    pub fn pack(&mut self, matrix: Matrix<'_>) {
+        let width = self.set.columns();
+        if self.inner != matrix.rows {
+            self.steps = Steps::of_panel(matrix.rows, width);
+        }
+        (self.inner, self.columns) = (matrix.rows, matrix.columns);
+        let panel = width * self.inner;
+        let panels = self.columns.div_ceil(width);
+        self.values.resize(panels * panel, 0.0);
+        if !self.columns.is_multiple_of(width) {
+            self.values[(panels - 1) * panel..].fill(0.0);
+        }
+        pack_right(matrix, width, &mut self.values);
     }
 
     /// The panel with the columns from `first` on, a multiple of [`Set::columns`].
     pub fn panel(&self, first: usize) -> &[f32] {
         &self.values[first * self.inner..][..self.set.columns() * self.inner]
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> RightPart<'_> {
+        RightPart {
+            right: self,
+            first_term: 0,
+            first_column: 0,
+            steps: &self.steps,
+        }
+    }
+}
+
+impl<'a> RightPart<'a> {
+    /// The panel with the columns from `first` of the part on.
+    pub fn panel(&self, first: usize) -> &'a [f32] {
+        let width = self.right.set.columns();
+        let panel = self.right.panel(self.first_column + first);
+        &panel[self.first_term * width..][..self.steps.count() * width]
     }
 }
 
@@ -69,7 +116,7 @@ pub fn pack_left(matrix: Matrix<'_>, panel: usize, out: &mut [f32]) {
     }
 }
 
-/// Writes the panels of [`Right`] over zeros.
+/// Writes the panels of [`Right`], the last one over zeros.
 pub fn pack_right(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
     for (at, out) in out.chunks_exact_mut(width * matrix.rows.max(1)).enumerate() {
         let first = at * width;

@@ -1,8 +1,10 @@
 //! Products of whole matrices.
 
+use std::ops::Range;
+
 use super::{
     SHARE,
-    pack::{Right, pack_columns, pack_left, panel_rows, panels},
+    pack::{Right, RightPart, pack_columns, pack_left, panel_rows, panels},
     tile::{Bounds, LINE, Place, Start, Steps, Tile},
 };
 use crate::flex::{
@@ -37,19 +39,58 @@ impl End<'_> {
 /// Columns as tiles read them.
 #[derive(Clone, Copy)]
 enum Columns<'a> {
-    Packed(&'a Right),
+    Packed(RightPart<'a>),
     /// Rows of columns that follow one another, with steps from row to row.
     There(Matrix<'a>, &'a Steps),
 }
 
 /// `a * b` for a packed matrix, whose rows of as many columns `out` is.
 pub fn multiply_packed(a: Matrix<'_>, b: &Right, end: End<'_>, out: Target) {
-    product(b.set, a, Columns::Packed(b), b.columns, end, out);
+    product(b.set, a, Columns::Packed(b.whole()), b.columns, end, out);
+}
+
+/// `a` times the rows `terms` and the columns `columns` of a packed matrix, where columns are from a
+/// multiple of [`Set::columns`] on. Rows of these columns are `out`.
+pub fn multiply_part(
+    a: Matrix<'_>,
+    b: &Right,
+    terms: Range<usize>,
+    columns: Range<usize>,
+    out: Target,
+) {
+    assert!(terms.end <= b.inner && columns.end <= b.columns);
+    assert!(columns.start.is_multiple_of(b.set.columns()));
+    let fewer;
+    let steps = if terms.len() == b.inner {
+        &b.steps
+    } else {
+        fewer = Steps::of_panel(terms.len(), b.set.columns());
+        &fewer
+    };
+    let part = RightPart {
+        right: b,
+        first_term: terms.start,
+        first_column: columns.start,
+        steps,
+    };
+    product(
+        b.set,
+        a,
+        Columns::Packed(part),
+        columns.len(),
+        End::NONE,
+        out,
+    );
+}
+
+/// How many rows are multiplied at most with a matrix that is read where it lies.
+pub fn few_rows(set: Set) -> usize {
+    FEW * set.rows()
 }
 
 /// `a * b`, whose rows `out` is.
 pub fn multiply(set: Set, a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Target) {
-    let few = a.rows <= FEW * set.rows() && b.column_step == 1 && b.columns >= set.columns();
+    let few = a.rows <= few_rows(set) && b.column_step == 1 && b.columns >= set.columns();
     if few && let Some(steps) = Steps::even(b.rows, b.row_step) {
         return product(set, a, Columns::There(b, &steps), b.columns, end, out);
     }
@@ -104,8 +145,8 @@ struct Part<'a> {
     left: &'a [f32],
     inner: usize,
     panel: usize,
-    rows: std::ops::Range<usize>,
-    columns: std::ops::Range<usize>,
+    rows: Range<usize>,
+    columns: Range<usize>,
     out_step: usize,
 }
 
@@ -122,7 +163,7 @@ impl Part<'_> {
                         &[]
                     };
                     let panel = b.panel(first);
-                    self.tiles(first, count, [panel, next], &b.steps, end, out);
+                    self.tiles(first, count, [panel, next], b.steps, end, out);
                 }
                 Columns::There(b, steps) => {
                     let values = b.columns(first, count).values;
@@ -227,6 +268,33 @@ mod tests {
             .flat_map(|row| (0..b.columns).map(move |column| (row, column)))
             .map(|(row, column)| element(row, column))
             .collect()
+    }
+
+    #[test]
+    fn parts_of_a_packed_matrix() {
+        with_each_set(|set| {
+            let (inner, columns) = (40, 100);
+            let (a, b) = (values(9 * inner, 1), values(inner * columns, 2));
+            let whole = Matrix::dense(&b, columns);
+            let mut right = Right::new(set, Matrix::dense(&values(7 * 50, 3), 50));
+            right.pack(whole);
+            for (terms, from, count) in [
+                (0..40, 0, 100),
+                (0..7, 0, 33),
+                (13..30, 1, 9),
+                (39..40, 2, 36),
+            ] {
+                let first = from * set.columns();
+                let a = Matrix::dense(&a[..9 * terms.len()], terms.len());
+                let b = whole.rows(terms.start, terms.len()).columns(first, count);
+                let y = Output::filled(9 * count, |out| {
+                    multiply_part(a, &right, terms.clone(), first..first + count, out);
+                });
+                for (y, expected) in y.iter().zip(expected(a, b, End::NONE)) {
+                    assert!((y - expected).abs() < 1e-5, "{set:?} {terms:?} {first}");
+                }
+            }
+        });
     }
 
     #[test]

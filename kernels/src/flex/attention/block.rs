@@ -1,0 +1,162 @@
+//! Queries whose scores are computed at once.
+
+use std::ops::Range;
+
+use super::{
+    Operands, Packed, Sizes,
+    mask::row_of,
+    row::{Masks, probabilities},
+};
+use crate::{
+    attention::Undefined,
+    flex::{
+        gemm::{End, multiply, multiply_part, multiply_row},
+        instructions::Set,
+        memory::Target,
+        view::Matrix,
+    },
+};
+
+/// One query or one head, with the head of its keys.
+pub struct Block {
+    pub batch: usize,
+    pub own: usize,
+    pub heads: Range<usize>,
+    pub queries: Range<usize>,
+    pub seen: Range<usize>,
+}
+
+/// What a thread computes for a block.
+#[derive(Default)]
+pub struct Scratch {
+    query: Vec<f32>,
+    scores: Vec<f32>,
+    /// Values, each times its probability times the same number.
+    sums: Vec<f32>,
+    /// What the sums of each row are multiplied with.
+    factors: Vec<f32>,
+}
+
+impl Block {
+    fn rows(&self) -> usize {
+        self.heads.len() * self.queries.len()
+    }
+
+    /// The batch, head and query of a row.
+    fn place(&self, row: usize) -> [usize; 3] {
+        let (head, query) = (row / self.queries.len(), row % self.queries.len());
+        let (head, query) = (self.heads.start + head, self.queries.start + query);
+        [self.batch, head, query]
+    }
+}
+
+impl Operands {
+    /// Writes rows of the result.
+    pub fn attend_block(&self, block: &Block, packed: &Packed, scratch: &mut Scratch, out: Target) {
+        let (rows, size) = (block.rows(), self.sizes.size);
+        scratch.factors.resize(rows, 0.0);
+        scratch.sums.resize(rows * size, 0.0);
+        if block.seen.is_empty() {
+            let factor = match self.scores.undefined {
+                Undefined::NotANumber => f32::NAN,
+                _ => 0.0,
+            };
+            scratch.factors.fill(factor);
+            scratch.sums.fill(0.0);
+        } else {
+            // Of packed keys, panels are read from their first column on.
+            let first = block.seen.start - packed.seen.start;
+            let first = first - first % packed.keys.set.columns();
+            let keys = packed.seen.start + first..block.seen.end;
+            self.score(block, &keys, packed, scratch);
+            self.sum(block, &keys, packed, scratch);
+        }
+        self.write(block, scratch, out);
+    }
+
+    /// Computes probabilities, but for their factors.
+    fn score(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
+        let query = if self.sizes.queries == 1 {
+            let heads = self.query.matrix(&[block.batch, 0]);
+            heads.rows(block.heads.start, block.heads.len())
+        } else {
+            let queries = self.query.matrix(&[block.batch, block.heads.start]);
+            queries.rows(block.queries.start, block.queries.len())
+        };
+        let features = self.sizes.features;
+        scratch.scores.resize(query.rows * keys.len(), 0.0);
+        if self.packs_keys() {
+            let columns = packed.place(keys);
+            let out = Target::of(&mut scratch.scores);
+            multiply_part(query, &packed.keys, 0..features, columns, out);
+        } else {
+            let matrix = self.key.matrix(&[block.batch, block.own]);
+            let matrix = matrix.rows(keys.start, keys.len()).transposed();
+            scratch.query.resize(features, 0.0);
+            for (row, scores) in scratch.scores.chunks_mut(keys.len()).enumerate() {
+                query.copy(row, 0, &mut scratch.query);
+                multiply_row(&scratch.query, matrix, scores);
+            }
+        }
+        let scores = scratch.scores.chunks_mut(keys.len());
+        for (row, (scores, factor)) in scores.zip(&mut scratch.factors).enumerate() {
+            let place = block.place(row);
+            let hidden = self.mask.as_ref().map(|x| row_of::<u8>(x, place));
+            let bias = self.bias.as_ref().map(|x| row_of::<f32>(x, place));
+            let masks = Masks {
+                hidden: hidden.map(|hidden| &hidden[keys.clone()]),
+                bias: bias.map(|bias| &bias[keys.clone()]),
+            };
+            probabilities(scores, masks, self.scores, factor);
+        }
+    }
+
+    /// Computes sums of values.
+    fn sum(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
+        let probabilities = Matrix::dense(&scratch.scores, keys.len());
+        let out = Target::of(&mut scratch.sums);
+        if self.packs_values() {
+            let terms = packed.place(keys);
+            multiply_part(
+                probabilities,
+                &packed.values,
+                terms,
+                0..self.sizes.size,
+                out,
+            );
+        } else {
+            let values = self.value.matrix(&[block.batch, block.own]);
+            let values = values.rows(keys.start, keys.len());
+            multiply(Set::best(), probabilities, values, End::NONE, out);
+        }
+    }
+
+    fn write(&self, block: &Block, scratch: &Scratch, out: Target) {
+        let Sizes {
+            heads,
+            queries,
+            size,
+            ..
+        } = self.sizes;
+        for (row, factor) in scratch.factors.iter().enumerate() {
+            let [batch, head, query] = block.place(row);
+            let at = ((batch * queries + query) * heads + head) * size;
+            // SAFETY: no other block has the row.
+            let out = unsafe { out.filled(at, size) };
+            // Sums may be infinite.
+            if *factor != 0.0 {
+                let sums = &scratch.sums[row * size..][..size];
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = sum * factor;
+                }
+            }
+        }
+    }
+}
+
+impl Packed {
+    /// Where keys are among those that are packed.
+    fn place(&self, keys: &Range<usize>) -> Range<usize> {
+        keys.start - self.seen.start..keys.end - self.seen.start
+    }
+}
