@@ -40,6 +40,18 @@ pub struct Namer<'h> {
     seen: usize,
 }
 
+/// What the values that a statement is made of leave to its results: names that nothing uses any more.
+struct Ended {
+    /// How many values there are.
+    count: usize,
+    /// The name of the first one.
+    first: Option<String>,
+    /// The foremost of the short names.
+    short: Option<&'static str>,
+    /// The foremost of those whose value nothing else is made of.
+    single: Option<&'static str>,
+}
+
 /// Names of tensors that chains of operators work on.
 pub const SHORT: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
@@ -190,10 +202,11 @@ impl<'h> Namer<'h> {
     fn bind(&mut self, pattern: &Code, used: &[Variable]) {
         self.taken.release_before(self.seen);
         let hints = self.hints;
+        let ended = self.ended(used);
         let mut unread = Vec::new();
         for variable in pattern.variables() {
             let name = match hints.get(&variable) {
-                Some(hint) if hint.chains => self.chained(hint, used),
+                Some(hint) if hint.chains => self.chained(hint, &ended),
                 Some(hint) => match hint.word.as_deref().filter(|_| self.words) {
                     Some(word) => self.taken.unused(word),
                     None => self.taken.unused(&hint.name),
@@ -218,24 +231,21 @@ impl<'h> Namer<'h> {
         last.filter(|&last| last >= self.seen)
     }
 
-    /// The name of a tensor that is made of `used`: the file's word for it, the name of what it is
-    /// made from, the word for what makes it, or a short one.
-    fn chained(&mut self, hint: &Hint, used: &[Variable]) -> String {
+    /// The name of a tensor: the file's word for it, the name of what it is made from, the word for
+    /// what makes it, or a short one.
+    fn chained(&mut self, hint: &Hint, ended: &Ended) -> String {
         let word = |word: &Option<String>| word.clone().filter(|_| self.words);
         let (word, maker) = (word(&hint.word), word(&hint.maker));
-        let kept = used
-            .first()
-            .filter(|_| self.words && used.len() <= hint.keeps);
-        let kept = kept.and_then(|first| self.ended(*first));
+        let kept = ended.first.clone();
+        let kept = kept.filter(|_| self.words && ended.count <= hint.keeps);
         let kept = kept.filter(|name| !name.chars().any(char::is_numeric));
         // What several layers read has several results, and each wants a name of its own.
-        let ended = used.iter().filter_map(|used| {
-            let several = self.counts.get(used).is_some_and(|count| *count > 1);
-            let name = self.ended(*used)?;
-            let place = SHORT.iter().position(|short| *short == name)?;
-            (maker.is_none() || !several).then_some((place, name))
-        });
-        let ended = ended.min().map(|(_, name)| name);
+        let ended = if maker.is_none() {
+            ended.short
+        } else {
+            ended.single
+        };
+        let ended = ended.map(str::to_owned);
         let mut names = word.into_iter().chain(kept).chain(ended).chain(maker);
         let mut short = SHORT.into_iter();
         let name = names.find(|name| self.taken.is_free(name));
@@ -245,11 +255,30 @@ impl<'h> Namer<'h> {
         }
     }
 
+    /// What the values that a statement is made of leave to all of its results.
+    fn ended(&self, used: &[Variable]) -> Ended {
+        let is_single =
+            |variable: &Variable| self.counts.get(variable).is_none_or(|count| *count < 2);
+        let foremost = |single: bool| {
+            let used = used.iter().filter(|used| !single || is_single(used));
+            let names = used.filter_map(|used| self.left(*used));
+            let places = names.filter_map(|name| SHORT.iter().position(|short| *short == name));
+            SHORT.get(places.min()?).copied()
+        };
+        let first = used.first().and_then(|first| self.left(*first));
+        Ended {
+            count: used.len(),
+            first: first.map(str::to_owned),
+            short: foremost(false),
+            single: foremost(true),
+        }
+    }
+
     /// The name of a variable that nothing uses any more.
-    fn ended(&self, variable: Variable) -> Option<String> {
+    fn left(&self, variable: Variable) -> Option<&str> {
         let name = self.taken.names().get(&Named::Value(variable));
         name.filter(|_| self.end(variable).is_none())
-            .map(|name| name.to_string())
+            .map(|name| &**name)
     }
 }
 

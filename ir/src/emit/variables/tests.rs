@@ -6,6 +6,7 @@ const INPUT: Variable = Variable(0);
 const A: Variable = Variable(1);
 const B: Variable = Variable(2);
 const C: Variable = Variable(3);
+const D: Variable = Variable(4);
 const OTHER: Variable = Variable(5);
 
 fn check(code: Code, expected: Code) {
@@ -41,6 +42,14 @@ fn what_is_needed_later_keeps_its_name() {
     check(
         code!(let #A = f(#INPUT); let #B = g(#A); h(#A, #B)),
         code!(let x = f(input); let y = g(x); h(x, y)),
+    );
+}
+
+#[test]
+fn results_of_one_call_take_over_names() {
+    check(
+        code!(let #A = f(#INPUT); let #B = g(#INPUT); let (#C, #D) = h(#A, #B); k(#C, #D)),
+        code!(let x = f(input); let y = g(input); let (x, y) = h(x, y); k(x, y)),
     );
 }
 
