@@ -13,7 +13,7 @@ use crate::rust::{Code, code};
 /// An activation named by attributes.
 #[derive(Clone, Debug)]
 pub struct Fused {
-    name: String,
+    name: &'static str,
     parameters: Vec<f32>,
 }
 
@@ -38,9 +38,9 @@ const ACTIVATIONS: &[(&str, &[f32])] = &[
 
 impl Fused {
     /// One of those that products know.
-    fn named(name: &str, parameters: &[f32]) -> Option<Self> {
+    fn named(name: &'static str, parameters: &[f32]) -> Option<Self> {
         Some(Fused {
-            name: name.to_owned(),
+            name,
             parameters: parameters.to_vec(),
         })
     }
@@ -48,7 +48,7 @@ impl Fused {
     /// Between two bounds.
     pub fn clip(low: f32, high: f32) -> Self {
         Fused {
-            name: "Clip".to_owned(),
+            name: "Clip",
             parameters: vec![low, high],
         }
     }
@@ -57,7 +57,7 @@ impl Fused {
     pub fn of_conv(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
         let parameters = a.floats("activation_params")?.unwrap_or_default();
         let name = a.string_or("activation", "")?;
-        Self::new(name, parameters.into_iter().map(Some))
+        Self::new(&name, parameters.into_iter().map(Some))
     }
 
     /// That of a matrix product, with an attribute for each parameter.
@@ -68,17 +68,17 @@ impl Fused {
         let name = a.string_or("activation", "")?;
         // Selu's second parameter is its gamma.
         let second = if name == "Selu" { gamma? } else { beta? };
-        Self::new(name, [alpha?, second].into_iter())
+        Self::new(&name, [alpha?, second].into_iter())
     }
 
     fn new(
-        name: String,
+        name: &str,
         parameters: impl Iterator<Item = Option<f32>>,
     ) -> Result<Option<Self>, Problem> {
         if name.is_empty() {
             return Ok(None);
         }
-        let Some((_, defaults)) = ACTIVATIONS.iter().find(|(known, _)| *known == name) else {
+        let Some(&(name, defaults)) = ACTIVATIONS.iter().find(|(known, _)| *known == name) else {
             let problem = Problem::new(format!("`activation` is `{name}`"));
             let names: Vec<&str> = ACTIVATIONS.iter().map(|(name, _)| *name).collect();
             return Err(problem.help(format!("it may be {}", names.join(", "))));

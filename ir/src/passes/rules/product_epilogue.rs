@@ -89,24 +89,18 @@ fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
         return Err("integers have activations of their own");
     }
     let node = m.node("product")?;
-    let fits = if let Some(conv) = node.operator_as::<Conv>() {
-        return if conv.is_plain() {
-            Ok(node)
-        } else {
-            Err("an activation is there already")
-        };
-    } else if let Some(gemm) = node.operator_as::<Gemm>() {
-        gemm.is_layer()
-    } else {
-        node.operator_as::<MatMul>().is_some_and(MatMul::is_layer)
+    if let Some(conv) = node.operator_as::<Conv>() {
+        let plain = conv.is_plain().then_some(node);
+        return plain.ok_or("an activation is there already");
+    }
+    let is_layer = match node.operator_as::<Gemm>() {
+        Some(gemm) => gemm.is_layer(),
+        None => node.operator_as::<MatMul>().is_some_and(MatMul::is_layer),
     };
     let (x, weight) = (m.tensor_of(m.value("x")?)?, m.value("w")?);
     let weighted = m.value_of(weight).is_constant() && m.tensor_of(weight)?.rank() == 2;
-    if fits && weighted && x.rank() > 1 {
-        Ok(node)
-    } else {
-        Err("the product is no layer")
-    }
+    let layer = (is_layer && weighted && x.rank() > 1).then_some(node);
+    layer.ok_or("the product is no layer")
 }
 
 /// The product with an activation.
@@ -124,19 +118,15 @@ fn followed(m: &mut Match<'_, '_>, activation: Fused) -> Result<ValueId, Miss> {
 
 fn with(node: &Node, activation: Fused) -> Option<(&'static str, Rc<dyn Operator>)> {
     if let Some(conv) = node.operator_as::<Conv>() {
-        return Some((
-            "com.microsoft.FusedConv",
-            Rc::new(conv.followed_by(activation)?),
-        ));
+        let conv = conv.followed_by(activation)?;
+        Some(("com.microsoft.FusedConv", Rc::new(conv)))
+    } else if let Some(gemm) = node.operator_as::<Gemm>() {
+        let gemm = gemm.followed_by(activation)?;
+        Some(("com.microsoft.FusedGemm", Rc::new(gemm)))
+    } else {
+        let product = node.operator_as::<MatMul>()?.followed_by(activation)?;
+        Some(("FusedLinear", Rc::new(product)))
     }
-    if let Some(gemm) = node.operator_as::<Gemm>() {
-        return Some((
-            "com.microsoft.FusedGemm",
-            Rc::new(gemm.followed_by(activation)?),
-        ));
-    }
-    let product = node.operator_as::<MatMul>()?.followed_by(activation)?;
-    Some(("FusedLinear", Rc::new(product)))
 }
 
 #[cfg(test)]
