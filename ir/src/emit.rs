@@ -92,7 +92,7 @@ pub struct Context<'g> {
     /// What constructors bind to variables.
     bound: BTreeSet<ValueId>,
     /// The weights that several layers read, each a field of the struct around these.
-    tied: BTreeSet<ValueId>,
+    tied: BTreeMap<Variable, ValueId>,
     /// The weights that stand more than once in the graph.
     shared: BTreeSet<ValueId>,
     /// The parameters that are statistics, which no gradient changes.
@@ -245,7 +245,7 @@ impl<'g> Context<'g> {
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
             bound: load::bound(graph),
-            tied: BTreeSet::new(),
+            tied: BTreeMap::new(),
             shared: BTreeSet::new(),
             statistics: parameters::statistics(graph),
             training: graph.training,
@@ -311,6 +311,11 @@ impl<'g> Context<'g> {
             );
         }
     }
+    /// Whether several layers read a weight.
+    fn is_tied(&self, id: ValueId) -> bool {
+        self.tied.contains_key(&variable(id))
+    }
+
 
     fn lives_on_host(&self, id: ValueId) -> bool {
         let value = &self.values[id];

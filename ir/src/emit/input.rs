@@ -176,7 +176,7 @@ impl Source<'_, '_> {
         if self.loading {
             return self.loaded(id).map(whole);
         }
-        if self.cx.tied.contains(&id) && !self.layer.owned.contains(&id) {
+        if self.cx.is_tied(id) && !self.layer.owned.contains(&id) {
             let name = variable(id);
             return Ok(code!(#name));
         }

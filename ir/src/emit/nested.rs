@@ -53,8 +53,8 @@ impl Emit<'_, '_> {
         };
         let mut items = tree::group(&block.nodes);
         if tree::is_long(&block.nodes) {
-            let mut path = node.origin.clone();
-            path.push(name.to_owned());
+            let path = node.origin.iter().take(tree::DEEPEST).cloned();
+            let path = path.chain([name.to_owned()]).collect();
             items = vec![Item::Group(Group {
                 path,
                 numbered: false,

@@ -13,7 +13,7 @@ use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::ValueId;
-use crate::rust::{Code, code};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Type};
 use function::{forward, parameters, tuple};
 
@@ -154,18 +154,15 @@ fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
     if cx.tied.is_empty() {
         return Vec::new();
     }
-    let (mut mentioned, mut passed) = (BTreeSet::new(), BTreeSet::new());
-    for line in lines {
-        match line {
-            Line::Statement(statement) => mentioned.extend(statement.code.variables()),
-            Line::Part(part) => passed.extend(part.inputs.iter().copied()),
-        }
-    }
-    let reads = |id: &&ValueId| {
-        let mentions = mentioned.contains(&variable(**id));
-        !layer.owned.contains(id) && (mentions || passed.contains(id))
+    let reads = |line: &Line| match line {
+        Line::Statement(statement) => statement.code.variables(),
+        Line::Part(part) => part.inputs.iter().map(|&id| variable(id)).collect(),
     };
-    cx.tied.iter().filter(reads).copied().collect()
+    let reads: BTreeSet<Variable> = lines.iter().flat_map(reads).collect();
+    let tied = reads.iter().filter_map(|read| cx.tied.get(read));
+    tied.filter(|id| !layer.owned.contains(id))
+        .copied()
+        .collect()
 }
 
 /// What a group takes from outside and what it gives.

@@ -234,7 +234,7 @@ impl Context<'_> {
         let float = value.ty.as_ref().and_then(Type::as_tensor);
         let float = float.is_some_and(|tensor| tensor.dtype.kind() == Kind::Float);
         let fixed = self.training && float && !value.parameter;
-        value.is_constant() && !fixed && !self.tied.contains(&id)
+        value.is_constant() && !fixed && !self.is_tied(id)
     }
 
     /// What a constant is called: one that is computed may be called as what it is computed from.

@@ -4,11 +4,11 @@
 //! innermost struct around all of them, and layers inside get it by argument. Layers, and parts, that do
 //! the same with the same weights are one field too.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::tree::Item;
-use super::{Context, Layer, snake};
+use super::{Context, Layer, snake, variable};
 use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 
@@ -21,7 +21,7 @@ pub fn assign(
     alike: bool,
     cx: &mut Context<'_>,
 ) {
-    let wanted = candidates(graph);
+    let mut wanted = candidates(graph);
     let mut tying = Tying {
         values: &graph.values,
         alike,
@@ -30,12 +30,12 @@ pub fn assign(
     };
     let outputs = graph.body.outputs.iter().copied();
     let outputs = outputs.filter(|id| wanted.contains(id)).collect();
-    root.owned = tying.owned(items, &wanted, outputs);
+    root.owned = tying.owned(items, &mut wanted, outputs);
     for id in tying.tied {
         let name = &graph.values[id].name;
         let last = name.rsplit(['.', '/']).find(|part| !part.is_empty());
         cx.inputs.insert(id, snake(last.unwrap_or("weight")));
-        cx.tied.insert(id);
+        cx.tied.insert(variable(id), id);
     }
     cx.shared = wanted;
 }
@@ -68,6 +68,9 @@ fn count(block: &Block, counts: &mut BTreeMap<ValueId, usize>) {
     }
 }
 
+/// The outputs as a reader, or a node that reads a weight in a second place; others are numbered behind.
+const OTHER: usize = 0;
+
 struct Tying<'g> {
     values: &'g Values,
     alike: bool,
@@ -78,24 +81,21 @@ struct Tying<'g> {
 
 impl Tying<'_> {
     /// The weights that several of the items read, or an item and the `outputs`; groups inside get
-    /// theirs.
+    /// those of the others that they want.
     fn owned(
         &mut self,
         items: &mut [Item<'_>],
-        wanted: &BTreeSet<ValueId>,
+        wanted: &mut BTreeSet<ValueId>,
         outputs: BTreeSet<ValueId>,
     ) -> BTreeSet<ValueId> {
         if wanted.is_empty() {
             return BTreeSet::new();
         }
-        let mut readers: BTreeMap<ValueId, HashSet<Rc<Reader>>> = BTreeMap::new();
-        for id in outputs {
-            readers
-                .entry(id)
-                .or_default()
-                .insert(Rc::new(Reader::Other));
-        }
-        for (at, item) in items.iter().enumerate() {
+        let outputs = outputs.into_iter().map(|id| (id, BTreeSet::from([OTHER])));
+        let mut readers: BTreeMap<ValueId, BTreeSet<usize>> = outputs.collect();
+        // Items that do the same are one reader.
+        let mut alike: HashMap<Vec<Step>, usize> = HashMap::new();
+        for (item, at) in items.iter().zip(OTHER + 1..) {
             let reads: Vec<ValueId> = item.nodes().iter().flat_map(|node| node.reads()).collect();
             let reads = reads.into_iter().filter(|id| wanted.contains(id));
             let reads: BTreeSet<ValueId> = reads.collect();
@@ -103,28 +103,28 @@ impl Tying<'_> {
                 continue;
             }
             let reader = if self.alike {
-                Reader::Alike(self.steps(item))
+                *alike.entry(self.steps(item)).or_insert(at)
             } else {
-                Reader::At(at)
+                at
             };
-            let reader = Rc::new(reader);
-            for id in reads {
-                let readers = readers.entry(id).or_default();
-                if matches!(item, Item::Node(node) if reads_again(node, id)) {
-                    readers.insert(Rc::new(Reader::Other));
-                }
-                readers.insert(reader.clone());
+            for &id in &reads {
+                readers.entry(id).or_default().insert(reader);
+            }
+            if let Item::Node(node) = item {
+                let again = read_again(node).filter(|id| reads.contains(id));
+                again.for_each(|id| _ = readers.entry(id).or_default().insert(OTHER));
             }
         }
         let several = readers.into_iter().filter(|(_, readers)| readers.len() > 1);
         let owned: BTreeSet<ValueId> = several.map(|(id, _)| id).collect();
-        let rest: BTreeSet<ValueId> = wanted.difference(&owned).copied().collect();
+        owned.iter().for_each(|id| _ = wanted.remove(id));
         for item in items {
             if let Item::Group(group) = item {
-                group.owned = self.owned(&mut group.items, &rest, BTreeSet::new());
+                group.owned = self.owned(&mut group.items, wanted, BTreeSet::new());
             }
         }
-        self.tied.extend(owned.iter().copied());
+        wanted.extend(&owned);
+        self.tied.extend(&owned);
         owned
     }
 
@@ -171,16 +171,6 @@ impl Tying<'_> {
     }
 }
 
-/// Who reads a weight.
-#[derive(PartialEq, Eq, Hash)]
-enum Reader {
-    /// The outputs, or a node that reads it in a second place.
-    Other,
-    At(usize),
-    /// All items that do the same.
-    Alike(Vec<Step>),
-}
-
 /// What a node does.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Step {
@@ -200,13 +190,15 @@ enum Operand {
     Made(usize, usize),
 }
 
-/// Whether a node reads a weight in more than one place.
-fn reads_again(node: &Node, id: ValueId) -> bool {
+/// The values that a node reads in more than one place.
+fn read_again(node: &Node) -> impl Iterator<Item = ValueId> {
     let mut counts = BTreeMap::new();
     for (_, block) in &node.blocks {
         count(block, &mut counts);
     }
-    let inside = counts.get(&id).copied().unwrap_or_default();
-    let direct = node.inputs.iter().flatten().filter(|input| **input == id);
-    direct.count().saturating_add(inside) > 1
+    for &id in node.inputs.iter().flatten() {
+        *counts.entry(id).or_default() += 1;
+    }
+    let again = counts.into_iter().filter(|(_, count)| *count > 1);
+    again.map(|(id, _)| id)
 }

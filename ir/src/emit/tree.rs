@@ -33,6 +33,9 @@ const LONGEST: usize = 96;
 /// About how many nodes such a part has.
 const PART: usize = 64;
 
+/// Modules nest no deeper than this: more names of a path say nothing.
+pub const DEEPEST: usize = 32;
+
 /// The nodes as the items of one function.
 pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
     let nodes: Vec<&Node> = nodes.iter().collect();
@@ -58,10 +61,10 @@ pub fn is_long(nodes: &[Node]) -> bool {
 
 /// Groups by the part of the path at `depth`, where the list is too long to be read in one piece.
 fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
-    if nodes.len() <= READABLE {
+    if nodes.len() <= READABLE || depth == DEEPEST {
         return nodes.iter().map(|node| Item::Node(node)).collect();
     }
-    let part = |node: &Node| node.origin.get(depth).cloned();
+    let part = |node: &'n Node| node.origin.get(depth);
     let mut items = Vec::new();
     let mut rest = nodes;
     while let Some((first, _)) = rest.split_first() {
@@ -72,7 +75,7 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
         let (run, after) = rest.split_at(length);
         rest = after;
         match part(first) {
-            // Everything is of one module: what stands inside of it tells more.
+            // Everything is of one module: the modules inside of it differ.
             Some(_) if length == nodes.len() => return self::items(nodes, depth + 1),
             Some(_) if length >= FEWEST => items.push(Item::Group(Group {
                 path: first.origin.iter().take(depth + 1).cloned().collect(),
@@ -90,7 +93,8 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
 pub fn common(nodes: &[Node]) -> Vec<String> {
     let origins = nodes.iter().map(|node| &node.origin);
     let mut origins = origins.filter(|origin| !origin.is_empty());
-    let mut common = origins.next().cloned().unwrap_or_default();
+    let first = origins.next().into_iter().flatten();
+    let mut common: Vec<String> = first.take(DEEPEST).cloned().collect();
     for origin in origins {
         let same = common.iter().zip(origin).take_while(|(a, b)| a == b);
         let same = same.count();

@@ -60,6 +60,10 @@ pub fn write(folder: &Path) {
         let long = "x".repeat(count);
         save(name, named(&long, &format!("{long}2"), &format!("{long}3")));
     }
+    save(
+        "modules_nested",
+        growth::nested_modules(500_000).encode_to_vec(),
+    );
     external(folder);
     if std::env::var_os("BLESS").is_some() {
         bless(folder);

@@ -48,6 +48,9 @@ pub const ROWS: &[Row] = &[
     row("Squeeze of n inputs", squeezes),
     row("names that become one", colliding),
     row("one output n times", repeated),
+    row("weights read twice", read_twice),
+    row("one sum of weights read twice", sum_read_twice),
+    row("modules inside of each other", nested_modules),
 ];
 
 /// Prints a table of CPU seconds and megabytes for each row and size.
@@ -318,4 +321,47 @@ fn repeated(count: usize) -> ModelProto {
     let nodes = vec![node("Relu", &["x".into()], &["y".into()])];
     let outputs = vec![port("y", &["n"]); count];
     model(graph(nodes, vec![port("x", &["n"])], outputs, vec![]))
+}
+
+/// A chain through modules of four nodes, the second half of which has the weights of the first.
+fn read_twice(count: usize) -> ModelProto {
+    let half = count.div_ceil(2);
+    let weight = |at| format!("w{at}");
+    let product = |at| NodeProto {
+        name: format!("/m{}/product", at / 4),
+        ..node("MatMul", &[t(at), weight(at % half)], &[t(at + 1)])
+    };
+    let nodes = (0..count).map(product).collect();
+    let constants = (0..half).map(|at| constant(&weight(at), &[4, 4], at));
+    let (input, output) = (port("t0", &["n", "4"]), port(&t(count), &["n", "4"]));
+    model(graph(nodes, vec![input], vec![output], constants.collect()))
+}
+
+/// Two sums of all weights.
+fn sum_read_twice(count: usize) -> ModelProto {
+    let weight = |at| format!("w{at}");
+    let sum = |x: &str, y: &str| {
+        let mut summed = vec![x.to_owned()];
+        summed.extend((0..count).map(weight));
+        node("Sum", &summed, &[y.to_owned()])
+    };
+    let nodes = vec![
+        sum("x", "a"),
+        node("Relu", &["a".into()], &["b".into()]),
+        sum("b", "y"),
+    ];
+    let constants = (0..count).map(|at| constant(&weight(at), &[4], at));
+    let (input, output) = (port("x", &["4"]), port("y", &["4"]));
+    model(graph(nodes, vec![input], vec![output], constants.collect()))
+}
+
+/// Nodes each of a module in that of the node before; their names have `count` parts together.
+pub fn nested_modules(count: usize) -> ModelProto {
+    let modules = (2 * count).isqrt();
+    let nodes = (0..modules).map(|at| NodeProto {
+        name: format!("{}Exp", "a/b/".repeat(at.div_ceil(2))),
+        ..node("Exp", &[t(at)], &[t(at + 1)])
+    });
+    let (input, output) = (port("t0", &["n"]), port(&t(modules), &["n"]));
+    model(graph(nodes.collect(), vec![input], vec![output], vec![]))
 }
