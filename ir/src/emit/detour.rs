@@ -8,9 +8,7 @@ use crate::rust::{Code, Part, Variable, code};
 /// where nothing else uses `x`.
 pub fn shorten(code: &Code) -> Code {
     let code = without_copies(code);
-    let mut count = BTreeMap::new();
-    code.each_event(&mut |variable, _| *count.entry(variable).or_insert(0usize) += 1);
-    inside(&code, &count)
+    inside(&code, &code.counts())
 }
 
 /// What is bound to a variable alone is that variable, unless a loop assigns either.

@@ -20,9 +20,7 @@ const NAME: usize = 6;
 /// line stays short and nothing is computed in another order. The hints of what is bound know then
 /// what it is made by.
 pub fn nested(code: &Code, hints: &mut BTreeMap<Variable, Hint>) -> Code {
-    let mut count = BTreeMap::new();
-    code.each_event(&mut |variable, _| *count.entry(variable).or_insert(0usize) += 1);
-    walk(code, &count, hints)
+    walk(code, &code.counts(), hints)
 }
 
 fn walk(

@@ -1,6 +1,6 @@
 //! What trees of code mention.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Bracket, Code, Head, Part, Size, Variable};
 
@@ -45,7 +45,7 @@ impl Code {
     pub fn is_loose(&self) -> bool {
         let loose = |part: &Part| match part {
             Part::Sign(sign) => sign.contains(|sign| "+-*/%&|^!".contains(sign)),
-            _ => false,
+            part => *part == Part::Word("as"),
         };
         self.parts().iter().any(loose)
     }
@@ -122,6 +122,13 @@ impl Code {
                 }
             }
         }
+    }
+
+    /// How often each value is used or assigned.
+    pub fn counts(&self) -> BTreeMap<Variable, usize> {
+        let mut counts = BTreeMap::new();
+        self.each_event(&mut |variable, _| *counts.entry(variable).or_default() += 1);
+        counts
     }
 
     /// The values that are used or assigned, each once, in the order of evaluation.

@@ -13,7 +13,7 @@ use crate::emit::{Emit, whole};
 use crate::graph::{Block, Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
-use crate::rust::{Code, Part, Variable, code};
+use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, Type};
 
 #[derive(Debug)]
@@ -123,13 +123,7 @@ impl Operator for Loop {
         let count = match (count(cx.known(0)), cx.has(0) && !cx.is_known(0)) {
             (Some(count), _) => Some(cx.size(&count)),
             (None, true) => {
-                let count = cx.host_int(0)?;
-                let is_cast = count.parts().contains(&Part::Word("as"));
-                let count = if is_cast {
-                    code!((#count))
-                } else {
-                    whole(count)
-                };
+                let count = whole(cx.host_int(0)?);
                 Some(code!(#count.max(0) as usize))
             }
             (None, false) => None,
