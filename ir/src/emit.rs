@@ -207,9 +207,9 @@ impl Emit<'_, '_> {
 
     /// A name for the node's layer: that of the weight without its last part, else the node's.
     pub fn layer_hint(&self, weight: usize) -> String {
-        let held = self.node.input(weight);
-        let held = held.map(|id| self.source.cx.stored_name(id));
-        let stem = held.as_deref().and_then(|name| {
+        let weight = self.node.input(weight);
+        let name = weight.map(|id| self.source.cx.stored_name(id));
+        let stem = name.as_deref().and_then(|name| {
             ["weight", "kernel", "W", "w"].iter().find_map(|end| {
                 let stem = name.strip_suffix(end)?;
                 stem.strip_suffix(['.', '/', '_'])
@@ -294,15 +294,14 @@ impl<'g> Context<'g> {
         if let Some(name) = self.weights.get(&id) {
             return name.clone();
         }
-        let held = self.values[id].name.as_str();
-        let name = self
-            .weight_names
-            .name(if held.is_empty() { "constant" } else { held });
+        let name = self.values[id].name.as_str();
+        let name = if name.is_empty() { "constant" } else { name };
+        let name = self.weight_names.name(name);
         self.weights.insert(id, name.clone());
         name
     }
 
-    /// Reports sizes that code needs and nothing before it tells.
+    /// Reports sizes that code needs and nothing before it has.
     fn report_unbound(&mut self, sizes: BTreeSet<Symbol>) {
         for symbol in sizes {
             self.problems.push(
@@ -311,11 +310,11 @@ impl<'g> Context<'g> {
             );
         }
     }
+
     /// Whether several layers read a weight.
     fn is_tied(&self, id: ValueId) -> bool {
         self.tied.contains_key(&variable(id))
     }
-
 
     fn lives_on_host(&self, id: ValueId) -> bool {
         let value = &self.values[id];

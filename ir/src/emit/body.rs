@@ -26,19 +26,23 @@ pub struct Statement {
 /// A function's body, its variables named.
 #[derive(Debug)]
 pub struct Body {
-    pub code: Code,
+    pub named: NamedCode,
     /// The same without words of the file in its names, which equal functions have alike.
-    pub plain: Code,
-    /// The names of the parameters, those of sizes last.
-    pub parameters: Vec<String>,
-    /// The same in `plain`.
-    pub unnamed: Vec<String>,
+    pub plain: NamedCode,
     /// Whether it uses `device`.
     pub device: bool,
-    /// Sizes that nothing in the function tells before they are needed.
+    /// Sizes that no value of the function has before they are needed.
     pub unbound: BTreeSet<Symbol>,
     /// The parameters of one element that are plain numbers and truths, not arrays.
     pub elements: BTreeSet<ValueId>,
+}
+
+/// A body under one choice of names.
+#[derive(Debug)]
+pub struct NamedCode {
+    pub code: Code,
+    /// The names of the parameters, those of sizes last.
+    pub parameters: Vec<String>,
 }
 
 /// The nodes as statements; nodes that fail are reported.
@@ -98,23 +102,27 @@ pub fn statements(
 fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
     let is_call = |part: &Part| matches!(part, Part::Method("forward", _));
     let layer = latest.filter(|_| code.any(&mut |part| is_call(part)));
+    let operator = name::operator(&node.kind);
+    let (maker, keeps) = match layer {
+        Some(layer) => (word::of_layer(&layer), 0),
+        None => (
+            word::of_operator(operator).map(str::to_owned),
+            word::kept(&node.kind),
+        ),
+    };
     Hint {
-        name: name::snake(node.kind.rsplit('.').next().unwrap_or_default()),
-        maker: match &layer {
-            Some(layer) => word::of_layer(layer),
-            None => word::of_operator(&node.kind).map(str::to_owned),
-        },
-        keeps: if layer.is_none() {
-            word::kept(&node.kind)
-        } else {
-            0
-        },
+        name: name::snake(operator),
+        maker,
+        keeps,
         ..Hint::default()
     }
 }
 
-/// The sizes that a statement's results tell.
-pub fn told<'c>(statement: &'c Statement, cx: &'c Context<'_>) -> impl Iterator<Item = &'c Symbol> {
+/// The sizes that a statement's results have as their own, or that it returns beside them.
+pub fn sizes<'c>(
+    statement: &'c Statement,
+    cx: &'c Context<'_>,
+) -> impl Iterator<Item = &'c Symbol> {
     let outputs = statement.outputs.iter().flatten();
     let names = outputs.flat_map(|&id| names(id, cx));
     statement.sizes.iter().chain(names)
@@ -136,10 +144,10 @@ pub fn finish(
     scalars: &BTreeSet<ValueId>,
     cx: &mut Context<'_>,
 ) -> Body {
-    let ids: Vec<ValueId> = parameters.iter().map(|held| held.0).collect();
-    let given: BTreeSet<Symbol> = sizes.iter().cloned().collect();
-    let all = |symbol: &Symbol| !given.contains(symbol);
-    let (lines, unbound) = bind(statements, result, &ids, all, cx);
+    let ids: Vec<ValueId> = parameters.iter().map(|(id, _)| *id).collect();
+    let passed: BTreeSet<&Symbol> = sizes.iter().collect();
+    let wanted = |symbol: &Symbol| !passed.contains(symbol);
+    let (lines, unbound) = bind(statements, result, &ids, wanted, cx);
     let code = detour::shorten(&code!(#lines #result));
     let all = scalars.iter().map(|&id| variable(id)).collect();
     let (code, plain) = scalar::elements(&code, &all);
@@ -148,35 +156,35 @@ pub fn finish(
         .filter(|&id| plain.contains(&variable(id)))
         .collect();
     let code = owned(&inline::nested(&code, &mut cx.hints));
-    let named = parameters.iter();
-    let named: Vec<(Variable, String)> = named
-        .map(|(id, wanted)| (variable(*id), wanted.clone()))
-        .collect();
-    let all = cx.sizes.mentioned(&code, sizes).into_iter();
-    let all: Vec<(Size, String)> = all
+    let mentioned = cx.sizes.mentioned(&code, sizes).into_iter();
+    let mentioned: Vec<(Size, String)> = mentioned
         .map(|(size, symbol)| (size, name::snake(&symbol)))
         .collect();
-    let given = sizes.iter().filter_map(|symbol| cx.sizes.size(symbol));
-    let given: Vec<Size> = given.collect();
-    let mut namer = Namer::new(&code, &named, &all, &cx.hints);
-    let short = SHORT.into_iter().chain(std::iter::repeat("more"));
-    let unnamed = named.iter().zip(short);
-    let unnamed: Vec<(Variable, String)> = unnamed
-        .map(|((variable, _), short)| (*variable, short.to_owned()))
-        .collect();
-    let mut plain = Namer::new(&code, &unnamed, &all, &cx.hints).plain();
-    let names = |namer: &Namer<'_>| -> Vec<String> {
-        let values = named.iter().map(|(variable, _)| namer.name(*variable));
-        let sizes = given.iter().map(|size| namer.size(*size));
-        values.chain(sizes).collect()
+    let sizes = sizes.iter().filter_map(|symbol| cx.sizes.size(symbol));
+    let sizes: Vec<Size> = sizes.collect();
+    let named = |mut namer: Namer<'_>| {
+        let values = ids.iter().map(|&id| namer.name(variable(id)));
+        let sizes = sizes.iter().map(|size| namer.size(*size));
+        let parameters = values.chain(sizes).collect();
+        NamedCode {
+            parameters,
+            code: namer.rename(&code),
+        }
     };
-    let (parameters, unnamed) = (names(&namer), names(&plain));
+    let wanted = parameters.iter();
+    let wanted: Vec<(Variable, String)> = wanted
+        .map(|(id, wanted)| (variable(*id), wanted.clone()))
+        .collect();
+    let short = SHORT.into_iter().chain(std::iter::repeat("more"));
+    let short: Vec<(Variable, String)> = ids
+        .iter()
+        .zip(short)
+        .map(|(&id, short)| (variable(id), short.to_owned()))
+        .collect();
     Body {
+        named: named(Namer::new(&code, &wanted, &mentioned, &cx.hints)),
+        plain: named(Namer::new(&code, &short, &mentioned, &cx.hints).plain()),
         device: code.uses_device(),
-        code: namer.rename(&code),
-        plain: plain.rename(&code),
-        parameters,
-        unnamed,
         unbound,
         elements,
     }
@@ -212,7 +220,7 @@ impl Statement {
         match pattern.as_slice() {
             [one] => code!(let #one = #expression;),
             _ => match expression.parts() {
-                // An array that becomes a tuple only to be taken apart.
+                // An array that would become a tuple only for its elements to be bound.
                 [array @ .., Part::Method("into", none)] if none.is_empty() => {
                     code!(let [#(#pattern),*] = #array;)
                 }
@@ -223,7 +231,7 @@ impl Statement {
 }
 
 /// The statements with bindings of the sizes that are `wanted` where they are used, and those
-/// that nothing tells before they are needed.
+/// that no value has before they are needed.
 pub fn bind(
     statements: &[Statement],
     result: &Code,
@@ -235,15 +243,15 @@ pub fn bind(
     let mut unbound = cx.sizes.used(&code!(#all #result));
     unbound.retain(wanted);
     let mut code = Code::default();
-    let tell = |id: ValueId, unbound: &mut BTreeSet<Symbol>, cx: &mut Context<'_>| {
+    let bind_sizes = |id: ValueId, unbound: &mut BTreeSet<Symbol>, cx: &mut Context<'_>| {
         let names = names(id, cx);
-        let told: BTreeSet<Symbol> = names.filter_map(|name| unbound.take(name)).collect();
-        binding(id, &told, cx)
+        let symbols: BTreeSet<Symbol> = names.filter_map(|name| unbound.take(name)).collect();
+        binding(id, &symbols, cx)
     };
     for &id in parameters {
-        code.extend(tell(id, &mut unbound, cx));
+        code.extend(bind_sizes(id, &mut unbound, cx));
     }
-    // A size that a statement needs before anything tells it is told too late.
+    // A size that a statement needs before any value has it is bound too late.
     let mut late = BTreeSet::new();
     for statement in statements {
         let needed = cx.sizes.used(&statement.code).into_iter();
@@ -253,7 +261,7 @@ pub fn bind(
             unbound.remove(symbol);
         }
         for &id in statement.outputs.iter().flatten() {
-            code.extend(tell(id, &mut unbound, cx));
+            code.extend(bind_sizes(id, &mut unbound, cx));
         }
     }
     unbound.extend(late);

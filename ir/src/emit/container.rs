@@ -64,21 +64,21 @@ impl Source<'_, '_> {
     ) -> Result<Code, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
-            (Some(Type::Tensor(held)), Type::Tensor(wanted)) => {
-                let host = place == Place::Host || held.dtype == DType::String;
+            (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) => {
+                let host = place == Place::Host || tensor.dtype == DType::String;
                 let (value, place) = if host {
                     (self.host_value(id)?, Place::Host)
                 } else {
                     (self.device_value(id)?, Place::Device)
                 };
-                Ok(of_rank(value, place, held, wanted))
+                Ok(of_rank(value, place, tensor, wanted))
             }
             (Some(Type::Tensor(_)), Type::Unranked(_)) => self.host_value(id),
             (Some(Type::Tensor(_)), Type::Optional(item)) => {
                 let value = self.value_as(id, Place::Device, item)?;
                 Ok(code!(Some(#value)))
             }
-            (Some(held), ty) => Ok(converted(self.whole(id), held, ty)),
+            (Some(from), to) => Ok(converted(self.whole(id), from, to)),
             (None, _) => Err(Problem::new(format!(
                 "the value `{}` has no type",
                 values[id].name
@@ -87,18 +87,18 @@ impl Source<'_, '_> {
     }
 }
 
-/// A tensor, which is put on other axes where it is of one element and another rank is wanted.
-pub fn of_rank(value: Code, place: Place, held: &TensorType, wanted: &TensorType) -> Code {
+/// A tensor, which is put on other axes where it is of one element and another rank is to.
+pub fn of_rank(value: Code, place: Place, from: &TensorType, to: &TensorType) -> Code {
     let same = match place {
-        Place::Host => held.rank() == wanted.rank(),
-        Place::Device => held.burn_rank() == wanted.burn_rank(),
+        Place::Host => from.rank() == to.rank(),
+        Place::Device => from.burn_rank() == to.burn_rank(),
     };
-    if same || held.count() != Some(1) || wanted.count() != Some(1) {
+    if same || from.count() != Some(1) || to.count() != Some(1) {
         return value;
     }
     let rank = match place {
-        Place::Host => wanted.rank(),
-        Place::Device => wanted.burn_rank(),
+        Place::Host => to.rank(),
+        Place::Device => to.burn_rank(),
     };
     let ones = (0..rank).map(|_| code!(1));
     match place {
@@ -108,18 +108,18 @@ pub fn of_rank(value: Code, place: Place, held: &TensorType, wanted: &TensorType
 }
 
 /// A value of one type, the items of which are those of the device, as one of another.
-pub fn converted(value: Code, held: &Type, wanted: &Type) -> Code {
+pub fn converted(value: Code, from: &Type, to: &Type) -> Code {
     let rust = |ty: &Type| rust_type(ty, Place::Device);
-    if rust(held) == rust(wanted) {
+    if rust(from) == rust(to) {
         return value;
     }
-    let inner = |held: &Type, wanted: &Type| converted(code!(item), held, wanted);
-    match (held, wanted) {
-        (Type::Sequence(held), Type::Sequence(item)) if matches!(**held, Type::Nothing(_)) => {
+    let inner = |from: &Type, to: &Type| converted(code!(item), from, to);
+    match (from, to) {
+        (Type::Sequence(from), Type::Sequence(item)) if matches!(**from, Type::Nothing(_)) => {
             let item = rust(item);
             code!(Vec::<#item>::new())
         }
-        (Type::Optional(held), Type::Optional(item)) if matches!(**held, Type::Nothing(_)) => {
+        (Type::Optional(from), Type::Optional(item)) if matches!(**from, Type::Nothing(_)) => {
             let item = rust(item);
             code!(None::<#item>)
         }
@@ -131,21 +131,21 @@ pub fn converted(value: Code, held: &Type, wanted: &Type) -> Code {
             );
             code!(host::to_host::<#element, _, _>(#value, #rank))
         }
-        (Type::Sequence(held), Type::Sequence(wanted)) => {
-            let item = inner(held, wanted);
+        (Type::Sequence(from), Type::Sequence(to)) => {
+            let item = inner(from, to);
             code!(#value.into_iter().map(|item| #item).collect::<Vec<_>>())
         }
-        (Type::Optional(held), Type::Optional(wanted)) => {
-            let item = inner(held, wanted);
+        (Type::Optional(from), Type::Optional(to)) => {
+            let item = inner(from, to);
             code!(#value.map(|item| #item))
         }
-        (held, Type::Optional(wanted)) => {
-            let value = converted(value, held, wanted);
+        (from, Type::Optional(to)) => {
+            let value = converted(value, from, to);
             code!(Some(#value))
         }
-        (Type::Optional(held), wanted) => {
+        (Type::Optional(from), to) => {
             let value = code!(#value.expect("no round of the loop gave a value"));
-            converted(value, held, wanted)
+            converted(value, from, to)
         }
         _ => value,
     }

@@ -25,8 +25,8 @@ impl Emit<'_, '_> {
 
     /// The field that holds the node's name. It is loaded, so that parts that differ in names alone are one struct.
     pub fn named_node(&mut self) -> Code {
-        let kind = self.node.kind.rsplit('.').next().unwrap_or_default();
-        let (hint, operator) = (name::snake(kind), shown(&self.node.kind));
+        let hint = name::snake(name::operator(&self.node.kind));
+        let operator = shown(&self.node.kind);
         let node = shown(&self.site());
         let load = code!(Node::new(#node, #operator));
         let field = self

@@ -29,9 +29,9 @@ impl Emit<'_, '_> {
 
     /// A device tensor with leading axes of size 1 up to `rank`.
     pub fn tensor_of_rank(&mut self, input: usize, rank: usize) -> Result<Code, Problem> {
-        let held = self.tensor_type(input)?.clone();
+        let ty = self.tensor_type(input)?.clone();
         let tensor = self.tensor(input)?;
-        Ok(lifted(tensor, &held, rank))
+        Ok(lifted(tensor, &ty, rank))
     }
 
     /// `Some(tensor)`, or `None` for an input left out.
@@ -358,12 +358,12 @@ impl Source<'_, '_> {
 
 /// The tensor with leading axes of size 1 up to `rank`. Burn's own way there takes a size of 0 for one
 /// that is to be copied.
-pub fn lifted(tensor: Code, held: &TensorType, rank: usize) -> Code {
+pub fn lifted(tensor: Code, ty: &TensorType, rank: usize) -> Code {
     let to = Literal::usize_unsuffixed(rank);
     let filled = |dim: &Dim| dim.number().is_some_and(|size| size > 0);
-    match held.burn_rank() == rank {
+    match ty.burn_rank() == rank {
         true => tensor,
-        false if held.shape.iter().all(filled) => code!(#tensor.unsqueeze::<#to>()),
+        false if ty.shape.iter().all(filled) => code!(#tensor.unsqueeze::<#to>()),
         false => code!(ops::shape::lift::<_, #to, _>(#tensor)),
     }
 }

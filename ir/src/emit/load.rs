@@ -139,13 +139,11 @@ impl Source<'_, '_> {
         }
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         self.layer.bindings.add(id, ty, expression);
-        let held = self.cx.stored_name(id);
+        let name = self.cx.stored_name(id);
         let maker = self.cx.values[id].maker.as_deref();
+        let divided = maker.is_some_and(|node| &*node.kind == "Div");
         let hint = Hint {
-            name: match scale(&held).filter(|_| maker.is_some_and(|node| &*node.kind == "Div")) {
-                Some(scale) => scale,
-                None => held,
-            },
+            name: scale(&name).filter(|_| divided).unwrap_or(name),
             ..Hint::default()
         };
         let name = variable(id);
@@ -198,11 +196,11 @@ impl Bindings {
         for part in self.list.rchunks(PART) {
             let statements: Code = part.iter().map(Binding::statement).collect();
             let made: BTreeSet<Variable> = part.iter().map(Binding::variable).collect();
-            let given: Vec<Variable> = made.intersection(&later).copied().collect();
+            let results: Vec<Variable> = made.intersection(&later).copied().collect();
             let used = statements.variables().into_iter();
-            let taken: Vec<Variable> = used.filter(|name| !made.contains(name)).collect();
-            later.extend(&taken);
-            parts.push(function(statements, &taken, &given, &types, hints));
+            let parameters: Vec<Variable> = used.filter(|name| !made.contains(name)).collect();
+            later.extend(&parameters);
+            parts.push(function(statements, &parameters, &results, &types, hints));
         }
         parts.into_iter().rev().collect()
     }
@@ -222,11 +220,11 @@ impl Binding {
 /// What calls of parts are called; no variable is.
 const CALL: &str = "__part";
 
-/// `let given = { fn part(weights, taken) -> .. { statements given } part(weights, taken) };`
+/// `let results = { fn part(weights, parameters) -> .. { statements results } part(weights, parameters) };`
 fn function(
     statements: Code,
-    taken: &[Variable],
-    given: &[Variable],
+    parameters: &[Variable],
+    results: &[Variable],
     types: &BTreeMap<Variable, &Code>,
     hints: &BTreeMap<Variable, Hint>,
 ) -> Code {
@@ -234,21 +232,21 @@ fn function(
         let typed = |name: &Variable| types.get(name).map(|ty| (*name, (*ty).clone()));
         names.iter().filter_map(typed).collect()
     };
-    let (arguments, parameters): (Vec<_>, Vec<_>) = all(taken).into_iter().unzip();
-    let (results, returns): (Vec<_>, Vec<_>) = all(given).into_iter().unzip();
+    let (arguments, types): (Vec<_>, Vec<_>) = all(parameters).into_iter().unzip();
+    let (results, returns): (Vec<_>, Vec<_>) = all(results).into_iter().unzip();
     let body = code!(#statements (#(#results),*));
     let body = owned(&body);
     let weights = body.uses_weights();
-    let wanted = taken.iter().map(|variable| {
+    let wanted = parameters.iter().map(|variable| {
         let hint = hints.get(variable).map(|hint| hint.name.clone());
         (*variable, hint.unwrap_or_default())
     });
     let wanted: Vec<(Variable, String)> = wanted.collect();
     let mut namer = Namer::new(&body, &wanted, &[], hints);
-    let names = taken
+    let names = parameters
         .iter()
         .map(|variable| format_ident!("{}", namer.name(*variable)));
-    let parameters = names.zip(&parameters).map(|(name, ty)| code!(#name: #ty));
+    let parameters = names.zip(&types).map(|(name, ty)| code!(#name: #ty));
     let parameters: Vec<Code> = parameters.collect();
     let (call, body) = (format_ident!("{CALL}"), namer.rename(&body));
     let (parameter, argument) = if weights {

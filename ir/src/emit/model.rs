@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proc_macro2::Ident;
 use quote::ToTokens;
 
-use super::body::{self, Body, Statement};
+use super::body::{self, Statement};
 use super::budget::Budget;
 use super::item::Item;
 use super::signature::{self, Port};
@@ -93,7 +93,7 @@ fn written(
     }
     let load = cx.structs.shortened(&load);
     let note = parameters::note(&root, &cx);
-    let held = parameters::table(&root, &mut cx);
+    let parameters = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
     let described = signature::described(&inputs, &outputs);
@@ -141,7 +141,7 @@ fn written(
             const SIGNATURE: Signature = #signature;
 
             #note
-            const PARAMETERS: &'static [Parameter] = #held;
+            const PARAMETERS: &'static [Parameter] = #parameters;
 
             fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
                 WEIGHTS.open(path.as_ref(), |files| <Self as OnnxModel>::from_bytes(files, device))
@@ -223,17 +223,12 @@ fn forward(
     }
     let scalars = inputs.iter().filter(|port| port.is_number());
     let scalars = scalars.map(|port| port.id).collect();
-    let Body {
-        code,
-        device: uses_device,
-        unbound,
-        elements,
-        ..
-    } = body::finish(statements, &result, &named, &[], &scalars, cx);
-    cx.report_unbound(unbound);
+    let body = body::finish(statements, &result, &named, &[], &scalars, cx);
+    cx.report_unbound(body.unbound);
+    let code = body.named.code;
     root.order(&code);
-    let (entry, device) = (entry(inputs, &elements), device(root));
-    let device = uses_device.then(|| code!(let device = &#device;));
+    let (entry, device) = (entry(inputs, &body.elements), device(root));
+    let device = body.device.then(|| code!(let device = &#device;));
     (code!(#entry #device #code), ty)
 }
 
@@ -243,13 +238,13 @@ fn device(root: &Layer) -> Code {
     code!(device(&#field))
 }
 
-/// Takes the inputs apart and checks them.
+/// Binds the inputs and checks them.
 fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
     if inputs.is_empty() {
         return Code::default();
     }
     let names: Vec<&Ident> = inputs.iter().map(|port| &port.ident).collect();
-    let apart = match names.as_slice() {
+    let bound = match names.as_slice() {
         [_] => Code::default(),
         _ => code!(let ModelInput { #(#names),* } = input;),
     };
@@ -269,7 +264,7 @@ fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
     });
     let opened = inputs.iter().any(|port| !port.scalar);
     let opened = opened.then(|| code!(let mut entry = entry::Entry::new(Self::SIGNATURE);));
-    code!(#apart #opened #(#checks)*)
+    code!(#bound #opened #(#checks)*)
 }
 
 fn arguments(inputs: &[Port]) -> Code {

@@ -72,7 +72,7 @@ pub fn camel(name: &str) -> String {
     }
 }
 
-/// Names, each given once.
+/// Names, no two of which are equal.
 #[derive(Clone, Debug, Default)]
 pub struct Unique {
     taken: BTreeSet<String>,
@@ -81,7 +81,7 @@ pub struct Unique {
 }
 
 impl Unique {
-    /// Keeps a name from being given.
+    /// Reserves a name.
     pub fn reserve(&mut self, name: &str) {
         self.taken.insert(name.to_owned());
     }
@@ -116,6 +116,11 @@ pub fn plain(name: &str) -> &str {
         }
         _ => node,
     }
+}
+
+/// The name of an operator without its domain: `FusedConv` for `com.microsoft.FusedConv`.
+pub fn operator(kind: &str) -> &str {
+    kind.rsplit('.').next().unwrap_or(kind)
 }
 
 /// Whether Rust takes a letter behind `before` in a name, which is whether its tokenizer does.

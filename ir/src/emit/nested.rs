@@ -7,7 +7,7 @@ use super::variables::Hint;
 use super::{Emit, body, split, variable, word};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
-use crate::graph::{Block, ValueId};
+use crate::graph::{Block, Node, ValueId};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, Type};
 
@@ -38,19 +38,13 @@ impl Emit<'_, '_> {
 
     /// The block under an attribute name.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
-        let mut blocks = self.node.blocks.iter();
-        let found = blocks.find(|(held, _)| held == name);
-        let missing = || Problem::new(format!("attribute `{name}` is missing"));
-        found.map(|(_, block)| block).ok_or_else(missing)
+        block(self.node, name)
     }
 
     /// The code of a block; its outputs are wanted at these places, of these types. Long blocks become functions.
     pub fn inside(&mut self, name: &str, wanted: &[(Place, Type)]) -> Result<Inside, Problem> {
         let node = self.node;
-        let block = node.blocks.iter().find(|(held, _)| held == name);
-        let Some((_, block)) = block else {
-            return Err(Problem::new(format!("attribute `{name}` is missing")));
-        };
+        let block = block(node, name)?;
         let mut items = tree::group(&block.nodes);
         if tree::is_long(&block.nodes) {
             let path = node.origin.iter().take(tree::DEEPEST).cloned();
@@ -113,8 +107,8 @@ impl Emit<'_, '_> {
         value.is_stored() || value.known.is_some()
     }
 
-    /// Whether no value before the node's outputs tells a size.
-    pub fn is_first_told_here(&self, dim: &Dim) -> bool {
+    /// Whether no value before the node's outputs has a size.
+    pub fn is_first_bound_here(&self, dim: &Dim) -> bool {
         let made = |symbol: &Symbol| {
             let origin = self.source.cx.origins.get(symbol);
             origin.is_some_and(|id| self.made().contains(id))
@@ -128,7 +122,7 @@ impl Emit<'_, '_> {
         self.made.get_or_init(outputs)
     }
 
-    /// A size of its own, for the number of a round.
+    /// A size of its own, for the number of an iteration.
     pub fn index(&mut self) -> Code {
         let cx = &mut *self.source.cx;
         cx.sizes.index(&|name| cx.origins.contains_key(name))
@@ -177,4 +171,11 @@ impl Emit<'_, '_> {
         cx.hints.insert(name, hint);
         name
     }
+}
+
+fn block<'n>(node: &'n Node, name: &str) -> Result<&'n Block, Problem> {
+    let mut blocks = node.blocks.iter();
+    let found = blocks.find(|(attribute, _)| attribute == name);
+    let missing = || Problem::new(format!("attribute `{name}` is missing"));
+    found.map(|(_, block)| block).ok_or_else(missing)
 }

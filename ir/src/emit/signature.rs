@@ -29,7 +29,7 @@ pub struct Port {
 impl Port {
     /// What the documentation says of it.
     pub fn documentation(&self) -> String {
-        let scalar = matches!(&self.ty, Type::Tensor(held) if held.rank() == 0);
+        let scalar = self.ty.as_tensor().is_some_and(|tensor| tensor.rank() == 0);
         let note = if scalar && !self.scalar {
             "; a scalar, as a tensor of one element"
         } else {
@@ -41,15 +41,17 @@ impl Port {
 
     /// Whether it is a plain number or truth at the border.
     pub fn is_number(&self) -> bool {
-        let number = matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String);
-        self.scalar && number
+        self.scalar && self.is_numeric()
     }
 
     /// Whether it is a tensor of the device.
     pub fn is_device(&self) -> bool {
-        matches!(&self.ty, Type::Tensor(held) if held.dtype != DType::String)
-            && !self.scalar
-            && self.place == Place::Device
+        self.is_numeric() && !self.scalar && self.place == Place::Device
+    }
+
+    fn is_numeric(&self) -> bool {
+        let tensor = self.ty.as_tensor();
+        tensor.is_some_and(|tensor| tensor.dtype != DType::String)
     }
 }
 

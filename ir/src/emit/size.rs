@@ -46,7 +46,7 @@ impl Sizes {
     /// The variable of a size of its own, which is called `i`.
     pub fn index(&mut self, is_taken: &impl Fn(&str) -> bool) -> Code {
         loop {
-            // What is behind the letter keeps sizes apart and is no part of the variable's name.
+            // What is behind the letter distinguishes sizes and is no part of the variable's name.
             let marks = format!("{:b}", self.made)
                 .replace('0', "'")
                 .replace('1', "\"");

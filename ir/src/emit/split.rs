@@ -198,7 +198,7 @@ fn interface(
 }
 
 impl Line {
-    /// The sizes that it uses and cannot tell itself.
+    /// The sizes that it uses and does not bind itself.
     fn wants(&self, cx: &Context<'_>) -> BTreeSet<Symbol> {
         match self {
             Line::Statement(statement) => cx.sizes.used(&statement.code),
@@ -206,10 +206,10 @@ impl Line {
         }
     }
 
-    /// The sizes that those who come after it can tell from its results.
-    fn told<'l>(&'l self, cx: &'l Context<'_>) -> Box<dyn Iterator<Item = &'l Symbol> + 'l> {
+    /// The sizes that lines behind it can take from its results.
+    fn sizes<'l>(&'l self, cx: &'l Context<'_>) -> Box<dyn Iterator<Item = &'l Symbol> + 'l> {
         match self {
-            Line::Statement(statement) => Box::new(body::told(statement, cx)),
+            Line::Statement(statement) => Box::new(body::sizes(statement, cx)),
             Line::Part(part) => {
                 let names = part.outputs.iter().flat_map(|&id| body::names(id, cx));
                 Box::new(part.returned.iter().chain(names))
@@ -217,37 +217,37 @@ impl Line {
         }
     }
 
-    /// Has the part that can tell a size that is wanted return it, and those around that part; what
-    /// is told is not wanted any more.
+    /// Has the part that knows a size that is wanted return it, and those around that part; what is
+    /// returned is not wanted any more.
     fn return_sizes(
         &mut self,
         wanted: &mut BTreeSet<Symbol>,
         cx: &Context<'_>,
     ) -> BTreeSet<Symbol> {
         match self {
-            Line::Statement(statement) => body::told(statement, cx)
+            Line::Statement(statement) => body::sizes(statement, cx)
                 .filter_map(|symbol| wanted.take(symbol))
                 .collect(),
             Line::Part(part) => {
                 let lines = part.lines.iter_mut();
-                let told: BTreeSet<Symbol> = lines
+                let returned: BTreeSet<Symbol> = lines
                     .flat_map(|line| line.return_sizes(wanted, cx))
                     .collect();
-                part.returned.extend(told.iter().cloned());
-                told
+                part.returned.extend(returned.iter().cloned());
+                returned
             }
         }
     }
 }
 
-/// Sizes that lines use and that neither earlier lines nor the inputs tell.
+/// Sizes that lines use and that neither earlier lines nor the inputs have.
 fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol> {
     let mut free = BTreeSet::new();
-    let mut told: BTreeSet<&Symbol> = inputs.iter().flat_map(|&id| body::names(id, cx)).collect();
+    let mut bound: BTreeSet<&Symbol> = inputs.iter().flat_map(|&id| body::names(id, cx)).collect();
     for line in lines {
         let wanted = line.wants(cx).into_iter();
-        free.extend(wanted.filter(|symbol| !told.contains(symbol)));
-        told.extend(line.told(cx));
+        free.extend(wanted.filter(|symbol| !bound.contains(symbol)));
+        bound.extend(line.sizes(cx));
     }
     free
 }
@@ -255,13 +255,13 @@ fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol
 /// Has parts return the sizes that lines behind them, or the outputs, are made of.
 fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx: &Context<'_>) {
     let mut wanted = free(lines, inputs, cx);
-    let made = lines.iter().flat_map(|line| line.told(cx));
-    let given = inputs.iter().flat_map(|&id| body::names(id, cx));
-    let told: BTreeSet<&Symbol> = made.chain(given).collect();
+    let made = lines.iter().flat_map(|line| line.sizes(cx));
+    let of_inputs = inputs.iter().flat_map(|&id| body::names(id, cx));
+    let bound: BTreeSet<&Symbol> = made.chain(of_inputs).collect();
     for &id in outputs {
         if let Some(Known::Ints(dims)) = cx.values[id].known.peek() {
             let symbols = dims.iter().flat_map(Dim::symbols);
-            wanted.extend(symbols.filter(|symbol| !told.contains(symbol)));
+            wanted.extend(symbols.filter(|symbol| !bound.contains(symbol)));
         }
     }
     for line in lines {
@@ -275,7 +275,8 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         Line::Statement(statement) => return statement,
         Line::Part(part) => *part,
     };
-    let given: Vec<Symbol> = free(&part.lines, &part.inputs, cx).into_iter().collect();
+    let sizes = free(&part.lines, &part.inputs, cx);
+    let sizes: Vec<Symbol> = sizes.into_iter().collect();
     let lines: Vec<Statement> = std::mem::take(&mut part.lines)
         .into_iter()
         .map(|line| statement(line, &mut part.layer, cx))
@@ -291,10 +292,10 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     results.extend(part.returned.iter().map(|symbol| cx.sizes.variable(symbol)));
     let result = tuple(&results);
     let named = parameters(&part.inputs, &lines, &result, cx);
-    let body = body::finish(&lines, &result, &named, &given, &BTreeSet::new(), cx);
-    let shown = forward(&part, &body.parameters, &body.code, &given, cx);
+    let body = body::finish(&lines, &result, &named, &sizes, &BTreeSet::new(), cx);
+    let shown = forward(&part, &body.named, body.device, &sizes, cx);
     // Parts are alike whatever their values are called.
-    let alike = forward(&part, &body.unnamed, &body.plain, &given, cx);
+    let alike = forward(&part, &body.plain, body.device, &sizes, cx);
     let argument = |&id: &ValueId| {
         if layer.owned.contains(&id) {
             Source {
@@ -309,11 +310,11 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         }
     };
     let mut arguments: Vec<Code> = part.inputs.iter().map(argument).collect();
-    arguments.extend(given.iter().map(|symbol| cx.sizes.variable(symbol)));
-    if shown.uses_device() {
+    arguments.extend(sizes.iter().map(|symbol| cx.sizes.variable(symbol)));
+    if body.device {
         arguments.push(code!(device));
     }
-    part.layer.order(&body.code);
+    part.layer.order(&body.named.code);
     let is_placed = part.layer.placed().is_some();
     let (ty, load) = cx.structs.instance(
         &part.field,

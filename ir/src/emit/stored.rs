@@ -54,9 +54,15 @@ impl Emit<'_, '_> {
     }
 
     /// As [`Emit::layer`], with the inputs that are parameters of the layer, by their paths.
-    pub fn layer_of(&mut self, hint: &str, ty: Code, load: Code, held: &[(&str, usize)]) -> Code {
+    pub fn layer_of(
+        &mut self,
+        hint: &str,
+        ty: Code,
+        load: Code,
+        parameters: &[(&str, usize)],
+    ) -> Code {
         let values = self.source.cx.values;
-        let parameters = held.iter().filter_map(|(path, input)| {
+        let parameters = parameters.iter().filter_map(|(path, input)| {
             let id = self.node.input(*input)?;
             values[id].parameter.then(|| ((*path).to_owned(), id))
         });
@@ -106,7 +112,7 @@ impl Emit<'_, '_> {
         } else {
             Some(code!(None))
         };
-        let (load, held) = match (self.weight(weight), names) {
+        let (load, parameters) = match (self.weight(weight), names) {
             (Some(name), Some(bias_name)) => (
                 code!(#ty::load(weights, #name, #bias_name, #rest)),
                 &[("weight", weight), ("bias", bias)][..],
@@ -120,7 +126,7 @@ impl Emit<'_, '_> {
             Some(activation) => code!(#load.activation(#activation)),
             None => load,
         };
-        Ok(Some(self.layer_of(&hint, ty, load, held)))
+        Ok(Some(self.layer_of(&hint, ty, load, parameters)))
     }
 }
 

@@ -29,14 +29,11 @@ impl Emit<'_, '_> {
     /// Numbers for the strings of an input, counted on from those of the inputs before it.
     pub(super) fn numbered(&mut self, input: usize) -> Result<Code, Problem> {
         let mut first = code!(1);
-        for at in (0..input)
-            .filter(|&at| self.is_string(at))
-            .collect::<Vec<_>>()
-        {
-            let id = self.node.input(at);
+        for at in 0..input {
+            let id = self.node.input(at).filter(|_| self.is_string(at));
             if let Some(id) = id {
                 let before = self.source.host_value(id)?;
-                first = code!(#first + #before.len());
+                first.extend(code!(+ #before.len()));
             }
         }
         let rank = Literal::usize_unsuffixed(self.tensor_type(input)?.burn_rank());
@@ -45,7 +42,7 @@ impl Emit<'_, '_> {
     }
 
     pub(super) fn is_string(&self, input: usize) -> bool {
-        let held = self.tensor_type(input);
-        held.is_ok_and(|held| held.dtype == DType::String)
+        let tensor = self.tensor_type(input);
+        tensor.is_ok_and(|tensor| tensor.dtype == DType::String)
     }
 }

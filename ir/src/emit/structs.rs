@@ -41,7 +41,7 @@ struct Load {
 }
 
 impl Structs {
-    /// Keeps a name from being given to a struct.
+    /// Keeps a name from structs.
     pub fn reserve(&mut self, name: &str) {
         self.names.reserve(name);
     }

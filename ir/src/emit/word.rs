@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::name::snake;
+use super::name::{operator, snake};
 use super::tree::is_number;
 use crate::ops;
 
@@ -157,8 +157,8 @@ pub fn of_layer(path: &str) -> Option<String> {
 }
 
 /// What an operator gives, where people have a word for it.
-pub fn of_operator(kind: &str) -> Option<&'static str> {
-    Some(match kind.rsplit('.').next().unwrap_or_default() {
+pub fn of_operator(name: &str) -> Option<&'static str> {
+    Some(match name {
         "ArgMax" | "ArgMin" => "index",
         "ReduceMean" => "mean",
         "ReduceSum" => "sum",
@@ -174,8 +174,8 @@ pub fn of_operator(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Of how many values an operator may be given so that its result is the first of them in another form,
-/// and may be called as that.
+/// How many inputs an operator may have so that its result is the first of them in another form, and may
+/// be called as that.
 pub fn kept(kind: &str) -> usize {
     const FORMS: &[&str] = &[
         "Cast",
@@ -190,7 +190,7 @@ pub fn kept(kind: &str) -> usize {
         "Transpose",
         "Unsqueeze",
     ];
-    if FORMS.contains(&kind.rsplit('.').next().unwrap_or_default()) {
+    if FORMS.contains(&operator(kind)) {
         usize::MAX
     } else {
         usize::from(ops::facts(kind).elementwise)

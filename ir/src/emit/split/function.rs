@@ -1,12 +1,12 @@
 //! The function of a part.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use quote::format_ident;
 
 use super::Draft;
 use crate::dim::Symbol;
-use crate::emit::body::Statement;
+use crate::emit::body::{NamedCode, Statement};
 use crate::emit::tree::is_number;
 use crate::emit::variables::SHORT;
 use crate::emit::{Context, rust_type, snake, variable, word};
@@ -44,41 +44,45 @@ pub fn parameters(
 
 /// The values of which the only use is to be added to what a layer computes.
 fn residuals(code: &Code) -> BTreeSet<Variable> {
-    let (mut uses, mut added) = (BTreeMap::new(), BTreeSet::new());
-    code.each_part(&mut |part| match part {
-        Part::Value(value, _) => *uses.entry(*value).or_insert(0usize) += 1,
-        Part::Method("forward_add", arguments) => {
-            if let [.., Part::Sign(","), Part::Value(value, _)] = arguments.parts() {
-                added.insert(*value);
-            }
-        }
-        _ => {}
-    });
-    added.retain(|value| uses.get(value) == Some(&1));
-    added
+    let uses = code.counts();
+    let mut residuals = BTreeSet::new();
+    code.each_part(&mut |part| residuals.extend(added(part)));
+    residuals.retain(|value| uses.get(value) == Some(&1));
+    residuals
+}
+
+/// The value that a layer adds to what it computes.
+fn added(call: &Part) -> Option<Variable> {
+    let Part::Method("forward_add", arguments) = call else {
+        return None;
+    };
+    match arguments.parts() {
+        [.., Part::Sign(","), Part::Value(value, _)] => Some(*value),
+        _ => None,
+    }
 }
 
 /// The function of a part.
 pub fn forward(
     part: &Draft,
-    names: &[String],
-    code: &Code,
-    given: &[Symbol],
+    body: &NamedCode,
+    device: bool,
+    sizes: &[Symbol],
     cx: &Context<'_>,
 ) -> Code {
-    let mut names = names.iter().map(|name| format_ident!("{name}"));
+    let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
     let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
         let ty = value_type(id, cx);
         code!(#name: #ty)
     });
     let mut parameters: Vec<Code> = values.collect();
-    parameters.extend(given.iter().zip(names).map(|(_, name)| code!(#name: usize)));
-    if code.uses_device() {
+    parameters.extend(sizes.iter().zip(names).map(|(_, name)| code!(#name: usize)));
+    if device {
         parameters.push(code!(device: &Device));
     }
     let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
     returns.extend(part.returned.iter().map(|_| code!(usize)));
-    let returns = tuple(&returns);
+    let (returns, code) = (tuple(&returns), &body.code);
     code! {
         #[inline(never)]
         fn forward(&self, #(#parameters),*) -> #returns {

@@ -12,8 +12,8 @@ pub enum Named {
     Size(Size),
 }
 
-/// Names of variables. A name is free again behind the last use of its variable, and the names that
-/// are given inside of braces end with them.
+/// Names of variables. A name is free again behind the last use of its variable, and names inside of
+/// braces end with them.
 #[derive(Debug, Default)]
 pub struct Taken {
     names: BTreeMap<Named, Rc<str>>,
@@ -44,7 +44,7 @@ impl Taken {
         &self.names
     }
 
-    /// Keeps a name from being given.
+    /// Reserves a name.
     pub fn fix(&mut self, name: &str) {
         self.fixed.insert(name.to_owned());
     }

@@ -270,7 +270,7 @@ fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
     let sizes = whole.shape.iter().enumerate();
     let sizes: Vec<Code> = sizes
         .map(|(at, dim)| {
-            if at == axis || cx.is_first_told_here(dim) {
+            if at == axis || cx.is_first_bound_here(dim) {
                 code!(0)
             } else {
                 cx.size(dim)

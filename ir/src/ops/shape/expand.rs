@@ -72,7 +72,7 @@ impl Operator for Expand {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
         // A size that only the result tells, as where two names are broadcast, computes no result.
-        let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_told_here(size));
+        let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_bound_here(size));
         if !known || !broadcast::agree(&[&from.shape, &to.shape]) {
             cx.may_fail();
         }

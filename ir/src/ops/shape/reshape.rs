@@ -94,7 +94,7 @@ impl Operator for Reshape {
         let shape = cx.output_tensor(0)?.shape.clone();
         let open = shape.iter().any(|dim| dim.fixed().is_none());
         // A size that only the result tells, as where a quotient is too large, computes no result.
-        let late = shape.iter().any(|size| cx.is_first_told_here(size));
+        let late = shape.iter().any(|size| cx.is_first_bound_here(size));
         let asked = self.at_run_time() && open && (late || cx.has(1) && !cx.is_known(1));
         let allow_zero = matches!(
             self,
