@@ -29,8 +29,8 @@ fn nodes_have_no_more_than_the_standard_says() {
     for line in STANDARD.lines() {
         let mut words = line.split(' ');
         let (domain, name) = (words.next().unwrap(), words.next().unwrap());
-        let domain = if domain == "ai.onnx" { "" } else { domain };
-        let row = ops::all().find(|row| row.domain == domain && row.name == name);
+        let row_domain = if domain == "ai.onnx" { "" } else { domain };
+        let row = ops::all().find(|row| row.domain == row_domain && row.name == name);
         let Some(row) = row else { continue };
         for word in words {
             let mut numbers = word.split(':');
