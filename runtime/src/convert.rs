@@ -17,9 +17,9 @@ pub(crate) fn convert(data: TensorData, dtype: DType) -> TensorData {
     let shape = data.shape().clone();
     match dtype {
         DType::F32 if data.dtype() == DType::F16 => {
-            let halves = owned::<f16>(data);
-            let mut values = vec![0.0; halves.len()];
-            halves.convert_to_f32_slice(&mut values);
+            let half_precision = owned::<f16>(data);
+            let mut values = vec![0.0; half_precision.len()];
+            half_precision.convert_to_f32_slice(&mut values);
             TensorData::new(values, shape)
         }
         DType::F64 => TensorData::new(elements::<f64>(data), shape),

@@ -172,8 +172,8 @@ pub fn float<const D: usize>(tensor: Tensor<D>, dtype: ElementType) -> Tensor<D>
 pub fn int<const D: usize>(tensor: Tensor<D, Int>, dtype: ElementType) -> Tensor<D, Int> {
     match dtype.carrier() {
         Some(carrier) => {
-            let held = lowered(&tensor.device(), carrier);
-            tensor.cast(IntDType::from(held))
+            let device_dtype = lowered(&tensor.device(), carrier);
+            tensor.cast(IntDType::from(device_dtype))
         }
         None => tensor,
     }

@@ -69,7 +69,7 @@ fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, combine: impl Fn(&A, &B) -> C) -> Ar
     }
     let shape = broadcast(a.shape(), b.shape());
     Array::from_fn(shape, |index| {
-        combine(stretched(a, index), stretched(b, index))
+        combine(broadcast_element(a, index), broadcast_element(b, index))
     })
 }
 
@@ -90,7 +90,7 @@ fn broadcast(a: &[usize], b: &[usize]) -> Vec<usize> {
 }
 
 /// The element of `array` that stands at `index` of the shape it is broadcast to.
-fn stretched<'a, T>(array: &'a Array<T>, index: &[usize]) -> &'a T {
+fn broadcast_element<'a, T>(array: &'a Array<T>, index: &[usize]) -> &'a T {
     let tail = &index[index.len() - array.rank()..];
     let inside = tail.iter().zip(array.shape());
     let offset = inside.fold(0, |offset, (i, size)| offset * size + i.min(&(size - 1)));

@@ -190,7 +190,7 @@ mod tests {
         },
     };
 
-    fn taken<T: Input>(value: impl Into<Value>) -> Result<T, String> {
+    fn input_of<T: Input>(value: impl Into<Value>) -> Result<T, String> {
         let mut values = Values::from([("x", value.into())]);
         take(&mut values, &X, &Device::flex()).map_err(|error| error.to_string())
     }
@@ -198,18 +198,18 @@ mod tests {
     #[test]
     fn a_scalar_may_be_a_number_or_a_tensor() {
         let scalar = || TensorData::new(vec![7i64], Shape::from([0; 0]));
-        assert_eq!(taken::<i64>(scalar()), Ok(7));
-        let tensor = taken::<Tensor<1, Int>>(scalar()).unwrap();
+        assert_eq!(input_of::<i64>(scalar()), Ok(7));
+        let tensor = input_of::<Tensor<1, Int>>(scalar()).unwrap();
         assert_eq!(tensor.into_data(), TensorData::from([7i64]));
     }
 
     #[test]
     fn containers_hold_what_their_items_are() {
         let item = || Value::from(TensorData::from([1.5f32]));
-        let sequence = taken::<Vec<Tensor<1>>>(vec![item(), item()]).unwrap();
+        let sequence = input_of::<Vec<Tensor<1>>>(vec![item(), item()]).unwrap();
         assert_eq!(sequence.len(), 2);
         let map = BTreeMap::from([(Key::Int(3), item())]);
-        let map = taken::<BTreeMap<i64, Array<f32>>>(map).unwrap();
+        let map = input_of::<BTreeMap<i64, Array<f32>>>(map).unwrap();
         assert_eq!(map[&3].data(), [1.5]);
     }
 
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn another_kind_of_value_is_refused() {
         assert_eq!(
-            taken::<i64>(Vec::new()),
+            input_of::<i64>(Vec::new()),
             Err("`x` is a sequence, the model takes int64".to_string())
         );
     }

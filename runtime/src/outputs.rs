@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use crate::convert::{convert, with_shape};
 use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
-/// What an output of a typed `forward` is turned into a value from.
+/// A type that a typed `forward` returns, which becomes a value.
 pub trait Output {
     /// The value, in the dtype and rank that the model declares; an error says why the device
     /// cannot be read.
@@ -139,15 +139,18 @@ mod tests {
 
     #[test]
     fn an_output_has_the_declared_dtype_whatever_the_device_holds() {
-        let held = Tensor::<1, Int>::from_data([1, 2], (&Device::flex(), DType::I32));
-        let value = value(held, tensor(ElementType::Int64, &[Size::Unknown]));
+        let tensor_of_int32 = Tensor::<1, Int>::from_data([1, 2], (&Device::flex(), DType::I32));
+        let value = value(
+            tensor_of_int32,
+            tensor(ElementType::Int64, &[Size::Unknown]),
+        );
         assert_eq!(value, TensorData::from([1i64, 2]).into());
     }
 
     #[test]
     fn a_scalar_has_no_axes() {
-        let held = Tensor::<1>::from_data([2.0], (&Device::flex(), DType::F32));
-        let scalar = value(held, tensor(ElementType::Float32, &[]));
+        let vector = Tensor::<1>::from_data([2.0], (&Device::flex(), DType::F32));
+        let scalar = value(vector, tensor(ElementType::Float32, &[]));
         assert_eq!(scalar.tensor().unwrap().rank(), 0);
         assert_eq!(value(2.0f32, tensor(ElementType::Float32, &[])), scalar);
     }

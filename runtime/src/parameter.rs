@@ -3,7 +3,7 @@
 /// A parameter: a float initializer of the file, of rank 1 or more, as a `Param` of the module.
 ///
 /// A model that is compiled for training has every one that its outputs depend on, each once, however
-/// many operators read it. Without training some may be missing, as they were taken into others.
+/// many operators read it. Without training some may be missing, as they were merged into others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Where the module has it, as in the paths of records: `encoder.layer0.query.weight`.

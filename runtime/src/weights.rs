@@ -184,8 +184,8 @@ impl<'a> Weights<'a> {
         let data = self.tensor_data(name);
         let dtype = lowered(&self.device, data.dtype());
         let count = data.num_elements();
-        let (bytes, _, held) = data.into_parts();
-        let data = TensorData::from_bytes(bytes, Shape::from([count]), held);
+        let (bytes, _, dtype_in_file) = data.into_parts();
+        let data = TensorData::from_bytes(bytes, Shape::from([count]), dtype_in_file);
         (convert(data, dtype), dtype)
     }
 

@@ -242,7 +242,7 @@ fn a_model_runs_by_the_names_in_the_file() {
 }
 
 #[test]
-fn a_wrong_input_is_told_by_its_name() {
+fn a_wrong_input_is_reported_by_its_name() {
     let model = mlp::Model::new(&Device::flex());
     let complaint = |name, value: TensorData| {
         let error = model.run(Values::from([(name, value)])).map(drop);

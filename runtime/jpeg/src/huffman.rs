@@ -52,7 +52,7 @@ pub struct Bits<'a> {
     bytes: &'a [u8],
     position: usize,
     /// The next bits, the first one highest.
-    held: u64,
+    buffer: u64,
     count: u32,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Bits<'a> {
         Bits {
             bytes,
             position,
-            held: 0,
+            buffer: 0,
             count: 0,
         }
     }
@@ -72,12 +72,12 @@ impl<'a> Bits<'a> {
         if self.count < 16 {
             self.fill();
         }
-        let (length, symbol) = code.fast[(self.held >> (64 - FAST)) as usize];
+        let (length, symbol) = code.fast[(self.buffer >> (64 - FAST)) as usize];
         if length > 0 {
             self.take(u32::from(length))?;
             return Some(symbol);
         }
-        let window = (self.held >> 48) as u32;
+        let window = (self.buffer >> 48) as u32;
         let length = (FAST + 1..=16).find(|&length| window < code.ends[length as usize])?;
         self.take(length)?;
         let bits = (window >> (16 - length)) as i32;
@@ -94,7 +94,7 @@ impl<'a> Bits<'a> {
         if self.count < count {
             self.fill();
         }
-        let number = (self.held >> (64 - count)) as i32;
+        let number = (self.buffer >> (64 - count)) as i32;
         self.take(count)?;
         Some(number)
     }
@@ -122,7 +122,7 @@ impl<'a> Bits<'a> {
     #[inline]
     fn take(&mut self, count: u32) -> Option<()> {
         self.count = self.count.checked_sub(count)?;
-        self.held <<= count;
+        self.buffer <<= count;
         Some(())
     }
 
@@ -143,7 +143,7 @@ impl<'a> Bits<'a> {
                 }
             }
             self.position += length;
-            self.held |= u64::from(byte) << (56 - self.count);
+            self.buffer |= u64::from(byte) << (56 - self.count);
             self.count += 8;
         }
     }

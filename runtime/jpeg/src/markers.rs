@@ -204,11 +204,11 @@ impl<'a> Markers<'a> {
         let groups = [width.div_ceil(8 * most[0]), height.div_ceil(8 * most[1])];
         let blocks = |c: &Component| groups[0] * groups[1] * c.factors[0] * c.factors[1];
         let alone = |c: &Component| c.blocks()[0] * c.blocks()[1];
-        let held: usize = components.iter().map(blocks).sum();
+        let stored: usize = components.iter().map(blocks).sum();
         let sent: usize = components.iter().map(alone).sum();
         let twins = |at: usize| listed[..at].iter().any(|entry| entry[0] == listed[at][0]);
         // Each block that is sent takes a bit at least.
-        if held > MOST_SAMPLES / 64
+        if stored > MOST_SAMPLES / 64
             || sent / 8 > self.bytes.len()
             || !components.iter().all(whole)
             || (0..listed.len()).any(twins)

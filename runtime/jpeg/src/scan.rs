@@ -69,10 +69,10 @@ impl Decoder {
         let mut sides = Vec::with_capacity(scan.parts.len());
         for part in &scan.parts {
             let listed = self.frame.components.get(part.component)?;
-            let held = self.components.get_mut(part.component)?;
-            match (&held.quantizer, pass) {
+            let coefficients = self.components.get_mut(part.component)?;
+            match (&coefficients.quantizer, pass) {
                 (None, Pass::Sequential | Pass::DcFirst) => {
-                    held.quantizer = Some(markers.quantizers.get(listed.table)?.clone()?);
+                    coefficients.quantizer = Some(markers.quantizers.get(listed.table)?.clone()?);
                 }
                 (Some(_), Pass::DcMore | Pass::AcFirst | Pass::AcMore) => {}
                 _ => return None,
@@ -111,11 +111,13 @@ impl Decoder {
                     1 => [1, 1],
                     _ => self.frame.components.get(part.component)?.factors,
                 };
-                let held = self.components.get_mut(part.component)?;
+                let coefficients = self.components.get_mut(part.component)?;
                 for inner in 0..factors[0] * factors[1] {
                     let column = place[0] * factors[0] + inner % factors[0];
                     let row = place[1] * factors[1] + inner / factors[0];
-                    let block = held.blocks.get_mut(row * held.across + column)?;
+                    let block = coefficients
+                        .blocks
+                        .get_mut(row * coefficients.across + column)?;
                     side.block(&mut bits, block)?;
                 }
             }
@@ -126,12 +128,12 @@ impl Decoder {
     /// The samples of each component, when all of them were sent.
     pub fn finish(self) -> Option<(Frame, Vec<Plane>)> {
         let mut planes = Vec::with_capacity(self.components.len());
-        for (held, component) in self.components.into_iter().zip(&self.frame.components) {
-            let quantizer = held.quantizer?;
-            let stride = held.across * 8;
-            let mut values = vec![0; held.blocks.len() * 64];
+        for (coefficients, component) in self.components.into_iter().zip(&self.frame.components) {
+            let quantizer = coefficients.quantizer?;
+            let stride = coefficients.across * 8;
+            let mut values = vec![0; coefficients.blocks.len() * 64];
             let rows = values.chunks_exact_mut(stride * 8);
-            for (rows, blocks) in rows.zip(held.blocks.chunks_exact(held.across)) {
+            for (rows, blocks) in rows.zip(coefficients.blocks.chunks_exact(coefficients.across)) {
                 for (at, block) in blocks.iter().enumerate() {
                     let square = samples(block, &quantizer);
                     for (row, line) in rows.chunks_exact_mut(stride).zip(&square) {

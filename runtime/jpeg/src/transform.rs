@@ -51,8 +51,8 @@ pub fn samples(block: &[i16; 64], quantizer: &[u16; 64]) -> [[u8; 8]; 8] {
 /// The transform of eight coefficients without the last `less` binary digits, rounded.
 #[inline]
 fn inverse([f0, f1, f2, f3, f4, f5, f6, f7]: [Fixed; 8], less: usize) -> [Fixed; 8] {
-    let turned = (f2 + f6) * C6;
-    let (even_2, even_6) = (turned + f2 * C2_LESS_C6, turned - f6 * C2_AND_C6);
+    let rotated = (f2 + f6) * C6;
+    let (even_2, even_6) = (rotated + f2 * C2_LESS_C6, rotated - f6 * C2_AND_C6);
     let (sum, difference) = ((f0 + f4) << DIGITS, (f0 - f4) << DIGITS);
     let even = [
         sum + even_2,
@@ -61,10 +61,10 @@ fn inverse([f0, f1, f2, f3, f4, f5, f6, f7]: [Fixed; 8], less: usize) -> [Fixed;
         sum - even_2,
     ];
 
-    let turned = (f7 + f3 + f5 + f1) * C3;
+    let rotated = (f7 + f3 + f5 + f1) * C3;
     let (left, right) = (
-        turned - (f7 + f3) * C3_AND_C5,
-        turned - (f5 + f1) * C3_LESS_C5,
+        rotated - (f7 + f3) * C3_AND_C5,
+        rotated - (f5 + f1) * C3_LESS_C5,
     );
     let (outer, inner) = ((f7 + f1) * C3_LESS_C7, (f5 + f3) * C1_AND_C3);
     let odd = [

@@ -82,7 +82,7 @@ pub fn ceil<T: Number>(a: &Array<T>) -> Array<T> {
     whole(a, f64::ceil)
 }
 
-/// The nearest whole number, halves to the even one.
+/// The nearest whole number, ties to the even one.
 pub fn round<T: Number>(a: &Array<T>) -> Array<T> {
     whole(a, f64::round_ties_even)
 }

@@ -1,6 +1,6 @@
 //! Moving elements about.
 
-use super::{broadcast, place, shape, stretched};
+use super::{broadcast, broadcast_element, place, shape};
 use onnx_embed_kernels::shape::{squeezed, unsqueezed};
 
 use crate::Array;
@@ -74,7 +74,7 @@ pub fn transpose<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
 /// The array broadcast together with a shape.
 pub fn expand<T: Clone>(array: &Array<T>, sizes: &[i64]) -> Array<T> {
     let shape = broadcast(array.shape(), &shape(sizes));
-    Array::from_fn(shape, |index| stretched(array, index).clone())
+    Array::from_fn(shape, |index| broadcast_element(array, index).clone())
 }
 
 /// The array repeated along each axis.
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn transpose_permutes_the_axes() {
-        let turned = transpose(&grid(), &[1, 0]);
-        assert_eq!(turned, Array::new([3, 2], vec![1, 4, 2, 5, 3, 6]));
+        let transposed = transpose(&grid(), &[1, 0]);
+        assert_eq!(transposed, Array::new([3, 2], vec![1, 4, 2, 5, 3, 6]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Comparisons, logic and choice, element by element.
 
-use super::{Scalar, Wide, broadcast, stretched, zip};
+use super::{Scalar, Wide, broadcast, broadcast_element, zip};
 use crate::Array;
 
 /// `a == b`.
@@ -52,10 +52,10 @@ pub fn not(a: &Array<bool>) -> Array<bool> {
 pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) -> Array<T> {
     let shape = broadcast(condition.shape(), &broadcast(yes.shape(), no.shape()));
     Array::from_fn(shape, |index| {
-        if *stretched(condition, index) {
-            stretched(yes, index).clone()
+        if *broadcast_element(condition, index) {
+            broadcast_element(yes, index).clone()
         } else {
-            stretched(no, index).clone()
+            broadcast_element(no, index).clone()
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Arrays of several rounds as one.
+//! The arrays of several iterations as one.
 
 use crate::Array;
 

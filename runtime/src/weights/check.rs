@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn another_length_is_told() {
+    fn another_length_is_reported() {
         assert_eq!(
             complaint(b"head"),
             "`m.onnx` has 4 bytes, the model was compiled from 14"
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_by_the_weight_after_it() {
+    fn a_difference_is_reported_by_the_weight_after_it() {
         assert_eq!(
             complaint(b"head\x01\x02MID\x03\x04end"),
             "`m.onnx` differs from the compiled model just before weight `b`"
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_must_be_given() {
+    fn every_file_must_be_there() {
         assert_eq!(
             table().check(&[]).unwrap_err().to_string(),
             "0 files are given, the model was compiled from 1"

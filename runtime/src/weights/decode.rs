@@ -167,14 +167,14 @@ mod tests {
 
     #[test]
     fn varints_carry_the_bits_of_half_floats() {
-        let halves = decoded(
+        let decoded_floats = decoded(
             ElementType::Float16,
             Encoding::Varint,
             &[2],
             b"\x80\x78\x80\x80\x02",
         );
-        assert_eq!(halves.dtype(), DType::F16);
-        assert_eq!(halves, TensorData::from([f16::ONE, f16::NEG_ZERO]));
+        assert_eq!(decoded_floats.dtype(), DType::F16);
+        assert_eq!(decoded_floats, TensorData::from([f16::ONE, f16::NEG_ZERO]));
     }
 
     #[test]

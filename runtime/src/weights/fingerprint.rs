@@ -1,4 +1,4 @@
-//! The hash that tells model files apart.
+//! The hash by which model files are distinguished.
 
 /// FNV-1a with 64 bits; the macro computes the same.
 pub fn fnv1a(bytes: &[u8]) -> u64 {

@@ -29,7 +29,7 @@ pub struct LinearRegressor {
     transform: Transform,
 }
 
-/// Classes told by a matrix.
+/// Classification by a matrix of coefficients.
 #[derive(Module, Debug)]
 pub struct LinearClassifier {
     coefficients: Coefficients,

@@ -22,7 +22,7 @@ pub struct SvmRegressor {
     model: Arc<Regress>,
 }
 
-/// Classes told by machines.
+/// Classification by support vector machines.
 #[derive(Module, Debug)]
 pub struct SvmClassifier {
     #[module(skip)]
@@ -110,7 +110,7 @@ impl SvmClassifier {
             None => Votes::Linear {
                 positive: list(weights, machine.coefficients)
                     .iter()
-                    .all(|&held| held >= 0.0),
+                    .all(|&coefficient| coefficient >= 0.0),
                 probable: probabilities.is_some(),
             },
             Some(sizes) => {

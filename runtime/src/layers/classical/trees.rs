@@ -27,7 +27,7 @@ pub struct TreeRegressor {
     dtype: DType,
 }
 
-/// Classes told by trees.
+/// Classification by trees.
 #[derive(Module, Debug)]
 pub struct TreeClassifier {
     #[module(skip)]
@@ -46,7 +46,7 @@ enum Precision<S, D> {
 /// The names of the lists that hold the trees.
 #[derive(Clone, Copy, Debug)]
 pub enum Trees<'a> {
-    /// Nodes told by the number of their tree and their own.
+    /// Nodes named by the number of their tree and their own.
     Labelled {
         trees: &'a str,
         nodes: &'a str,
@@ -61,7 +61,7 @@ pub enum Trees<'a> {
         weight_targets: &'a str,
         weights: &'a str,
     },
-    /// Nodes told by their places.
+    /// Nodes named by their positions.
     Indexed {
         roots: &'a str,
         modes: &'a str,
@@ -222,11 +222,11 @@ struct Leaves<T> {
 impl Trees<'_> {
     fn load<T: Number + Scalar>(
         self,
-        held: &Weights<'_>,
+        source: &Weights<'_>,
         targets: usize,
     ) -> (Forest<T>, Leaves<T>) {
-        let ints = |name| held.array::<i64>(name).into_data();
-        let numbers = |name| held.array::<T>(name).into_data();
+        let ints = |name| source.array::<i64>(name).into_data();
+        let numbers = |name| source.array::<T>(name).into_data();
         let (name, weights, weight_targets) = match self {
             Trees::Labelled {
                 modes,
@@ -261,12 +261,12 @@ impl Trees<'_> {
             } => Labelled {
                 trees: ints(trees),
                 nodes: ints(nodes),
-                modes: named(held, modes),
+                modes: named(source, modes),
                 features: ints(features),
                 values: numbers(values),
                 yes: ints(yes),
                 no: ints(no),
-                missing: list(held, missing),
+                missing: list(source, missing),
                 weight_trees: ints(weight_trees),
                 weight_nodes: ints(weight_nodes),
                 weight_targets,
@@ -287,15 +287,15 @@ impl Trees<'_> {
                 ..
             } => Indexed {
                 roots: ints(roots),
-                modes: numbered(held, modes),
+                modes: numbered(source, modes),
                 features: ints(features),
                 values: numbers(values),
                 yes: ints(yes),
                 no: ints(no),
                 yes_leaves: ints(yes_leaves),
                 no_leaves: ints(no_leaves),
-                missing: list(held, missing),
-                members: list(held, members),
+                missing: list(source, missing),
+                members: list(source, members),
                 weight_targets,
                 weights,
             }
