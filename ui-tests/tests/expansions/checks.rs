@@ -1,4 +1,4 @@
-//! Wrong inputs, told by their names.
+//! Wrong inputs, reported by their names.
 
 use onnx_embed::{Device, OnnxModel, Tensor, TensorData, Values, onnx_model};
 

@@ -10,7 +10,7 @@ onnx_model! { struct Half = "../../models/half.onnx"; }
 const X: [f32; 3] = [300.0, 0.1, 2.0];
 const Z: [f32; 3] = [0.1, 2049.0, 1e5];
 
-fn halves<const N: usize>(values: [f32; N]) -> TensorData {
+fn half_precision<const N: usize>(values: [f32; N]) -> TensorData {
     TensorData::from(values.map(f16::from_f32))
 }
 
@@ -24,9 +24,9 @@ fn results_are_rounded_where_they_leave_the_model() {
     let tenth = f16::from_f32(0.1).to_f32();
     assert_eq!(
         output.square.into_data(),
-        halves([f32::INFINITY, tenth * tenth, 4.0])
+        half_precision([f32::INFINITY, tenth * tenth, 4.0])
     );
-    assert_eq!(output.y.into_data(), halves([300.0, 0.1, 2.0]));
+    assert_eq!(output.y.into_data(), half_precision([300.0, 0.1, 2.0]));
     let single = output.single.into_data();
     assert_eq!(single, TensorData::from([90_000.0, tenth * tenth, 4.0]));
     let items = output.items.iter().map(|item| item.dtype());
@@ -35,9 +35,9 @@ fn results_are_rounded_where_they_leave_the_model() {
 
 #[test]
 fn inputs_are_rounded_to_what_the_model_takes() {
-    let given = forward(vector(X)).single.into_data();
+    let single = forward(vector(X)).single.into_data();
     assert_eq!(
-        given,
+        single,
         forward(vector(X).cast(DType::F16)).single.into_data()
     );
 }
@@ -56,13 +56,13 @@ fn a_cast_rounds_and_what_asks_for_the_range_sees_it() {
 #[test]
 fn values_by_name_have_the_types_of_the_file() {
     let inputs = Values::from([
-        ("x", Value::from(halves(X))),
+        ("x", Value::from(half_precision(X))),
         ("z", Value::from(TensorData::from(Z))),
     ]);
     let outputs = Half::new(&Device::flex()).run(inputs).unwrap();
-    assert_eq!(outputs["y"].tensor(), Some(&halves(X)));
+    assert_eq!(outputs["y"].tensor(), Some(&half_precision(X)));
     assert_eq!(
         outputs["items"].sequence().unwrap()[1].tensor(),
-        Some(&halves(X))
+        Some(&half_precision(X))
     );
 }

@@ -29,7 +29,7 @@ onnx_model! {
 
 onnx_model! {
     #[onnx(inputs(b: [other]))]
-    struct Apart = "../../models/one_name.onnx";
+    struct SeparateNames = "../../models/one_name.onnx";
 }
 
 onnx_model! {
@@ -128,16 +128,16 @@ fn a_shape_may_be_given() {
 }
 
 #[test]
-fn sizes_of_one_name_may_be_named_apart() {
+fn sizes_of_one_name_may_get_names_of_their_own() {
     assert_eq!(
-        Apart::SIGNATURE.to_string(),
+        SeparateNames::SIGNATURE.to_string(),
         "(a: float32[N], b: float32[other]) -> (y: float32[broadcast])"
     );
-    let input = ApartInput {
+    let input = SeparateNamesInput {
         a: vector([1.0, 2.0, 3.0]),
         b: vector([10.0]),
     };
-    let y = Apart::new(&Device::flex()).forward(input);
+    let y = SeparateNames::new(&Device::flex()).forward(input);
     assert_eq!(values(y), [11.0, 12.0, 13.0]);
 }
 

@@ -40,7 +40,7 @@ fn changed(name: &str, data: &[u8]) -> Vec<u8> {
         &[0x4a, length(data)],
     ]
     .concat();
-    let found = COMPILED.windows(key.len()).position(|held| held == key);
+    let found = COMPILED.windows(key.len()).position(|window| window == key);
     let start = found.unwrap() + key.len();
     let mut bytes = COMPILED.to_vec();
     bytes[start..start + data.len()].copy_from_slice(data);

@@ -59,12 +59,12 @@ impl ModuleVisitor for Found {
 
 /// Compares the parameters of a model with the initializers of its file, in order of their names.
 fn check_parameters<M: OnnxModel + Module>(model: &M, initializers: &[(&str, &[usize])]) {
-    let mut held: Vec<(&str, &[usize])> = M::PARAMETERS
+    let mut parameters: Vec<(&str, &[usize])> = M::PARAMETERS
         .iter()
         .map(|parameter| (parameter.name, parameter.shape))
         .collect();
-    held.sort_unstable();
-    assert_eq!(held, initializers);
+    parameters.sort_unstable();
+    assert_eq!(parameters, initializers);
     let mut found = Found::default();
     model.visit(&mut found);
     let listed: Vec<(String, usize)> = M::PARAMETERS
@@ -204,8 +204,10 @@ fn statistics_are_parameters_without_gradients() {
         ("norm.weight", &[5]),
     ];
     check_parameters(&model, initializers);
-    let untrained = Trained::PARAMETERS.iter().filter(|held| !held.trained);
-    let names: Vec<&str> = untrained.map(|held| held.name).collect();
+    let untrained = Trained::PARAMETERS
+        .iter()
+        .filter(|parameter| !parameter.trained);
+    let names: Vec<&str> = untrained.map(|parameter| parameter.name).collect();
     assert_eq!(names, ["norm.mean", "norm.variance"]);
     check_outputs(&model, &Plain::new(&device), "image", numbers([2, 2, 6, 6]));
 }

@@ -188,8 +188,8 @@ fn distance(left: &[f64], right: &[f64]) -> f64 {
     let share = |values: &[f64], most: f64| {
         values.partition_point(|&value| value <= most) as f64 / values.len() as f64
     };
-    let apart = |&value: &f64| (share(&left, value) - share(&right, value)).abs();
-    left.iter().chain(&right).map(apart).fold(0.0, f64::max)
+    let gap = |&value: &f64| (share(&left, value) - share(&right, value)).abs();
+    left.iter().chain(&right).map(gap).fold(0.0, f64::max)
 }
 
 /// The elements of a value whose dtype and shape are those of the recorded one.

@@ -21,8 +21,8 @@ impl Tolerance {
     /// What the case in a folder asks for, else what upstream does. Expected values of our own cases
     /// are rounded once; upstream's runner allows two units of bfloat16.
     pub fn of(name: &str, folder: &Path) -> Self {
-        let held = std::fs::read_to_string(folder.join("tolerance.txt"));
-        let text = held.unwrap_or("1e-3 1e-7".to_owned());
+        let file = std::fs::read_to_string(folder.join("tolerance.txt"));
+        let text = file.unwrap_or("1e-3 1e-7".to_owned());
         let mut numbers = text
             .split_whitespace()
             .map(|number| number.parse().unwrap());

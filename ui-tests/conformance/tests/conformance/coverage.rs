@@ -57,8 +57,8 @@ pub fn absent() -> (usize, Vec<String>) {
     for line in STANDARD.lines() {
         let mut words = line.split(' ');
         let [domain, name] = [words.next(), words.next()].map(Option::unwrap_or_default);
-        let held = if domain == "ai.onnx" { "" } else { domain };
-        let row = ops::all().find(|row| row.domain == held && row.name == name);
+        let row_domain = if domain == "ai.onnx" { "" } else { domain };
+        let row = ops::all().find(|row| row.domain == row_domain && row.name == name);
         let since = row.map(|row| row.since).unwrap_or_default();
         for version in words {
             count += 1;
@@ -93,16 +93,16 @@ pub fn used(model: &Path) -> (Vec<Used>, Vec<DType>) {
             types.extend(
                 info.r#type
                     .as_ref()
-                    .and_then(|held| element(held.value.as_ref()?)),
+                    .and_then(|ty| element(ty.value.as_ref()?)),
             );
         }
     }
     (all, types)
 }
 
-fn element(held: &TypeValue) -> Option<DType> {
-    let inner = |held: &Option<Box<TypeProto>>| element(held.as_ref()?.value.as_ref()?);
-    match held {
+fn element(ty: &TypeValue) -> Option<DType> {
+    let inner = |item: &Option<Box<TypeProto>>| element(item.as_ref()?.value.as_ref()?);
+    match ty {
         TypeValue::Tensor(tensor) => DType::from_onnx(tensor.elem_type),
         TypeValue::Sequence(sequence) => inner(&sequence.elem_type),
         TypeValue::Optional(optional) => inner(&optional.elem_type),
@@ -117,7 +117,11 @@ fn walk(graph: &GraphProto, opset: &dyn Fn(&str) -> i64, all: &mut Vec<Used>) {
         if let Some((row, Some(version))) = ops::find(domain, &node.op_type, opset(domain)) {
             all.push((row.domain.to_owned(), row.name.to_owned(), version));
         }
-        for inner in node.attribute.iter().filter_map(|held| held.g.as_ref()) {
+        for inner in node
+            .attribute
+            .iter()
+            .filter_map(|attribute| attribute.g.as_ref())
+        {
             walk(inner, opset, all);
         }
     }

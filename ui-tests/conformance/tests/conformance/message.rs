@@ -62,46 +62,46 @@ pub fn value(bytes: &[u8], kind: &Kind) -> Result<Value, String> {
     }
 }
 
-fn sequence(held: Sequence, item: &Kind) -> Result<Value, String> {
+fn sequence(message: Sequence, item: &Kind) -> Result<Value, String> {
     let values: Result<Vec<Value>, String> = match item {
         Kind::Tensor { dtype, .. } | Kind::Unranked(dtype) => {
-            let items = held.tensors.into_iter();
-            items.map(|held| tensor(held, *dtype)).collect()
+            let items = message.tensors.into_iter();
+            items.map(|item| tensor(item, *dtype)).collect()
         }
         Kind::Sequence(item) => {
-            let items = held.sequences.into_iter();
-            items.map(|held| sequence(held, item)).collect()
+            let items = message.sequences.into_iter();
+            items.map(|inner| sequence(inner, item)).collect()
         }
         Kind::Optional(item) => {
-            let items = held.optionals.into_iter();
-            items.map(|held| optional(held, item)).collect()
+            let items = message.optionals.into_iter();
+            items.map(|inner| optional(inner, item)).collect()
         }
         Kind::Map { key, value } => {
-            let items = held.maps.into_iter();
-            items.map(|held| map(held, *key, value)).collect()
+            let items = message.maps.into_iter();
+            items.map(|item| map(item, *key, value)).collect()
         }
     };
     Ok(Value::Sequence(values?))
 }
 
-fn optional(held: Optional, item: &Kind) -> Result<Value, String> {
-    let value = match (held.tensor, held.sequence, item) {
-        (Some(held), _, Kind::Tensor { dtype, .. } | Kind::Unranked(dtype)) => {
-            Some(tensor(held, *dtype)?)
+fn optional(message: Optional, item: &Kind) -> Result<Value, String> {
+    let value = match (message.tensor, message.sequence, item) {
+        (Some(inner), _, Kind::Tensor { dtype, .. } | Kind::Unranked(dtype)) => {
+            Some(tensor(inner, *dtype)?)
         }
-        (_, Some(held), Kind::Sequence(item)) => Some(sequence(held, item)?),
+        (_, Some(inner), Kind::Sequence(item)) => Some(sequence(inner, item)?),
         (None, None, _) => None,
         _ => return Err(format!("the file does not hold an optional {item}")),
     };
     Ok(Value::Optional(value.map(Box::new)))
 }
 
-fn map(held: Map, key: ElementType, value: &Kind) -> Result<Value, String> {
+fn map(message: Map, key: ElementType, value: &Kind) -> Result<Value, String> {
     let keys: Vec<Key> = match key {
-        ElementType::String => held.string_keys.into_iter().map(Key::Text).collect(),
-        _ => held.keys.into_iter().map(Key::Int).collect(),
+        ElementType::String => message.string_keys.into_iter().map(Key::Text).collect(),
+        _ => message.keys.into_iter().map(Key::Int).collect(),
     };
-    let Value::Sequence(values) = sequence(held.values.unwrap_or_default(), value)? else {
+    let Value::Sequence(values) = sequence(message.values.unwrap_or_default(), value)? else {
         return Err("a map has values".to_owned());
     };
     Ok(Value::Map(
@@ -109,23 +109,23 @@ fn map(held: Map, key: ElementType, value: &Kind) -> Result<Value, String> {
     ))
 }
 
-fn tensor(held: Tensor, dtype: ElementType) -> Result<Value, String> {
-    let recorded = small::element_type(held.data_type);
+fn tensor(message: Tensor, dtype: ElementType) -> Result<Value, String> {
+    let recorded = small::element_type(message.data_type);
     if recorded != Some(dtype) {
         let recorded = recorded.map_or("no known type".to_owned(), |recorded| recorded.to_string());
         return Err(format!("recorded as {recorded}, the model says {dtype}"));
     }
-    let shape: Vec<usize> = held.dims.iter().map(|&size| size as usize).collect();
+    let shape: Vec<usize> = message.dims.iter().map(|&size| size as usize).collect();
     let count = shape.iter().product();
     if dtype == ElementType::String {
-        let texts = held.string_data.into_iter();
+        let texts = message.string_data.into_iter();
         let texts: Vec<String> = texts
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .collect();
         return Ok(Value::Strings(Array::new(shape, texts)));
     }
     let carrier = dtype.carrier().ok_or("complex numbers")?;
-    let bytes = small::carried(dtype, &held.raw_data, count);
+    let bytes = small::carried(dtype, &message.raw_data, count);
     let bytes = onnx_embed::burn::tensor::Bytes::from_bytes_vec(bytes);
     Ok(Value::Tensor(TensorData::from_bytes(bytes, shape, carrier)))
 }

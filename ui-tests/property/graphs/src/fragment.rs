@@ -68,7 +68,11 @@ fn nested(attribute: &mut AttributeProto) -> Option<&mut GraphProto> {
 /// Every name that a node reads, its blocks included.
 pub fn reads(node: &NodeProto) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
-    for graph in node.attribute.iter().filter_map(|held| held.g.as_deref()) {
+    for graph in node
+        .attribute
+        .iter()
+        .filter_map(|attribute| attribute.g.as_deref())
+    {
         names.extend(graph.node.iter().flat_map(reads));
         names.extend(graph.output.iter().map(|value| value.name.as_str()));
     }
@@ -91,15 +95,15 @@ pub fn input(name: &str, dtype: i32, sizes: Vec<DimensionValue>) -> ValueInfoPro
         value: Some(value),
         ..Dimension::default()
     });
-    let mut held = output(name);
-    held.r#type = Some(TypeProto {
+    let mut info = output(name);
+    info.r#type = Some(TypeProto {
         value: Some(TypeValue::Tensor(TensorType {
             elem_type: dtype,
             shape: Some(onnx_embed_ir::proto::TensorShapeProto { dim: dim.collect() }),
         })),
         ..TypeProto::default()
     });
-    held
+    info
 }
 
 /// An output of the graph, whose type is what comes out.

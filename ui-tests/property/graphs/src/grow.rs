@@ -17,7 +17,7 @@ pub struct Grown {
     pub opset: i64,
 }
 
-/// Opsets that changed how much is told by attributes.
+/// Opsets that moved attributes to inputs.
 const OPSETS: [i64; 8] = [NEWEST, NEWEST, NEWEST, NEWEST, NEWEST, 21, 17, 13];
 
 /// Models of more than this are hard to read.
@@ -94,7 +94,7 @@ impl Growing {
     /// The graph with a piece whose inputs are values that are there, or its own.
     fn join(&self, mut piece: GraphProto, connect: bool, random: &mut Random) -> GraphProto {
         let mut joined = self.graph.clone();
-        let mut held: BTreeMap<String, String> = BTreeMap::new();
+        let mut connected: BTreeMap<String, String> = BTreeMap::new();
         for mut value in std::mem::take(&mut piece.input) {
             let name = value.name.clone();
             let Some((dtype, sizes)) = tensor(&mut value) else {
@@ -104,19 +104,19 @@ impl Growing {
             let (dtype, rank) = (*dtype, sizes.len());
             let loose = random.chance(30);
             let fits = |name: &&str| {
-                self.types.get(*name).is_some_and(|held| {
-                    held.dtype.number() == dtype && (loose || held.rank() == rank)
+                self.types.get(*name).is_some_and(|known| {
+                    known.dtype.number() == dtype && (loose || known.rank() == rank)
                 })
             };
             let there: Vec<&str> = self.put().filter(fits).collect();
             if connect && !there.is_empty() && random.chance(75) {
-                drop(held.insert(name, (*random.pick(&there)).to_owned()))
+                drop(connected.insert(name, (*random.pick(&there)).to_owned()))
             } else {
                 joined.input.push(value)
             }
         }
         rename(&mut piece, &|name| {
-            held.get(name).map_or(name, String::as_str).to_owned()
+            connected.get(name).map_or(name, String::as_str).to_owned()
         });
         joined.initializer.append(&mut piece.initializer);
         joined.node.append(&mut piece.node);
@@ -182,6 +182,8 @@ pub fn in_use(mut graph: GraphProto) -> GraphProto {
         .node
         .retain(|node| node.output.iter().any(|name| needed.contains(name)));
     graph.input.retain(|value| needed.contains(&value.name));
-    graph.initializer.retain(|held| needed.contains(&held.name));
+    graph
+        .initializer
+        .retain(|tensor| needed.contains(&tensor.name));
     graph
 }

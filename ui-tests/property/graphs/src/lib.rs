@@ -36,7 +36,7 @@ pub fn write() {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>());
-    let number = |name| number(name).map(|held| held.expect("it is a number"));
+    let number = |name| number(name).map(|parsed| parsed.expect("it is a number"));
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let folder = out.join("graphs");
     let _ = fs::remove_dir_all(&folder);
@@ -44,7 +44,7 @@ pub fn write() {
     let graphs = match std::env::var_os("GRAPHS_FROM") {
         // Expansions allow every lint, so that linting them is waiting for nothing.
         _ if std::env::var_os("CLIPPY_ARGS").is_some() => Vec::new(),
-        Some(folder) => given(Path::new(&folder)),
+        Some(folder) => read_all(Path::new(&folder)),
         None => {
             let count = number("GRAPHS").map_or(GRAPHS, |count| count as usize);
             grown(number("SEED").unwrap_or(1), count)
@@ -102,7 +102,7 @@ fn grown(seed: u64, count: usize) -> Vec<(GraphProto, i64)> {
     graphs
 }
 
-fn given(folder: &Path) -> Vec<(GraphProto, i64)> {
+fn read_all(folder: &Path) -> Vec<(GraphProto, i64)> {
     let entries = fs::read_dir(folder).expect("GRAPHS_FROM is a folder");
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -115,9 +115,9 @@ fn read(path: &Path) -> (GraphProto, i64) {
     let opset = model
         .opset_import
         .iter()
-        .find(|held| held.domain.is_empty());
+        .find(|import| import.domain.is_empty());
     let opset = opset
-        .and_then(|held| held.version)
+        .and_then(|import| import.version)
         .expect("it has an opset");
     (model.graph.expect("it has a graph"), opset)
 }

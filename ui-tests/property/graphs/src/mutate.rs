@@ -142,8 +142,8 @@ fn turn(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
 fn resize(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let mut sizes = Vec::new();
     for value in &mut graph.input {
-        let held = tensor(value).into_iter().flat_map(|(_, sizes)| sizes);
-        sizes.extend(held.filter_map(|size| size.value.clone()));
+        let axes = tensor(value).into_iter().flat_map(|(_, sizes)| sizes);
+        sizes.extend(axes.filter_map(|size| size.value.clone()));
     }
     let from = random.pick(&(!sizes.is_empty()).then_some(sizes)?).clone();
     let to = match random.below(6) {
@@ -151,8 +151,8 @@ fn resize(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
         _ => DimensionValue::Name("M".to_owned()),
     };
     for value in &mut graph.input {
-        let held = tensor(value).into_iter().flat_map(|(_, sizes)| sizes);
-        for size in held.filter(|size| size.value.as_ref() == Some(&from)) {
+        let axes = tensor(value).into_iter().flat_map(|(_, sizes)| sizes);
+        for size in axes.filter(|size| size.value.as_ref() == Some(&from)) {
             size.value = Some(to.clone());
         }
     }

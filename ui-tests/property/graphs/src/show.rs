@@ -50,19 +50,19 @@ fn value(value: &ValueInfoProto) -> String {
 }
 
 /// A constant with its name.
-fn tensor(held: &TensorProto) -> String {
-    let numbers: Vec<String> = match elements::numbers(held) {
+fn tensor(constant: &TensorProto) -> String {
+    let numbers: Vec<String> = match elements::numbers(constant) {
         Some(numbers) => numbers.iter().map(f64::to_string).collect(),
         None => vec!["..".to_owned()],
     };
-    let sizes: Vec<String> = held.dims.iter().map(i64::to_string).collect();
+    let sizes: Vec<String> = constant.dims.iter().map(i64::to_string).collect();
     let sizes = if sizes.is_empty() {
         String::new()
     } else {
         format!("[{}]", sizes.join(", "))
     };
-    let (dtype, numbers) = (dtype(held.data_type), numbers.join(", "));
-    format!("{dtype}{sizes} {} = {{{numbers}}}", held.name)
+    let (dtype, numbers) = (dtype(constant.data_type), numbers.join(", "));
+    format!("{dtype}{sizes} {} = {{{numbers}}}", constant.name)
 }
 
 /// The name of an element type in the syntax.
@@ -94,12 +94,12 @@ fn node(node: &NodeProto) -> String {
     )
 }
 
-fn attribute(held: &AttributeProto) -> String {
-    let value = if let Some(graph) = &held.g {
-        format!("{} {}", held.name, show(graph))
-    } else if let Some(value) = &held.t {
+fn attribute(attribute: &AttributeProto) -> String {
+    let value = if let Some(graph) = &attribute.g {
+        format!("{} {}", attribute.name, show(graph))
+    } else if let Some(value) = &attribute.t {
         tensor(value).replace(" =", "")
-    } else if let Some(list) = &held.list {
+    } else if let Some(list) = &attribute.list {
         match &list.elements {
             Elements::Floats(floats) => format!("{floats:?}"),
             Elements::Ints(ints) => format!("{ints:?}"),
@@ -108,12 +108,12 @@ fn attribute(held: &AttributeProto) -> String {
                 format!("{:?}", texts.collect::<Vec<_>>())
             }
         }
-    } else if let Some(text) = &held.s {
+    } else if let Some(text) = &attribute.s {
         format!("{:?}", String::from_utf8_lossy(text))
-    } else if let Some(number) = held.f {
+    } else if let Some(number) = attribute.f {
         format!("{number:?}")
     } else {
-        held.i.unwrap_or_default().to_string()
+        attribute.i.unwrap_or_default().to_string()
     };
-    format!("{} = {value}", held.name)
+    format!("{} = {value}", attribute.name)
 }

@@ -31,8 +31,7 @@ pub fn shrink(graph: &GraphProto, opset: i64) -> Vec<GraphProto> {
             });
             smaller.extend(taken(graph, name, &types));
             for input in &node.input {
-                if types.get(input).map(|held| held.dtype) == types.get(name).map(|held| held.dtype)
-                {
+                if types.get(input).map(|ty| ty.dtype) == types.get(name).map(|ty| ty.dtype) {
                     smaller.push(passed(graph, at, name, input));
                 }
             }
@@ -40,8 +39,8 @@ pub fn shrink(graph: &GraphProto, opset: i64) -> Vec<GraphProto> {
     }
     let size = |graph: &GraphProto| (graph.node.len(), graph.output.len(), graph.input.len());
     let mut smaller: Vec<GraphProto> = smaller.into_iter().map(in_use).collect();
-    smaller.retain(|held| size(held) < size(graph) && !held.node.is_empty());
-    smaller.retain(|held| load::types(held, opset).is_some());
+    smaller.retain(|candidate| size(candidate) < size(graph) && !candidate.node.is_empty());
+    smaller.retain(|candidate| load::types(candidate, opset).is_some());
     smaller.sort_by_key(size);
     smaller.dedup();
     smaller

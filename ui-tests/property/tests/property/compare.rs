@@ -2,7 +2,7 @@
 
 use onnx_embed::{DType, TensorData, Value, Values};
 
-/// What differs between two results. How much rounding makes of an element is told by results of
+/// What differs between two results. How much rounding changes an element is measured with results of
 /// inputs that are a rounding off: what is not the same there is not compared.
 pub fn agree(found: &Values, expected: &Values, nudged: &[Values]) -> Result<(), String> {
     for (name, expected) in expected.iter() {
@@ -28,7 +28,7 @@ fn tensors(
     if form(found) != form(expected) {
         return Err(format!("{:?}, not {:?}", form(found), form(expected)));
     }
-    // An output whose size hangs on a rounding cannot be told by element.
+    // An output whose size hangs on a rounding cannot be compared by element.
     if others.iter().any(|other| form(other) != form(expected)) {
         return Ok(());
     }

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use onnx_embed_property_graphs::write_smaller;
 
-/// A graph comes to rest after a few rounds.
-const ROUNDS: usize = 12;
+/// A graph comes to rest after a few iterations.
+const ITERATIONS: usize = 12;
 
 /// For each graph the smallest that can be made of it and differs too.
 pub fn all(paths: &[&Path]) -> Vec<PathBuf> {
@@ -28,10 +28,10 @@ pub fn all(paths: &[&Path]) -> Vec<PathBuf> {
 }
 
 fn smallest(path: PathBuf, folder: &Path) -> PathBuf {
-    for round in 0..ROUNDS {
+    for iteration in 0..ITERATIONS {
         // Cargo builds anew where a variable changes.
         let name = path.file_stem().unwrap_or_default().display();
-        let smaller = folder.join(format!("{name}-{round}"));
+        let smaller = folder.join(format!("{name}-{iteration}"));
         let candidates = write_smaller(&path, &smaller);
         let Some(first) = failing(&candidates, &smaller) else {
             break;
@@ -48,8 +48,10 @@ fn failing<'a>(candidates: &'a [PathBuf], folder: &Path) -> Option<&'a PathBuf> 
         .env("GRAPHS_FROM", folder)
         .output()
         .expect("cargo is there");
-    let told = String::from_utf8_lossy(&tested.stdout);
-    let named = told.lines().filter_map(|line| line.strip_prefix("FAILED "));
+    let report = String::from_utf8_lossy(&tested.stdout);
+    let named = report
+        .lines()
+        .filter_map(|line| line.strip_prefix("FAILED "));
     let named = named.filter_map(|line| Path::new(line.split(':').next()?).file_name());
     let first = named.min()?;
     candidates

@@ -99,8 +99,11 @@ impl ModuleVisitor for Elements {
 fn parameter<M: OnnxModel + Module>(model: &M, name: &str) -> Vec<f32> {
     let mut elements = Elements::default();
     model.visit(&mut elements);
-    let held = M::PARAMETERS.iter().find(|held| held.name == name).unwrap();
-    elements.all.remove(held.path).unwrap()
+    let parameter = M::PARAMETERS
+        .iter()
+        .find(|parameter| parameter.name == name)
+        .unwrap();
+    elements.all.remove(parameter.path).unwrap()
 }
 
 fn tensor<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
