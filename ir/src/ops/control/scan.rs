@@ -126,14 +126,13 @@ impl Operator for Scan {
             )?;
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
-        let Some((state_facts, output_facts)) = settle(cx, BODY, (self.flow, None), names, facts)?
-        else {
+        let Some((states, outputs)) = settle(cx, BODY, (self.flow, None), names, facts)? else {
             return Ok(());
         };
-        for (at, mut fact) in state_facts.into_iter().enumerate() {
+        for (at, mut fact) in states.into_iter().enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
             if batch.is_none() {
-                fact.ty = merge::final_type(fact.ty, output_facts.get(at).map(|next| &next.ty));
+                fact.ty = merge::final_type(fact.ty, outputs.get(at).map(|next| &next.ty));
             }
             let fact = match &batch {
                 Some(batch) => Fact::of(fact.ty).with_size(0, batch.clone()),
@@ -142,7 +141,7 @@ impl Operator for Scan {
             cx.output_fact(at, fact);
         }
         let iterations = iterations.unwrap_or_default();
-        for (at, fact) in output_facts.iter().enumerate().skip(state) {
+        for (at, fact) in outputs.iter().enumerate().skip(state) {
             let Type::Tensor(item) = &fact.ty else {
                 return Err(Problem::new(format!(
                     "the body gives {} in each iteration",
