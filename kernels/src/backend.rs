@@ -66,23 +66,8 @@ pub trait Kernels: Backend {
     }
 
     #[fusion(default)]
-    fn tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
-        primitives::tanh::<Self>(x)
-    }
-
-    #[fusion(default)]
     fn erf(x: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::erf::<Self>(x)
-    }
-
-    #[fusion(default)]
-    fn sigmoid(x: FloatTensor<Self>) -> FloatTensor<Self> {
-        primitives::sigmoid::<Self>(x)
-    }
-
-    #[fusion(default)]
-    fn gelu(x: FloatTensor<Self>) -> FloatTensor<Self> {
-        primitives::gelu::<Self>(x)
     }
 
     #[fusion(default)]

@@ -74,20 +74,8 @@ impl Kernels for Flex {
         elementary::exp(x)
     }
 
-    fn tanh(x: FlexTensor) -> FlexTensor {
-        elementary::tanh(x)
-    }
-
     fn erf(x: FlexTensor) -> FlexTensor {
         elementary::erf(x)
-    }
-
-    fn sigmoid(x: FlexTensor) -> FlexTensor {
-        elementary::sigmoid(x)
-    }
-
-    fn gelu(x: FlexTensor) -> FlexTensor {
-        elementary::gelu(x)
     }
 
     fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {

@@ -24,20 +24,8 @@ pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)
 }
 
-pub fn tanh<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
-    B::float_tanh(x)
-}
-
 pub fn erf<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_erf(x)
-}
-
-pub fn sigmoid<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
-    B::sigmoid(x)
-}
-
-pub fn gelu<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
-    B::gelu(x)
 }
 
 pub fn softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B> {

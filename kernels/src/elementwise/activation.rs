@@ -1,36 +1,27 @@
 //! Activations that Burn lacks or defines otherwise.
 
-use burn::tensor::{FloatDType, Int, Tensor, activation::relu};
+use burn::tensor::{FloatDType, Int, Tensor};
 
 use crate::{
-    elementwise::elementary::{gelu, sigmoid, tanh},
+    elementwise::elementary::gelu,
+    product::epilogue::{Activation, finish},
     shape::expand::{to_shape, together},
     widen::widened,
 };
 
 /// Elu: `x` above 0, else `alpha * (exp(x) - 1)`.
 pub fn elu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
-    in_single(x, |x| burn::tensor::activation::elu(x, alpha))
+    activated(x, Activation::Elu(alpha))
 }
 
 /// Gelu with `approximate="tanh"`.
 pub fn gelu_tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    const SQRT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
-    in_single(x, |x| {
-        let cube = x.clone().square().mul(x.clone());
-        let inner = x.clone().add(cube.mul_scalar(0.044715));
-        let weight = tanh(inner.mul_scalar(SQRT_2_OVER_PI)).add_scalar(1.0);
-        x.mul_scalar(0.5).mul(weight)
-    })
+    activated(x, Activation::GeluTanh)
 }
 
 /// Selu: `gamma * x` above 0, else `gamma * alpha * (exp(x) - 1)`.
 pub fn selu<const D: usize>(x: Tensor<D>, alpha: f64, gamma: f64) -> Tensor<D> {
-    in_single(x, |x| {
-        let negative = x.clone().exp().sub_scalar(1.0).mul_scalar(alpha);
-        let above = x.clone().greater_scalar(0.0);
-        negative.mask_where(above, x).mul_scalar(gamma)
-    })
+    activated(x, Activation::Selu(alpha, gamma))
 }
 
 /// PRelu: `x` from 0 on, else `slope * x`, with a slope that broadcasts to `x`.
@@ -57,18 +48,17 @@ pub fn prelu_int<const D: usize>(x: Tensor<D, Int>, slope: Tensor<D, Int>) -> Te
 
 /// Softplus, `ln(1 + exp(x))`, without overflow on one side or lost digits on the other.
 pub fn softplus<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    in_single(x, |x| relu(x.clone()).add(x.abs().neg().exp().log1p()))
+    activated(x, Activation::Softplus)
 }
 
 /// Mish, `x * tanh(softplus(x))`.
 pub fn mish<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    in_single(x, |x| x.clone().mul(tanh(softplus(x))))
+    activated(x, Activation::Mish)
 }
 
 /// ThresholdedRelu: `x` above `alpha`, else 0, also for NaN.
 pub fn thresholded_relu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
-    let above = x.clone().greater_scalar(alpha);
-    x.mask_fill(above.bool_not(), 0.0)
+    activated(x, Activation::ThresholdedRelu(alpha))
 }
 
 /// Shrink: `x + bias` below `-lambda`, `x - bias` above `lambda`, else 0, also for NaN.
@@ -82,12 +72,12 @@ pub fn shrink<const D: usize>(x: Tensor<D>, lambda: f64, bias: f64) -> Tensor<D>
 
 /// Swish, `x * sigmoid(alpha * x)`.
 pub fn swish<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
-    in_single(x, |x| x.clone().mul(sigmoid(x.mul_scalar(alpha))))
+    activated(x, Activation::Swish(alpha))
 }
 
 /// Silu, which is [`swish`] of `alpha` 1.
 pub fn silu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    swish(x, 1.0)
+    activated(x, Activation::Silu)
 }
 
 /// BiasGelu: Gelu of `x + bias`.
@@ -104,6 +94,10 @@ pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
 pub fn swiglu<const D: usize>(a: Tensor<D>, b: Tensor<D>, alpha: f64) -> Tensor<D> {
     let dtype: FloatDType = a.dtype().into();
     swish(widened(a), alpha).mul(widened(b)).cast(dtype)
+}
+
+fn activated<const D: usize>(x: Tensor<D>, activation: Activation) -> Tensor<D> {
+    in_single(x, |x| finish(x, None, activation))
 }
 
 /// Computes halves in single precision, so that they are rounded once.

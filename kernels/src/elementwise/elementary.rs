@@ -6,6 +6,7 @@
 use burn::tensor::Tensor;
 
 use crate::backend::call;
+use crate::product::epilogue::{Activation, finish};
 
 #[inline(never)]
 pub fn exp<const D: usize>(x: Tensor<D>) -> Tensor<D> {
@@ -13,25 +14,22 @@ pub fn exp<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 }
 
 #[inline(never)]
-pub fn tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    Tensor::from_dispatch(call!(tanh(x)))
-}
-
-#[inline(never)]
 pub fn erf<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     Tensor::from_dispatch(call!(erf(x)))
 }
 
+pub fn tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    finish(x, None, Activation::Tanh)
+}
+
 /// `1 / (1 + exp(-x))`.
-#[inline(never)]
 pub fn sigmoid<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    Tensor::from_dispatch(call!(sigmoid(x)))
+    finish(x, None, Activation::Sigmoid)
 }
 
 /// `x * (1 + erf(x / sqrt(2))) / 2`.
-#[inline(never)]
 pub fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    Tensor::from_dispatch(call!(gelu(x)))
+    finish(x, None, Activation::Gelu)
 }
 
 #[cfg(test)]

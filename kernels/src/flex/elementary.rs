@@ -14,24 +14,12 @@ pub use activate::{activate, finish};
 pub use power::exp_below;
 use power::{erf_at, exp_at};
 
-pub fn sigmoid(x: FlexTensor) -> FlexTensor {
-    each(x, logistic, primitives::sigmoid::<Flex>)
-}
-
-pub fn tanh(x: FlexTensor) -> FlexTensor {
-    each(x, hyperbolic, primitives::tanh::<Flex>)
-}
-
 pub fn exp(x: FlexTensor) -> FlexTensor {
     each(x, powers, primitives::exp::<Flex>)
 }
 
 pub fn erf(x: FlexTensor) -> FlexTensor {
     each(x, errors, primitives::erf::<Flex>)
-}
-
-pub fn gelu(x: FlexTensor) -> FlexTensor {
-    each(x, gelus, primitives::gelu::<Flex>)
 }
 
 fn each(x: FlexTensor, run: fn(&mut [f32]), other: fn(FlexTensor) -> FlexTensor) -> FlexTensor {
@@ -96,20 +84,6 @@ impl<const A: usize, const B: usize> Fraction<A, B> {
 }
 
 #[inline(always)]
-fn logistic_of<S: Sum>(elements: &mut [f32]) {
-    for x in elements {
-        *x = (LOGISTIC.at::<S>(*x) + 0.5).clamp(0.0, 1.0);
-    }
-}
-
-#[inline(always)]
-fn tanh_of<S: Sum>(elements: &mut [f32]) {
-    for x in elements {
-        *x = TANH.at::<S>(*x);
-    }
-}
-
-#[inline(always)]
 fn exp_of<S: Sum>(elements: &mut [f32]) {
     for x in elements {
         *x = exp_at::<S>(*x);
@@ -123,18 +97,7 @@ fn erf_of<S: Sum>(elements: &mut [f32]) {
     }
 }
 
-#[inline(always)]
-fn gelu_of<S: Sum>(elements: &mut [f32]) {
-    for x in elements {
-        *x = 0.5 * *x * (erf_at::<S>(*x * std::f32::consts::FRAC_1_SQRT_2) + 1.0);
-    }
-}
-
 dispatched! {
-    fn logistic(elements: &mut [f32]) = logistic_of;
-    /// `tanh` of each.
-    pub fn hyperbolic(elements: &mut [f32]) = tanh_of;
     fn powers(elements: &mut [f32]) = exp_of;
     fn errors(elements: &mut [f32]) = erf_of;
-    fn gelus(elements: &mut [f32]) = gelu_of;
 }

@@ -3,10 +3,11 @@
 use crate::{
     attention::{Scores, Undefined},
     flex::{
-        elementary::hyperbolic,
+        elementary::activate,
         instructions::{Sum, dispatched},
         softmax::{greatest, powers},
     },
+    product::epilogue::Activation,
 };
 
 /// What hides keys and what is added to scores, for one query.
@@ -30,7 +31,7 @@ fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, f
         for x in row.iter_mut() {
             *x *= scale / softcap;
         }
-        hyperbolic(row);
+        activate(row, Activation::Tanh);
         for x in row.iter_mut() {
             *x *= softcap;
         }
