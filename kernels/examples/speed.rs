@@ -19,7 +19,7 @@ fn main() {
         [512, 512, 512],
         [3000, 400, 402],
     ] {
-        let (a, b, turned) = (
+        let (a, b, transposed) = (
             random(rows, inner),
             random(inner, columns),
             random(columns, inner),
@@ -30,9 +30,9 @@ fn main() {
             || matmul::product(a.clone(), b.clone()),
         );
         compare(
-            &format!("product {rows}x{inner}x{columns}, turned"),
-            || a.clone().matmul(turned.clone().transpose()),
-            || matmul::product(a.clone(), turned.clone().transpose()),
+            &format!("product {rows}x{inner}x{columns}, transposed"),
+            || a.clone().matmul(transposed.clone().transpose()),
+            || matmul::product(a.clone(), transposed.clone().transpose()),
         );
         compare(
             &format!("layer {rows}x{inner}x{columns}"),

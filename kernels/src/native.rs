@@ -138,7 +138,7 @@ fn activations_keep_nan_and_saturate() {
 }
 
 #[test]
-fn elementary_functions_of_halves_round_once() {
+fn elementary_functions_of_half_precision_round_once() {
     let x = float::<1>([f16::from_f32(1.5)]);
     let once = |f: fn(f32) -> f32| [f16::from_f32(f(1.5))];
     same(x.clone().exp(), once(f32::exp));

@@ -16,7 +16,7 @@ mod tests {
     use crate::testing::float;
 
     #[test]
-    fn only_halves_are_widened() {
+    fn only_half_precision_is_widened() {
         let x = float::<1>([1.5f32, -2.0]);
         for (dtype, widest) in [
             (DType::F16, DType::F32),

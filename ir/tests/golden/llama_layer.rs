@@ -388,8 +388,8 @@ mod model_onnx {
                 .swap_dims(1, 2);
             let cos = cos.unsqueeze_dim::<4>(1);
             let sin = sin.unsqueeze_dim::<4>(1);
-            let q = ops::rotary::turn(q, cos.clone(), sin.clone(), false);
-            let k = ops::rotary::turn(k, cos, sin, false);
+            let q = ops::rotary::rotate_pairs(q, cos.clone(), sin.clone(), false);
+            let k = ops::rotary::rotate_pairs(k, cos, sin, false);
             let present_key = Tensor::cat(vec![past_key, k], 2);
             let present_value = Tensor::cat(vec![past_value, v], 2);
             let attention = self

@@ -138,9 +138,9 @@ impl Prepared {
                     Some(positions) => counted(positions.slice([0..1, 0..1]).reshape([1]), queries),
                     None => places.rows(),
                 };
-                let turn =
-                    |x: Tensor<4>| turned(x, &positions, &cosine, &sine, options.interleaved);
-                (turn(query), turn(key))
+                let rotate =
+                    |x: Tensor<4>| rotated(x, &positions, &cosine, &sine, options.interleaved);
+                (rotate(query), rotate(key))
             }
             None => (query, key),
         };
@@ -190,7 +190,7 @@ fn count(total: i64) -> usize {
 
 /// Rotates `[batch, heads, length, size]` by the angles at the positions, `[batch, length]` or `[1, length]`.
 #[inline(never)]
-pub fn turned(
+pub fn rotated(
     x: Tensor<4>,
     positions: &Tensor<2, Int>,
     cosine: &Tensor<2>,

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use crate::shape::reshape;
 
-/// Rotates pairs of features of `[batch, heads, length, size]` by angles given by their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
+/// Rotates pairs of features of `[batch, heads, length, size]` by angles, as their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
 ///
 /// `interleaved` pairs are neighbours; else the first half of the features is paired with the second.
 #[inline(never)]
@@ -51,7 +51,7 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
 
 /// `x * cosine + rotated(x) * sine` along the last axis, where the rotation makes each pair `(a, b)` `(-b, a)`. Angles are those of features or of pairs.
 #[inline(never)]
-pub fn turn<const D: usize>(
+pub fn rotate_pairs<const D: usize>(
     x: Tensor<D>,
     cosine: Tensor<D>,
     sine: Tensor<D>,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_and_neighbours_are_turned() {
+    fn halves_and_neighbours_are_rotated() {
         for interleaved in [false, true] {
             check([2, 3, 4, 8], 2, 4, interleaved);
             check([2, 3, 4, 8], 1, 4, interleaved);
@@ -165,14 +165,14 @@ mod tests {
         let x = || float::<2>([[1f32, 2.0, 3.0, 4.0]]);
         let (c, s) = ([[1f32, 10.0, 100.0, 1000.0]], [[0.5f32, 0.25, 2.0, 4.0]]);
         let halves = [[1.0 - 1.5, 20.0 - 1.0, 300.0 + 2.0, 4000.0 + 8.0f32]];
-        same(turn(x(), float(c), float(s), false), halves);
+        same(rotate_pairs(x(), float(c), float(s), false), halves);
         let neighbours = [[1.0 - 1.0, 20.0 + 0.25, 300.0 - 8.0, 4000.0 + 12.0f32]];
-        same(turn(x(), float(c), float(s), true), neighbours);
+        same(rotate_pairs(x(), float(c), float(s), true), neighbours);
         let x = noise([2, 3, 4, 8], 1);
         for interleaved in [false, true] {
             let (c, s) = (noise([1, 4, 4], 2), noise([1, 4, 4], 3));
             let expected = rotate(x.clone(), c.clone(), s.clone(), interleaved);
-            let found = turn(
+            let found = rotate_pairs(
                 x.clone(),
                 c.unsqueeze_dim(1),
                 s.unsqueeze_dim(1),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn no_features_are_turned_by_no_angles() {
+    fn no_features_are_rotated_by_no_angles() {
         let x = noise([1, 2, 3, 4], 1);
         let none = || float::<3>(TensorData::new(Vec::<f32>::new(), [1, 3, 0]));
         same(rotate(x.clone(), none(), none(), false), x.into_data());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_stay_halves() {
+    fn half_precision_stays() {
         let cast = |x: Tensor<3>| x.cast(DType::BF16);
         let x = noise([1, 1, 2, 4], 1).cast(DType::BF16);
         let y = rotate(

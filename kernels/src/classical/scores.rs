@@ -77,15 +77,15 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
     })
 }
 
-/// `row(given, made)` of each row, on the host.
+/// `row(input, output)` of each row, on the host.
 fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tensor<2> {
-    let ([count, given], device, dtype) = (x.dims(), x.device(), x.dtype());
+    let ([count, inputs], device, dtype) = (x.dims(), x.device(), x.dtype());
     let values: Vec<f64> = x.into_data().iter::<f64>().collect();
     let mut out = vec![0.0; count * width];
     let rows = values
-        .chunks(given.max(1))
+        .chunks(inputs.max(1))
         .zip(out.chunks_mut(width.max(1)));
-    rows.for_each(|(given, made)| row(given, made));
+    rows.for_each(|(input, output)| row(input, output));
     let data = TensorData::new(out, [count, width]).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
 }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_stay_halves() {
+    fn half_precision_stays() {
         let cast = |x: Tensor<3>| x.cast(DType::F16);
         let (y, state) = causal_conv(
             cast(noise([1, 2, 3], 1)),

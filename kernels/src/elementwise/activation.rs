@@ -100,7 +100,7 @@ fn activated<const D: usize>(x: Tensor<D>, activation: Activation) -> Tensor<D> 
     in_single(x, |x| finish(x, None, activation))
 }
 
-/// Computes halves in single precision, so that they are rounded once.
+/// Computes half precision in single precision, so that it is rounded once.
 pub fn in_single<const D: usize>(
     x: Tensor<D>,
     run: impl FnOnce(Tensor<D>) -> Tensor<D>,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_rounded_once() {
+    fn half_precision_is_rounded_once() {
         let x = || float::<1>([half::bf16::from_f32(-0.5859375)]);
         let once = |value: f32| [half::bf16::from_f32(value)];
         let celu = |x| burn::tensor::activation::celu(x, 1.0);

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn infinities_are_told_apart_by_sign() {
+    fn infinities_differ_by_sign() {
         let x = float::<1>([NAN, -INF, 0.0, INF]);
         same(is_inf(x.clone(), true, true), [false, true, false, true]);
         same(is_inf(x.clone(), true, false), [false, true, false, false]);

@@ -194,8 +194,8 @@ mod tests {
                 let x = noise([2, 5, sizes[0], sizes[1]], 1);
                 let weight = noise([outputs, 5, 1, 1], 2);
                 check(x.clone(), weight.clone(), Window::new([1, 1]), 1);
-                let apart = Window::new([1, 1]).strides([2, 2]).pads([(0, 1), (1, 0)]);
-                check(x, weight, apart, 1);
+                let strided = Window::new([1, 1]).strides([2, 2]).pads([(0, 1), (1, 0)]);
+                check(x, weight, strided, 1);
             }
         }
     }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_summed_in_single_precision() {
+    fn half_precision_is_summed_in_single_precision() {
         for (dtype, tolerance) in [(DType::F16, 1e-3), (DType::BF16, 8e-3)] {
             let (x, weight) = (noise::<4>([1, 40, 6, 6], 1), noise::<4>([3, 40, 3, 3], 2));
             let sum = noise::<4>([1, 3, 4, 4], 3).cast(dtype);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_summed_in_single_precision() {
+    fn half_precision_is_summed_in_single_precision() {
         let (a, b) = (noise::<2>([3, 900], 1), noise::<2>([900, 5], 2));
         for (dtype, tolerance) in [(DType::F16, 1e-3), (DType::BF16, 8e-3)] {
             let [a, b] = [&a, &b].map(|x| x.clone().cast(dtype));

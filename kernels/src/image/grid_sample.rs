@@ -1,4 +1,4 @@
-//! GridSample: the input read at given points.
+//! GridSample: the input read at points of a grid.
 
 use burn::tensor::Tensor;
 

@@ -110,7 +110,7 @@ impl Rectangle {
         (self.x.1 - self.x.0) * (self.y.1 - self.y.0)
     }
 
-    /// The intersection over the union, or less than any threshold where the boxes are apart or empty.
+    /// The intersection over the union, or less than any threshold where the boxes are disjoint or empty.
     fn overlap(&self, other: &Self) -> f32 {
         let common = |a: (f32, f32), b: (f32, f32)| a.1.min(b.1) - a.0.max(b.0);
         let (width, height) = (common(self.x, other.x), common(self.y, other.y));
@@ -153,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_better_box_overlaps_is_left_out_whichever_corners_are_given() {
+    fn what_a_better_box_overlaps_is_left_out_whichever_corners_it_has() {
         let scores = float([[[0.5f32, 0.9, 0.7], [0.9, 0.2, 0.95]]]);
         let kept = non_max_suppression(corners(), scores, BoxForm::Corners, LIMITS);
         same(kept, [[0i64, 0, 1], [0, 0, 2], [0, 1, 2], [0, 1, 0]]);
     }
 
     #[test]
-    fn boxes_may_be_given_by_their_centers() {
+    fn boxes_may_have_centers() {
         let boxes = float([[[0.5f32, 0.5, 1.0, 1.0], [0.5, 0.6, 1.0, 1.0]]]);
         let scores = || float([[[0.5f32, 0.9]]]);
         let kept = non_max_suppression(boxes.clone(), scores(), BoxForm::Center, LIMITS);

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_round_as_told() {
+    fn ties_round_as_the_mode_says() {
         let x = float::<1>([0f32, 1.0, 2.0]);
         for (rounding, expected) in [
             (Rounding::HalfDown, [0f32, 0.0, 1.0, 1.0, 2.0, 2.0]),

@@ -111,7 +111,7 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     scatter_elements(cache, axis, places, update, IndexingUpdateOp::Assign)
 }
 
-/// The reduction that does for the carrier of `K` what the given one means for `K`.
+/// The reduction that does for the carrier of `K` what this one means for `K`.
 fn of_kind<K: TensorKind>(reduction: IndexingUpdateOp) -> IndexingUpdateOp {
     match (K::KIND, reduction) {
         (Kind::Bool, IndexingUpdateOp::Add) => IndexingUpdateOp::Max,

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_normalized_in_single_precision() {
+    fn half_precision_is_normalized_in_single_precision() {
         let x = float::<3>([[[2048f32], [4.0]]]).cast(DType::F16);
         let parameters = [[1.0, 1.0], [0.0, 0.0], [2047.0, 3.0], [0.25, 0.25]];
         let [scale, bias, mean, variance] = parameters.map(pair);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_summed_in_single_precision() {
+    fn half_precision_is_summed_in_single_precision() {
         let x = (noise::<2>([2, 64], 5) * 300.0).cast(DType::F16);
         let scale = noise::<1>([64], 6).cast(DType::F16);
         let wide = layer_norm(

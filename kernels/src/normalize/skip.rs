@@ -5,7 +5,7 @@ use burn::tensor::{FloatDType, Tensor};
 use super::{layer_norm, rms_norm};
 use crate::{shape::expand::to_shape, widen::widened};
 
-/// [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Halves are rounded only in the results.
+/// [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
 #[inline(never)]
 pub fn skip_layer_norm<const D: usize>(
     x: Tensor<D>,
@@ -21,7 +21,7 @@ pub fn skip_layer_norm<const D: usize>(
     (y.cast(dtype), sum.cast(dtype))
 }
 
-/// [`rms_norm`] over the last axis of `x + skip + bias`, and that sum. Halves are rounded only in the results.
+/// [`rms_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
 #[inline(never)]
 pub fn skip_rms_norm<const D: usize>(
     x: Tensor<D>,
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_halves_is_normalized_unrounded() {
+    fn the_sum_of_half_precision_is_normalized_unrounded() {
         let half = |x: f32| f16::from_f32(x);
         // Their sum is 1 to a half, which would be normalized to 1 and 0.0245.
         let x = float::<2>([[half(1.0), half(0.0)]]);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_form_spans_all_axes_from_the_given_one() {
+    fn the_old_form_spans_all_axes_from_its_own() {
         let x = || float::<3>([[[0f32, 0.0], [0.0, 0.0]]]);
         same(softmax_flat(x(), 1), [[[0.25f32; 2]; 2]]);
         same(softmax_flat(x(), 2), [[[0.5f32; 2]; 2]]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_rounded_at_every_step() {
+    fn half_precision_is_rounded_at_every_step() {
         let half = half::f16::from_f32;
         let row = [0.3f32, 1.7, -0.9, 1.1];
         let x = float::<2>([row.map(half)]);

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_keep_their_dtype() {
+    fn half_precision_keeps_its_dtype() {
         let one = float::<2>([[f16::ONE, f16::ONE]]);
         let y: Tensor<2> = matmul(one.clone(), one.transpose());
         same(y, [[f16::from_f32(2.0)]]);

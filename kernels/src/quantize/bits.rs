@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_summed_in_single_precision() {
+    fn half_precision_is_summed_in_single_precision() {
         let x = float::<2>([[1.0, 2.0].map(f16::from_f32)]);
         let (matrix, bias) = (float([[0.1f32], [0.2]]), float([f16::from_f32(1.0)]));
         same(matmul_wide(x, matrix, Some(bias)), [[f16::from_f32(1.5)]]);

@@ -93,7 +93,7 @@ impl<'a, const I: usize> Slices<'a, I> {
         gather(x, self.how.axis, self.within.clone())
     }
 
-    /// What is given block by block, for each element.
+    /// What each block has, for each element.
     fn of_blocks<const D: usize, const O: usize, K: AnyKind>(
         &self,
         x: Tensor<D, K>,

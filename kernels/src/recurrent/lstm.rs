@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_stay_halves() {
+    fn half_precision_stays() {
         let half = |x: Tensor<3>| x.cast(burn::tensor::DType::F16);
         let (weights, _) = everything();
         let narrow = Weights {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_summed_in_single_precision() {
+    fn half_precision_is_summed_in_single_precision() {
         let x = float::<1>([2048.0, 1.0, 1.0].map(f16::from_f32));
         let expected = [2048.0, 2049.0, 2050.0].map(f16::from_f32);
         same(cumsum(x, 0, false, false), expected);

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_summed_in_single_precision() {
+    fn half_precision_is_summed_in_single_precision() {
         let x = Tensor::<1>::full([3000], 100.0, (&Default::default(), DType::F16));
         let mean: Tensor<1> = reduce_mean(x, &[0]);
         same(mean, [f16::from_f32(100.0)]);

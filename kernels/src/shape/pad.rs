@@ -68,7 +68,7 @@ pub fn pad<const D: usize, K: AnyKind>(
     x
 }
 
-/// The pads of each axis, when those given are for some `axes` alone, of which negative ones count from the end.
+/// The pads of each axis, when there are those of some `axes` alone, of which negative ones count from the end.
 ///
 /// # Panics
 /// If there are not two pads for each of the axes.

@@ -78,7 +78,7 @@ pub fn squeeze_axes<const D: usize, const D2: usize, K: Basic>(
 /// Unsqueeze with axes that the run tells; a scalar has no axes and is carried with one.
 ///
 /// # Panics
-/// If an axis is outside or given twice, or there are more or fewer than `D2` needs.
+/// If an axis is outside or there twice, or there are more or fewer than `D2` needs.
 pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     axes: &[i64],
@@ -108,7 +108,7 @@ pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
 /// The sizes with ones that are at `axes` of the result.
 ///
 /// # Panics
-/// If an axis is outside or given twice.
+/// If an axis is outside or there twice.
 pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let rank = sizes.len() + axes.len();
     let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();

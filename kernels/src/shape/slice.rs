@@ -38,7 +38,7 @@ pub fn slice<const D: usize, K: Basic>(
     }
 }
 
-/// Split into parts of the given sizes.
+/// Split into parts of these sizes.
 pub fn split<const N: usize, const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,

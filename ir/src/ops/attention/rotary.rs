@@ -155,7 +155,7 @@ impl Operator for JoinedRotaryEmbedding {
         let x = cx.tensor(0)?;
         let [cosine, sine] = [cx.tensor_of_rank(1, rank)?, cx.tensor_of_rank(2, rank)?];
         let interleaved = self.interleaved;
-        Ok(code!(ops::rotary::turn(#x, #cosine, #sine, #interleaved)))
+        Ok(code!(ops::rotary::rotate_pairs(#x, #cosine, #sine, #interleaved)))
     }
 }
 

@@ -98,8 +98,7 @@ impl Operator for RotaryEmbedding {
             _ => places,
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
-        let rotated =
-            |x: Code| code!(ops::group_query::turned(#x, &#places, &#cosine, &#sine, #interleaved));
+        let rotated = |x: Code| code!(ops::group_query::rotated(#x, &#places, &#cosine, &#sine, #interleaved));
         if operand.rank() == 4 {
             return Ok(rotated(x));
         }

@@ -102,7 +102,7 @@ struct Combined {
 }
 
 impl Combined {
-    /// The masks themselves where their order keeps them apart.
+    /// The masks themselves where their order matters.
     fn of(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
         let fills = masks.iter().filter_map(|mask| match mask {
             ScoreMask::Added(_) => None,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_stretch_what_is_of_size_one() {
+    fn masks_broadcast_what_is_of_size_one() {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = || float([[[[1f32], [10.0]]]]);
         let far = -1e9f32;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_rounded_once_and_nothing_gives_zero() {
+    fn half_precision_is_rounded_once_and_nothing_gives_zero() {
         let half = |shape, seed| noise::<4>(shape, seed).cast(DType::F16);
         let (q, k, v) = (
             half([1, 2, 3, 4], 1),

@@ -67,9 +67,9 @@ fn half_precision_and_views() {
     on_each(|| {
         let values: Vec<f32> = (0..600).map(|at| (at as f32 - 300.0) * 1.7).collect();
         let x = float::<2>(TensorData::new(values, [20, 30]));
-        let (turned, small) = (x.clone().transpose(), Small::E4M3Fn);
-        let expected = rounded(turned.clone(), small, true).into_data();
-        same(to_small(turned, small, true), expected);
+        let (transposed, small) = (x.clone().transpose(), Small::E4M3Fn);
+        let expected = rounded(transposed.clone(), small, true).into_data();
+        same(to_small(transposed, small, true), expected);
         if has(DType::F16) {
             agree(&x.flatten(0, 1).cast(FloatDType::F16));
         }

@@ -59,7 +59,7 @@ pub struct Labelled<T> {
     pub values: Vec<T>,
     pub yes: Vec<i64>,
     pub no: Vec<i64>,
-    /// Whether NaN goes to `yes`; none may be given.
+    /// Whether NaN goes to `yes`; there may be none.
     pub missing: Vec<i64>,
     /// The leaf of each weight, and the target or class that it counts for.
     pub weight_trees: Vec<i64>,
@@ -80,7 +80,7 @@ pub struct Indexed<T> {
     /// Whether `yes` and `no` are places of leaves.
     pub yes_leaves: Vec<i64>,
     pub no_leaves: Vec<i64>,
-    /// Whether NaN goes to `yes`; none may be given.
+    /// Whether NaN goes to `yes`; there may be none.
     pub missing: Vec<i64>,
     /// The members of each list in the order of its node, NaN behind each.
     pub members: Vec<T>,

@@ -87,12 +87,12 @@ mod tests {
         let a: Vec<f32> = (0..inner).map(|at| (at * 29 % 83) as f32 * 0.01).collect();
         let rows = Matrix::dense(&values, columns);
         let transposed = Matrix::dense(&values, inner).transposed();
-        let apart = Matrix {
+        let strided = Matrix {
             rows: inner,
             columns: columns / 2,
             ..rows.every(2)
         };
-        for b in [rows, transposed, apart] {
+        for b in [rows, transposed, strided] {
             with_each_set(|set| {
                 let mut out = vec![f32::NAN; b.columns];
                 multiply_row(&a, b, &mut out);

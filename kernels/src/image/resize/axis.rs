@@ -24,15 +24,15 @@ impl Axis {
         coordinates: Coordinates,
     ) -> Vec<Self> {
         let crops = coordinates == Coordinates::TfCropAndResize;
-        let given = match target {
+        let count = match target {
             Target::Scales(scales) => scales.len(),
             Target::Sizes(sizes) | Target::NotLarger(sizes) | Target::NotSmaller(sizes) => {
                 sizes.len()
             }
         };
         ensure!(
-            given == axes.len(),
-            "there are {given} scales or sizes for {} axes",
+            count == axes.len(),
+            "there are {count} scales or sizes for {} axes",
             axes.len()
         );
         ensure!(

@@ -18,8 +18,8 @@ const MOST_SELECTED: usize = 4;
 
 impl Taps {
     pub fn of(axis: &Axis, options: &Resize) -> Self {
-        // A filter that shrinks is widened by the inverse of the scale.
-        let stretch = if options.antialias {
+        // A filter that shrinks is wider by the inverse of the scale.
+        let scale = if options.antialias {
             f64::from(axis.scale).min(1.0)
         } else {
             1.0
@@ -28,7 +28,7 @@ impl Taps {
             Mode::Cubic { .. } => 2.0,
             _ => 1.0,
         };
-        let first = (-radius / stretch).floor() as i64 + 1;
+        let first = (-radius / scale).floor() as i64 + 1;
         let count = (2 - 2 * first) as usize;
         let last = axis.input as i64 - 1;
         let mut taps = Self {
@@ -46,7 +46,7 @@ impl Taps {
                 if outside && options.exclude_outside {
                     0.0
                 } else {
-                    filter(options.mode, ((place as f64 - ratio) * stretch).abs())
+                    filter(options.mode, ((place as f64 - ratio) * scale).abs())
                 }
             };
             let weights: Vec<f64> = places.clone().map(weight).collect();
