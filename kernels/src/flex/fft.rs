@@ -135,13 +135,18 @@ struct Frames {
 }
 
 impl<T: Float> Rows<'_, T> {
-    /// A number of a row, 0 beyond its end.
-    fn number(&self, row: usize, at: usize) -> Complex<f64> {
+    /// Where a row begins.
+    fn start(&self, row: usize) -> usize {
+        let (signal, frame) = (row / self.frames.count, row % self.frames.count);
+        signal * self.signal + frame * self.frames.step
+    }
+
+    /// A number of the row that begins at `start`, 0 beyond its end.
+    fn number(&self, start: usize, at: usize) -> Complex<f64> {
         if at >= self.frames.size {
             return Complex::default();
         }
-        let (signal, frame) = (row / self.frames.count, row % self.frames.count);
-        let place = signal * self.signal + frame * self.frames.step + at;
+        let place = start + at;
         let number = if self.complex {
             let part = |part| self.element(2 * place + part);
             Complex::new(part(0), part(1))
@@ -208,8 +213,9 @@ fn whole<T: Float>(
     process: &mut impl FnMut(&mut [Complex<f64>]),
     out: &mut [T],
 ) {
+    let start = rows.start(row);
     for (at, number) in numbers.iter_mut().enumerate() {
-        *number = rows.number(row, at);
+        *number = rows.number(start, at);
     }
     process(numbers);
     let scale = if options.inverse {
@@ -232,13 +238,14 @@ fn spectra<T: Float>(
     [one, other]: [&mut [T]; 2],
 ) {
     let has_other = !other.is_empty();
+    let starts = [first, first + 1].map(|row| rows.start(row));
     for (at, number) in numbers.iter_mut().enumerate() {
         let imaginary = if has_other {
-            rows.number(first + 1, at).re
+            rows.number(starts[1], at).re
         } else {
             0.0
         };
-        *number = Complex::new(rows.number(first, at).re, imaginary);
+        *number = Complex::new(rows.number(starts[0], at).re, imaginary);
     }
     process(numbers);
     let mirrored = |at: usize| numbers[(numbers.len() - at) % numbers.len()].conj();
@@ -260,9 +267,10 @@ fn signals<T: Float>(
     [one, other]: [&mut [T]; 2],
 ) {
     let (length, has_other) = (numbers.len(), !other.is_empty());
+    let starts = [first, first + 1].map(|row| rows.start(row));
     for at in 0..=length / 2 {
-        let number = |row: usize| {
-            let number = rows.number(row, at);
+        let number = |start: usize| {
+            let number = rows.number(start, at);
             // Both ends are their own mirror.
             if at == 0 || 2 * at == length {
                 Complex::new(number.re, 0.0)
@@ -270,9 +278,9 @@ fn signals<T: Float>(
                 number
             }
         };
-        let a = number(first);
+        let a = number(starts[0]);
         let b = if has_other {
-            number(first + 1)
+            number(starts[1])
         } else {
             Complex::default()
         };

@@ -9,10 +9,10 @@ fn defined(rows: &Rows<'_, f32>, row: usize, options: &Dft) -> Vec<f64> {
     let length = options.length;
     let number = |at: usize| {
         if !(options.inverse && options.onesided) {
-            return rows.number(row, at);
+            return rows.number(rows.start(row), at);
         }
         let mirrored = at > length / 2;
-        let number = rows.number(row, if mirrored { length - at } else { at });
+        let number = rows.number(rows.start(row), if mirrored { length - at } else { at });
         if at == 0 || 2 * at == length {
             Complex::new(number.re, 0.0)
         } else if mirrored {
