@@ -132,15 +132,9 @@ fn tiled_linear(
     let last = shape.len() - 1;
     let rows: usize = shape[..last].iter().product();
     let x = View::of(&widened(x.clone()).reshape([rows, inner].into()))?;
-    let bias = bias.map(|bias| {
-        let mut bias = Dense::new(bias).values().to_vec();
-        // Tiles read whole registers.
-        bias.resize(columns.next_multiple_of(Set::best().columns()), 0.0);
-        bias
-    });
-    let sum = sum.map(Dense::new);
+    let [bias, sum] = [bias, sum].map(|x| x.map(Dense::new));
     let end = End {
-        bias: bias.as_deref(),
+        bias: bias.as_ref().map(Dense::values),
         sum: sum.as_ref().map(Dense::values),
         activation: epilogue.activation,
     };

@@ -21,7 +21,7 @@ const FEW: usize = 2;
 /// What happens to the elements of a product.
 #[derive(Clone, Copy)]
 pub struct End<'a> {
-    /// A number for each column, of whole panels.
+    /// A number for each column.
     pub bias: Option<&'a [f32]>,
     /// Laid out as the product.
     pub sum: Option<&'a [f32]>,
@@ -311,7 +311,7 @@ mod tests {
                 (40, 20, 48),
             ] {
                 let (a, b) = (values(rows * inner, 1), values(inner * columns, 2));
-                let (bias, sum) = (values(columns + 64, 3), values(rows * columns, 4));
+                let (bias, sum) = (values(columns, 3), values(rows * columns, 4));
                 let matrix = |values, rows, columns| Matrix {
                     rows,
                     ..Matrix::dense(values, columns)

@@ -19,7 +19,7 @@ pub enum Start<'a> {
     Zero,
     /// A number for each row.
     Rows(&'a [f32]),
-    /// A number for each column.
+    /// A number for each column of the output.
     Columns(&'a [f32]),
 }
 
@@ -148,7 +148,7 @@ impl Tile<'_> {
         assert!(self.rows > 0 && (self.rows - 1) * place.step + columns <= place.room);
         match self.start {
             Start::Rows(rows) => assert!(rows.len() >= self.rows),
-            Start::Columns(columns) => assert!(columns.len() >= self.registers * lanes),
+            Start::Columns(numbers) => assert!(numbers.len() >= columns),
             Start::Zero => {}
         }
         // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
@@ -254,7 +254,12 @@ unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, place: Place) {
                     Start::Zero => {}
                     Start::Rows(bias) => value = value.add(L::splat(bias[row])),
                     Start::Columns(bias) => {
-                        value = value.add(L::load(bias.as_ptr().add(register * L::COUNT)));
+                        let bias = bias.as_ptr().add(at);
+                        value = value.add(if mask == all {
+                            L::load(bias)
+                        } else {
+                            L::spread(bias, mask)
+                        });
                     }
                 }
                 if let Some(sum) = place.sum {
