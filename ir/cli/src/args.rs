@@ -134,6 +134,9 @@ pub struct Programs {
     /// Do without operator fusion on GPUs
     #[arg(long)]
     pub no_fusion: bool,
+    /// Take GPU kernels as they come, without measuring which one is fastest
+    #[arg(long)]
+    pub no_autotune: bool,
     /// Leave the operators as the files have them
     #[arg(long)]
     pub no_simplify: bool,
@@ -188,12 +191,18 @@ impl Device {
 impl Programs {
     /// Features of the run-time crate.
     pub fn features(&self) -> Vec<&'static str> {
-        match (self.device, self.no_fusion) {
-            (Device::Flex, _) => vec!["flex"],
-            // With Flex too, as kernels are tested: Burn is built once for both.
-            (device, true) => vec!["flex", device.name()],
-            (device, false) => vec!["flex", device.name(), "fusion"],
+        if self.device == Device::Flex {
+            return vec!["flex"];
         }
+        // With Flex too, as kernels are tested: Burn is built once for both.
+        let mut features = vec!["flex", self.device.name()];
+        if !self.no_fusion {
+            features.push("fusion");
+        }
+        if !self.no_autotune {
+            features.push("autotune");
+        }
+        features
     }
 }
 
@@ -266,10 +275,17 @@ mod tests {
             verify.programs.features()
         };
         assert_eq!(features(&[]), ["flex"]);
-        assert_eq!(features(&["--device", "wgpu"]), ["flex", "wgpu", "fusion"]);
+        assert_eq!(
+            features(&["--device", "wgpu"]),
+            ["flex", "wgpu", "fusion", "autotune"]
+        );
         assert_eq!(
             features(&["--device", "wgpu", "--no-fusion"]),
-            ["flex", "wgpu"]
+            ["flex", "wgpu", "autotune"]
+        );
+        assert_eq!(
+            features(&["--device", "wgpu", "--no-autotune"]),
+            ["flex", "wgpu", "fusion"]
         );
     }
 }

@@ -29,6 +29,15 @@ const LARGEST: u64 = 512 << 20;
 /// Larger models stay in their files, as the documentation asks of users.
 const EMBEDDED: u64 = 1 << 30;
 
+/// What the profile of the checkout optimizes, if the programs need it.
+const SHADER_COMPILERS: [&str; 5] = [
+    "cubecl-core",
+    "cubecl-ir",
+    "cubecl-opt",
+    "cubecl-wgpu",
+    "naga",
+];
+
 /// The crates come from this checkout where the command was built in one.
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -129,10 +138,15 @@ impl Scratch {
         let members: Vec<String> = models.chain(programs).collect();
         // The profile is that of the checkout for all that it does not build itself, so that Burn
         // is built once for both.
-        let manifest = format!(
+        let mut manifest = format!(
             "[workspace]\nresolver = \"3\"\nmembers = {members:#?}\n\n\
              [profile.dev]\ndebug = false\n"
         );
+        for package in SHADER_COMPILERS {
+            manifest.push_str(&format!(
+                "\n[profile.dev.package.{package}]\nopt-level = 2\n"
+            ));
+        }
         let lock = Path::new(CHECKOUT).join("Cargo.lock");
         if in_checkout() && lock.is_file() {
             // The same versions as in the checkout, without asking the registry.
@@ -373,6 +387,7 @@ mod tests {
             target_dir: Some(target.clone()),
             keep: false,
             no_fusion: false,
+            no_autotune: false,
             no_simplify: false,
         };
         let manifests = [false, true].map(|other_weights| {
