@@ -1,7 +1,7 @@
 //! Devices, tensors from literals, and their comparison, for tests.
 //!
 //! Tests run on Flex, or on what the variable `DEVICE` names: `DEVICE=wgpu cargo test -p onnx-embed-kernels
-//! --features wgpu,fusion`. What compares bodies of backends runs on all [`devices`].
+//! --features wgpu,fusion`, where a test that cannot hold there says why. What compares bodies of backends runs on all [`devices`].
 
 use std::cell::RefCell;
 
@@ -72,6 +72,20 @@ pub fn has(dtype: DType) -> bool {
         eprintln!("{dtype:?} is left out: {:?} has none", device());
     }
     there
+}
+
+/// [`has`], of several dtypes.
+pub fn has_all(dtypes: &[DType]) -> bool {
+    dtypes.iter().all(|&dtype| has(dtype))
+}
+
+/// Whether tests run on the CPU; where not, a test says why it leaves itself out.
+pub fn on_cpu(reason: &str) -> bool {
+    let here = device() == Device::flex();
+    if !here {
+        eprintln!("left out on {:?}: {reason}", device());
+    }
+    here
 }
 
 /// A tensor of any kind, of the literal's own dtype or the one that stands for it on the device.

@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
     use crate::fault::attempt;
-    use crate::testing::{float, indices, near, noise, same};
+    use crate::testing::{float, has, indices, near, noise, on_cpu, same};
 
     #[test]
     fn asymmetric_padding_shifts_the_window() {
@@ -214,6 +214,9 @@ mod tests {
     #[test]
     fn every_float_type_stays_itself() {
         for (dtype, tolerance) in [(DType::F64, 1e-5), (DType::F16, 1e-3), (DType::BF16, 8e-3)] {
+            if !has(dtype) || (dtype != DType::F64 && !on_cpu("GPUs sum in half precision")) {
+                continue;
+            }
             let x = noise([1, 2, 5, 5], 1).cast(dtype);
             let weight = noise([2, 2, 3, 3], 2).cast(dtype);
             let bias = noise([2], 3).cast(dtype);

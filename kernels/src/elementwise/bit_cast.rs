@@ -78,10 +78,13 @@ mod tests {
 
     use super::*;
     use crate::quantize::small::Toward;
-    use crate::testing::{float, int, same};
+    use crate::testing::{float, has_all, int, same};
 
     #[test]
     fn bits_of_every_width_survive() {
+        if !has_all(&[DType::F64, DType::U16]) {
+            return;
+        }
         let x = [1.5f32, -0.0, f32::NAN, f32::INFINITY, 1e-45];
         let bits = x.map(|x| x.to_bits() as i32);
         same(float_to_int(float::<1>(x), DType::F32, DType::I32), bits);
@@ -109,6 +112,9 @@ mod tests {
 
     #[test]
     fn small_floats_have_the_bits_of_their_type() {
+        if !has_all(&[DType::U8]) {
+            return;
+        }
         use Small::*;
         let smalls = [E4M3Fn, E4M3Fnuz, E5M2, E5M2Fnuz, E8M0(Toward::Up)];
         for small in smalls {

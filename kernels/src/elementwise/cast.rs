@@ -50,7 +50,7 @@ mod tests {
     use half::{bf16, f16};
 
     use super::*;
-    use crate::testing::{bool, float, int, same};
+    use crate::testing::{bool, float, has_all, int, on_cpu, same};
 
     #[test]
     fn float_to_int_truncates_toward_zero() {
@@ -60,6 +60,9 @@ mod tests {
 
     #[test]
     fn float_to_int_saturates_and_maps_nan_to_zero() {
+        if !has_all(&[DType::I8, DType::U8]) {
+            return;
+        }
         let x = float::<1>([300.0f32, -300.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
         same(
             float_to_int(x.clone(), DType::I8),
@@ -84,6 +87,9 @@ mod tests {
 
     #[test]
     fn int_to_int_wraps() {
+        if !has_all(&[DType::I8, DType::U8]) {
+            return;
+        }
         let x = int::<1>([300i64, -1, -129, 1 << 40]);
         same(int_to_int(x.clone(), DType::U8), [44u8, 255, 127, 0]);
         same(int_to_int(x.clone(), DType::I8), [44i8, -1, 127, 0]);
@@ -104,6 +110,9 @@ mod tests {
 
     #[test]
     fn float_to_half_rounds_ties_to_even_and_overflows_to_infinity() {
+        if !on_cpu("it has values beyond half precision, computed wider on the CPU alone") {
+            return;
+        }
         let x = float::<1>([2049.0f32, 2051.0, 1e6]);
         let expected = [2048.0, 2052.0, f32::INFINITY];
         same(float_to_float(x, DType::F16), expected);
@@ -122,6 +131,9 @@ mod tests {
 
     #[test]
     fn bool_becomes_zero_or_one_of_any_dtype() {
+        if !has_all(&[DType::U8, DType::F64]) {
+            return;
+        }
         let x = bool::<1>([true, false]);
         same(bool_to_float(x.clone(), DType::F16), [1f32, 0.0]);
         same(bool_to_float(x.clone(), DType::F64), [1f64, 0.0]);

@@ -34,14 +34,18 @@ pub fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::DType;
     use burn::tensor::TensorData;
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, near, noise, same};
+    use crate::testing::{float, has_all, near, noise, on_cpu, same};
 
     #[test]
     fn ends_and_nan_are_kept() {
+        if !on_cpu("shaders may assume that nothing is NaN or infinite") {
+            return;
+        }
         let x = || float::<1>([f32::NAN, f32::INFINITY, -f32::INFINITY, 0.0]);
         same(sigmoid(x()), [f32::NAN, 1.0, 0.0, 0.5]);
         same(tanh(x()), [f32::NAN, 1.0, -1.0, 0.0]);
@@ -49,6 +53,9 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_onnx_runtime() {
+        if !on_cpu("polynomials are the CPU's") {
+            return;
+        }
         let x = || float::<1>([-17.9f32, -4.5, -0.3, 1e-3, 2.2, 7.0]);
         same(
             sigmoid(x()),
@@ -102,6 +109,9 @@ mod tests {
 
     #[test]
     fn other_dtypes_are_kept() {
+        if !has_all(&[DType::F64]) {
+            return;
+        }
         let half = f16::from_f32(1.5);
         same(tanh(float::<1>([half])), [f16::from_f32(0.905_148_3)]);
         near(

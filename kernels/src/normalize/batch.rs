@@ -114,7 +114,7 @@ mod tests {
     use burn::tensor::DType;
 
     use super::*;
-    use crate::testing::{float, near, noise, same};
+    use crate::testing::{device, float, near, noise, same};
 
     fn pair(values: [f32; 2]) -> Tensor<1> {
         float(values)
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn batch_statistics_of_noise_are_standard() {
-        let ones = || Tensor::ones([3], &burn::tensor::Device::flex());
-        let zeros = || Tensor::zeros([3], &burn::tensor::Device::flex());
+        let ones = || Tensor::ones([3], &device());
+        let zeros = || Tensor::zeros([3], &device());
         let x = noise([4, 3, 5, 2], 3);
         let once = batch_norm_train(x, ones(), zeros(), zeros(), ones(), 0.0, 0.0);
         let again = batch_norm_train(once.y, ones(), zeros(), zeros(), ones(), 0.0, 0.0);

@@ -73,12 +73,15 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, near, noise, same};
+    use crate::testing::{float, has_all, near, noise, on_cpu, same};
 
     const INF: f32 = f32::INFINITY;
 
     #[test]
     fn every_length_and_axis_agrees_with_primitives() {
+        if !has_all(&[DType::F64]) {
+            return;
+        }
         for length in [1, 2, 5, 15, 16, 17, 33, 200] {
             let x = noise::<3>([3, length, 2], length as u64).mul_scalar(5.0);
             let expected = activation::softmax(x.clone(), 1);
@@ -133,6 +136,9 @@ mod tests {
 
     #[test]
     fn half_precision_is_rounded_at_every_step() {
+        if !on_cpu("GPUs choose their own exponentials") {
+            return;
+        }
         let half = half::f16::from_f32;
         let row = [0.3f32, 1.7, -0.9, 1.1];
         let x = float::<2>([row.map(half)]);
