@@ -271,6 +271,7 @@ macro_rules! call {
 
         $(let $operand = $operand.into_primitive();)+
         if $(Routed::has_bodies(&$operand))&&+ {
+            $crate::observe::note($crate::observe::Event::Kernel(stringify!($method)));
             <Dispatch as Kernels>::$method($($operand),+ $(, $($option),+)?)
         } else {
             primitives::$method::<Dispatch>($($operand),+ $(, $($option),+)?)

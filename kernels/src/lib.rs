@@ -26,6 +26,7 @@ mod widen;
 
 pub mod attention;
 pub mod normalize;
+pub mod observe;
 pub mod pool;
 pub mod quantize;
 pub mod random;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 
 use crate::widen::widened;
-use crate::{dtype::lowered, ensure};
+use crate::{dtype::lowered, ensure, observe::read};
 use philox::Philox;
 
 /// Floats from `low` to `high`, each as likely as the others.
@@ -82,7 +82,7 @@ pub fn multinomial(
         classes > 0 || rows * count == 0,
         "there are no classes to draw from"
     );
-    let values: Vec<f64> = logarithms.into_data().iter::<f64>().collect();
+    let values: Vec<f64> = read(logarithms).iter::<f64>().collect();
     let mut random = generator(seed);
     let mut places = Vec::with_capacity(rows * count);
     for row in values.chunks_exact(classes.max(1)) {

@@ -2,6 +2,8 @@
 
 use burn::tensor::{Tensor, TensorData, activation};
 
+use crate::observe::read;
+
 /// The last step of a model of ONNX-ML, over the scores of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transform {
@@ -80,7 +82,7 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
 /// `row(input, output)` of each row, on the host.
 fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tensor<2> {
     let ([count, inputs], device, dtype) = (x.dims(), x.device(), x.dtype());
-    let values: Vec<f64> = x.into_data().iter::<f64>().collect();
+    let values: Vec<f64> = read(x).iter::<f64>().collect();
     let mut out = vec![0.0; count * width];
     let rows = values
         .chunks(inputs.max(1))

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Int, Tensor, TensorData};
 
-use crate::{dtype::lowered, shape::empty};
+use crate::{dtype::lowered, observe::read, shape::empty};
 
 /// How the four numbers of a box tell where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +40,12 @@ pub fn non_max_suppression(
     let most = usize::try_from(limits.most).unwrap_or(0);
     let mut kept = Vec::new();
     if most > 0 && batch * classes * count > 0 {
-        let corners: Vec<f32> = boxes.into_data().iter::<f32>().collect();
+        let corners: Vec<f32> = read(boxes).iter::<f32>().collect();
         let corners: Vec<Rectangle> = corners
             .chunks_exact(4)
             .map(|numbers| Rectangle::new(numbers, form))
             .collect();
-        let scores: Vec<f32> = scores.into_data().iter::<f32>().collect();
+        let scores: Vec<f32> = read(scores).iter::<f32>().collect();
         for (at, scores) in scores.chunks_exact(count).enumerate() {
             let (batch, class) = (at / classes, at % classes);
             let corners = &corners[batch * count..][..count];

@@ -7,6 +7,7 @@ use crate::{
     ensure,
     index::gather::gather_nonnegative,
     kind::AnyKind,
+    observe::{Event, note},
     shape::{
         empty,
         expand::{common, to_shape},
@@ -32,7 +33,7 @@ pub fn compress<const D: usize, K: AnyKind>(
     axis: usize,
     condition: Tensor<1, Bool>,
 ) -> Tensor<D, K> {
-    let kept = condition.argwhere();
+    let kept = places(condition);
     let count = kept.dims()[0];
     let kept: Tensor<1, Int> = reshape(kept, [count]);
     gather_nonnegative(x, axis, kept)
@@ -52,7 +53,13 @@ pub fn compress_flat<const D: usize, K: AnyKind>(
 /// Reads the elements back to the host on devices other than the CPU.
 pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     let dtype: IntDType = lowered(&x.device(), DType::I64).into();
-    K::truth(x).argwhere().permute([1, 0]).cast(dtype)
+    places(K::truth(x)).permute([1, 0]).cast(dtype)
+}
+
+/// Where a condition holds, which Burn finds on the host.
+fn places<const D: usize>(condition: Tensor<D, Bool>) -> Tensor<2, Int> {
+    note(Event::Read);
+    condition.argwhere()
 }
 
 /// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
 use half::{bf16, f16};
 
-use crate::{backend::call, dtype::lowered, ensure, shape::empty};
+use crate::{backend::call, dtype::lowered, ensure, observe::read, shape::empty};
 
 /// TopK: the `k` greatest, or least, along an axis in order, and their indices as int64. Of equal values the first comes first; NaN is the greatest.
 ///
@@ -40,7 +40,7 @@ pub fn top_k<const D: usize, K: Ordered>(
         };
         Tensor::<D, Int>::from_dispatch(found).cast(dtype)
     } else {
-        let indices = ranking(x.to_data(), k, axis, largest);
+        let indices = ranking(read(x.clone()), k, axis, largest);
         Tensor::from_data(TensorData::new(indices, shape), (&device, dtype))
     };
     (x.gather(axis, indices.clone()), indices)

@@ -2,7 +2,9 @@
 
 use burn::tensor::{DType, Int, Tensor, TensorData};
 
-use crate::{dtype::lowered, index::gather::gather_nonnegative, kind::AnyKind, shape::reshape};
+use crate::{
+    dtype::lowered, index::gather::gather_nonnegative, kind::AnyKind, observe::read, shape::reshape,
+};
 
 /// Unique along an axis: the slices that differ, where each stood first, which of them stands at each place, and how often each does.
 ///
@@ -46,7 +48,7 @@ fn groups<const D: usize, K: AnyKind>(
     if rows == 0 {
         return Vec::new();
     }
-    let keys = keys(K::into_number(x).into_data());
+    let keys = keys(read(K::into_number(x)));
     let length = keys.len() / rows;
     let row = |place: usize| &keys[place * length..(place + 1) * length];
     let mut places: Vec<usize> = (0..rows).collect();

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 
-use crate::ensure;
+use crate::{ensure, observe::read};
 
 /// The determinant of each matrix that the last two axes hold. `O` is `D - 2`, at least 1. It is found on the host, in f64.
 #[inline(never)]
@@ -14,7 +14,7 @@ pub fn det<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
         "matrices of shape {dims:?} are not square"
     );
     let (device, dtype) = (x.device(), x.dtype());
-    let values: Vec<f64> = x.into_data().iter::<f64>().collect();
+    let values: Vec<f64> = read(x).iter::<f64>().collect();
     let shape: [usize; O] = std::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
     let count = shape.iter().product();
     let length = size * size;

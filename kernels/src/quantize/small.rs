@@ -4,7 +4,7 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 
-use crate::{backend::call, dtype::lowered};
+use crate::{backend::call, dtype::lowered, observe::read};
 
 /// A float type, by its bits of exponent and mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn to_small<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> T
 /// [`to_small`] by the host.
 pub(crate) fn rounded<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
     let (device, dims) = (x.device(), x.dims());
-    let values = x.into_data();
+    let values = read(x);
     let values: Vec<f32> = values
         .iter::<f64>()
         .map(|value| nearest(value, small, saturate))

@@ -3,6 +3,7 @@
 use burn::tensor::kind::Basic;
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::observe::read;
 
 use super::Scalar;
 use crate::Array;
@@ -11,7 +12,7 @@ use crate::convert::{convert, elements, with_shape};
 /// The values of a tensor of ONNX rank `rank`, which for a scalar is 0 though its tensor has one
 /// axis.
 pub fn to_host<T: Scalar, const D: usize, K: Basic>(tensor: Tensor<D, K>, rank: usize) -> Array<T> {
-    array(tensor.into_data(), rank)
+    array(read(tensor), rank)
 }
 
 /// A float tensor of the values, of one element for a scalar.

@@ -3,7 +3,7 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::{by_grid, ints, pixels};
-use crate::widen::widened;
+use crate::{observe::read, widen::widened};
 
 /// How [`roi_align`] reads regions.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ pub fn roi_align(
 
 /// How many elements of the input each element of the result spans, rounded up.
 fn spans(bins: Tensor<2>) -> Vec<[usize; 2]> {
-    let spans: Vec<f64> = bins.ceil().into_data().iter::<f64>().collect();
+    let spans: Vec<f64> = read(bins.ceil()).iter::<f64>().collect();
     spans
         .chunks_exact(2)
         .map(|span| [span[0] as usize, span[1] as usize])

@@ -3,6 +3,7 @@
 use burn::tensor::{Bool, DType, Tensor, TensorData};
 
 use super::{by_grid, ints, pixels};
+use crate::observe::read;
 
 /// The greatest element of each of `output` rows and columns of the regions `[regions, 5]`, batch and x and y of the first and last elements,
 /// of `[batch, channels, height, width]`; zero where there is none.
@@ -19,7 +20,7 @@ pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f3
         DType::F64 => |value| value,
         _ => |value| f64::from(value as f32),
     };
-    let rois: Vec<f64> = rois.into_data().iter::<f64>().collect();
+    let rois: Vec<f64> = read(rois).iter::<f64>().collect();
     let regions: Vec<Region> = rois
         .chunks_exact(5)
         .map(|roi| {

@@ -3,6 +3,7 @@
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::observe::read;
 
 use crate::Array;
 use crate::convert::{convert, elements};
@@ -89,7 +90,7 @@ pub(super) struct Rows<T> {
 impl<T: Scalar> Rows<T> {
     pub fn of<K: Basic>(x: Tensor<2, K>) -> Self {
         let [count, width] = x.dims();
-        let values = elements(x.into_data());
+        let values = elements(read(x));
         Self {
             values,
             count,

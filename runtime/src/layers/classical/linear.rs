@@ -3,6 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};
 use onnx_embed_kernels::extreme::arg_max;
+use onnx_embed_kernels::observe::read;
 use onnx_embed_kernels::scores::{self, Transform};
 
 use onnx_embed_kernels::matmul;
@@ -117,13 +118,13 @@ impl LinearClassifier {
         let classes: Vec<usize> = match (count, targets) {
             (0, _) => Vec::new(),
             (_, 1) => {
-                let positive = scores.clone().greater_elem(0).into_data();
+                let positive = read(scores.clone().greater_elem(0));
                 let positive: Vec<bool> = elements(positive);
                 positive.into_iter().map(usize::from).collect()
             }
             _ => {
                 let highest = arg_max(scores.clone(), 1, false);
-                let highest: Vec<i64> = elements(Tensor::<1, Int>::into_data(highest));
+                let highest: Vec<i64> = elements(read::<1, Int>(highest));
                 highest.into_iter().map(|class| class as usize).collect()
             }
         };

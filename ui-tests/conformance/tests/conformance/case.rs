@@ -1,7 +1,9 @@
 //! One case: its files, one call, and the comparison.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use onnx_embed::__private::ops::observe::Event;
 use onnx_embed::{Device, Error, Kind, Port, Signature, Values};
 use onnx_embed_conformance_part1 as part1;
 use onnx_embed_conformance_part2 as part2;
@@ -53,6 +55,8 @@ pub struct Outcome {
     pub types: Vec<DType>,
     /// Whether it ran in two forms, simplified and as it is.
     pub simplified: bool,
+    /// What its operators ran on.
+    pub events: BTreeSet<Event>,
     pub result: Result<(), String>,
 }
 

@@ -8,6 +8,7 @@ mod bounds;
 mod case;
 mod compare;
 mod coverage;
+mod devices;
 mod expectations;
 mod message;
 mod table;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let start = Instant::now();
+    devices::observe();
     let expectations = Expectations::open();
     let threads = arguments.threads.map_or_else(workers::count, NonZero::get);
     let outcomes = workers::run(&cases, threads);

@@ -8,6 +8,7 @@ use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::ops::{self, Row};
 
 use crate::Outcome;
+use crate::devices::Bodies;
 
 /// Whether OPERATORS.md says what these outcomes say; `BLESS=1` writes it anew.
 pub fn is_fresh(outcomes: &[Outcome]) -> bool {
@@ -20,7 +21,7 @@ pub fn is_fresh(outcomes: &[Outcome]) -> bool {
 }
 
 fn text(outcomes: &[Outcome]) -> String {
-    let seen = seen(outcomes);
+    let (alone, bodies) = (alone(outcomes), Bodies::of_sources());
     let mut domains: BTreeMap<&str, BTreeMap<&str, &Row>> = BTreeMap::new();
     for row in ops::all() {
         domains.entry(row.domain).or_default().insert(row.name, row);
@@ -31,14 +32,22 @@ fn text(outcomes: &[Outcome]) -> String {
         let count = operators.len();
         write!(text, "\n## {name}\n\n{count} operators.\n\n").unwrap();
         text.push_str(
-            "| operator | versions | element types | notes |\n| --- | --- | --- | --- |\n",
+            "| operator | versions | element types | CPU | GPU | notes |\n\
+             | --- | --- | --- | --- | --- | --- |\n",
         );
         for (operator, row) in operators {
             let since: Vec<String> = row.since.iter().map(i64::to_string).collect();
-            let types = seen.get(&(domain, operator)).cloned().unwrap_or_default();
+            let cases = alone.get(&(domain, operator));
+            let cases = cases.map_or(&[][..], Vec::as_slice);
+            let types: BTreeSet<DType> = cases.iter().flat_map(|case| case.types.clone()).collect();
             let types: Vec<String> = types.iter().map(DType::to_string).collect();
             let (since, types) = (since.join(", "), types.join(", "));
-            writeln!(text, "| {operator} | {since} | {types} | {} |", row.notes).unwrap();
+            let ([cpu, gpu], notes) = (bodies.cells(cases), row.notes);
+            writeln!(
+                text,
+                "| {operator} | {since} | {types} | {cpu} | {gpu} | {notes} |"
+            )
+            .unwrap();
         }
     }
     text
@@ -50,16 +59,18 @@ Written by `BLESS=1 cargo test -p onnx-embed-conformance`; do not edit.
 
 Versions are the opsets that changed the operator; each is read by its own rules. Element types are
 those of the inputs and outputs of cases that pass, one operator each.
+
+CPU and GPU list the kernels of our own that ran in these cases; all else is Burn's. `reads` says that
+the host computes a part of it and waits for values of the GPU, `may read` that it does in some cases.
 ";
 
-/// The element types around each operator that stands alone in a model.
-fn seen(outcomes: &[Outcome]) -> BTreeMap<(&str, &str), BTreeSet<DType>> {
-    let mut seen: BTreeMap<(&str, &str), BTreeSet<DType>> = BTreeMap::new();
+/// The cases that pass in which an operator stands alone.
+fn alone(outcomes: &[Outcome]) -> BTreeMap<(&str, &str), Vec<&Outcome>> {
+    let mut alone: BTreeMap<(&str, &str), Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.result.is_ok()) {
         if let [(domain, name, _)] = outcome.operators.as_slice() {
-            let types = seen.entry((domain, name)).or_default();
-            types.extend(&outcome.types);
+            alone.entry((domain, name)).or_default().push(outcome);
         }
     }
-    seen
+    alone
 }

@@ -7,6 +7,7 @@ use std::thread;
 
 use crate::Outcome;
 use crate::case::Case;
+use crate::devices;
 
 /// Models of thousands of nodes nest deep in debug builds.
 const STACK: usize = 64 << 20;
@@ -41,6 +42,7 @@ pub fn count() -> usize {
 }
 
 fn outcome(case: &Case) -> Outcome {
+    devices::take();
     let result = catch_unwind(AssertUnwindSafe(|| case.run())).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -53,6 +55,7 @@ fn outcome(case: &Case) -> Outcome {
         operators,
         types,
         simplified: case.is_simplified(),
+        events: devices::take(),
         result,
     }
 }

@@ -1,0 +1,62 @@
+//! Which bodies a call runs and what it reads back to the host, for tables and tests.
+
+use burn::tensor::{Tensor, TensorData, kind::Basic};
+use once_cell::race::OnceBox;
+
+/// What an operator did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// It called this method of `Kernels`, on a backend that may have a body for it.
+    Kernel(&'static str),
+    /// It waited for values of the device.
+    Read,
+}
+
+/// Called for each event, on the thread of the operator.
+pub type Observer = fn(Event);
+
+static OBSERVER: OnceBox<Observer> = OnceBox::new();
+
+/// Sets the observer of the process; whether it is the first one, which stays.
+pub fn observe(observer: Observer) -> bool {
+    OBSERVER.set(Box::new(observer)).is_ok()
+}
+
+/// What costs one load where nobody observes.
+pub(crate) fn note(event: Event) {
+    if let Some(observer) = OBSERVER.get() {
+        observer(event);
+    }
+}
+
+/// The values of a tensor, which the caller needs to go on.
+pub fn read<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
+    note(Event::Read);
+    tensor.into_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::testing::float;
+
+    thread_local! {
+        static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn kernels_and_reads_are_observed() {
+        observe(|event| EVENTS.with_borrow_mut(|events| events.push(event)));
+        let x = crate::normalize::softmax::softmax(float::<2>([[1f32, 2.0]]), 1);
+        assert_eq!(read(x).shape().to_vec(), [1, 2]);
+        EVENTS.with_borrow(|events| {
+            assert_eq!(events.last(), Some(&Event::Read));
+            if cfg!(feature = "flex") {
+                assert_eq!(events[0], Event::Kernel("softmax"));
+            }
+        });
+        assert!(!observe(|_| ()), "the first observer stays");
+    }
+}

@@ -1,0 +1,80 @@
+//! What operators run on: bodies of our own, Burn's, the host.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use onnx_embed::__private::ops::observe::{self, Event};
+
+use crate::Outcome;
+
+thread_local! {
+    static EVENTS: RefCell<BTreeSet<Event>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Collects what happens from here on.
+pub fn observe() {
+    let first = observe::observe(|event| {
+        EVENTS.with_borrow_mut(|events| events.insert(event));
+    });
+    assert!(first, "nobody else observes");
+}
+
+/// What this thread's operators did since the last call.
+pub fn take() -> BTreeSet<Event> {
+    EVENTS.take()
+}
+
+/// The methods of `Kernels` with a body for CPUs, and for the devices of CubeCL.
+pub struct Bodies {
+    cpu: BTreeSet<&'static str>,
+    gpu: BTreeSet<&'static str>,
+}
+
+impl Bodies {
+    pub fn of_sources() -> Self {
+        let cpu = methods(include_str!("../../../../kernels/src/flex.rs"));
+        let gpu = methods(include_str!("../../../../kernels/src/cube.rs"));
+        assert!(!cpu.is_empty() && !gpu.is_empty(), "the rooms have bodies");
+        Self { cpu, gpu }
+    }
+
+    /// What an operator runs on a CPU and on a GPU.
+    pub fn cells(&self, outcomes: &[&Outcome]) -> [String; 2] {
+        let kernels = |bodies: &BTreeSet<&'static str>| {
+            let all = outcomes.iter().flat_map(|outcome| &outcome.events);
+            let own: BTreeSet<&str> = all
+                .filter_map(|event| match event {
+                    Event::Kernel(name) => bodies.get(name).copied(),
+                    Event::Read => None,
+                })
+                .collect();
+            own.into_iter().map(|name| format!("`{name}`")).collect()
+        };
+        let cpu: Vec<String> = kernels(&self.cpu);
+        let mut gpu: Vec<String> = kernels(&self.gpu);
+        // A body of our own is there for what would be read otherwise.
+        let by_host = |outcome: &&&Outcome| {
+            let own =
+                |event: &Event| matches!(event, Event::Kernel(name) if self.gpu.contains(name));
+            outcome.events.contains(&Event::Read) && !outcome.events.iter().any(own)
+        };
+        match outcomes.iter().filter(by_host).count() {
+            0 => {}
+            count if count == outcomes.len() => gpu.push("reads".to_owned()),
+            _ => gpu.push("may read".to_owned()),
+        }
+        [cpu.join(", "), gpu.join(", ")]
+    }
+}
+
+/// The methods of the implementation of `Kernels` in a source.
+fn methods(source: &'static str) -> BTreeSet<&'static str> {
+    let begin = source
+        .lines()
+        .skip_while(|line| !line.starts_with("impl Kernels for"));
+    let inside = begin.take_while(|line| *line != "}");
+    inside
+        .filter_map(|line| line.trim_start().strip_prefix("fn "))
+        .filter_map(|rest| rest.split('(').next())
+        .collect()
+}
