@@ -40,7 +40,7 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub name: String,
-    /// The module of the exported program that it came from, outermost first.
+    /// The module of the exported program that it came from, outermost first, not all of a very deep one.
     pub origin: Vec<String>,
     /// The ONNX operator, for people: `Conv` or `com.microsoft.FusedConv`.
     pub kind: Rc<str>,

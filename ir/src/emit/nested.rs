@@ -47,8 +47,8 @@ impl Emit<'_, '_> {
         let block = block(node, name)?;
         let mut items = tree::group(&block.nodes);
         if tree::is_long(&block.nodes) {
-            let path = node.origin.iter().take(tree::DEEPEST).cloned();
-            let path = path.chain([name.to_owned()]).collect();
+            let mut path = node.origin.clone();
+            path.push(name.to_owned());
             items = vec![Item::Group(Group {
                 path,
                 numbered: false,

@@ -33,9 +33,6 @@ const LONGEST: usize = 96;
 /// About how many nodes such a part has.
 const PART: usize = 64;
 
-/// Modules nest no deeper than this: more names of a path say nothing.
-pub const DEEPEST: usize = 32;
-
 /// The nodes as the items of one function.
 pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
     let nodes: Vec<&Node> = nodes.iter().collect();
@@ -61,7 +58,7 @@ pub fn is_long(nodes: &[Node]) -> bool {
 
 /// Groups by the part of the path at `depth`, where the list is too long to be read in one piece.
 fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
-    if nodes.len() <= READABLE || depth == DEEPEST {
+    if nodes.len() <= READABLE {
         return nodes.iter().map(|node| Item::Node(node)).collect();
     }
     let part = |node: &'n Node| node.origin.get(depth);
@@ -94,7 +91,7 @@ pub fn common(nodes: &[Node]) -> Vec<String> {
     let origins = nodes.iter().map(|node| &node.origin);
     let mut origins = origins.filter(|origin| !origin.is_empty());
     let first = origins.next().into_iter().flatten();
-    let mut common: Vec<String> = first.take(DEEPEST).cloned().collect();
+    let mut common: Vec<String> = first.cloned().collect();
     for origin in origins {
         let same = common.iter().zip(origin).take_while(|(a, b)| a == b);
         let same = same.count();

@@ -2,6 +2,9 @@
 
 use crate::proto::NodeProto;
 
+/// Paths end here: more names say nothing.
+const DEEPEST: usize = 32;
+
 /// The path of the module, outermost first: `["encoder", "layer", "0"]`.
 pub fn origin(node: &NodeProto) -> Vec<String> {
     let entry = |key: &str| {
@@ -31,6 +34,9 @@ fn from_name(name: &str) -> Vec<String> {
         return path;
     };
     for segment in scopes.split('/').filter(|segment| !segment.is_empty()) {
+        if path.len() >= DEEPEST {
+            break;
+        }
         let parts = parts(segment);
         match parts.strip_prefix(before.as_slice()) {
             Some(rest) if !before.is_empty() => path.extend(rest.iter().cloned()),
@@ -38,12 +44,13 @@ fn from_name(name: &str) -> Vec<String> {
         }
         before = parts;
     }
+    path.truncate(DEEPEST);
     path
 }
 
 fn parts(scope: &str) -> Vec<String> {
     let parts = scope.split('.').filter(|part| !part.is_empty());
-    parts.map(str::to_owned).collect()
+    parts.take(DEEPEST).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -65,6 +72,13 @@ mod tests {
             &["encoder", "layer", "0", "attention", "self"],
         );
         check("/layer1/layer1.0/conv1/Conv", &["layer1", "0", "conv1"]);
+    }
+
+    #[test]
+    fn long_paths_end() {
+        let (deep, wide) = ("a/b/".repeat(1000), "a.b.".repeat(1000));
+        assert_eq!(from_name(&format!("{deep}Add")).len(), DEEPEST);
+        assert_eq!(from_name(&format!("a/{wide}/Add")).len(), DEEPEST);
     }
 
     #[test]
