@@ -22,13 +22,17 @@ use burn::backend::{
     Backend, backend_extension,
     tensor::{FloatTensor, IntTensor},
 };
-use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
+use burn::tensor::{
+    DType,
+    ops::{ConvOptions, ConvTransposeOptions},
+};
 
 use crate::{
     attention::Scores,
+    convolution::window::Window,
     fault::Axis,
     product::epilogue::{Activation, Epilogue},
-    quantize::small::Small,
+    quantize::{Affine, Mean, Pair, Unary, small::Small},
     reduce::cumulative::Scan,
     signal::dft::Dft,
 };
@@ -260,6 +264,74 @@ pub trait Kernels: Backend {
     #[fusion(meta = |x, _, _| OptionalMetadata::Float(crate::cube::small::described(x)))]
     fn to_small(x: FloatTensor<Self>, small: Small, saturate: bool) -> Optional<Self> {
         primitives::to_small::<Self>(x, small, saturate)
+    }
+
+    /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.
+    #[fusion(default)]
+    fn quantize(x: FloatTensor<Self>, to: Affine) -> Optional<Self> {
+        primitives::quantize::<Self>(x, to)
+    }
+
+    /// [`quantize`](Self::quantize) by scales and zero points that broadcast.
+    #[fusion(default)]
+    fn quantize_along(
+        x: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        #[extension_type] zero: Optional<Self>,
+        dtype: DType,
+        bits: u32,
+    ) -> Optional<Self> {
+        primitives::quantize_along::<Self>(x, scale, zero, dtype, bits)
+    }
+
+    /// Bytes that span the values and 0, their scale and their zero point.
+    #[fusion(default)]
+    fn quantize_dynamic(x: FloatTensor<Self>) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        primitives::quantize_dynamic::<Self>(x)
+    }
+
+    /// The floats that integers stand for.
+    #[fusion(default)]
+    fn dequantize(x: IntTensor<Self>, of: Affine) -> Optional<Self> {
+        primitives::dequantize::<Self>(x, of)
+    }
+
+    /// [`dequantize`](Self::dequantize) by scales and zero points that broadcast.
+    #[fusion(default)]
+    fn dequantize_along(
+        x: IntTensor<Self>,
+        scale: FloatTensor<Self>,
+        #[extension_type] zero: Optional<Self>,
+    ) -> Optional<Self> {
+        primitives::dequantize_along::<Self>(x, scale, zero)
+    }
+
+    /// The greatest integer of each window, at so many positions.
+    #[fusion(default)]
+    fn max_pool_int(
+        x: IntTensor<Self>,
+        window: Window<2>,
+        positions: [usize; 2],
+    ) -> Optional<Self> {
+        primitives::max_pool_int::<Self>(x, window, positions)
+    }
+
+    /// The sum or product of what integers stand for, broadcast.
+    #[fusion(default)]
+    fn quantized_pair(a: IntTensor<Self>, b: IntTensor<Self>, pair: Pair) -> Optional<Self> {
+        primitives::quantized_pair::<Self>(a, b, pair)
+    }
+
+    /// A function of what integers stand for.
+    #[fusion(default)]
+    fn quantized_unary(x: IntTensor<Self>, unary: Unary) -> Optional<Self> {
+        primitives::quantized_unary::<Self>(x, unary)
+    }
+
+    /// The means over the last axes of what integers stand for.
+    #[fusion(default)]
+    fn quantized_mean(x: IntTensor<Self>, mean: Mean) -> Optional<Self> {
+        primitives::quantized_mean::<Self>(x, mean)
     }
 }
 

@@ -10,6 +10,7 @@ mod matmul;
 mod memory;
 mod normalize;
 pub mod packed;
+mod quantize;
 mod rows;
 mod softmax;
 mod view;
@@ -28,9 +29,11 @@ use burn::tensor::{
 use crate::{
     attention::Scores,
     backend::{Kernels, Optional},
+    convolution::window::Window,
     fault::Axis,
     index::top_k::ranking,
     product::epilogue::{Activation, Epilogue},
+    quantize::{Affine, Mean, Pair, Unary},
     signal::dft::Dft,
 };
 #[cfg(test)]
@@ -154,6 +157,55 @@ impl Kernels for Flex {
 
     fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Option<FlexTensor>) {
         (within::within(indices, least, axis), None)
+    }
+
+    fn quantize(x: FlexTensor, to: Affine) -> Optional<Flex> {
+        Optional::of_int(quantize::quantize(x, to))
+    }
+
+    fn quantize_along(
+        x: FlexTensor,
+        scale: FlexTensor,
+        zero: Optional<Flex>,
+        dtype: DType,
+        bits: u32,
+    ) -> Optional<Flex> {
+        Optional::of_int(quantize::quantize_along(x, scale, zero.int(), dtype, bits))
+    }
+
+    fn quantize_dynamic(x: FlexTensor) -> (Optional<Flex>, Optional<Flex>, Optional<Flex>) {
+        match quantize::quantize_dynamic(x) {
+            Some([y, scale, zero]) => (
+                Optional::Int(y),
+                Optional::Float(scale),
+                Optional::Int(zero),
+            ),
+            None => (Optional::None, Optional::None, Optional::None),
+        }
+    }
+
+    fn dequantize(x: FlexTensor, of: Affine) -> Optional<Flex> {
+        quantize::dequantize(x, of).map_or(Optional::None, Optional::Float)
+    }
+
+    fn dequantize_along(x: FlexTensor, scale: FlexTensor, zero: Optional<Flex>) -> Optional<Flex> {
+        quantize::dequantize_along(x, scale, zero.int()).map_or(Optional::None, Optional::Float)
+    }
+
+    fn max_pool_int(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Optional<Flex> {
+        Optional::of_int(quantize::max_pool(x, window, positions))
+    }
+
+    fn quantized_pair(a: FlexTensor, b: FlexTensor, pair: Pair) -> Optional<Flex> {
+        Optional::of_int(quantize::combine(a, b, pair))
+    }
+
+    fn quantized_unary(x: FlexTensor, unary: Unary) -> Optional<Flex> {
+        Optional::of_int(quantize::compute(x, unary))
+    }
+
+    fn quantized_mean(x: FlexTensor, mean: Mean) -> Optional<Flex> {
+        Optional::of_int(quantize::mean(x, mean))
     }
 }
 

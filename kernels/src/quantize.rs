@@ -6,8 +6,8 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
 
 use crate::{
+    backend::call,
     dtype::{computed, lowered},
-    elementwise::cast::float_to_int,
     quantize::small::{Small, to_small},
     widen::widened,
 };
@@ -17,11 +17,15 @@ mod bits;
 pub mod float8;
 mod gather;
 mod integer;
+mod options;
+pub(crate) mod passes;
 pub mod small;
 pub mod steps;
 
+use passes::within;
+
 pub use affine::{
-    Affine, Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
+    Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
     reduce_mean, sigmoid, softmax, softmax_flat,
 };
 pub use bits::{Blocks, Zeros, in_bytes, matmul_wide, unpacked};
@@ -29,8 +33,10 @@ pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{
     conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic, matmul_integer, scaled,
 };
+pub use options::{Affine, Mean, Pair, Rounded, Step, Unary};
 
 /// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
+#[inline(never)]
 pub fn quantize<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<D>,
@@ -38,17 +44,16 @@ pub fn quantize<const D: usize>(
     dtype: DType,
     bits: u32,
 ) -> Tensor<D, Int> {
-    let x = widened(x);
-    let float: FloatDType = x.dtype().into();
-    let rounded = x.div(widened(scale).cast(float)).round();
-    let shifted = match zero {
-        Some(zero) => rounded.add(zero.cast(float)),
-        None => rounded,
-    };
-    within(shifted, dtype, bits)
+    let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
+    let made = call!(quantize_along(own, scales, zeros; dtype, bits)).tensor();
+    made.map_or_else(
+        || passes::quantize(x, scale, zero, dtype, bits),
+        Tensor::from_dispatch,
+    )
 }
 
 /// [`quantize`] by one scale and zero point known before.
+#[inline(never)]
 pub fn quantize_by<const D: usize>(
     x: Tensor<D>,
     scale: f32,
@@ -56,12 +61,9 @@ pub fn quantize_by<const D: usize>(
     dtype: DType,
     bits: u32,
 ) -> Tensor<D, Int> {
-    let rounded = widened(x).div_scalar(scale).round();
-    let shifted = match zero {
-        0 => rounded,
-        _ => rounded.add_scalar(zero),
-    };
-    within(shifted, dtype, bits)
+    let (own, to) = (x.clone(), Affine::new(scale, zero, dtype, bits));
+    let made = call!(quantize(own; to)).tensor();
+    made.map_or_else(|| passes::quantize_by(x, to), Tensor::from_dispatch)
 }
 
 /// QuantizeLinear to a float of 8 bits or fewer: `x / scale`.
@@ -101,36 +103,35 @@ pub fn requantize<const D: usize>(
 }
 
 /// DequantizeLinear: `(x - zero) * scale`, in `dtype`.
+#[inline(never)]
 pub fn dequantize<const D: usize>(
     x: Tensor<D, Int>,
     scale: Tensor<D>,
     zero: Option<Tensor<D, Int>>,
     dtype: DType,
 ) -> Tensor<D> {
-    let float: FloatDType = DType::F32.into();
-    let difference = match zero {
-        // What has 32 bits fits no float, but for differences of neighbours.
-        Some(zero) if x.dtype().size() >= 4 => x.sub(zero).cast(float),
-        Some(zero) => x.cast(float).sub(zero.cast(float)),
-        None => x.cast(float),
-    };
-    computed(difference.mul(scale.cast(float)), dtype)
+    let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
+    let made = call!(dequantize_along(own, scales, zeros)).tensor();
+    made.map_or_else(
+        || passes::dequantize(x, scale, zero, dtype),
+        |y| computed(Tensor::from_dispatch(y), dtype),
+    )
 }
 
 /// [`dequantize`] by one scale and zero point known before.
+#[inline(never)]
 pub fn dequantize_by<const D: usize>(
     x: Tensor<D, Int>,
     scale: f32,
     zero: i64,
     dtype: DType,
 ) -> Tensor<D> {
-    let float: FloatDType = DType::F32.into();
-    let difference = match zero {
-        0 => x.cast(float),
-        _ if x.dtype().size() >= 4 => x.sub_scalar(zero).cast(float),
-        _ => x.cast(float).sub_scalar(zero),
-    };
-    computed(difference.mul_scalar(scale), dtype)
+    let (own, of) = (x.clone(), Affine::new(scale, zero, x.dtype(), 8));
+    let made = call!(dequantize(own; of)).tensor();
+    made.map_or_else(
+        || passes::dequantize_by(x, of, dtype),
+        |y| computed(Tensor::from_dispatch(y), dtype),
+    )
 }
 
 /// Each element along `axis` repeated `block` times, up to `size` in all.
@@ -148,34 +149,20 @@ pub fn blocks<const D: usize, K: Basic>(
 }
 
 /// DynamicQuantizeLinear: the input in 8 unsigned bits that span its values and 0, their scale, and their zero point.
+#[inline(never)]
 pub fn quantize_dynamic<const D: usize>(
     x: Tensor<D>,
 ) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
-    const LEVELS: f32 = 255.0;
-    let zero = Tensor::zeros([1], (&x.device(), x.dtype()));
-    let (least, most) = if x.dims().contains(&0) {
-        (zero.clone(), zero)
-    } else {
-        (
-            x.clone().min().clamp_max(0.0),
-            x.clone().max().clamp_min(0.0),
-        )
-    };
-    let scale = most.sub(least.clone()).div_scalar(LEVELS);
-    // Nothing but zeros has any scale.
-    let none = scale.clone().equal_scalar(0.0);
-    let scale = scale.mask_fill(none, 1.0);
-    let zero = within(least.neg().div(scale.clone()).round(), DType::U8, 8);
-    let one = [1; D];
-    let (wide_scale, wide_zero) = (scale.clone().reshape(one), zero.clone().reshape(one));
-    let y = quantize(x, wide_scale, Some(wide_zero), DType::U8, 8);
-    (y, scale, zero)
-}
-
-fn within<const D: usize>(x: Tensor<D>, dtype: DType, bits: u32) -> Tensor<D, Int> {
-    let levels = 2f64.powi(bits as i32);
-    let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
-    float_to_int(x.clamp(least, least + levels - 1.0), dtype)
+    let own = x.clone();
+    let (y, scale, zero) = call!(quantize_dynamic(own));
+    match (y.tensor(), scale.tensor(), zero.tensor()) {
+        (Some(y), Some(scale), Some(zero)) => (
+            Tensor::from_dispatch(y),
+            Tensor::from_dispatch(scale),
+            Tensor::from_dispatch(zero),
+        ),
+        _ => passes::quantize_dynamic(x),
+    }
 }
 
 #[cfg(test)]

@@ -70,6 +70,17 @@ impl<B: Backend> Optional<B> {
         }
     }
 
+    pub fn int(self) -> Option<IntTensor<B>> {
+        match self {
+            Self::Int(tensor) => Some(tensor),
+            Self::None | Self::Float(_) | Self::Bool(_) => None,
+        }
+    }
+
+    pub fn of_int(tensor: Option<IntTensor<B>>) -> Self {
+        tensor.map_or(Self::None, Self::Int)
+    }
+
     pub fn bool(self) -> Option<BoolTensor<B>> {
         match self {
             Self::Bool(tensor) => Some(tensor),

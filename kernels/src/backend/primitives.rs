@@ -2,6 +2,7 @@
 
 mod attention;
 mod finish;
+mod quantize;
 
 use burn::backend::{
     Backend, TensorMetadata, get_or_init_device_settings,
@@ -19,6 +20,7 @@ use crate::{
 };
 pub use attention::{attention, attention_in_steps};
 pub use finish::finish;
+pub use quantize::*;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)

@@ -89,6 +89,12 @@ pub fn with_each_set(run: impl Fn(Set)) {
 /// `a * b + c`.
 pub trait Sum {
     fn of(a: f32, b: f32, c: f32) -> f32;
+
+    /// Rounded once by whatever instructions; but for ties of the last bit, where the product fits a double.
+    #[inline(always)]
+    fn once(a: f32, b: f32, c: f32) -> f32 {
+        (f64::from(a) * f64::from(b) + f64::from(c)) as f32
+    }
 }
 
 /// Rounded once.
@@ -97,6 +103,11 @@ pub struct Fused;
 impl Sum for Fused {
     #[inline(always)]
     fn of(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+
+    #[inline(always)]
+    fn once(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
 }

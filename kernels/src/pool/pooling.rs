@@ -7,7 +7,7 @@ use burn::tensor::{
     ops::{MaxPoolOptions, PadMode},
 };
 
-use crate::convolution::window::Window;
+use crate::{backend::call, convolution::window::Window};
 
 mod global;
 mod indices;
@@ -64,7 +64,41 @@ impl MaxPool for Int {
         window: Window<S>,
         ceil: bool,
     ) -> Tensor<D, Int> {
-        largest(x, window, ceil)
+        let (dims, shape) = (x.dims(), pooled_shape(x.dims(), &window, ceil));
+        if S > 2 || dims.contains(&0) || shape.contains(&0) {
+            return largest(x, window, ceil);
+        }
+        let sizes = [last(&dims, 2), last(&dims, 1)];
+        let flat = x.clone().reshape([dims[0], dims[1], sizes[0], sizes[1]]);
+        let plane = Window {
+            kernel: plane(window.kernel, 1),
+            strides: plane(window.strides, 1),
+            dilations: plane(window.dilations, 1),
+            pads: plane(window.pads, (0, 0)),
+        };
+        let positions = [last(&shape, 2), last(&shape, 1)];
+        match call!(max_pool_int(flat; plane, positions)).tensor() {
+            Some(y) => Tensor::<4, Int>::from_dispatch(y).reshape(shape),
+            None => largest(x, window, ceil),
+        }
+    }
+}
+
+/// The same along rows and columns, `one` along rows where there is one axis.
+fn plane<T: Copy, const S: usize>(own: [T; S], one: T) -> [T; 2] {
+    match own[..] {
+        [columns] => [one, columns],
+        [rows, columns, ..] => [rows, columns],
+        [] => [one; 2],
+    }
+}
+
+/// The spatial size so many axes from the end, 1 where there is none.
+fn last<const D: usize>(dims: &[usize; D], from_end: usize) -> usize {
+    if D >= 2 + from_end {
+        dims[D - from_end]
+    } else {
+        1
     }
 }
 
@@ -167,7 +201,9 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
-    use crate::testing::{float, indices, int, near, noise, same};
+    use crate::elementwise::cast::float_to_int;
+    use crate::flex::with_each_set;
+    use crate::testing::{float, has, indices, int, near, noise, same};
 
     #[test]
     fn the_last_window_is_dropped_where_it_starts_in_padding() {
@@ -195,6 +231,40 @@ mod tests {
         same(max_pool(x, window, false), [[[-7i8, -7, -9], [-3, 5, 127]]]);
         let x = int::<3>([[[1u8, 255, 0]]]);
         same(max_pool(x, window, false), [[[1u8, 255, 255]]]);
+    }
+
+    #[test]
+    fn integers_agree_with_passes_over_the_tensor() {
+        for dtype in [DType::U8, DType::I8, DType::U16, DType::I16, DType::I32] {
+            if !has(dtype) {
+                continue;
+            }
+            let x = noise::<4>([2, 3, 17, 38], 5)
+                .mul_scalar(90.0)
+                .add_scalar(30.0);
+            let x = x.clamp(if dtype.is_uint() { 0.0 } else { -90.0 }, 120.0);
+            let x = float_to_int(x, dtype);
+            for window in [
+                Window::new([3, 3]).strides([2, 2]),
+                Window::new([3, 3]).strides([2, 2]).pads([(1, 1), (1, 1)]),
+                Window::new([2, 4]).strides([1, 1]).pads([(1, 0), (0, 3)]),
+                Window::new([2, 3]).strides([3, 3]).dilations([2, 5]),
+                Window::new([1, 1]).strides([2, 4]).pads([(3, 3), (2, 2)]),
+            ] {
+                for ceil in [false, true] {
+                    with_each_set(|_| {
+                        for x in [x.clone(), x.clone().swap_dims(2, 3)] {
+                            let expected = largest(x.clone(), window, ceil);
+                            same(max_pool(x, window, ceil), expected.into_data());
+                        }
+                    });
+                }
+            }
+            let line = x.clone().reshape([3, 2, 17 * 38]);
+            let window = Window::new([5]).strides([3]).pads([(2, 4)]);
+            let expected = largest(line.clone(), window, true);
+            same(max_pool(line, window, true), expected.into_data());
+        }
     }
 
     #[test]

@@ -2,52 +2,24 @@
 //!
 //! Where the order of roundings decides between two integers, it is ONNX Runtime's on x86.
 
-use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, activation};
+use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
+use super::options::{Affine, Mean, Pair, Rounded, Step, Unary};
 use super::{dequantize_by, quantize_by, within};
 use crate::{
-    convolution::window::Window, dtype::lowered, elementwise::elementary, index::select::where_,
-    pool, reduce,
+    backend::call,
+    convolution::window::Window,
+    dtype::lowered,
+    index::select::where_,
+    pool,
+    product::epilogue::{Activation, finish},
+    reduce,
 };
-
-/// What 8-bit integers stand for: `(integer - zero) * scale`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Affine {
-    scale: f32,
-    zero: i64,
-    dtype: DType,
-}
 
 /// Integers and what they stand for.
 pub type Quantized<const D: usize> = (Tensor<D, Int>, Affine);
 
 impl Affine {
-    pub const fn u8(scale: f32, zero: i64) -> Self {
-        Self {
-            scale,
-            zero,
-            dtype: DType::U8,
-        }
-    }
-
-    pub const fn i8(scale: f32, zero: i64) -> Self {
-        Self {
-            scale,
-            zero,
-            dtype: DType::I8,
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) const fn scale(self) -> f32 {
-        self.scale
-    }
-
-    #[cfg(test)]
-    pub(super) const fn zero(self) -> i64 {
-        self.zero
-    }
-
     /// The floats that the integers stand for.
     pub(super) fn floats<const D: usize>(self, x: Tensor<D, Int>) -> Tensor<D> {
         dequantize_by(x, self.scale, self.zero, DType::F32)
@@ -55,7 +27,7 @@ impl Affine {
 
     /// The integers that stand for floats, the zero point added after rounding.
     pub(super) fn integers<const D: usize>(self, x: Tensor<D>) -> Tensor<D, Int> {
-        quantize_by(x, self.scale, self.zero, self.dtype, 8)
+        quantize_by(x, self.scale, self.zero, self.dtype, self.bits)
     }
 
     /// The nearest integers to floats that count in the scale from zero.
@@ -70,44 +42,83 @@ impl Affine {
         if of == self && usual {
             return x;
         }
-        self.integers(of.floats(x))
+        self.function((x, of), Activation::Identity)
+    }
+
+    /// What a function makes of the floats.
+    fn function<const D: usize>(
+        self,
+        (x, of): Quantized<D>,
+        activation: Activation,
+    ) -> Tensor<D, Int> {
+        let unary = Unary {
+            of,
+            y: self,
+            activation,
+        };
+        let own = x.clone();
+        let made = call!(quantized_unary(own; unary)).tensor();
+        made.map_or_else(
+            || self.integers(finish(of.floats(x), None, activation)),
+            Tensor::from_dispatch,
+        )
     }
 }
 
-/// QLinearAdd: the sum of floats, broadcast.
+/// [`Step`] on two tensors, broadcast; `passes` does it where no backend does.
 #[inline(never)]
+pub(super) fn combine<const D: usize>(
+    (a, of_a): Quantized<D>,
+    (b, of_b): Quantized<D>,
+    y: Affine,
+    step: Step,
+    passes: fn(Tensor<D, Int>, Tensor<D, Int>, Pair) -> Tensor<D, Int>,
+) -> Tensor<D, Int> {
+    let pair = Pair {
+        a: of_a,
+        b: of_b,
+        y,
+        step,
+    };
+    let (left, right) = (a.clone(), b.clone());
+    let made = call!(quantized_pair(left, right; pair)).tensor();
+    made.map_or_else(|| passes(a, b, pair), Tensor::from_dispatch)
+}
+
+/// QLinearAdd: the sum of floats, broadcast.
 pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    let ratio = |of: Affine| of.scale / y.scale;
-    let shift = |of: Affine| ratio(of) * of.zero as f32;
-    let offset = y.zero as f32 - (shift(a.1) + shift(b.1));
-    let device = a.0.device();
-    let (wide, single): (FloatDType, FloatDType) =
-        (lowered(&device, DType::F64).into(), DType::F32.into());
-    // Products and sums are rounded together, as by a fused instruction.
-    let product = |(x, of): Quantized<D>| x.cast(wide).mul_scalar(f64::from(ratio(of)));
-    let inner = product(b).add_scalar(f64::from(offset)).cast(single);
-    let sum = product(a).add(inner.cast(wide)).cast(single);
-    y.nearest(sum)
+    combine(a, b, y, Step::Sum, |a, b, pair| {
+        let device = a.device();
+        let (wide, single): (FloatDType, FloatDType) =
+            (lowered(&device, DType::F64).into(), DType::F32.into());
+        // Products and sums are rounded together, as by a fused instruction.
+        let product = |x: Tensor<D, Int>, of| x.cast(wide).mul_scalar(f64::from(pair.ratio(of)));
+        let inner = product(b, pair.b).add_scalar(f64::from(pair.offset()));
+        let sum = product(a, pair.a).add(inner.cast(single).cast(wide));
+        pair.y.nearest(sum.cast(single))
+    })
 }
 
 /// QLinearMul: the product of floats, broadcast.
-#[inline(never)]
 pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    let ratio = a.1.scale * b.1.scale / y.scale;
-    let single: FloatDType = DType::F32.into();
-    let difference = |(x, of): Quantized<D>| x.cast(single).sub_scalar(of.zero);
-    let product = difference(a).mul(difference(b));
-    y.nearest(product.mul_scalar(ratio).add_scalar(y.zero))
+    combine(a, b, y, Step::Product, |a, b, pair| {
+        let ratio = pair.a.scale * pair.b.scale / pair.y.scale;
+        let single: FloatDType = DType::F32.into();
+        let difference = |x: Tensor<D, Int>, of: Affine| x.cast(single).sub_scalar(of.zero);
+        let product = difference(a, pair.a).mul(difference(b, pair.b));
+        let y = pair.y;
+        y.nearest(product.mul_scalar(ratio).add_scalar(y.zero))
+    })
 }
 
 /// QLinearSigmoid.
-pub fn sigmoid<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    y.integers(elementary::sigmoid(of.floats(x)))
+pub fn sigmoid<const D: usize>(x: Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    y.function(x, Activation::Sigmoid)
 }
 
 /// QLinearLeakyRelu: what is negative is multiplied by `alpha`.
-pub fn leaky_relu<const D: usize>((x, of): Quantized<D>, y: Affine, alpha: f64) -> Tensor<D, Int> {
-    y.integers(activation::leaky_relu(of.floats(x), alpha))
+pub fn leaky_relu<const D: usize>(x: Quantized<D>, y: Affine, alpha: f64) -> Tensor<D, Int> {
+    y.function(x, Activation::LeakyRelu(alpha))
 }
 
 /// QLinearWhere: `a` where the condition holds, else `b`, broadcast.
@@ -166,6 +177,9 @@ pub fn average_pool<const D: usize, const S: usize>(
 
 /// QLinearGlobalAveragePool: the mean of each channel; every spatial size becomes 1.
 pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    if let Some(means) = mean((&x, of), y, 2, Rounded::Once) {
+        return means;
+    }
     let dims = x.dims();
     let count: usize = dims[2..].iter().product();
     let wide: IntDType = lowered(&x.device(), DType::I32).into();
@@ -178,12 +192,38 @@ pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> 
     within(rounded.add_scalar(y.zero), y.dtype, 8)
 }
 
+/// The mean over the axes from one on, whose sizes become 1, where a backend has it.
+pub(super) fn mean<const D: usize>(
+    (x, of): (&Tensor<D, Int>, Affine),
+    y: Affine,
+    axis: usize,
+    rounded: Rounded,
+) -> Option<Tensor<D, Int>> {
+    let mean = Mean {
+        of,
+        y,
+        axis,
+        rounded,
+    };
+    let own = x.clone();
+    let made = call!(quantized_mean(own; mean)).tensor();
+    made.map(Tensor::from_dispatch)
+}
+
 /// QLinearReduceMean. `O` is `D` where the axes stay with size 1, else `D` less their number, at least 1.
 pub fn reduce_mean<const D: usize, const O: usize>(
     (x, of): Quantized<D>,
     y: Affine,
     axes: &[usize],
 ) -> Tensor<O, Int> {
+    let first = D - axes.len();
+    if axes.iter().copied().eq(first..D)
+        && let Some(means) = mean((&x, of), y, first, Rounded::InSteps)
+    {
+        let dims: [usize; D] = means.dims();
+        let shape: [usize; O] = core::array::from_fn(|axis| dims[axis]);
+        return means.reshape(shape);
+    }
     y.integers(reduce::reduce_mean(of.floats(x), axes))
 }
 

@@ -5,29 +5,29 @@
 
 use burn::tensor::{Int, Tensor};
 
-use super::affine::{Affine, Quantized};
+use super::affine::{Quantized, combine, mean};
+use super::options::{Affine, Rounded, Step};
 use crate::pool;
 
 /// The sum of floats, broadcast.
-#[inline(never)]
 pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    y.integers(floats(a).add(floats(b)))
+    combine(a, b, y, Step::SumOfFloats, |a, b, pair| {
+        pair.y.integers(pair.a.floats(a).add(pair.b.floats(b)))
+    })
 }
 
 /// The product of floats, broadcast.
-#[inline(never)]
 pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    y.integers(floats(a).mul(floats(b)))
+    combine(a, b, y, Step::ProductOfFloats, |a, b, pair| {
+        pair.y.integers(pair.a.floats(a).mul(pair.b.floats(b)))
+    })
 }
 
 /// The mean of each channel; every spatial size becomes 1.
 #[inline(never)]
-pub fn global_average_pool<const D: usize>(x: Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    y.integers(pool::global_average_pool(floats(x)))
-}
-
-fn floats<const D: usize>((x, of): Quantized<D>) -> Tensor<D> {
-    of.floats(x)
+pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    let means = mean((&x, of), y, 2, Rounded::InSteps);
+    means.unwrap_or_else(|| y.integers(pool::global_average_pool(of.floats(x))))
 }
 
 #[cfg(test)]

@@ -1,0 +1,18 @@
+//! Integers that stand for floats, each operation in one pass over its tensors.
+
+mod dynamic;
+mod element;
+mod linear;
+mod max_pool;
+mod mean;
+mod pair;
+mod parts;
+mod table;
+mod unary;
+
+pub use dynamic::quantize_dynamic;
+pub use linear::{dequantize, dequantize_along, quantize, quantize_along};
+pub use max_pool::max_pool;
+pub use mean::mean;
+pub use pair::combine;
+pub use unary::compute;

@@ -1,0 +1,102 @@
+//! DynamicQuantizeLinear.
+
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{DType, TensorData};
+
+use super::element::Rounding;
+use super::linear::{quantize, single};
+use super::parts::{Work, elements, run_with};
+use crate::flex::instructions::{Set, Sum};
+use crate::quantize::Affine;
+
+/// The greatest byte.
+const LEVELS: f32 = 255.0;
+
+/// Elements that are compared side by side.
+const LANES: usize = 64;
+
+/// Elements that one thread compares.
+const SHARE: usize = 1 << 15;
+
+/// Bytes, their scale and their zero point.
+pub fn quantize_dynamic(x: FlexTensor) -> Option<[FlexTensor; 3]> {
+    let x = single(x)?;
+    let (least, most) = range(elements(&x));
+    let scale = match (most - least) / LEVELS {
+        // Nothing but zeros has any scale.
+        0.0 => 1.0,
+        scale => scale,
+    };
+    let zero: u8 = Rounding::new(DType::U8, 8, 0)?.integer(-least / scale);
+    let y = quantize(x, Affine::u8(scale, zero.into()))?;
+    let scale = FlexTensor::from_data(TensorData::new(vec![scale], [1]));
+    Some([
+        y,
+        scale,
+        FlexTensor::from_data(TensorData::new(vec![zero], [1])),
+    ])
+}
+
+/// The least and the greatest element, 0 among them; where any is no number, neither is.
+fn range(x: &[f32]) -> (f32, f32) {
+    let set = Set::best();
+    let of_part = |x: &[f32]| {
+        let mut range = (0.0, 0.0);
+        run_with(
+            set,
+            Range {
+                x,
+                range: &mut range,
+            },
+        );
+        range
+    };
+    if x.len() < 2 * SHARE {
+        return of_part(x);
+    }
+    use rayon::prelude::*;
+
+    let parts = x.par_chunks(SHARE).map(of_part);
+    parts.reduce(|| (0.0, 0.0), |a, b| (lesser(a.0, b.0), greater(a.1, b.1)))
+}
+
+fn lesser(a: f32, b: f32) -> f32 {
+    if a.is_nan() || a < b { a } else { b }
+}
+
+fn greater(a: f32, b: f32) -> f32 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
+struct Range<'a> {
+    x: &'a [f32],
+    range: &'a mut (f32, f32),
+}
+
+impl Work for Range<'_> {
+    #[inline(always)]
+    fn run<S: Sum>(self) {
+        let (mut least, mut most) = ([0.0; LANES], [0.0; LANES]);
+        let mut unordered = [false; LANES];
+        let (parts, rest) = self.x.as_chunks::<LANES>();
+        for part in parts {
+            for lane in 0..LANES {
+                let x = part[lane];
+                least[lane] = if x < least[lane] { x } else { least[lane] };
+                most[lane] = if x > most[lane] { x } else { most[lane] };
+                unordered[lane] |= x.is_nan();
+            }
+        }
+        let (mut low, mut high) = (0.0, 0.0);
+        for (least, most) in least.iter().zip(&most) {
+            (low, high) = (lesser(low, *least), greater(high, *most));
+        }
+        for x in rest {
+            (low, high) = (lesser(low, *x), greater(high, *x));
+        }
+        if unordered.contains(&true) {
+            (low, high) = (f32::NAN, f32::NAN);
+        }
+        *self.range = (low, high);
+    }
+}

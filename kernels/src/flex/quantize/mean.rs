@@ -1,0 +1,62 @@
+//! Means of integers that follow one another.
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+
+use super::element::{Integer, Rounding, by_dtype};
+use super::parts::{Work, dense, elements, run_with, tensor};
+use crate::flex::instructions::{Set, Sum};
+use crate::quantize::{Mean, Rounded};
+
+/// Integers whose sum has 32 bits.
+const PART: usize = 1 << 15;
+
+/// The means over the last axes from one on, whose sizes become 1; `None` where the integers are others.
+pub fn mean(x: FlexTensor, mean: Mean) -> Option<FlexTensor> {
+    let Mean {
+        of,
+        y,
+        axis,
+        rounded,
+    } = mean;
+    let rounding = Rounding::of(y)?;
+    let mut shape = x.shape();
+    let count: usize = shape[axis..].iter().product();
+    for axis in axis..shape.num_dims() {
+        shape[axis] = 1;
+    }
+    if count == 0 || x.dtype() != of.dtype() || of.dtype() != y.dtype() {
+        return None;
+    }
+    let (x, set) = (dense(x), Set::best());
+    let ratio = of.scale() / (y.scale() * count as f32);
+    by_dtype!(y.dtype(), T => {
+        let x = elements::<T>(&x);
+        tensor::<T>(shape, |first, y_part| {
+            for (at, y_element) in y_part.iter_mut().enumerate() {
+                let mut sum = 0;
+                let row = &x[(first + at) * count..][..count];
+                run_with(set, Total { row, sum: &mut sum });
+                let sum = (sum - of.zero() * count as i64) as f32;
+                y_element.write(rounding.integer(match rounded {
+                    Rounded::Once => sum * ratio,
+                    Rounded::InSteps => sum * of.scale() / count as f32 / y.scale(),
+                }));
+            }
+        })
+    })
+}
+
+struct Total<'a, T> {
+    row: &'a [T],
+    sum: &'a mut i64,
+}
+
+impl<T: Integer> Work for Total<'_, T> {
+    #[inline(always)]
+    fn run<S: Sum>(self) {
+        for part in self.row.chunks(PART) {
+            let total: i32 = part.iter().map(|x| -> i32 { (*x).into() }).sum();
+            *self.sum += i64::from(total);
+        }
+    }
+}

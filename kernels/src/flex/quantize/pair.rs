@@ -1,0 +1,190 @@
+//! QLinearAdd and QLinearMul, and the same in steps: integers of two tensors at a time.
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::tensor::Shape;
+
+use super::element::{Integer, Rounding, by_dtype};
+use super::parts::{Blank, Work, dense, elements, pieces, run_with, tensor};
+use crate::flex::instructions::{Set, Sum};
+use crate::quantize::{Pair, Step};
+
+/// `None` where the integers are others.
+pub fn combine(a: FlexTensor, b: FlexTensor, pair: Pair) -> Option<FlexTensor> {
+    let numbers = Numbers::of(&pair)?;
+    if a.dtype() != pair.y.dtype() || b.dtype() != pair.y.dtype() {
+        return None;
+    }
+    let (shape, rows) = Rows::of(&a.shape(), &b.shape())?;
+    let (a, b, set) = (dense(a), dense(b), Set::best());
+    by_dtype!(pair.y.dtype(), T => {
+        let (a, b) = (elements::<T>(&a), elements::<T>(&b));
+        tensor::<T>(shape, |first, y| {
+            for (row, place, range) in pieces(first, y.len(), rows.length) {
+                let count = range.len();
+                let [a, b] = [(a, 0), (b, 1)].map(|(all, side)| rows.piece(all, side, row, place, count));
+                run_with(set, Both { a, b, y: &mut y[range], step: pair.step, numbers });
+            }
+        })
+    })
+}
+
+/// Where the rows of both operands begin that give a row of the result.
+struct Rows {
+    /// Elements of a row, which follow one another on each side or are one.
+    length: usize,
+    /// Sizes of the axes before, from the last on, with the steps of both operands.
+    outer: Vec<(usize, [usize; 2])>,
+    steps: [usize; 2],
+}
+
+impl Rows {
+    fn of(a: &Shape, b: &Shape) -> Option<(Shape, Self)> {
+        let rank = a.num_dims();
+        if b.num_dims() != rank {
+            return None;
+        }
+        let (mut sizes, mut axes) = (vec![0; rank], Vec::<(usize, [usize; 2])>::new());
+        let mut next = [1, 1];
+        for axis in (0..rank).rev() {
+            let own = [a[axis], b[axis]];
+            sizes[axis] = match own {
+                [a, b] if a == b => a,
+                [1, size] | [size, 1] => size,
+                _ => return None,
+            };
+            let steps = std::array::from_fn(|side| if own[side] == 1 { 0 } else { next[side] });
+            next = std::array::from_fn(|side| next[side] * own[side]);
+            match axes.last_mut() {
+                _ if sizes[axis] == 1 => {}
+                // Together with the axis behind it goes on at the same steps.
+                Some((size, inner)) if steps == inner.map(|step| step * *size) => {
+                    *size *= sizes[axis]
+                }
+                _ => axes.push((sizes[axis], steps)),
+            }
+        }
+        let mut axes = axes.into_iter();
+        let (length, steps) = axes.next().unwrap_or((1, [0, 0]));
+        let rows = Self {
+            length: length.max(1),
+            outer: axes.collect(),
+            steps,
+        };
+        Some((Shape::from(sizes), rows))
+    }
+
+    /// The elements of one operand for a piece of a row, or the one for all.
+    fn piece<'a, T>(
+        &self,
+        all: &'a [T],
+        side: usize,
+        mut row: usize,
+        place: usize,
+        count: usize,
+    ) -> &'a [T] {
+        let mut start = place * self.steps[side];
+        for (size, steps) in &self.outer {
+            start += row % size * steps[side];
+            row /= size;
+        }
+        &all[start..][..if self.steps[side] == 0 { 1 } else { count }]
+    }
+}
+
+/// The numbers of a [`Pair`] as the loops read them.
+#[derive(Clone, Copy)]
+struct Numbers {
+    scales: [f32; 2],
+    zeros: [f32; 2],
+    scale: f32,
+    offset: f32,
+    ratios: [f32; 2],
+    rounding: Rounding,
+    /// Around the zero point of the result.
+    around: Rounding,
+}
+
+impl Numbers {
+    fn of(pair: &Pair) -> Option<Self> {
+        let around = Rounding::of(pair.y)?;
+        let (a, b, y) = (pair.a, pair.b, pair.y);
+        let rounding = Rounding::new(y.dtype(), y.bits(), 0)?;
+        let ratios = match pair.step {
+            Step::Product => [a.scale() * b.scale() / y.scale(), y.zero() as f32],
+            _ => [a.scale() / y.scale(), b.scale() / y.scale()],
+        };
+        Some(Self {
+            scales: [a.scale(), b.scale()],
+            zeros: [a.zero() as f32, b.zero() as f32],
+            scale: y.scale(),
+            offset: pair.offset(),
+            ratios,
+            rounding,
+            around,
+        })
+    }
+}
+
+struct Both<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    y: &'a mut Blank<T>,
+    step: Step,
+    numbers: Numbers,
+}
+
+impl<T: Integer> Work for Both<'_, T> {
+    #[inline(always)]
+    fn run<S: Sum>(self) {
+        let Numbers {
+            scales,
+            zeros,
+            scale,
+            offset,
+            ratios,
+            rounding,
+            around,
+        } = self.numbers;
+        let floats = |a: f32, b: f32| ((a - zeros[0]) * scales[0], (b - zeros[1]) * scales[1]);
+        match self.step {
+            Step::Sum => each(self, |a, b| {
+                rounding.integer(S::once(a, ratios[0], S::once(b, ratios[1], offset)))
+            }),
+            Step::Product => each(self, |a, b| {
+                rounding.integer((a - zeros[0]) * (b - zeros[1]) * ratios[0] + ratios[1])
+            }),
+            Step::SumOfFloats => each(self, |a, b| {
+                let (a, b) = floats(a, b);
+                around.integer((a + b) / scale)
+            }),
+            Step::ProductOfFloats => each(self, |a, b| {
+                let (a, b) = floats(a, b);
+                around.integer(a * b / scale)
+            }),
+        }
+    }
+}
+
+#[inline(always)]
+fn each<T: Integer>(both: Both<'_, T>, run: impl Fn(f32, f32) -> T) {
+    let Both { a, b, y, .. } = both;
+    match (a, b) {
+        ([a], b) => {
+            let a = a.float();
+            for (y, b) in y.iter_mut().zip(b) {
+                y.write(run(a, b.float()));
+            }
+        }
+        (a, [b]) => {
+            let b = b.float();
+            for (y, a) in y.iter_mut().zip(a) {
+                y.write(run(a.float(), b));
+            }
+        }
+        (a, b) => {
+            for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
+                y.write(run(a.float(), b.float()));
+            }
+        }
+    }
+}

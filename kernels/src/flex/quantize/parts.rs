@@ -1,0 +1,110 @@
+//! Parts of a new tensor, written by several threads with the processor's instructions.
+
+use std::mem::MaybeUninit;
+
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{Shape, TensorData};
+
+use super::element::Integer;
+use crate::flex::instructions::{Fused, Separate, Set, Sum};
+
+/// Elements that one thread takes at least, where there are several threads.
+const SHARE: usize = 1 << 15;
+
+/// Elements that have no value yet.
+pub type Blank<T> = [MaybeUninit<T>];
+
+/// Work on one part, compiled for each set of instructions.
+pub trait Work {
+    fn run<S: Sum>(self);
+}
+
+/// Runs work with the instructions of a set that the processor has.
+#[inline]
+pub fn run_with(set: Set, work: impl Work) {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn widest(work: impl Work) {
+        work.run::<Fused>();
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn wide(work: impl Work) {
+        work.run::<Fused>();
+    }
+    match set {
+        // SAFETY: the processor has the instructions that the function is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512 if has_bytes() => unsafe { widest(work) },
+        // SAFETY: as above; what has AVX-512 has these too.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512 | Set::Avx2 => unsafe { wide(work) },
+        Set::Portable if cfg!(target_arch = "aarch64") => work.run::<Fused>(),
+        Set::Portable => work.run::<Separate>(),
+    }
+}
+
+/// Whether the wide registers compute with bytes.
+#[cfg(target_arch = "x86_64")]
+fn has_bytes() -> bool {
+    is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+/// A tensor of elements that `write` writes, all of them, part by part from the one at an index on.
+pub fn tensor<T: Integer>(shape: Shape, write: impl Fn(usize, &mut Blank<T>) + Sync) -> FlexTensor {
+    let values = written(shape.num_elements(), write);
+    FlexTensor::from_data(TensorData::new(values, shape))
+}
+
+/// Elements that `write` writes, all of them, part by part from the one at an index on.
+pub fn written<T: Send>(length: usize, write: impl Fn(usize, &mut Blank<T>) + Sync) -> Vec<T> {
+    let mut values = Vec::with_capacity(length);
+    let blank = &mut values.spare_capacity_mut()[..length];
+    if length >= 2 * SHARE {
+        use rayon::prelude::*;
+
+        let parts = blank.par_chunks_mut(SHARE).enumerate();
+        parts.for_each(|(part, blank)| write(part * SHARE, blank));
+    } else {
+        write(0, blank);
+    }
+    // SAFETY: there is room for the elements, and each has been written.
+    unsafe { values.set_len(length) };
+    values
+}
+
+/// The pieces of rows of `row` elements within a part: the number of the row, the place in it, and the elements of the part.
+pub fn pieces(
+    first: usize,
+    length: usize,
+    row: usize,
+) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= length {
+            return None;
+        }
+        let (number, place) = ((first + at) / row, (first + at) % row);
+        let end = length.min(at + row - place);
+        let piece = (number, place, at..end);
+        at = end;
+        Some(piece)
+    })
+}
+
+/// The tensor with its elements one behind the other.
+pub fn dense(x: FlexTensor) -> FlexTensor {
+    if x.is_contiguous() {
+        x
+    } else {
+        x.to_contiguous()
+    }
+}
+
+/// The elements of a tensor that is [`dense`].
+pub fn elements<T: burn::tensor::Element + bytemuck::Pod>(x: &FlexTensor) -> &[T] {
+    let layout = x.layout();
+    &x.storage::<T>()[layout.start_offset()..][..layout.num_elements()]
+}
