@@ -1,12 +1,15 @@
-//! Rates of convolutions and linear layers of well-known models beside those of Burn:
+//! Rates of convolutions, pools and linear layers of well-known models beside those of Burn:
 //! `RAYON_NUM_THREADS=1 cargo run --release -p onnx-embed-kernels --example layers`.
 
 use std::time::{Duration, Instant};
 
-use burn::tensor::{Device, Distribution, Tensor, module, ops::ConvOptions};
+use burn::tensor::{
+    Device, Distribution, Tensor, module,
+    ops::{ConvOptions, MaxPoolOptions},
+};
 use onnx_embed_kernels::{
     conv::conv2d_then, epilogue::Activation, epilogue::Epilogue, matmul::linear_then,
-    window::Window,
+    pool::max_pool, window::Window,
 };
 
 /// How long each side runs.
@@ -31,6 +34,8 @@ const CONVOLUTIONS: &[(&str, [usize; 6])] = &[
     ("MobileNet", [16, 96, 112, 1, 1, 1]),
     ("MobileNet", [96, 96, 112, 3, 2, 96]),
     ("MobileNet", [144, 144, 56, 3, 1, 144]),
+    ("MobileNet", [192, 192, 28, 3, 1, 192]),
+    ("MobileNet", [192, 192, 28, 3, 2, 192]),
     ("MobileNet", [144, 24, 56, 1, 1, 1]),
     ("MobileNet", [384, 384, 14, 3, 1, 384]),
     ("MobileNet", [384, 64, 14, 1, 1, 1]),
@@ -38,11 +43,23 @@ const CONVOLUTIONS: &[(&str, [usize; 6])] = &[
     ("MobileNet", [960, 160, 7, 1, 1, 1]),
     ("MobileNet", [320, 1280, 7, 1, 1, 1]),
     ("EfficientNet", [240, 240, 28, 5, 1, 240]),
+    ("ConvNeXt", [96, 96, 56, 7, 1, 96]),
+    ("ConvNeXt", [768, 768, 7, 7, 1, 768]),
     ("ResNeXt", [128, 128, 56, 3, 1, 32]),
     ("YOLO", [3, 16, 640, 3, 2, 1]),
     ("YOLO", [32, 32, 160, 3, 1, 1]),
     ("YOLO", [64, 64, 80, 3, 1, 1]),
     ("YOLO", [128, 128, 40, 3, 1, 1]),
+];
+
+/// Channels, size of the image, kernel, stride.
+const POOLS: &[(&str, [usize; 4])] = &[
+    ("ResNet", [64, 112, 3, 2]),
+    ("SqueezeNet", [64, 111, 3, 2]),
+    ("Inception", [480, 14, 3, 1]),
+    ("AlexNet", [256, 13, 3, 2]),
+    ("VGG", [64, 224, 2, 2]),
+    ("YOLO", [256, 20, 5, 1]),
 ];
 
 /// Rows, inputs, outputs.
@@ -107,6 +124,26 @@ fn main() {
                     epilogue.clone(),
                 )
             },
+        );
+    }
+    for (model, [channels, size, kernel, stride]) in POOLS {
+        let name = format!("{model} {channels} of {size}, pool {kernel}x{kernel} / {stride}");
+        if !chosen(&name) {
+            continue;
+        }
+        let x = Tensor::<4>::random([1, *channels, *size, *size], uniform, &device);
+        let pad = kernel / 2;
+        let window = Window::new([*kernel; 2])
+            .strides([*stride; 2])
+            .pads([(pad, pad); 2]);
+        let options = MaxPoolOptions::new([*kernel; 2])
+            .with_stride([*stride; 2])
+            .with_padding_pairs([(pad, pad); 2]);
+        compare(
+            &name,
+            ((size + 2 * pad - kernel) / stride + 1).pow(2) * channels * kernel * kernel,
+            || module::max_pool2d(x.clone(), options.clone()),
+            || max_pool(x.clone(), window, false),
         );
     }
     for (model, [rows, inputs, outputs]) in LINEAR {

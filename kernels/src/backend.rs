@@ -31,6 +31,7 @@ use crate::{
     attention::Scores,
     convolution::window::Window,
     fault::Axis,
+    pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Affine, Mean, Pair, Unary, small::Small},
     reduce::cumulative::Scan,
@@ -206,6 +207,12 @@ pub trait Kernels: Backend {
         scores: Scores,
     ) -> FloatTensor<Self> {
         primitives::attention::<Self>(query, key, value, mask, bias, scores)
+    }
+
+    /// The largest element or the mean of each window; none where Burn's are as good.
+    #[fusion(default)]
+    fn slide(x: FloatTensor<Self>, slide: Slide) -> Optional<Self> {
+        primitives::slide::<Self>(x, slide)
     }
 
     /// Where the `k` greatest along an axis are, in order.

@@ -10,10 +10,12 @@ mod matmul;
 mod memory;
 mod normalize;
 pub mod packed;
+mod pool;
 mod quantize;
 mod rows;
 mod softmax;
 mod view;
+mod window;
 mod within;
 
 use burn::backend::{
@@ -32,6 +34,7 @@ use crate::{
     convolution::window::Window,
     fault::Axis,
     index::top_k::ranking,
+    pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Affine, Mean, Pair, Unary},
     signal::dft::Dft,
@@ -137,6 +140,10 @@ impl Kernels for Flex {
         scores: Scores,
     ) -> FlexTensor {
         attention::attention(query, key, value, mask, bias, scores)
+    }
+
+    fn slide(x: FlexTensor, slide: Slide) -> Optional<Flex> {
+        pool::slide(&x, &slide).map_or(Optional::None, Optional::Float)
     }
 
     fn top_k(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {

@@ -15,7 +15,7 @@ use burn::tensor::{
 
 use super::Optional;
 use crate::{
-    ensure, fault::Axis, product::epilogue::Epilogue, quantize::small::Small,
+    ensure, fault::Axis, pool::slide::Slide, product::epilogue::Epilogue, quantize::small::Small,
     reduce::cumulative::Scan, signal::dft::Dft,
 };
 pub use attention::{attention, attention_in_steps};
@@ -116,6 +116,10 @@ transposed! {
     conv_transpose1d 1;
     conv_transpose2d 2;
     conv_transpose3d 3;
+}
+
+pub fn slide<B: Backend>(_: FloatTensor<B>, _: Slide) -> Optional<B> {
+    Optional::None
 }
 
 pub fn top_k<B: Backend>(x: FloatTensor<B>, k: usize, axis: usize) -> IntTensor<B> {

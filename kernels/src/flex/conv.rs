@@ -4,6 +4,7 @@
 //! read it from a copy of some rows of the input with its padding ([`band`]).
 
 mod band;
+mod depthwise;
 mod filters;
 mod geometry;
 mod lines;
@@ -24,7 +25,7 @@ use super::{
 };
 use crate::product::epilogue::Epilogue;
 pub use filters::Filters;
-use geometry::Geometry;
+pub use geometry::Geometry;
 use run::Convolution;
 
 /// The convolution; `other` computes what is not of single precision, and what is empty.
@@ -185,6 +186,11 @@ mod tests {
         case(6, 6, 6, [7, 7], three);
         case(6, 6, 6, [15, 70], three.strides([2, 2]));
         case(5, 10, 5, [9, 8], Window::new([5, 5]).pads([(2, 2); 2]));
+        let seven = Window::new([7, 7]).pads([(3, 3); 2]);
+        case(2, 2, 2, [7, 7], seven);
+        case(2, 2, 2, [5, 39], seven.strides([2, 2]).dilations([1, 2]));
+        case(3, 60, 3, [6, 17], three.strides([1, 3]).dilations([2, 1]));
+        case(2, 2, 2, [1, 2], three.pads([(2, 5), (4, 9)]));
     }
 
     #[test]

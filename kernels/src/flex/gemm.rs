@@ -11,6 +11,7 @@ mod product;
 mod row;
 mod tile;
 
+pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
 pub use product::{End, few_rows, multiply, multiply_packed, multiply_part, threads};
 pub use row::multiply_row;

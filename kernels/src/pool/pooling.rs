@@ -7,6 +7,7 @@ use burn::tensor::{
     ops::{MaxPoolOptions, PadMode},
 };
 
+use super::slide::{Of, slide};
 use crate::{backend::call, convolution::window::Window};
 
 mod global;
@@ -44,6 +45,9 @@ impl MaxPool for Float {
     ) -> Tensor<D> {
         let dims = x.dims();
         let shape = pooled_shape(dims, &window, ceil);
+        if let Some(y) = slide(&x, &window, shape, Of::Largest) {
+            return y;
+        }
         match D {
             3 => {
                 let flat = x.reshape([dims[0], dims[1], dims[2]]);

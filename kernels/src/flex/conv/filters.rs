@@ -51,6 +51,17 @@ impl Filters {
         &self.values[(first + rows.start) * self.inner..(first + rows.end) * self.inner]
     }
 
+    /// The weight of an output of a group.
+    pub fn copy(&self, group: usize, output: usize, out: &mut [f32]) {
+        let first = output / self.panel * self.panel;
+        let rows = first..self.outputs.min(first + self.panel);
+        let (row, count) = (output - first, rows.len());
+        let values = self.rows(group, rows).iter().skip(row).step_by(count);
+        for (out, value) in out.iter_mut().zip(values) {
+            *out = *value;
+        }
+    }
+
     /// What follows the panels of a group up to an output.
     pub fn behind(&self, group: usize, output: usize) -> &[f32] {
         &self.values[(group * self.outputs + output) * self.inner..]

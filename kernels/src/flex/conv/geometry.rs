@@ -2,17 +2,7 @@
 
 use burn::tensor::ops::ConvOptions;
 
-/// The sizes of a convolution over depth, rows and columns; axes that are not there have one place.
-#[derive(Clone, Copy, Debug)]
-pub struct Geometry {
-    pub sizes: [usize; 3],
-    pub kernel: [usize; 3],
-    pub strides: [usize; 3],
-    pub dilations: [usize; 3],
-    /// The padding before the first place.
-    pub before: [usize; 3],
-    pub positions: [usize; 3],
-}
+pub use crate::convolution::geometry::Geometry;
 
 impl Geometry {
     /// Of an input and a kernel with these sizes, the batch and the channels left out.

@@ -70,6 +70,9 @@ impl Convolution<'_> {
             self.geometry = self.geometry.flat();
             self.steps = [self.steps[0], channel, 0, 0, 1];
         }
+        if let Some(y) = self.by_channels() {
+            return Some(y);
+        }
         let filters = self.filters;
         let positions: usize = self.geometry.positions.iter().product();
         let count = self.batches * filters.groups * filters.outputs * positions;

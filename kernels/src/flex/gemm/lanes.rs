@@ -71,6 +71,13 @@ pub trait Lanes: Copy {
 #[derive(Clone, Copy)]
 pub struct Plain([f32; 4]);
 
+impl Plain {
+    #[inline(always)]
+    pub fn zip(self, other: Self, run: impl Fn(f32, f32) -> f32) -> Self {
+        Self(std::array::from_fn(|lane| run(self.0[lane], other.0[lane])))
+    }
+}
+
 impl Lanes for Plain {
     const COUNT: usize = 4;
 

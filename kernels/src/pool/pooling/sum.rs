@@ -3,7 +3,11 @@
 use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 
 use super::{pad, pooled_shape, taps};
-use crate::{convolution::window::Window, widen::widened};
+use crate::{
+    convolution::window::Window,
+    pool::slide::{Of, slide},
+    widen::widened,
+};
 
 /// The mean of each window; `include_padding` counts the zeros of the padding too, but nothing that lies beyond it.
 pub fn average_pool<const D: usize, const S: usize>(
@@ -15,6 +19,12 @@ pub fn average_pool<const D: usize, const S: usize>(
     let dtype = x.dtype();
     let dims = x.dims();
     let shape = pooled_shape(dims, &window, ceil);
+    let of = Of::Mean {
+        padding: include_padding,
+    };
+    if let Some(y) = slide(&x, &window, shape, of) {
+        return y;
+    }
     let x = widened(x);
     let dense = window.dilations == [1; S];
     let y = match D {

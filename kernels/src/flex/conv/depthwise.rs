@@ -1,0 +1,103 @@
+//! Convolutions in which each output sees one channel, over the input as it lies.
+
+use super::run::Convolution;
+use crate::flex::{
+    elementary::activate,
+    gemm::{Bounds, threads},
+    memory::{Output, Target, side_by_side},
+    window::{At, Fold, Masked, Windows},
+};
+use crate::product::epilogue::Activation;
+
+/// Taps that a window has at most.
+const MOST: usize = 256;
+
+/// Parts for each thread, as they take unlike times.
+const PARTS: usize = 4;
+
+/// Results of one channel.
+struct Channel<'a> {
+    weight: &'a [f32],
+    bias: f32,
+    /// Laid out as the results.
+    sum: Option<&'a [f32]>,
+    bounds: Option<Bounds>,
+    out: Target,
+}
+
+impl Convolution<'_> {
+    /// `None` where outputs see several channels, or columns do not follow one another.
+    pub fn by_channels(&self) -> Option<Vec<f32>> {
+        let (g, filters) = (self.geometry, self.filters);
+        let taps = g.taps();
+        let columns = g.sizes[2] == 1 || self.steps[4] == 1;
+        if filters.inner != taps || taps > MOST || !columns {
+            return None;
+        }
+        let [batch, channel, depth, row] = [0, 1, 2, 3].map(|axis| self.steps[axis]);
+        let windows = Windows::new(filters.set, g, [depth, row], 0.0)?;
+        let bounds = Bounds::of(self.activation);
+        let after = bounds.is_none() && self.activation != Activation::Identity;
+        let positions: usize = g.positions.iter().product();
+        let outputs = filters.groups * filters.outputs;
+        let units = self.batches * outputs;
+        let count = units * positions;
+        assert!(self.sum.is_none_or(|sum| sum.len() >= count));
+        let threads = threads(count * taps);
+        let share = units.div_ceil(if threads == 1 { 1 } else { threads * PARTS });
+        Some(Output::filled(count, |out| {
+            side_by_side(units.div_ceil(share), |part| {
+                let mut weight = [0.0; MOST];
+                for unit in part * share..units.min((part + 1) * share) {
+                    let output = unit % outputs;
+                    let group = output / filters.outputs;
+                    filters.copy(group, output % filters.outputs, &mut weight[..taps]);
+                    let from = unit / outputs * batch + group * channel;
+                    let out = out.part(unit * positions, positions);
+                    let channel = Channel {
+                        weight: &weight[..taps],
+                        bias: self.bias.map_or(0.0, |bias| bias[output]),
+                        sum: self.sum.map(|sum| &sum[unit * positions..][..positions]),
+                        bounds,
+                        out,
+                    };
+                    windows.run(&self.values[from..], &channel);
+                    if after {
+                        // SAFETY: the windows have written them, and no other part reads them.
+                        activate(unsafe { out.written(0, positions) }, self.activation);
+                    }
+                }
+            });
+        }))
+    }
+}
+
+impl<L: Masked> Fold<L> for Channel<'_> {
+    #[inline(always)]
+    unsafe fn begin(&self) -> L {
+        // SAFETY: what the caller says.
+        unsafe { L::splat(self.bias) }
+    }
+
+    #[inline(always)]
+    unsafe fn step(&self, sum: L, values: L, tap: usize) -> L {
+        // SAFETY: what the caller says, and each tap has a weight.
+        unsafe { sum.plus(values, L::splat(*self.weight.get_unchecked(tap))) }
+    }
+
+    #[inline(always)]
+    unsafe fn end(&self, sum: L, at: At) {
+        // SAFETY: what the caller says, and positions are those of the channel.
+        unsafe {
+            let mut y = sum;
+            if let Some(sum) = self.sum {
+                let zero = L::splat(0.0);
+                y = y.add(L::load_some(sum[at.offset..].as_ptr(), at.mask, zero));
+            }
+            if let Some(Bounds { low, high }) = self.bounds {
+                y = y.clamp(L::splat(low), L::splat(high));
+            }
+            y.store_some(self.out.at(at.offset), at.mask);
+        }
+    }
+}

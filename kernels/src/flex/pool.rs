@@ -1,0 +1,173 @@
+//! The largest element or the mean of each window, over the input as it lies.
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::tensor::{DType, TensorData};
+
+use super::{
+    gemm::threads,
+    instructions::Set,
+    memory::{Output, Target, side_by_side},
+    view::View,
+    window::{At, Fold, Masked, Windows},
+};
+use crate::pool::slide::{Of, Slide};
+
+/// Parts for each thread, as they take unlike times.
+const PARTS: usize = 4;
+
+/// The largest element of each window of one channel.
+struct Largest {
+    out: Target,
+}
+
+/// The mean of each window of one channel.
+struct Mean<'a> {
+    /// By how many numbers the sums of a position along each axis are divided, inverted.
+    inverse: &'a [Vec<f32>; 3],
+    out: Target,
+}
+
+/// `None` for dtypes other than f32, and where columns do not follow one another.
+pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
+    let (g, sizes) = (slide.geometry, x.shape());
+    let mut shape = sizes.to_vec();
+    let missing = 5 - shape.len();
+    shape[2..].copy_from_slice(&g.positions[missing..]);
+    if x.dtype() != DType::F32 || shape.contains(&0) {
+        return None;
+    }
+    let view = View::of(x)?;
+    let (values, [batch, channel, depth, row, column]) = view.spatial();
+    if g.sizes[2] != 1 && column != 1 {
+        return None;
+    }
+    let positions: usize = g.positions.iter().product();
+    let (channels, units) = (sizes[1], sizes[0] * sizes[1]);
+    let count = units * positions;
+    let (value, inverse) = match slide.of {
+        Of::Largest => (f32::NEG_INFINITY, None),
+        Of::Mean { padding } => (
+            0.0,
+            Some([0, 1, 2].map(|axis| slide.inverse(axis, padding))),
+        ),
+    };
+    let windows = Windows::new(Set::best(), g, [depth, row], value)?;
+    let threads = threads(count * g.taps());
+    let share = units.div_ceil(if threads == 1 { 1 } else { threads * PARTS });
+    let y = Output::filled(count, |out| {
+        side_by_side(units.div_ceil(share), |part| {
+            for unit in part * share..units.min((part + 1) * share) {
+                let from = unit / channels * batch + unit % channels * channel;
+                let values = &values[from..];
+                let out = out.part(unit * positions, positions);
+                match &inverse {
+                    None => windows.run(values, &Largest { out }),
+                    Some(inverse) => windows.run(values, &Mean { inverse, out }),
+                }
+            }
+        });
+    });
+    Some(FlexTensor::from_data(TensorData::new(y, shape)))
+}
+
+impl<L: Masked> Fold<L> for Largest {
+    #[inline(always)]
+    unsafe fn begin(&self) -> L {
+        // SAFETY: what the caller says.
+        unsafe { L::splat(f32::NEG_INFINITY) }
+    }
+
+    #[inline(always)]
+    unsafe fn step(&self, sum: L, values: L, _: usize) -> L {
+        // SAFETY: what the caller says.
+        unsafe { sum.max(values) }
+    }
+
+    #[inline(always)]
+    unsafe fn end(&self, sum: L, at: At) {
+        // SAFETY: what the caller says, and positions are those of the channel.
+        unsafe { sum.store_some(self.out.at(at.offset), at.mask) }
+    }
+}
+
+impl<L: Masked> Fold<L> for Mean<'_> {
+    #[inline(always)]
+    unsafe fn begin(&self) -> L {
+        // SAFETY: what the caller says.
+        unsafe { L::splat(0.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn step(&self, sum: L, values: L, _: usize) -> L {
+        // SAFETY: what the caller says.
+        unsafe { sum.add(values) }
+    }
+
+    #[inline(always)]
+    unsafe fn end(&self, sum: L, at: At) {
+        let [depth, row, column] = at.position;
+        let [by_depth, by_row, by_column] = self.inverse;
+        let columns = by_column[column..].as_ptr();
+        // SAFETY: what the caller says, and positions are those of the channel.
+        unsafe {
+            let inverse = L::load_some(columns, at.mask, L::splat(0.0));
+            let inverse = inverse.mul(L::splat(by_depth[depth] * by_row[row]));
+            sum.mul(inverse).store_some(self.out.at(at.offset), at.mask);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Tensor};
+
+    use crate::convolution::window::Window;
+    use crate::flex::instructions::with_each_set;
+    use crate::pool::{average_pool, max_pool};
+    use crate::testing::{near, noise};
+
+    /// Compares single precision, which has bodies, with double precision, which has none.
+    fn check<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) {
+        let wide = x.clone().cast(DType::F64);
+        for ceil in [false, true] {
+            let largest = max_pool(wide.clone(), window, ceil).cast(DType::F32);
+            for padding in [false, true] {
+                let mean = average_pool(wide.clone(), window, padding, ceil).cast(DType::F32);
+                with_each_set(|_| {
+                    let y = max_pool(x.clone(), window, ceil);
+                    near(y, largest.to_data(), 0.0);
+                    let y = average_pool(x.clone(), window, padding, ceil);
+                    near(y, mean.to_data(), 1e-6);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn windows_of_every_kind() {
+        let three = Window::new([3, 3]);
+        for width in [3, 7, 8, 16, 17, 33, 40] {
+            let x = noise::<4>([2, 3, 9, width], 1);
+            check(x.clone(), three.pads([(1, 1); 2]));
+            check(x.clone(), three.strides([2, 2]).pads([(1, 0), (0, 1)]));
+            check(x.clone(), three.strides([3, 3]).pads([(0, 2), (2, 1)]));
+            check(x, Window::new([2, 2]).strides([2, 2]));
+        }
+        check(noise::<3>([2, 3, 70], 1), Window::new([5]).strides([2]));
+        check(noise::<3>([2, 3, 2], 1), Window::new([2]).pads([(1, 1)]));
+        let window = Window::new([2, 3, 2]).strides([1, 2, 2]).pads([(1, 0); 3]);
+        check(noise::<5>([1, 2, 4, 5, 19], 1), window);
+        check(noise::<4>([300, 2, 20, 20], 1), three);
+    }
+
+    #[test]
+    fn inputs_as_they_lie() {
+        let window = Window::new([3, 2]).pads([(1, 1); 2]);
+        check(noise::<4>([2, 8, 9, 3], 1).permute([0, 3, 1, 2]), window);
+        let narrow = noise::<4>([2, 5, 10, 12], 1).narrow(1, 1, 3);
+        check(narrow.narrow(3, 2, 9).narrow(2, 1, 7), window);
+        check(noise::<4>([2, 3, 8, 9], 1).flip([0, 2]), window);
+        check(noise::<4>([2, 3, 8, 9], 1).flip([3]), window);
+        check(noise::<4>([2, 1, 1, 9], 1).expand([2, 3, 8, 9]), window);
+    }
+}

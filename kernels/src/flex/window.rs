@@ -1,0 +1,353 @@
+//! Windows that slide over single channels: depthwise convolutions and pools.
+//!
+//! Rows of the input are read where they lie. What a window sees beside the input is left out by masks
+//! along rows, and is a row of another value along the other axes, so that nothing is padded first.
+
+mod fold;
+mod masked;
+
+use super::{conv::Geometry, gemm::Plain, instructions::Set};
+pub use fold::{AnyFold, At, Fold};
+pub use masked::Masked;
+
+/// Rows of positions that are computed at once.
+const ROWS: usize = 4;
+
+/// Windows of some geometry over channels that lie alike.
+pub struct Windows {
+    geometry: Geometry,
+    /// Where the numbers that each position and tap sees begin along depth and rows, or [`BESIDE`].
+    lines: [Vec<usize>; 2],
+    /// How many numbers a channel has at least.
+    length: usize,
+    /// A row beside the input.
+    outside: Vec<f32>,
+    value: f32,
+    registers: Vec<Register>,
+    set: Set,
+}
+
+/// Positions times taps along an axis at most.
+const MOST: usize = 1 << 22;
+
+/// No place of the input.
+const BESIDE: usize = usize::MAX / 4;
+
+/// Columns of positions in one register.
+struct Register {
+    first: usize,
+    count: usize,
+    /// For each tap along a row: the first number that it sees, and which ones are there.
+    taps: Vec<(isize, u32)>,
+}
+
+impl Windows {
+    /// Over inputs with these steps along depth and rows, whose columns follow one another. Beside the
+    /// input there is `value`. `None` where the input is empty, or too much would be noted.
+    pub fn new(set: Set, geometry: Geometry, steps: [usize; 2], value: f32) -> Option<Self> {
+        let noted = geometry.positions.iter().zip(geometry.kernel);
+        let noted = noted.map(|(positions, taps)| positions.checked_mul(taps));
+        let mut noted = noted.map(|count| count.is_some_and(|count| count <= MOST));
+        if geometry.sizes.contains(&0) || !noted.all(|few| few) {
+            return None;
+        }
+        let lanes = set.lanes();
+        let firsts = (0..geometry.positions[2]).step_by(lanes);
+        let lines = [0, 1].map(|axis| lines(&geometry, axis, steps[axis]));
+        let [deep, high, wide] = geometry.sizes;
+        Some(Self {
+            geometry,
+            lines,
+            length: (deep - 1) * steps[0] + (high - 1) * steps[1] + wide,
+            outside: vec![value; wide],
+            value,
+            registers: firsts
+                .map(|at| Register::new(&geometry, at, lanes))
+                .collect(),
+            set,
+        })
+    }
+
+    /// Runs over the positions of one channel, the numbers of which begin `values`.
+    pub fn run(&self, values: &[f32], fold: &impl AnyFold) {
+        assert!(values.len() >= self.length && self.set.is_there());
+        // SAFETY: the processor has the instructions, and all numbers of the input are there.
+        unsafe {
+            match self.set {
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512 => x86::wide(self, values, fold),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 => x86::narrow(self, values, fold),
+                Set::Portable => all::<Plain, _>(self, values, fold),
+            }
+        }
+    }
+}
+
+/// Where the places begin that each position and tap along an axis sees.
+fn lines(g: &Geometry, axis: usize, step: usize) -> Vec<usize> {
+    let positions = 0..g.positions[axis];
+    let places = positions.flat_map(|position| {
+        let taps = 0..g.kernel[axis];
+        taps.map(move |tap| position * g.strides[axis] + tap * g.dilations[axis])
+    });
+    let places = places.map(|place| place.wrapping_sub(g.before[axis]));
+    let lines = places.map(|place| {
+        if place < g.sizes[axis] {
+            place * step
+        } else {
+            BESIDE
+        }
+    });
+    lines.collect()
+}
+
+impl Register {
+    fn new(g: &Geometry, first: usize, lanes: usize) -> Self {
+        let (stride, size) = (g.strides[2], g.sizes[2] as isize);
+        let count = lanes.min(g.positions[2] - first);
+        // Strides of 2 read pairs of numbers, which have a bit each.
+        let width = if stride == 2 { 2 } else { 1 };
+        let taps = (0..g.kernel[2]).map(|tap| {
+            let from = (first * stride + tap * g.dilations[2]) as isize - g.before[2] as isize;
+            let mask = (0..count).filter(|lane| {
+                let place = from + (lane * stride) as isize;
+                (0..size).contains(&place)
+            });
+            (from, mask.fold(0, |mask, lane| mask | 1 << (lane * width)))
+        });
+        Self {
+            first,
+            count,
+            taps: taps.collect(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{__m256, __m512};
+
+    use super::{AnyFold, Windows, all};
+
+    /// # Safety
+    ///
+    /// The processor has AVX-512, and the windows' input is there.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn wide(windows: &Windows, values: &[f32], fold: &impl AnyFold) {
+        // SAFETY: what the caller says.
+        unsafe { all::<__m512, _>(windows, values, fold) }
+    }
+
+    /// # Safety
+    ///
+    /// The processor has AVX2, and the windows' input is there.
+    #[target_feature(enable = "avx2,fma")]
+    pub unsafe fn narrow(windows: &Windows, values: &[f32], fold: &impl AnyFold) {
+        // SAFETY: what the caller says.
+        unsafe { all::<__m256, _>(windows, values, fold) }
+    }
+}
+
+/// # Safety
+///
+/// [`Windows::run`] has checked the input.
+#[inline(always)]
+unsafe fn all<L: Masked, F: Fold<L>>(windows: &Windows, values: &[f32], fold: &F) {
+    let g = &windows.geometry;
+    let [_, down, right] = g.strides;
+    let is_square = L::COUNT > 4
+        && g.positions[1] >= ROWS
+        && g.kernel[1] == g.kernel[2]
+        && down == right
+        && g.dilations[1] == 1;
+    // SAFETY: what the caller says.
+    unsafe {
+        match (right, g.kernel[2]) {
+            (1, 3) if is_square => by_rows::<L, F, 1, 3>(windows, values, fold),
+            (1, 5) if is_square => by_rows::<L, F, 1, 5>(windows, values, fold),
+            (1, 7) if is_square => by_rows::<L, F, 1, 7>(windows, values, fold),
+            (2, 3) if is_square => by_rows::<L, F, 2, 3>(windows, values, fold),
+            (1, _) => by_rows::<L, F, 1, 0>(windows, values, fold),
+            (2, _) => by_rows::<L, F, 2, 0>(windows, values, fold),
+            _ => by_rows::<L, F, 0, 0>(windows, values, fold),
+        }
+    }
+}
+
+/// Windows whose columns are `STRIDE` apart, and which are squares of `WIDE` taps, where these are not 0.
+///
+/// # Safety
+///
+/// As for [`all`].
+#[inline(always)]
+unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
+    windows: &Windows,
+    values: &[f32],
+    fold: &F,
+) {
+    let [deep, high, _] = windows.geometry.positions;
+    for depth in 0..deep {
+        // SAFETY: what the caller says.
+        unsafe {
+            if high < ROWS {
+                for row in 0..high {
+                    rows::<L, F, STRIDE, 1>(windows, values, fold, [depth, row]);
+                }
+                continue;
+            }
+            for row in (0..high).step_by(ROWS) {
+                // The last ones may be computed twice.
+                let row = row.min(high - ROWS);
+                if WIDE == 0 {
+                    rows::<L, F, STRIDE, ROWS>(windows, values, fold, [depth, row]);
+                } else {
+                    square::<L, F, STRIDE, WIDE>(windows, values, fold, [depth, row]);
+                }
+            }
+        }
+    }
+}
+
+/// Where the numbers of a tap begin for a row of positions.
+#[inline(always)]
+fn line(windows: &Windows, values: &[f32], front: usize, at: usize) -> *const f32 {
+    let line = front + windows.lines[1][at];
+    if line < BESIDE {
+        values.as_ptr().wrapping_add(line)
+    } else {
+        windows.outside.as_ptr()
+    }
+}
+
+/// The numbers that a tap sees in a row.
+///
+/// # Safety
+///
+/// As for [`all`].
+#[inline(always)]
+unsafe fn load<L: Masked, const STRIDE: usize>(
+    windows: &Windows,
+    line: *const f32,
+    tap: (isize, u32),
+) -> L {
+    let (from, mask) = (line.wrapping_offset(tap.0), tap.1);
+    // SAFETY: the masks have only numbers of a row, and lines are rows.
+    unsafe {
+        let other = L::splat(windows.value);
+        match STRIDE {
+            1 => L::load_some(from, mask, other),
+            2 => L::load_pairs(from, mask, other),
+            _ => L::load_strided(from, windows.geometry.strides[2], mask, other),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`all`].
+#[inline(always)]
+unsafe fn rows<L: Masked, F: Fold<L>, const STRIDE: usize, const R: usize>(
+    windows: &Windows,
+    values: &[f32],
+    fold: &F,
+    [depth, row]: [usize; 2],
+) {
+    let [fronts, downs, _] = windows.geometry.kernel;
+    // SAFETY: what the caller says.
+    unsafe {
+        for register in &windows.registers {
+            let mut sums = [fold.begin(); R];
+            let mut number = 0;
+            for front in &windows.lines[0][depth * fronts..][..fronts] {
+                for down in 0..downs {
+                    let lines: [*const f32; R] = std::array::from_fn(
+                        #[inline(always)]
+                        |at| line(windows, values, *front, (row + at) * downs + down),
+                    );
+                    for &tap in &register.taps {
+                        for (sum, line) in sums.iter_mut().zip(lines) {
+                            let values = load::<L, STRIDE>(windows, line, tap);
+                            *sum = fold.step(*sum, values, number);
+                        }
+                        number += 1;
+                    }
+                }
+            }
+            end(windows, fold, sums, [depth, row], register);
+        }
+    }
+}
+
+/// [`rows`] of square windows without dilation, which see each number once for all rows.
+///
+/// # Safety
+///
+/// As for [`all`], and the windows are such.
+#[inline(always)]
+unsafe fn square<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
+    windows: &Windows,
+    values: &[f32],
+    fold: &F,
+    [depth, row]: [usize; 2],
+) {
+    // SAFETY: what the caller says.
+    unsafe {
+        for register in &windows.registers {
+            let taps: [(isize, u32); WIDE] = std::array::from_fn(|tap| register.taps[tap]);
+            let mut sums = [fold.begin(); ROWS];
+            for (front, begin) in windows.lines[0][depth * windows.geometry.kernel[0]..]
+                .iter()
+                .take(windows.geometry.kernel[0])
+                .enumerate()
+            {
+                for down in 0..(ROWS - 1) * STRIDE + WIDE {
+                    // The last row that sees it, by one of its first taps.
+                    let last = (down / STRIDE).min(ROWS - 1);
+                    let at = (row + last) * WIDE + down - last * STRIDE;
+                    let line = line(windows, values, *begin, at);
+                    let seen: [L; WIDE] = std::array::from_fn(
+                        #[inline(always)]
+                        |tap| load::<L, STRIDE>(windows, line, taps[tap]),
+                    );
+                    for (at, sum) in sums.iter_mut().enumerate() {
+                        let tap = down.wrapping_sub(at * STRIDE);
+                        if tap < WIDE {
+                            for (right, seen) in seen.into_iter().enumerate() {
+                                let number = (front * WIDE + tap) * WIDE + right;
+                                *sum = fold.step(*sum, seen, number);
+                            }
+                        }
+                    }
+                }
+            }
+            end(windows, fold, sums, [depth, row], register);
+        }
+    }
+}
+
+/// Writes the results of rows.
+///
+/// # Safety
+///
+/// As for [`all`].
+#[inline(always)]
+unsafe fn end<L: Masked, F: Fold<L>, const R: usize>(
+    windows: &Windows,
+    fold: &F,
+    sums: [L; R],
+    [depth, row]: [usize; 2],
+    register: &Register,
+) {
+    let [_, high, wide] = windows.geometry.positions;
+    let mask = ((1u64 << register.count) - 1) as u32;
+    for (at, sum) in sums.into_iter().enumerate() {
+        let at = At {
+            position: [depth, row + at, register.first],
+            offset: (depth * high + row + at) * wide + register.first,
+            mask,
+        };
+        // SAFETY: what the caller says.
+        unsafe { fold.end(sum, at) };
+    }
+}

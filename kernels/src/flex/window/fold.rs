@@ -1,0 +1,54 @@
+//! What comes of the numbers that windows see.
+
+use super::Masked;
+use crate::flex::gemm::Plain;
+
+/// Where results of a channel are.
+#[derive(Clone, Copy)]
+pub struct At {
+    /// The depth, row and first column of a register.
+    pub position: [usize; 3],
+    /// In the memory of the channel.
+    pub offset: usize,
+    /// The lanes that are there.
+    pub mask: u32,
+}
+
+/// What comes of the numbers that a window sees.
+pub trait Fold<L: Masked> {
+    /// What is there before the first number.
+    ///
+    /// # Safety
+    ///
+    /// The processor has the instructions of the lanes, as for all methods.
+    unsafe fn begin(&self) -> L;
+
+    /// With the numbers that a tap sees.
+    unsafe fn step(&self, sum: L, values: L, tap: usize) -> L;
+
+    /// Writes the results.
+    ///
+    /// # Safety
+    ///
+    /// No other thread reads or writes them.
+    unsafe fn end(&self, sum: L, at: At);
+}
+
+/// A fold for each set of instructions.
+#[cfg(target_arch = "x86_64")]
+pub trait AnyFold:
+    Fold<Plain> + Fold<std::arch::x86_64::__m256> + Fold<std::arch::x86_64::__m512>
+{
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<F> AnyFold for F where
+    F: Fold<Plain> + Fold<std::arch::x86_64::__m256> + Fold<std::arch::x86_64::__m512>
+{
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub trait AnyFold: Fold<Plain> {}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl<F: Fold<Plain>> AnyFold for F {}
