@@ -1,5 +1,7 @@
 //! The workspace of crates that call the real macro.
 
+mod sources;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::args::Programs;
 use crate::models::Model;
+use sources::{library, main, reloading_library};
 
 /// A cargo workspace in a target folder: a library for each model, and programs that link several.
 pub struct Scratch {
@@ -226,61 +229,6 @@ fn source(folder: &str) -> String {
     }
 }
 
-fn library(model: &Model, simplify: bool) -> String {
-    let (package, path) = (model.package(), literal(&model.path));
-    let file = model.bytes() > EMBEDDED;
-    let load = if file {
-        format!("model::Model::from_file({path}, device)")
-    } else {
-        "Ok(model::Model::new(device))".to_owned()
-    };
-    let options = [
-        (file, "weights = \"file\""),
-        (!simplify, "simplify = false"),
-    ];
-    let options = options.iter().filter(|(is_set, _)| *is_set);
-    let options: Vec<&str> = options.map(|(_, text)| *text).collect();
-    let item = if options.is_empty() {
-        path
-    } else {
-        format!("#[onnx({})] pub struct Model = {path};", options.join(", "))
-    };
-    format!(
-        "mod model {{\n    onnx_embed::onnx_model! {{ {item} }}\n}}\n\n\
-         pub fn subject() -> onnx_embed_runner::Subject {{\n    \
-         onnx_embed_runner::Subject::new(\"{package}\", |device| {load})\n}}\n"
-    )
-}
-
-/// A library of a model that is compiled once with its weights in the file and once embedded.
-fn reloading_library(model: &Model, simplify: bool) -> String {
-    let (package, path) = (model.package(), literal(&model.path));
-    let item = |weights: &str| {
-        format!(
-            "onnx_embed::onnx_model! {{\n        #[onnx(weights = \"{weights}\", simplify = {simplify})]\n        \
-             pub struct Model = {path};\n    }}"
-        )
-    };
-    let (file, embed) = (item("file"), item("embed"));
-    format!(
-        "mod file {{\n    {file}\n}}\n\nmod embed {{\n    {embed}\n}}\n\n\
-         pub fn subject() -> onnx_embed_runner::Subject {{\n    \
-         onnx_embed_runner::Subject::new(\"{package}\", |device| Ok(embed::Model::new(device)))\n        \
-         .reloaded::<file::Model>(\"file\")\n        .reloaded::<embed::Model>(\"embed\")\n}}\n"
-    )
-}
-
-fn main(models: &[&Model]) -> String {
-    let subjects = models
-        .iter()
-        .map(|model| format!("        {}::subject(),\n", model.package()));
-    let subjects: String = subjects.collect();
-    format!(
-        "fn main() -> std::process::ExitCode {{\n    \
-         onnx_embed_runner::main(&[\n{subjects}    ])\n}}\n"
-    )
-}
-
 fn program(at: usize) -> String {
     format!("onnx_embed_program_{at}")
 }
@@ -324,57 +272,16 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::expect;
-
     use super::*;
     use crate::args::Device;
 
-    fn model(name: &str) -> Model {
+    pub fn model(name: &str) -> Model {
         Model {
             name: name.to_owned(),
             path: Path::new("/models").join(name).with_extension("onnx"),
             recordings: Vec::new(),
             tolerance: 0.0,
         }
-    }
-
-    #[test]
-    fn a_library_calls_the_macro_as_users_do() {
-        expect![[r#"
-            mod model {
-                onnx_embed::onnx_model! { "/models/a.onnx" }
-            }
-
-            pub fn subject() -> onnx_embed_runner::Subject {
-                onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
-            }
-        "#]].assert_eq(&library(&model("a"), true));
-    }
-
-    #[test]
-    fn a_library_may_take_other_weights() {
-        expect![[r#"
-            mod file {
-                onnx_embed::onnx_model! {
-                    #[onnx(weights = "file", simplify = true)]
-                    pub struct Model = "/models/a.onnx";
-                }
-            }
-
-            mod embed {
-                onnx_embed::onnx_model! {
-                    #[onnx(weights = "embed", simplify = true)]
-                    pub struct Model = "/models/a.onnx";
-                }
-            }
-
-            pub fn subject() -> onnx_embed_runner::Subject {
-                onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(embed::Model::new(device)))
-                    .reloaded::<file::Model>("file")
-                    .reloaded::<embed::Model>("embed")
-            }
-        "#]]
-        .assert_eq(&reloading_library(&model("a"), true));
     }
 
     #[test]
