@@ -1,0 +1,156 @@
+"""Times models in ONNX Runtime, tract, rten and onnx-embed, and writes the tables of BENCHMARKS.md.
+
+    python ui-tests/bench/bench.py [--write] [--threads 1,2] [--engines ort,ours] [id..]
+
+Needs onnx, onnxruntime and numpy, and cargo. All engines have the model loaded at once and take turns, so that what else
+the machine does meets all of them.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from statistics import median
+
+import numpy
+import onnx
+
+import engines
+import tables
+import values
+
+sys.path.insert(0, str(engines.ROOT / "ui-tests/models"))
+import record  # noqa: E402
+
+# A larger share of the largest element and an output is wrong.
+WRONG = 0.05
+
+
+class Model:
+    def __init__(self, entry, fetched, recorded):
+        self.id, self.kind = entry["id"], entry["kind"]
+        self.name = entry.get("name", self.id)
+        self.quantized = entry.get("quantized", False)
+        self.recorded = entry.get("from") == "recorded"
+        folder = recorded if self.recorded else fetched
+        self.path = (folder / self.id / f"{self.id}.onnx").absolute()
+        self.entry = entry
+
+    def inputs(self, listed):
+        """Arrays by name: those that are recorded, or made as the list of models says."""
+        if not self.entry.get("sizes") and not self.entry.get("inputs"):
+            with numpy.load(self.path.with_name("io.npz")) as arrays:
+                return {name[3:]: arrays[name] for name in arrays.files if name.startswith("in/")}
+        sizes = listed.get("sizes", {}) | self.entry.get("sizes", {})
+        words = listed.get("inputs", {}) | self.entry.get("inputs", {})
+        graph = onnx.load(str(self.path), load_external_data=False).graph
+        constants = {tensor.name for tensor in graph.initializer}
+        inputs = [value for value in graph.input if value.name not in constants]
+        return {value.name: record.array(value, sizes, words.get(value.name, "")) for value in inputs}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--engines", type=chosen, default=list(engines.NAMES), metavar="ort,ours,..")
+    arguments.add_argument("--threads", type=counts, default=[1, 2], metavar="1,2")
+    arguments.add_argument("--rounds", type=int, default=7)
+    arguments.add_argument("--seconds", type=float, default=0.5, help="of each engine in each round")
+    arguments.add_argument("--fetched", type=Path, default=engines.TARGET.parent / "models", metavar="FOLDER")
+    arguments.add_argument("--recorded", type=Path, default=engines.ROOT / "../shared/models", metavar="FOLDER")
+    arguments.add_argument("--results", type=Path, default=engines.TARGET / "results.json", metavar="FILE")
+    arguments.add_argument("--write", action="store_true", help="write the tables into BENCHMARKS.md")
+    arguments.add_argument("ids", nargs="*", help="only these models")
+    options = arguments.parse_args()
+
+    entries = tomllib.loads((engines.HERE / "models.toml").read_text())["models"]
+    models = [Model(entry, options.fetched, options.recorded) for entry in entries]
+    models = [model for model in models if not options.ids or model.id in options.ids]
+    for model in models:
+        if not model.path.is_file():
+            print(f"skipped: {model.path} is not there", file=sys.stderr)
+    models = [model for model in models if model.path.is_file()]
+    seconds, failures = prepare(models, options.engines)
+    packages = tomllib.loads((engines.ROOT / "ui-tests/models/fetched.toml").read_text())["packages"]
+    listed = {model["id"]: model for package in packages for model in package["models"]}
+
+    rows = []
+    for model in models:
+        inputs = model.inputs(listed.get(model.id, {}))
+        for threads in options.threads:
+            row = measure(model, inputs, threads, options, failures)
+            row["build_s"] = seconds.get(model.id)
+            rows.append(row)
+            print(tables.line(row), flush=True)
+    engines.TARGET.mkdir(parents=True, exist_ok=True)
+    options.results.write_text(json.dumps(rows, indent=1))
+    print(tables.summary(rows, options.engines))
+    if options.write:
+        tables.into(engines.ROOT / "BENCHMARKS.md", rows, options.engines)
+
+
+def chosen(text):
+    if unknown := set(text.split(",")) - engines.NAMES.keys():
+        raise argparse.ArgumentTypeError(f"there is no engine {', '.join(sorted(unknown))}")
+    return text.split(",")
+
+
+def counts(text):
+    return [int(count) for count in text.split(",")]
+
+
+def prepare(models, names):
+    engines.build_peers(names)
+    return engines.build_ours(models) if "ours" in names else ({}, {})
+
+
+def measure(model, inputs, threads, options, failures):
+    """What each engine takes for a model, or why it does not run it."""
+    results, running = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        values.write(folder / "inputs", inputs)
+        for engine in options.engines:
+            try:
+                if engine == "ours" and model.id in failures:
+                    raise engines.Failed(failures[model.id])
+                running[engine] = engines.Running(engine, model, folder / "inputs", folder / engine, threads)
+                results[engine] = dict(running[engine].loaded)
+            except engines.Failed as problem:
+                results[engine] = {"problem": str(problem)}
+        expected = values.read(folder / "ort") if "ort" in running else None
+        for engine in running:
+            if expected is not None and engine != "ort":
+                results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
+    rounds = {engine: [] for engine in running}
+    for _ in range(options.rounds):
+        for engine, process in list(running.items()):
+            try:
+                rounds[engine].append(process.round(options.seconds))
+            except engines.Failed as problem:
+                results[engine] = {"problem": str(problem)}
+                del running[engine]
+    for engine, process in running.items():
+        process.end()
+        key = "cpu_ms" if threads == 1 else "median_ms"
+        results[engine] |= {
+            "ms": median(round[key] for round in rounds[engine]),
+            "least_ms": min(round["least_ms"] for round in rounds[engine]),
+            "faults": median(round["faults"] for round in rounds[engine]),
+            "peak_bytes": rounds[engine][-1]["peak_bytes"],
+        }
+        if engine != "ort":
+            results[engine]["program_bytes"] = engines.bytes_of(engine, model)
+        results[engine]["wrong"] = bool(results[engine].get("distance", 0.0) > WRONG)
+    return {
+        "model": model.name,
+        "kind": model.kind,
+        "quantized": model.quantized,
+        "threads": threads,
+        "weights_bytes": sum(file.stat().st_size for file in model.path.parent.iterdir() if file.suffix != ".npz"),
+        "engines": results,
+    }
+
+
+main()

@@ -1,0 +1,117 @@
+"""The programs that `bench.py` times: how they are built and talked to."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
+NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten"}
+
+
+class Failed(Exception):
+    """Why a program does not run a model, in a line."""
+
+
+def build_peers(engines):
+    if {"tract", "rten"} & set(engines):
+        cargo(["build", "--release", "--workspace"], HERE)
+
+
+def build_ours(models):
+    """Programs for the models, by their id: the seconds that each took, without what they share."""
+    folder = TARGET / "ours"
+    members = []
+    for model in models:
+        home = folder / model.id
+        (home / "src").mkdir(parents=True, exist_ok=True)
+        words = {"ID": model.id, "BENCH": HERE, "ROOT": ROOT, "MODEL": model.path}
+        for source, to in (("Cargo.toml.in", "Cargo.toml"), ("main.rs.in", "src/main.rs")):
+            text = (HERE / "ours" / source).read_text()
+            for word, value in words.items():
+                text = text.replace(f"@{word}@", str(value))
+            write(home / to, text)
+        members.append(model.id)
+    write(folder / "Cargo.toml", f'[workspace]\nresolver = "3"\nmembers = {json.dumps(members)}\n')
+    write(folder / "Cargo.lock", (ROOT / "Cargo.lock").read_text(), unless_there=True)
+    cargo(["build", "--release", "--package", "bench-protocol", "--package", "onnx-embed"], folder)
+    seconds, failures = {}, {}
+    for model in models:
+        start = time.perf_counter()
+        try:
+            cargo(["build", "--release", "--package", f"bench-{model.id}"], folder)
+            seconds[model.id] = time.perf_counter() - start
+        except Failed as problem:
+            failures[model.id] = str(problem)
+    return seconds, failures
+
+
+def write(path, text, unless_there=False):
+    if path.is_file() and (unless_there or path.read_text() == text):
+        return
+    path.write_text(text)
+
+
+def cargo(words, folder):
+    environment = os.environ | {"CARGO_TARGET_DIR": str(TARGET / "target")}
+    done = subprocess.run(["cargo", *words], cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
+        raise Failed(lines[0] if lines else done.stderr[-400:])
+
+
+def program(engine, model):
+    if engine == "ort":
+        return [sys.executable, str(HERE / "ort.py")]
+    name = f"bench-{model.id}" if engine == "ours" else f"bench-{engine}"
+    return [str(TARGET / "target/release" / name)]
+
+
+def bytes_of(engine, model):
+    """The size of the program without symbols."""
+    path = Path(program(engine, model)[0])
+    stripped = path.with_suffix(".stripped")
+    subprocess.run(["strip", "-o", stripped, path], check=True)
+    size = stripped.stat().st_size
+    stripped.unlink()
+    return size
+
+
+class Running:
+    """An engine that has loaded a model."""
+
+    def __init__(self, engine, model, inputs, outputs, threads):
+        count = str(threads)
+        environment = os.environ | {"RAYON_NUM_THREADS": count, "RTEN_NUM_THREADS": count}
+        words = [*program(engine, model), str(model.path), str(inputs), str(outputs), count]
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        self.loaded = self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        try:
+            answer = json.loads(line)
+        except json.JSONDecodeError:
+            self.process.kill()
+            messages = self.process.stderr.read().strip().splitlines()
+            raise Failed(messages[-1][:300] if messages else "died") from None
+        if "problem" in answer:
+            self.process.kill()
+            raise Failed(answer["problem"])
+        return answer
+
+    def round(self, seconds):
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()

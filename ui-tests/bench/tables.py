@@ -1,0 +1,106 @@
+"""The tables of `bench.py`."""
+
+import re
+from math import exp, log
+
+from engines import NAMES
+
+PEERS = ("tract", "rten")
+
+
+def ratio(row, engine):
+    """Time over ONNX Runtime's, where both are right."""
+    own, peer = row["engines"].get(engine, {}), row["engines"].get("ort", {})
+    if "ms" not in own or "ms" not in peer or own["wrong"]:
+        return None
+    return own["ms"] / peer["ms"]
+
+
+def line(row):
+    """What is printed while the benchmark runs."""
+    cells = []
+    for engine, result in row["engines"].items():
+        if "problem" in result:
+            cells.append(f"{engine} - ({result['problem'][:60]})")
+        else:
+            wrong = f" WRONG {result['distance']:.2g}" if result["wrong"] else ""
+            share = ratio(row, engine)
+            cells.append(f"{engine} {result['ms']:.3f}" + (f" x{share:.2f}" if share else "") + wrong)
+    return f"{row['model']} ({row['threads']}): " + ", ".join(cells)
+
+
+def mean(ratios):
+    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else None
+
+
+def summary(rows, engines):
+    """Geometric means of the ratios: of all models, of those that are quantized, of those that all compute."""
+    lines = ["| models | threads | " + " | ".join(NAMES[engine] for engine in engines) + " |"]
+    lines.append("| --- | ---: |" + " ---: |" * len(engines))
+    for threads in sorted({row["threads"] for row in rows}):
+        of = [row for row in rows if row["threads"] == threads]
+        groups = {
+            "all": of,
+            "floats": [row for row in of if not row["quantized"]],
+            "quantized": [row for row in of if row["quantized"]],
+            "computed by all": [row for row in of if all(ratio(row, engine) for engine in engines)],
+        }
+        for name, group in groups.items():
+            cells = []
+            for engine in engines:
+                ratios = [share for row in group if (share := ratio(row, engine))]
+                cells.append(f"{mean(ratios):.2f} of {len(ratios)}" if ratios else "-")
+            lines.append(f"| {name} | {threads} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def times(rows, engines):
+    """Milliseconds of ONNX Runtime and the ratios of the others."""
+    others = [engine for engine in engines if engine != "ort"]
+    lines = ["| model | kind | threads | ONNX Runtime, ms | " + " | ".join(NAMES[engine] for engine in others) + " |"]
+    lines.append("| --- | --- | ---: | ---: |" + " ---: |" * len(others))
+    for row in rows:
+        peer = row["engines"].get("ort", {}).get("ms")
+        cells = []
+        for engine in others:
+            result, share = row["engines"].get(engine, {}), ratio(row, engine)
+            cells.append(f"{share:.2f}" if share else "wrong" if result.get("wrong") else "-")
+        time = f"{peer:.3g}" if peer else "-"
+        lines.append(f"| {row['model']} | {row['kind']} | {row['threads']} | {time} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def costs(rows, engines):
+    """Load, first call, peak memory, faults, size and build, with one thread."""
+    lines = [
+        "| model | load, ms | first call, ms | peak, MB | page faults a call | program, MB | build, s |",
+        "| --- | --- | --- | --- | --- | --- | ---: |",
+    ]
+    for row in rows:
+        if row["threads"] != min(other["threads"] for other in rows):
+            continue
+        results = [row["engines"].get(engine, {}) for engine in engines]
+
+        def cells(key, unit=1.0, digits="{:.1f}"):
+            each = [digits.format(result[key] / unit) if result.get(key) is not None else "-" for result in results]
+            return " / ".join(each)
+
+        build = f"{row['build_s']:.0f}" if row.get("build_s") else "-"
+        lines.append(
+            f"| {row['model']} | {cells('load_ms')} | {cells('first_ms')} | {cells('peak_bytes', 1e6, '{:.0f}')} | "
+            f"{cells('faults', 1.0, '{:.0f}')} | {cells('program_bytes', 1e6)} | {build} |"
+        )
+    order = " / ".join(NAMES[engine] for engine in engines)
+    return f"Each cell: {order}.\n\n" + "\n".join(lines)
+
+
+def into(path, rows, engines):
+    """Replaces what stands between the marks."""
+    text = path.read_text()
+    for name, table in (("means", summary), ("times", times), ("costs", costs)):
+        begin, end = f"<!-- bench: {name} -->", "<!-- end -->"
+        pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
+        if not pattern.search(text):
+            raise SystemExit(f"{path} has no place for {begin}")
+        text = pattern.sub(lambda found: found[1] + "\n" + table(rows, engines) + "\n" + found[2], text, count=1)
+    path.write_text(text)
