@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::{
     Device, Distribution, Tensor, module,
-    ops::{ConvOptions, MaxPoolOptions},
+    ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions},
 };
 use onnx_embed_kernels::{
-    conv::conv2d_then, epilogue::Activation, epilogue::Epilogue, matmul::linear_then,
-    pool::max_pool, window::Window,
+    conv::conv2d_then, conv_transpose::conv_transpose2d_packed, epilogue::Activation,
+    epilogue::Epilogue, epilogue::Packed, matmul::linear_then, pool::max_pool, window::Window,
 };
 
 /// How long each side runs.
@@ -60,6 +60,14 @@ const POOLS: &[(&str, [usize; 4])] = &[
     ("AlexNet", [256, 13, 3, 2]),
     ("VGG", [64, 224, 2, 2]),
     ("YOLO", [256, 20, 5, 1]),
+];
+
+/// Channels, outputs, size of the image, kernel, stride, padding.
+const TRANSPOSED: &[(&str, [usize; 6])] = &[
+    ("U-Net", [64, 32, 64, 2, 2, 0]),
+    ("DCGAN", [64, 32, 64, 4, 2, 1]),
+    ("DCGAN", [256, 128, 7, 4, 2, 1]),
+    ("MediaPipe", [64, 32, 64, 3, 2, 1]),
 ];
 
 /// Rows, inputs, outputs.
@@ -144,6 +152,37 @@ fn main() {
             ((size + 2 * pad - kernel) / stride + 1).pow(2) * channels * kernel * kernel,
             || module::max_pool2d(x.clone(), options.clone()),
             || max_pool(x.clone(), window, false),
+        );
+    }
+    for (model, sizes) in TRANSPOSED {
+        let [channels, outputs, size, kernel, stride, pad] = *sizes;
+        let name = format!(
+            "{model} {channels} to {outputs} of {size}, transposed {kernel}x{kernel} / {stride}"
+        );
+        if !chosen(&name) {
+            continue;
+        }
+        let x = Tensor::<4>::random([1, channels, size, size], uniform, &device);
+        let shape = [channels, outputs, kernel, kernel];
+        let weight = Tensor::<4>::random(shape, uniform, &device);
+        let bias = Tensor::<1>::random([outputs], uniform, &device);
+        let window = Window::new([kernel; 2])
+            .strides([stride; 2])
+            .pads([(pad, pad); 2]);
+        let options = ConvTransposeOptions::new([stride; 2], [pad; 2], [0; 2], [1; 2], 1);
+        let packed = Packed::default();
+        compare(
+            &name,
+            2 * size * size * outputs * channels * kernel * kernel,
+            || {
+                let (weight, bias) = (weight.clone(), Some(bias.clone()));
+                module::conv_transpose2d(x.clone(), weight, bias, options.clone())
+            },
+            || {
+                let (weight, bias) = (weight.clone(), Some(bias.clone()));
+                let packed = Some(packed.clone());
+                conv_transpose2d_packed(x.clone(), weight, bias, window, [0; 2], 1, packed)
+            },
         );
     }
     for (model, [rows, inputs, outputs]) in LINEAR {

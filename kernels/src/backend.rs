@@ -171,8 +171,9 @@ pub trait Kernels: Backend {
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
         options: ConvTransposeOptions<1>,
+        packed: Option<Packed>,
     ) -> FloatTensor<Self> {
-        primitives::conv_transpose1d::<Self>(x, weight, bias, options)
+        primitives::conv_transpose1d::<Self>(x, weight, bias, options, packed)
     }
 
     #[fusion(default)]
@@ -181,8 +182,9 @@ pub trait Kernels: Backend {
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
         options: ConvTransposeOptions<2>,
+        packed: Option<Packed>,
     ) -> FloatTensor<Self> {
-        primitives::conv_transpose2d::<Self>(x, weight, bias, options)
+        primitives::conv_transpose2d::<Self>(x, weight, bias, options, packed)
     }
 
     #[fusion(default)]
@@ -191,8 +193,9 @@ pub trait Kernels: Backend {
         weight: FloatTensor<Self>,
         #[extension_type] bias: Optional<Self>,
         options: ConvTransposeOptions<3>,
+        packed: Option<Packed>,
     ) -> FloatTensor<Self> {
-        primitives::conv_transpose3d::<Self>(x, weight, bias, options)
+        primitives::conv_transpose3d::<Self>(x, weight, bias, options, packed)
     }
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of

@@ -30,7 +30,7 @@ use burn::tensor::{
 
 use crate::{
     attention::Scores,
-    backend::{Kernels, Optional},
+    backend::{Kernels, Optional, Packed},
     convolution::window::Window,
     fault::Axis,
     index::top_k::ranking,
@@ -59,7 +59,7 @@ macro_rules! convolutions {
     )*};
 }
 
-/// Transposed convolutions of Flex, through [`in_wide_sums`].
+/// Transposed convolutions by phases, and those of Flex where there are none.
 macro_rules! transposed {
     ($(fn $method:ident($axes:literal);)*) => {$(
         fn $method(
@@ -67,10 +67,10 @@ macro_rules! transposed {
             weight: FlexTensor,
             bias: Optional<Flex>,
             options: ConvTransposeOptions<$axes>,
+            packed: Option<Packed>,
         ) -> FlexTensor {
-            in_wide_sums(x, weight, bias.float(), |x, weight, bias| {
-                <Flex as ModuleOps<Flex>>::$method(x, weight, bias, options)
-            })
+            let other = <Flex as ModuleOps<Flex>>::$method;
+            conv::conv_transpose(x, weight, bias.float(), options, packed.as_ref(), other)
         }
     )*};
 }

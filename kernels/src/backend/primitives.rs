@@ -13,7 +13,7 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::Optional;
+use super::{Optional, Packed};
 use crate::{
     ensure, fault::Axis, pool::slide::Slide, product::epilogue::Epilogue, quantize::small::Small,
     reduce::cumulative::Scan, signal::dft::Dft,
@@ -106,6 +106,7 @@ macro_rules! transposed {
             weight: FloatTensor<B>,
             bias: Optional<B>,
             options: ConvTransposeOptions<$axes>,
+            _: Option<Packed>,
         ) -> FloatTensor<B> {
             B::$name(x, weight, bias.float(), options)
         }

@@ -120,16 +120,16 @@ fn convolutions() {
     for bias in [None, Some(noise::<1>([4], 3))] {
         let (x, weight) = (noise::<3>([2, 6, 5], 1), noise::<3>([6, 2, 3], 2));
         let options = ConvTransposeOptions::new([2], [1], [1], [1], 2);
-        agree!(conv_transpose1d<3>(x, weight, bias; options));
+        agree!(conv_transpose1d<3>(x, weight, bias; options, None));
         let (x, weight) = (noise::<4>([2, 6, 5, 3], 1), noise::<4>([6, 2, 3, 2], 2));
         let options = ConvTransposeOptions::new([2, 1], [1, 0], [1, 0], [1, 2], 2);
-        agree!(conv_transpose2d<4>(x, weight, bias; options));
+        agree!(conv_transpose2d<4>(x, weight, bias; options, None));
         let (x, weight) = (
             noise::<5>([1, 6, 3, 2, 4], 1),
             noise::<5>([6, 2, 2, 1, 3], 2),
         );
         let options = ConvTransposeOptions::new([2, 1, 1], [0; 3], [1, 0, 0], [1; 3], 2);
-        agree!(conv_transpose3d<5>(x, weight, bias; options));
+        agree!(conv_transpose3d<5>(x, weight, bias; options, None));
     }
 }
 

@@ -2,57 +2,54 @@
 
 use burn::tensor::{Tensor, ops::ConvTransposeOptions};
 
-use crate::{backend::call, convolution::window::Window, ensure};
+use crate::{
+    backend::{Packed, call},
+    convolution::window::Window,
+    ensure,
+};
 
-/// Spreads `[batch, channels, length]` by `[channels, outputs / groups, kernel]`; `output_padding` lengthens the end.
-#[inline(never)]
-pub fn conv_transpose1d(
-    x: Tensor<3>,
-    weight: Tensor<3>,
-    bias: Option<Tensor<1>>,
-    window: Window<1>,
-    output_padding: [usize; 1],
-    groups: usize,
-) -> Tensor<3> {
-    let options = options(window, output_padding, groups);
-    let sizes = output_sizes(x.dims(), window, output_padding);
-    ensure_channels(&x.dims(), &weight.dims());
-    let y = call!(conv_transpose1d(x, weight, bias; options));
-    shortened(Tensor::from_dispatch(y), sizes)
+macro_rules! doors {
+    ($($(#[$doc:meta])* $name:ident $packed:ident $rank:literal $axes:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(never)]
+        pub fn $name(
+            x: Tensor<$rank>,
+            weight: Tensor<$rank>,
+            bias: Option<Tensor<1>>,
+            window: Window<$axes>,
+            output_padding: [usize; $axes],
+            groups: usize,
+        ) -> Tensor<$rank> {
+            $packed(x, weight, bias, window, output_padding, groups, None)
+        }
+
+        #[doc = concat!("[`", stringify!($name), "`] with a weight that is used again.")]
+        #[inline(never)]
+        pub fn $packed(
+            x: Tensor<$rank>,
+            weight: Tensor<$rank>,
+            bias: Option<Tensor<1>>,
+            window: Window<$axes>,
+            output_padding: [usize; $axes],
+            groups: usize,
+            packed: Option<Packed>,
+        ) -> Tensor<$rank> {
+            let options = options(window, output_padding, groups);
+            let sizes = output_sizes(x.dims(), window, output_padding);
+            ensure_channels(&x.dims(), &weight.dims());
+            let y = call!($name(x, weight, bias; options, packed));
+            shortened(Tensor::from_dispatch(y), sizes)
+        }
+    )*};
 }
 
-/// Spreads `[batch, channels, height, width]` by `[channels, outputs / groups, kernel..]`.
-#[inline(never)]
-pub fn conv_transpose2d(
-    x: Tensor<4>,
-    weight: Tensor<4>,
-    bias: Option<Tensor<1>>,
-    window: Window<2>,
-    output_padding: [usize; 2],
-    groups: usize,
-) -> Tensor<4> {
-    let options = options(window, output_padding, groups);
-    let sizes = output_sizes(x.dims(), window, output_padding);
-    ensure_channels(&x.dims(), &weight.dims());
-    let y = call!(conv_transpose2d(x, weight, bias; options));
-    shortened(Tensor::from_dispatch(y), sizes)
-}
-
-/// Spreads `[batch, channels, depth, height, width]` by `[channels, outputs / groups, kernel..]`.
-#[inline(never)]
-pub fn conv_transpose3d(
-    x: Tensor<5>,
-    weight: Tensor<5>,
-    bias: Option<Tensor<1>>,
-    window: Window<3>,
-    output_padding: [usize; 3],
-    groups: usize,
-) -> Tensor<5> {
-    let options = options(window, output_padding, groups);
-    let sizes = output_sizes(x.dims(), window, output_padding);
-    ensure_channels(&x.dims(), &weight.dims());
-    let y = call!(conv_transpose3d(x, weight, bias; options));
-    shortened(Tensor::from_dispatch(y), sizes)
+doors! {
+    /// Spreads `[batch, channels, length]` by `[channels, outputs / groups, kernel]`; `output_padding` lengthens the end.
+    conv_transpose1d conv_transpose1d_packed 3 1;
+    /// Spreads `[batch, channels, height, width]` by `[channels, outputs / groups, kernel..]`.
+    conv_transpose2d conv_transpose2d_packed 4 2;
+    /// Spreads `[batch, channels, depth, height, width]` by `[channels, outputs / groups, kernel..]`.
+    conv_transpose3d conv_transpose3d_packed 5 3;
 }
 
 /// Fails where the weight has other channels.

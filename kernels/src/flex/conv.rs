@@ -8,7 +8,9 @@ mod depthwise;
 mod filters;
 mod geometry;
 mod lines;
+pub mod phases;
 mod run;
+mod transposed;
 
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ use crate::product::epilogue::Epilogue;
 pub use filters::Filters;
 pub use geometry::Geometry;
 use run::Convolution;
+pub use transposed::conv_transpose;
 
 /// The convolution; `other` computes what is not of single precision, and what is empty.
 pub fn conv<const S: usize>(
@@ -109,7 +112,7 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         .pack(weight, fits, || make().map(Pack::Filters))?
     {
         Pack::Filters(filters) => Some(filters),
-        Pack::Right(_) => None,
+        Pack::Right(_) | Pack::Phases(_) => None,
     }
 }
 

@@ -5,7 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::Bytes;
 
-use super::{conv::Filters, gemm::Right, instructions::Set};
+use super::{
+    conv::{Filters, phases::Phases},
+    gemm::Right,
+    instructions::Set,
+};
 
 /// What is kept of one weight.
 #[derive(Default)]
@@ -21,6 +25,7 @@ struct Kept {
 pub enum Pack {
     Right(Arc<Right>),
     Filters(Arc<Filters>),
+    Phases(Arc<Phases>),
 }
 
 /// A tensor as long as nobody writes to its memory.
@@ -66,6 +71,7 @@ impl Pack {
         match self {
             Self::Right(right) => right.set,
             Self::Filters(filters) => filters.set,
+            Self::Phases(phases) => phases.set,
         }
     }
 }

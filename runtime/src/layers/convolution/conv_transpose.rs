@@ -2,7 +2,10 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
-use onnx_embed_kernels::conv_transpose::{conv_transpose1d, conv_transpose2d, conv_transpose3d};
+use onnx_embed_kernels::conv_transpose::{
+    conv_transpose1d_packed, conv_transpose2d_packed, conv_transpose3d_packed,
+};
+use onnx_embed_kernels::epilogue::Packed;
 use onnx_embed_kernels::window::Window;
 
 use crate::weights::Weights;
@@ -19,6 +22,8 @@ macro_rules! conv_transpose {
             #[module(skip)]
             output_padding: [usize; $axes],
             groups: usize,
+            #[module(skip)]
+            packed: Packed,
         }
 
         impl $name {
@@ -47,20 +52,23 @@ macro_rules! conv_transpose {
                     window,
                     output_padding,
                     groups,
+                    packed: Packed::default(),
                 }
             }
 
             pub fn forward(&self, x: Tensor<$rank>) -> Tensor<$rank> {
                 let bias = self.bias.as_ref().map(Param::val);
                 let weight = self.weight.val();
-                $function(x, weight, bias, self.window, self.output_padding, self.groups)
+                let packed = Some(self.packed.clone());
+                let (window, more) = (self.window, self.output_padding);
+                $function(x, weight, bias, window, more, self.groups, packed)
             }
         }
     )*};
 }
 
 conv_transpose! {
-    ConvTranspose1d 3 1 conv_transpose1d;
-    ConvTranspose2d 4 2 conv_transpose2d;
-    ConvTranspose3d 5 3 conv_transpose3d;
+    ConvTranspose1d 3 1 conv_transpose1d_packed;
+    ConvTranspose2d 4 2 conv_transpose2d_packed;
+    ConvTranspose3d 5 3 conv_transpose3d_packed;
 }

@@ -1,0 +1,149 @@
+//! Weights of transposed convolutions by the phases of their places.
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+
+use super::Filters;
+use crate::flex::{
+    instructions::Set,
+    view::{Dense, Matrix},
+};
+
+/// Phases along all axes at most.
+const MOST: usize = 512;
+
+/// The convolutions that compute the places of each phase.
+pub struct Phases {
+    pub set: Set,
+    pub strides: [usize; 3],
+    pub dilations: [usize; 3],
+    groups: usize,
+    /// How many outputs there are for each place.
+    pub outputs: usize,
+    pub parts: Vec<Part>,
+}
+
+/// Phases that one convolution computes.
+pub struct Part {
+    pub phases: Vec<[usize; 3]>,
+    pub kernel: [usize; 3],
+    /// An output for each phase of each one of the weight; `None` where no tap reaches the phase.
+    pub filters: Option<Filters>,
+}
+
+impl Phases {
+    /// `None` where taps of one phase are further apart than places are.
+    pub fn new(
+        weight: &FlexTensor,
+        kernel: [usize; 3],
+        strides: [usize; 3],
+        dilations: [usize; 3],
+        groups: usize,
+    ) -> Option<Self> {
+        let apart = |axis: usize| strides[axis] > 1 && dilations[axis] > 1;
+        let count = strides
+            .iter()
+            .try_fold(1usize, |count, stride| count.checked_mul(*stride));
+        if (0..3).any(apart) || count? > MOST {
+            return None;
+        }
+        let mut phases = Vec::new();
+        for depth in 0..strides[0] {
+            for row in 0..strides[1] {
+                phases.extend((0..strides[2]).map(|column| [depth, row, column]));
+            }
+        }
+        let taps = |phase: [usize; 3]| {
+            [0, 1, 2].map(|axis| {
+                kernel[axis]
+                    .saturating_sub(phase[axis])
+                    .div_ceil(strides[axis])
+            })
+        };
+        let most: usize = taps([0; 3]).iter().product::<usize>() * phases.len();
+        // In one convolution the taps that a phase lacks are zeros.
+        let together = 3 * most <= 4 * kernel.iter().product::<usize>();
+        let parts = if together {
+            vec![(taps([0; 3]), phases)]
+        } else {
+            phases
+                .into_iter()
+                .map(|phase| (taps(phase), vec![phase]))
+                .collect()
+        };
+        let values = Dense::new(weight);
+        let shape = weight.shape();
+        let weight = Weight {
+            values: values.values(),
+            channels: shape[0] / groups,
+            outputs: shape[1],
+            kernel,
+            strides,
+            groups,
+        };
+        let set = Set::best();
+        let parts = parts.into_iter().map(|(kernel, phases)| Part {
+            filters: (!kernel.contains(&0)).then(|| weight.filters(set, kernel, &phases)),
+            phases,
+            kernel,
+        });
+        Some(Self {
+            set,
+            strides,
+            dilations,
+            groups,
+            outputs: shape[1] * groups,
+            parts: parts.collect(),
+        })
+    }
+
+    pub fn is_of(&self, strides: [usize; 3], dilations: [usize; 3], groups: usize) -> bool {
+        (self.strides, self.dilations, self.groups) == (strides, dilations, groups)
+    }
+}
+
+/// A weight `[channels, outputs, kernel..]`, whose channels are those of all groups.
+struct Weight<'a> {
+    values: &'a [f32],
+    channels: usize,
+    outputs: usize,
+    kernel: [usize; 3],
+    strides: [usize; 3],
+    groups: usize,
+}
+
+impl Weight<'_> {
+    fn filters(&self, set: Set, kernel: [usize; 3], phases: &[[usize; 3]]) -> Filters {
+        let inner = self.channels * kernel.iter().product::<usize>();
+        let mut rows = Vec::with_capacity(self.groups * self.outputs * phases.len() * inner);
+        for group in 0..self.groups {
+            for output in 0..self.outputs {
+                for phase in phases {
+                    for channel in 0..self.channels {
+                        let channel = group * self.channels + channel;
+                        self.taps(channel * self.outputs + output, kernel, *phase, &mut rows);
+                    }
+                }
+            }
+        }
+        Filters::new(set, Matrix::dense(&rows, inner), self.groups)
+    }
+
+    /// The taps of a phase from the last one to the first.
+    fn taps(&self, plane: usize, kernel: [usize; 3], phase: [usize; 3], out: &mut Vec<f32>) {
+        let place = |axis: usize, at: usize| {
+            let tap = phase[axis] + (kernel[axis] - 1 - at) * self.strides[axis];
+            (tap < self.kernel[axis]).then_some(tap)
+        };
+        for depth in (0..kernel[0]).map(|at| place(0, at)) {
+            for row in (0..kernel[1]).map(|at| place(1, at)) {
+                for column in (0..kernel[2]).map(|at| place(2, at)) {
+                    let value = (|| {
+                        let line = (plane * self.kernel[0] + depth?) * self.kernel[1] + row?;
+                        Some(self.values[line * self.kernel[2] + column?])
+                    })();
+                    out.push(value.unwrap_or(0.0));
+                }
+            }
+        }
+    }
+}

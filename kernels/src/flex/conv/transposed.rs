@@ -1,0 +1,322 @@
+//! Transposed convolutions as convolutions that compute the places of each phase.
+//!
+//! Places whose distance is a multiple of the stride see the input through the same taps. These are
+//! outputs of one convolution, whose results are then put between each other.
+
+use std::sync::Arc;
+
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
+use burn::tensor::{DType, TensorData, ops::ConvTransposeOptions};
+
+use super::{Filters, geometry::Geometry, phases::Phases, run::Convolution};
+use crate::backend::Packed;
+use crate::flex::{
+    gemm::threads,
+    in_wide_sums,
+    memory::{Output, Target, side_by_side},
+    packed::Pack,
+    view::{Dense, View},
+    widened,
+};
+use crate::product::epilogue::Activation;
+
+/// A transposed convolution with everything that it reads.
+struct Transposed<'a> {
+    phases: &'a Phases,
+    batches: usize,
+    sizes: [usize; 3],
+    /// The padding before the first place, and how many places there are.
+    before: [usize; 3],
+    places: [usize; 3],
+    values: &'a [f32],
+    steps: [usize; 5],
+    bias: Option<&'a [f32]>,
+}
+
+/// The transposed convolution; `other` computes what is not of single precision, and what is empty.
+pub fn conv_transpose<const S: usize>(
+    x: FlexTensor,
+    weight: FlexTensor,
+    bias: Option<FlexTensor>,
+    options: ConvTransposeOptions<S>,
+    packed: Option<&Packed>,
+    other: fn(FlexTensor, FlexTensor, Option<FlexTensor>, ConvTransposeOptions<S>) -> FlexTensor,
+) -> FlexTensor {
+    if let Some(y) = by_phases(&x, &weight, bias.as_ref(), &options, packed) {
+        return y;
+    }
+    in_wide_sums(x, weight, bias, |x, weight, bias| {
+        other(x, weight, bias, options)
+    })
+}
+
+fn by_phases<const S: usize>(
+    x: &FlexTensor,
+    weight: &FlexTensor,
+    bias: Option<&FlexTensor>,
+    options: &ConvTransposeOptions<S>,
+    packed: Option<&Packed>,
+) -> Option<FlexTensor> {
+    let (dtype, shape, weights) = (x.dtype(), x.shape(), weight.shape());
+    if dtype == DType::F64 || shape.contains(&0) || weights.contains(&0) {
+        return None;
+    }
+    let on = |axis: usize| (axis + S).checked_sub(3);
+    let at = |values: &[usize], other| {
+        std::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]))
+    };
+    let (sizes, kernel): ([usize; 3], [usize; 3]) = (at(&shape[2..], 1), at(&weights[2..], 1));
+    let (strides, dilations) = (at(&options.stride, 1), at(&options.dilation, 1));
+    let (before, more): ([usize; 3], [usize; 3]) =
+        (at(&options.padding, 0), at(&options.padding_out, 0));
+    let mut places = [0; 3];
+    for axis in 0..3 {
+        let reach = (sizes[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1;
+        places[axis] = (reach + more[axis]).checked_sub(2 * before[axis])?;
+    }
+    if places.contains(&0) {
+        return None;
+    }
+    let view = View::of(&widened(x.clone()))?;
+    let bias = bias.map(Dense::new);
+    let make = || Phases::new(weight, kernel, strides, dilations, options.groups).map(Arc::new);
+    let fits = |pack: &Pack| matches!(pack, Pack::Phases(found) if found.is_of(strides, dilations, options.groups));
+    let phases = match packed {
+        None => make()?,
+        Some(packed) => match packed
+            .cell()
+            .pack(weight, fits, || make().map(Pack::Phases))?
+        {
+            Pack::Phases(phases) => phases,
+            _ => return None,
+        },
+    };
+    let (values, steps) = view.spatial();
+    let transposed = Transposed {
+        phases: &phases,
+        batches: shape[0],
+        sizes,
+        before,
+        places,
+        values,
+        steps,
+        bias: bias.as_ref().map(Dense::values),
+    };
+    let mut result = vec![shape[0], weights[1] * options.groups];
+    result.extend(&places[3 - S..]);
+    let y = FlexTensor::from_data(TensorData::new(transposed.run()?, result));
+    Some(match dtype {
+        DType::F32 => y,
+        _ => Flex::float_cast(y, dtype.into()),
+    })
+}
+
+impl Transposed<'_> {
+    fn run(&self) -> Option<Vec<f32>> {
+        let phases = self.phases;
+        let mut parts = Vec::with_capacity(phases.parts.len());
+        for part in &phases.parts {
+            let geometry = self.geometry(part.kernel)?;
+            let values = match &part.filters {
+                Some(filters) => Some(self.convolution(filters, geometry, part.phases.len())?),
+                None => None,
+            };
+            parts.push((part, geometry, values));
+        }
+        if phases.strides == [1; 3]
+            && let Some((_, _, Some(values))) = parts.pop()
+        {
+            return Some(values);
+        }
+        let places: usize = self.places.iter().product();
+        let planes = self.batches * phases.outputs;
+        let count = planes * places;
+        let share = planes.div_ceil(threads(count * 4));
+        Some(Output::filled(count, |out| {
+            side_by_side(planes.div_ceil(share), |thread| {
+                for plane in thread * share..planes.min((thread + 1) * share) {
+                    let out = out.part(plane * places, places);
+                    for (part, geometry, values) in &parts {
+                        for (number, phase) in part.phases.iter().enumerate() {
+                            let seen = plane * part.phases.len() + number;
+                            let count = geometry.positions.iter().product::<usize>();
+                            let seen = values
+                                .as_ref()
+                                .map(|values| &values[seen * count..][..count]);
+                            self.put(
+                                *phase,
+                                geometry.positions,
+                                seen,
+                                plane % phases.outputs,
+                                out,
+                            );
+                        }
+                    }
+                }
+            });
+        }))
+    }
+
+    /// Of the convolution that computes some phases.
+    fn geometry(&self, kernel: [usize; 3]) -> Option<Geometry> {
+        let (strides, dilations) = (self.phases.strides, self.phases.dilations);
+        let mut geometry = Geometry {
+            sizes: self.sizes,
+            kernel,
+            strides: [1; 3],
+            dilations,
+            before: [0; 3],
+            positions: [0; 3],
+        };
+        for axis in 0..3 {
+            let first = self.before[axis] / strides[axis];
+            let last = (self.before[axis] + self.places[axis] - 1) / strides[axis];
+            geometry.positions[axis] = last - first + 1;
+            let reach = kernel[axis].saturating_sub(1) * dilations[axis];
+            geometry.before[axis] = match kernel[axis] {
+                0 => 0,
+                _ => reach.checked_sub(first)?,
+            };
+        }
+        Some(geometry)
+    }
+
+    fn convolution(
+        &self,
+        filters: &Filters,
+        geometry: Geometry,
+        phases: usize,
+    ) -> Option<Vec<f32>> {
+        let bias: Option<Vec<f32>> = self.bias.map(|bias| {
+            let each = bias
+                .iter()
+                .flat_map(|bias| std::iter::repeat_n(*bias, phases));
+            each.collect()
+        });
+        let convolution = Convolution {
+            geometry,
+            batches: self.batches,
+            filters,
+            values: self.values,
+            steps: self.steps,
+            bias: bias.as_deref(),
+            sum: None,
+            activation: Activation::Identity,
+        };
+        convolution.run()
+    }
+
+    /// Writes the places of a phase: what was computed for it, or else the bias.
+    fn put(
+        &self,
+        phase: [usize; 3],
+        positions: [usize; 3],
+        values: Option<&[f32]>,
+        output: usize,
+        out: Target,
+    ) {
+        let strides = self.phases.strides;
+        let bias = self.bias.map_or(0.0, |bias| bias[output]);
+        // The first position that is a place, where it is, and how many there are.
+        let [deep, high, wide] = [0, 1, 2].map(|axis| {
+            let (stride, before) = (strides[axis], self.before[axis]);
+            let first = before / stride * stride + phase[axis];
+            let skipped = usize::from(first < before);
+            let at = first + skipped * stride - before;
+            (
+                skipped,
+                at,
+                self.places[axis].saturating_sub(at).div_ceil(stride),
+            )
+        });
+        for depth in 0..deep.2 {
+            for row in 0..high.2 {
+                let plane = deep.1 + depth * strides[0];
+                let line = plane * self.places[1] + high.1 + row * strides[1];
+                let first = line * self.places[2] + wide.1;
+                let from = (deep.0 + depth) * positions[1] + high.0 + row;
+                let seen = values.map(|values| &values[from * positions[2] + wide.0..][..wide.2]);
+                for at in 0..wide.2 {
+                    let value = seen.map_or(bias, |seen| seen[at]);
+                    // SAFETY: each phase writes places of its own.
+                    unsafe { out.at(first + at * strides[2]).write(value) };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Tensor};
+
+    use crate::convolution::{
+        conv_transpose::{conv_transpose1d, conv_transpose2d, conv_transpose3d},
+        window::Window,
+    };
+    use crate::flex::instructions::with_each_set;
+    use crate::testing::{near, noise};
+
+    /// Compares single precision, which has phases, with double precision, which has none.
+    fn check(channels: [usize; 2], groups: usize, window: Window<2>, more: [usize; 2]) {
+        for sizes in [[1, 1], [5, 3], [4, 40]] {
+            let x = noise::<4>([2, channels[0], sizes[0], sizes[1]], 1);
+            let [high, wide] = window.kernel;
+            let weight = noise::<4>([channels[0], channels[1] / groups, high, wide], 2);
+            let bias = noise::<1>([channels[1]], 3);
+            let double = |x: &Tensor<4>| x.clone().cast(DType::F64);
+            let wider = bias.clone().cast(DType::F64);
+            let expected = conv_transpose2d(
+                double(&x),
+                double(&weight),
+                Some(wider),
+                window,
+                more,
+                groups,
+            );
+            let expected = expected.cast(DType::F32).into_data();
+            with_each_set(|_| {
+                let (x, weight, bias) = (x.clone(), weight.clone(), Some(bias.clone()));
+                let y = conv_transpose2d(x, weight, bias, window, more, groups);
+                near(y, expected.clone(), 1e-5);
+            });
+        }
+    }
+
+    #[test]
+    fn windows_of_every_kind() {
+        let window = |kernel, stride, pad| {
+            let window = Window::new([kernel; 2]).strides([stride; 2]);
+            window.pads([(pad, pad); 2])
+        };
+        check([3, 5], 1, window(2, 2, 0), [0; 2]);
+        check([3, 5], 1, window(4, 2, 1), [0; 2]);
+        check([3, 5], 1, window(4, 1, 0), [0; 2]);
+        check([4, 6], 2, window(3, 2, 0), [1, 0]);
+        check([4, 4], 4, window(3, 2, 0), [0, 1]);
+        check([2, 17], 1, window(5, 3, 0), [2, 1]);
+        check([2, 3], 1, window(1, 3, 0), [0; 2]);
+        check([2, 3], 1, Window::new([3, 2]).strides([1, 4]), [0, 3]);
+        check([2, 3], 1, Window::new([3, 3]).dilations([2, 3]), [0; 2]);
+        check([2, 3], 1, window(2, 2, 0).dilations([2, 1]), [0; 2]);
+        let uneven = Window::new([5, 4]).strides([2, 2]);
+        check([2, 3], 1, uneven.pads([(1, 2), (2, 0)]), [1, 1]);
+    }
+
+    #[test]
+    fn one_and_three_axes() {
+        let wide = |x: Tensor<3>| x.cast(DType::F64);
+        let (x, weight) = (noise::<3>([2, 6, 11], 1), noise::<3>([6, 4, 16], 2));
+        let window = Window::new([16]).strides([8]).pads([(4, 4)]);
+        let run = |x, weight| conv_transpose1d(x, weight, None, window, [0], 1);
+        let expected = run(wide(x.clone()), wide(weight.clone())).cast(DType::F32);
+        near(run(x, weight), expected.into_data(), 1e-5);
+        let wide = |x: Tensor<5>| x.cast(DType::F64);
+        let x = noise::<5>([1, 4, 3, 4, 5], 1);
+        let weight = noise::<5>([4, 2, 2, 3, 4], 2);
+        let window = Window::new([2, 3, 4]).strides([2, 1, 2]).pads([(1, 0); 3]);
+        let run = |x, weight| conv_transpose3d(x, weight, None, window, [0, 0, 1], 2);
+        let expected = run(wide(x.clone()), wide(weight.clone())).cast(DType::F32);
+        near(run(x, weight), expected.into_data(), 1e-5);
+    }
+}
