@@ -46,7 +46,7 @@ impl Affine {
     }
 
     /// What a function makes of the floats.
-    fn function<const D: usize>(
+    pub(super) fn function<const D: usize>(
         self,
         (x, of): Quantized<D>,
         activation: Activation,

@@ -69,6 +69,14 @@ impl Affine {
         Self::new(scale, zero, DType::I8, 8)
     }
 
+    pub const fn u16(scale: f32, zero: i64) -> Self {
+        Self::new(scale, zero, DType::U16, 16)
+    }
+
+    pub const fn i16(scale: f32, zero: i64) -> Self {
+        Self::new(scale, zero, DType::I16, 16)
+    }
+
     pub(crate) const fn new(scale: f32, zero: i64, dtype: DType, bits: u32) -> Self {
         Self {
             scale,

@@ -7,7 +7,7 @@ use burn::tensor::{Int, Tensor};
 
 use super::affine::{Quantized, combine, mean};
 use super::options::{Affine, Rounded, Step};
-use crate::pool;
+use crate::{pool, product::epilogue::Activation};
 
 /// The sum of floats, broadcast.
 pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
@@ -21,6 +21,15 @@ pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tenso
     combine(a, b, y, Step::ProductOfFloats, |a, b, pair| {
         pair.y.integers(pair.a.floats(a).mul(pair.b.floats(b)))
     })
+}
+
+/// A function of floats, one by one.
+pub fn activate<const D: usize>(
+    x: Quantized<D>,
+    y: Affine,
+    activation: Activation,
+) -> Tensor<D, Int> {
+    y.function(x, activation)
 }
 
 /// The mean of each channel; every spatial size becomes 1.

@@ -9,11 +9,22 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
+/// Bits of what the operators of files take.
+pub const BYTE: usize = 8;
+
+/// Bits of what stands between DequantizeLinear and QuantizeLinear.
+pub const WIDE: usize = 16;
+
 /// The type of a quantized input that its scale and its zero point, if any, follow.
 pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
+    quantized_of(cx, input, BYTE)
+}
+
+/// [`quantized`] of at most so many bits.
+pub fn quantized_of(cx: &Infer<'_>, input: usize, bits: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(input)?;
-    let zero_dtype = check(cx, input.saturating_add(1), input.saturating_add(2))?;
-    if zero_dtype.is_some_and(|zero_dtype| zero_dtype != x.dtype) || !is_byte(x.dtype) {
+    let zero_dtype = check_of(cx, input.saturating_add(1), input.saturating_add(2), bits)?;
+    if zero_dtype.is_some_and(|zero_dtype| zero_dtype != x.dtype) || !is_carried(x.dtype, bits) {
         Err(Problem::new(format!(
             "input {input} is {x}, and its zero point of type {}",
             zero_dtype.unwrap_or(x.dtype)
@@ -25,6 +36,16 @@ pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
 
 /// Whether these inputs are one scale and one zero point, and the type of the latter.
 pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>, Problem> {
+    check_of(cx, scale, zero, BYTE)
+}
+
+/// [`check`] for integers of at most so many bits.
+pub fn check_of(
+    cx: &Infer<'_>,
+    scale: usize,
+    zero: usize,
+    bits: usize,
+) -> Result<Option<DType>, Problem> {
     let one = |tensor: &TensorType| tensor.count().is_none_or(|count| count == 1);
     let scale = cx.tensor(scale)?;
     if scale.dtype.kind() != Kind::Float || !one(&scale) {
@@ -34,7 +55,7 @@ pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>,
         return Ok(None);
     }
     let zero = cx.tensor(zero)?;
-    if one(&zero) && is_byte(zero.dtype) {
+    if one(&zero) && is_carried(zero.dtype, bits) {
         Ok(Some(zero.dtype))
     } else {
         Err(Problem::new(format!("a zero point is {zero}")))
@@ -64,7 +85,15 @@ pub fn emit(
     } else {
         code!(0)
     };
-    let of = format_ident!("{}", if dtype.is_signed() { "i8" } else { "u8" });
+    let of = format_ident!(
+        "{}",
+        match dtype {
+            DType::I8 => "i8",
+            DType::U16 => "u16",
+            DType::I16 => "i16",
+            _ => "u8",
+        }
+    );
     Ok(code!(ops::quantize::Affine::#of(#scale, #zero)))
 }
 
@@ -76,8 +105,13 @@ pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Pr
     Ok(code!((#x, #affine)))
 }
 
-fn is_byte(dtype: DType) -> bool {
-    matches!(dtype, DType::U8 | DType::I8)
+/// Whether it is an integer of 8 bits, or of 16 where there may be so many.
+fn is_carried(dtype: DType, bits: usize) -> bool {
+    match dtype {
+        DType::U8 | DType::I8 => true,
+        DType::U16 | DType::I16 => bits > BYTE,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,11 @@ use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
+use crate::graph::Node;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::quantize::affine;
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::quantize::affine::{self, BYTE, WIDE};
 use crate::ops::shape::concat;
 use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
@@ -48,11 +50,12 @@ struct Elementwise {
     places: &'static Places,
     /// The slope below 0.
     alpha: Option<f32>,
+    activation: Option<Fused>,
     /// Whether it rounds where DequantizeLinear, the function and QuantizeLinear do.
     in_steps: bool,
 }
 
-attributes!(struct Elementwise { function, places, alpha, in_steps });
+attributes!(struct Elementwise { function, places, alpha, activation, in_steps });
 
 /// The inputs at which things stand; scale and zero point follow each operand.
 #[derive(Debug)]
@@ -108,6 +111,7 @@ fn elementwise(
         function,
         places,
         alpha: None,
+        activation: None,
         in_steps: false,
     }))
 }
@@ -117,6 +121,7 @@ fn leaky_relu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         function: "leaky_relu",
         places: &ONE,
         alpha: Some(a.float_or("alpha", 0.01)?),
+        activation: None,
         in_steps: false,
     }))
 }
@@ -128,20 +133,22 @@ fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 /// A step on floats between DequantizeLinear and QuantizeLinear, with the integers of the three.
-pub fn between_scales(step: &str, alpha: Option<f32>) -> Option<Rc<dyn Operator>> {
-    let (function, places, in_steps) = match step {
-        "Add" => ("add", &PAIR, true),
-        "Mul" => ("mul", &PAIR, true),
-        // Its own operator rounds as the three do.
-        "Sigmoid" => ("sigmoid", &ONE, false),
-        "LeakyRelu" => ("leaky_relu", &ONE, false),
-        _ => return None,
+pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
+    let (function, places) = match &*step.kind {
+        "Add" => ("add", &PAIR),
+        "Mul" => ("mul", &PAIR),
+        _ => ("activate", &ONE),
     };
+    let activation = Fused::of(step);
+    if activation.is_none() && function == "activate" {
+        return None;
+    }
     Some(Rc::new(Elementwise {
         function,
         places,
-        alpha,
-        in_steps,
+        alpha: None,
+        activation,
+        in_steps: true,
     }))
 }
 
@@ -166,10 +173,13 @@ impl Operator for Elementwise {
             }
             shapes.push(condition.shape);
         }
-        let mut dtype = affine::check(cx, self.places.result, self.places.result + 1)?;
+        let bits = if self.in_steps { WIDE } else { BYTE };
+        let result = self.places.result;
+        let mut dtype = affine::check_of(cx, result, result.saturating_add(1), bits)?;
         for &operand in self.places.operands {
-            let x = affine::quantized(cx, operand)?;
-            if *dtype.get_or_insert(x.dtype) != x.dtype {
+            let x = affine::quantized_of(cx, operand, bits)?;
+            let differs = *dtype.get_or_insert(x.dtype) != x.dtype;
+            if differs && self.activation.is_none() {
                 return Err(Problem::new("operands and result are of several types"));
             }
             shapes.push(x.shape);
@@ -195,6 +205,8 @@ impl Operator for Elementwise {
             .alpha
             .map(|alpha| float_literal(f64::from(alpha), DType::F32));
         inputs.extend(alpha);
+        let activation = self.activation.as_ref();
+        inputs.extend(activation.map(|activation| activation.code(DType::F32)));
         let function = format_ident!("{}", self.function);
         if self.in_steps {
             return Ok(code!(ops::quantize::steps::#function(#(#inputs),*)));
@@ -274,7 +286,37 @@ impl Operator for Softmax {
 mod tests {
     use expect_test::expect;
 
+    use crate::passes::rewrite::testing::graph;
+    use crate::passes::rules;
     use crate::testing::check;
+
+    #[test]
+    fn integers_of_16_bits_stand_between_scales() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+            g (uint16[N, 2] x) => (uint16[N, 2] y, uint8[N, 2] b) <float s = {0.5}, uint16 z = {3}, uint8 o = {1}> {
+                d = com.microsoft.DequantizeLinear (x, s, z)
+                h = HardSigmoid (d)
+                q = com.microsoft.QuantizeLinear (h, s, z)
+                e = com.microsoft.DequantizeLinear (q, s, z)
+                m = Mul (d, e)
+                y = com.microsoft.QuantizeLinear (m, s, z)
+                t = Tanh (d)
+                b = QuantizeLinear (t, s, o)
+            }"#;
+        expect![[r#"
+            g (uint16[N, 2] x) => (uint16[N, 2] y, uint8[N, 2] b)
+            <
+                float32[] s = {0.5},
+                uint16[] z = {3},
+                uint8[] o = {1}
+            >
+            {
+                uint16[N, 2] q = com.microsoft.QLinearHardSigmoid <function: "activate", activation: {name: "HardSigmoid", parameters: [0.2, 0.5]}, in_steps: true> (x, s, z, s, z)
+                uint16[N, 2] y = com.microsoft.QLinearMul <function: "mul", in_steps: true> (x, s, z, q, s, z, s, z)
+                uint8[N, 2] b = com.microsoft.QLinearTanh <function: "activate", activation: {name: "Tanh"}, in_steps: true> (x, s, z, s, o)
+            }
+        "#]].assert_eq(&graph(text, rules::all()).0);
+    }
 
     #[test]
     fn operands_are_broadcast() {

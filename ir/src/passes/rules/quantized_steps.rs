@@ -3,7 +3,6 @@
 use super::bounds::bounds;
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
-use crate::ops::elementwise::unary::Shaped;
 use crate::ops::quantize::Linear;
 use crate::ops::quantize::qlinear::between_scales;
 use crate::ops::quantize::qlinear_pool::global_between_scales;
@@ -27,7 +26,7 @@ pub const RULES: &[Rule] = &[
     building(
         "moved between scales",
         "QuantizeLinear:q(Reshape|Flatten|Squeeze|Unsqueeze|Transpose|Slice|Gather|Expand|Tile\
-         |DepthToSpace|SpaceToDepth:move(DequantizeLinear:d(x, s, ..), ..), s, ..)",
+         |DepthToSpace|SpaceToDepth|MaxPool:move(DequantizeLinear:d(x, s, ..), ..), s, ..)",
         |m| {
             same_scale(m)?;
             if m.tensor("s")?.count() != Some(1) {
@@ -40,7 +39,7 @@ pub const RULES: &[Rule] = &[
         },
     )
     .shared()
-    .law("elements that move keep their scale")
+    .law("elements that move keep their scale, the greatest of several too")
     .example(
         "(uint8[N, 2] x) => (uint8[2, N] y) <float s = {0.5}, uint8 z = {3}> {
             d = DequantizeLinear (x, s, z) t = Transpose (d) y = QuantizeLinear (t, s, z)
@@ -75,19 +74,20 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "step between scales",
-        "QuantizeLinear:q(Add|Mul|Sigmoid|LeakyRelu|GlobalAveragePool:step(..), s, ..)",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Add|Mul|Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
+         |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign\
+         |GlobalAveragePool:step(..), s, ..)",
         |m| {
             let node = m.node("step")?;
             let operands = operands(m, node, 0)?;
             let result = result(m)?;
-            let parameters = node.operator_as::<Shaped>().map(Shaped::parameters);
-            let alpha = parameters.and_then(|all| all.first().copied());
             let operator = match &*node.kind {
                 "GlobalAveragePool" => Some(global_between_scales()),
-                step => between_scales(step, alpha),
+                _ => between_scales(node),
             };
             let operator = operator.ok_or("no operator on integers stands for it")?;
-            let kind = format!("com.microsoft.QLinear{}", node.kind).into();
+            let name = node.kind.trim_start_matches("com.microsoft.");
+            let kind = format!("com.microsoft.QLinear{name}").into();
             let like = Node { kind, version: 1, operator, ..m.root().clone() };
             m.made(like, &[operands, result].concat())
         },
@@ -100,7 +100,7 @@ pub const RULES: &[Rule] = &[
             e = Add (c, d) y = QuantizeLinear (e, t, z)
         }",
     ),
-    building("join between scales", "QuantizeLinear:q(Concat:step(..), s, ..)", |m| {
+    building("join between scales", "QuantizeLinear|com.microsoft.QuantizeLinear:q(Concat:step(..), s, ..)", |m| {
         let node = m.node("step")?;
         let operands = operands(m, node, 0)?;
         let rank = m.result()?.rank();
@@ -117,7 +117,7 @@ pub const RULES: &[Rule] = &[
             e = Concat <axis = 0> (c, d) y = QuantizeLinear (e, t, z)
         }",
     ),
-    building("choice between scales", "QuantizeLinear:q(Where:step(c, x, y), s, ..)", |m| {
+    building("choice between scales", "QuantizeLinear|com.microsoft.QuantizeLinear:q(Where:step(c, x, y), s, ..)", |m| {
         let node = m.node("step")?;
         let condition = vec![Some(m.value("c")?)];
         let inputs = [condition, operands(m, node, 1)?, result(m)?].concat();

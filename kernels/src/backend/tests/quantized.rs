@@ -194,6 +194,10 @@ fn functions() {
                     same(sigmoid((x.clone(), of), y), expected(Activation::Sigmoid));
                     let leaky = leaky_relu((x.clone(), of), y, 0.1);
                     same(leaky, expected(Activation::LeakyRelu(0.1)));
+                    for activation in [Activation::HardSwish, Activation::Gelu, Activation::Tanh] {
+                        let made = steps::activate((x.clone(), of), y, activation);
+                        same(made, expected(activation));
+                    }
                 });
                 let parts = vec![(x.clone(), of), (x.clone(), of)];
                 let twice = Tensor::cat(vec![x.clone(), x.clone()], 0);
