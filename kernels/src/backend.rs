@@ -15,6 +15,7 @@ mod device;
 mod operand;
 mod packed;
 pub mod primitives;
+mod recurrence;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ use crate::{
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Affine, Mean, Pair, Unary, small::Small},
+    recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
     signal::dft::Dft,
 };
@@ -42,6 +44,7 @@ pub use device::Runtime;
 pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
 pub use packed::Packed;
+pub use recurrence::{Matrices, Recurrence};
 
 /// Burn as the macros of [`Kernels`] see it: with `fusion`, which decides on the type of CubeCL's tensors and
 /// which another crate may have turned on.
@@ -247,6 +250,19 @@ pub trait Kernels: Backend {
         options: Dft,
     ) -> Optional<Self> {
         primitives::stft::<Self>(x, window, step, options)
+    }
+
+    /// The outputs of a recurrent operator at all times, `[times, directions, batch, hidden]`, the last one,
+    /// `[directions, batch, hidden]`, and the memory of an LSTM; none where the operator walks over the tensors.
+    /// The operands go together, and none is empty.
+    #[fusion(default)]
+    fn recurrence(
+        #[extension_type] operands: Recurrence<Self>,
+        cell: Cell,
+        sizes: Sizes,
+        packed: Option<[Packed; 2]>,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        primitives::recurrence::<Self>(operands, cell, sizes, packed)
     }
 
     /// Indices from `least` on along an axis, with the negative ones, which count from the end,

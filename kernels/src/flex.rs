@@ -12,6 +12,7 @@ mod normalize;
 pub mod packed;
 mod pool;
 mod quantize;
+mod recurrent;
 mod rows;
 mod softmax;
 mod view;
@@ -30,13 +31,14 @@ use burn::tensor::{
 
 use crate::{
     attention::Scores,
-    backend::{Kernels, Optional, Packed},
+    backend::{Kernels, Optional, Packed, Recurrence},
     convolution::window::Window,
     fault::Axis,
     index::top_k::ranking,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Affine, Mean, Pair, Unary},
+    recurrent::{Cell, Sizes},
     signal::dft::Dft,
 };
 #[cfg(test)]
@@ -160,6 +162,15 @@ impl Kernels for Flex {
 
     fn stft(x: FlexTensor, window: Optional<Flex>, step: usize, options: Dft) -> Optional<Flex> {
         Optional::Float(fft::stft(x, window.float(), step, &options))
+    }
+
+    fn recurrence(
+        operands: Recurrence<Flex>,
+        cell: Cell,
+        sizes: Sizes,
+        packed: Option<[Packed; 2]>,
+    ) -> (Optional<Flex>, Optional<Flex>, Optional<Flex>) {
+        recurrent::recurrence(&operands, &cell, sizes, packed.as_ref())
     }
 
     fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Option<FlexTensor>) {

@@ -2,10 +2,13 @@
 
 use burn::tensor::{Int, Tensor};
 
+pub use crate::backend::Packed;
+
 mod activation;
 mod gru;
 mod lstm;
 mod matrix;
+mod operands;
 mod rnn;
 mod sequence;
 
@@ -13,6 +16,7 @@ pub use activation::Activation;
 pub use gru::{Gru, gru};
 pub use lstm::{Lstm, lstm};
 pub use matrix::{Matrices, Matrix, Quantized};
+pub use operands::{Cell, Operands, Sizes};
 pub use rnn::{Rnn, rnn};
 
 /// Which way the sequence is read.
@@ -35,6 +39,8 @@ pub struct Weights<M = Tensor<3>> {
     pub bias: Option<Tensor<2>>,
     /// `[directions, 3 * hidden]` for the input, output and forget gates of an LSTM.
     pub peepholes: Option<Tensor<2>>,
+    /// For weights that are used again: of the input and of the recurrence.
+    pub packed: Option<[Packed; 2]>,
 }
 
 /// Where the sequences begin and how long they are.

@@ -19,5 +19,5 @@ pub use normalize::layer::{LayerNorm, RmsNorm};
 pub use onnx_embed_kernels::epilogue::Activation;
 pub use product::linear::Linear;
 pub use product::matmul_nbits::MatMulNBits;
-pub use recurrent::{Gru, Lstm, Rnn};
+pub use recurrent::{Gru, Lstm, QuantizedLstm, Rnn};
 pub use signal::dft::{Dft, Stft};

@@ -141,13 +141,16 @@ impl Operator for Recurrent {
             _ => code!(None),
         };
         let options = self.options();
-        let call = match self.layer(cx, &options) {
+        let call = match self.layer(cx, &options)? {
             Some(layer) => match self.cell {
                 Cell::Lstm => code!(#layer.forward(#x, #lengths, #hidden, #cell)),
                 _ => code!(#layer.forward(#x, #lengths, #hidden)),
             },
             None => {
-                let (input, recurrent) = (self.matrices(cx, 1, 8)?, self.matrices(cx, 2, 10)?);
+                let (input, recurrent) = (
+                    self.matrices(cx, 1, 8, Emit::tensor)?,
+                    self.matrices(cx, 2, 10, Emit::tensor)?,
+                );
                 let bias = cx.optional(3)?;
                 let peepholes = match self.cell {
                     Cell::Lstm => cx.optional(7)?,
@@ -162,6 +165,7 @@ impl Operator for Recurrent {
                             recurrent: #recurrent,
                             bias: #bias,
                             peepholes: #peepholes,
+                            packed: None,
                         },
                         ops::recurrent::State { lengths: #lengths, hidden: #hidden, cell: #cell },
                         &#options,
@@ -201,20 +205,21 @@ impl Recurrent {
         }
     }
 
-    /// The weights of all directions; scale and zero point stand at `factors`.
-    fn matrices(
+    /// The weights of all directions, by `tensor`; scale and zero point stand at `factors`.
+    fn matrices<'a, 'b>(
         &self,
-        cx: &mut Emit<'_, '_>,
+        cx: &mut Emit<'a, 'b>,
         input: usize,
         factors: usize,
+        tensor: fn(&mut Emit<'a, 'b>, usize) -> Result<Code, Problem>,
     ) -> Result<Code, Problem> {
-        let weight = cx.tensor(input)?;
+        let weight = tensor(cx, input)?;
         if !self.quantized {
             return Ok(weight);
         }
         let directions = Literal::usize_unsuffixed(self.directions());
         let mut factor = |at: usize| {
-            let factor = cx.tensor(at)?;
+            let factor = tensor(cx, at)?;
             Ok(match cx.tensor_type(at)?.rank() {
                 1 => code!(#factor.reshape([#directions, 1])),
                 _ => factor,
@@ -238,37 +243,65 @@ impl Recurrent {
         }
     }
 
-    /// The field that holds the weights, when all of them are weights of the model.
-    fn layer(&self, cx: &mut Emit<'_, '_>, options: &Code) -> Option<Code> {
-        if self.quantized {
-            return None;
+    /// The field that holds the weights, when all of them are constants.
+    fn layer(&self, cx: &mut Emit<'_, '_>, options: &Code) -> Result<Option<Code>, Problem> {
+        let optional: &[usize] = match self.cell {
+            Cell::Lstm => &[3, 7],
+            _ => &[3],
+        };
+        let is_stored = |cx: &Emit<'_, '_>, input: &usize| !cx.has(*input) || cx.is_stored(*input);
+        let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
+        let mut inputs = [1, 2].iter().chain(optional).chain(factors);
+        if !inputs.all(|input| is_stored(cx, input)) {
+            return Ok(None);
         }
-        let (input, recurrent) = (cx.weight(1)?, cx.weight(2)?);
-        let mut optional = |input: usize| {
-            if cx.has(input) {
-                cx.weight(input).map(|name| code!(Some(#name)))
+        let hint = cx.layer_hint(1);
+        let mut tensors = Vec::new();
+        if self.quantized {
+            let input = self.matrices(cx, 1, 8, Emit::loaded)?;
+            let recurrent = self.matrices(cx, 2, 10, Emit::loaded)?;
+            for input in optional {
+                tensors.push(cx.loaded_optional(*input)?);
+            }
+            let ty = code!(layers::QuantizedLstm);
+            let load = code!(#ty::new(#input, #recurrent, #(#tensors,)* #options));
+            return Ok(Some(cx.layer(&hint, ty, load)));
+        }
+        let name = format_ident!("{}", self.cell.name());
+        let names = optional.iter().map(|input| {
+            if cx.has(*input) {
+                cx.weight(*input).map(|name| code!(Some(#name)))
             } else {
                 Some(code!(None))
             }
-        };
-        let bias = optional(3)?;
-        let peepholes = match self.cell {
-            Cell::Lstm => Some(optional(7)?),
-            _ => None,
-        };
-        let peepholes = peepholes.into_iter();
-        let name = format_ident!("{}", self.cell.name());
-        let hint = cx.layer_hint(1);
-        let load = code! {
-            layers::#name::load(weights, [#input, #recurrent], #bias, #(#peepholes,)* #options)
-        };
-        let parameters = [
+        });
+        let names: Option<Vec<Code>> = names.collect();
+        let named = [
             ("recurrence.input", 1),
             ("recurrence.recurrent", 2),
             ("recurrence.bias", 3),
             ("recurrence.peepholes", 7),
         ];
-        Some(cx.layer_of(&hint, code!(layers::#name), load, &parameters))
+        let (load, parameters) = match (cx.weight(1), cx.weight(2), names) {
+            (Some(input), Some(recurrent), Some(names)) => (
+                code!(layers::#name::load(weights, [#input, #recurrent], #(#names,)* #options)),
+                &named[..],
+            ),
+            _ => {
+                let (input, recurrent) = (cx.loaded(1)?, cx.loaded(2)?);
+                for input in optional {
+                    tensors.push(cx.loaded_optional(*input)?);
+                }
+                let load = code!(layers::#name::new(#input, #recurrent, #(#tensors,)* #options));
+                (load, &[][..])
+            }
+        };
+        Ok(Some(cx.layer_of(
+            &hint,
+            code!(layers::#name),
+            load,
+            parameters,
+        )))
     }
 
     fn options(&self) -> Code {

@@ -13,10 +13,16 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{Optional, Packed};
+use super::{Optional, Packed, Recurrence};
 use crate::{
-    ensure, fault::Axis, pool::slide::Slide, product::epilogue::Epilogue, quantize::small::Small,
-    reduce::cumulative::Scan, signal::dft::Dft,
+    ensure,
+    fault::Axis,
+    pool::slide::Slide,
+    product::epilogue::Epilogue,
+    quantize::small::Small,
+    recurrent::{Cell, Sizes},
+    reduce::cumulative::Scan,
+    signal::dft::Dft,
 };
 pub use attention::{attention, attention_in_steps};
 pub use finish::finish;
@@ -138,6 +144,15 @@ pub fn dft<B: Backend>(_: FloatTensor<B>, _: Dft) -> Optional<B> {
 
 pub fn stft<B: Backend>(_: FloatTensor<B>, _: Optional<B>, _: usize, _: Dft) -> Optional<B> {
     Optional::None
+}
+
+pub fn recurrence<B: Backend>(
+    _: Recurrence<B>,
+    _: Cell,
+    _: Sizes,
+    _: Option<[Packed; 2]>,
+) -> (Optional<B>, Optional<B>, Optional<B>) {
+    (Optional::None, Optional::None, Optional::None)
 }
 
 pub fn within<B: Backend>(

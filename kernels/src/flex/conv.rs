@@ -112,7 +112,7 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         .pack(weight, fits, || make().map(Pack::Filters))?
     {
         Pack::Filters(filters) => Some(filters),
-        Pack::Right(_) | Pack::Phases(_) => None,
+        Pack::Right(_) | Pack::Rights(_) | Pack::Phases(_) => None,
     }
 }
 

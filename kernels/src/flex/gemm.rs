@@ -7,6 +7,7 @@
 
 mod lanes;
 mod pack;
+mod packed_row;
 mod product;
 mod row;
 mod tile;

@@ -24,6 +24,7 @@ struct Kept {
 #[derive(Clone)]
 pub enum Pack {
     Right(Arc<Right>),
+    Rights(Arc<[Right]>),
     Filters(Arc<Filters>),
     Phases(Arc<Phases>),
 }
@@ -70,6 +71,7 @@ impl Pack {
     fn set(&self) -> Set {
         match self {
             Self::Right(right) => right.set,
+            Self::Rights(rights) => rights.first().map_or(Set::Portable, |right| right.set),
             Self::Filters(filters) => filters.set,
             Self::Phases(phases) => phases.set,
         }

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Direction, State, Weights,
+    Activation, Cell, Direction, Operands, State, Weights,
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
@@ -37,6 +37,10 @@ impl Gru {
 /// `[directions, batch, hidden]`.
 #[inline(never)]
 pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tensor<4>, Tensor<3>) {
+    let operands = Operands::of(&x, &weights, &state);
+    if let Some((y, hidden, _)) = operands.call(Cell::Gru(*options)) {
+        return (y, hidden);
+    }
     let width = weights.recurrent.dims()[2];
     let sequence = Sequence {
         x,
@@ -105,6 +109,7 @@ mod tests {
             recurrent: noise([2, 6, 2], 41),
             bias: Some(noise([2, 12], 42)),
             peepholes: None,
+            packed: None,
         }
     }
 
@@ -137,6 +142,7 @@ mod tests {
             recurrent: all.recurrent.narrow(0, 0, 1),
             bias: None,
             peepholes: None,
+            packed: None,
         };
         let options = Gru {
             linear_before_reset,

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Direction, Matrices, Matrix, State, Weights,
+    Activation, Cell, Direction, Matrices, Matrix, Operands, State, Weights,
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
@@ -42,6 +42,10 @@ pub fn lstm<W: Matrices>(
     state: State,
     options: &Lstm,
 ) -> (Tensor<4>, Tensor<3>, Tensor<3>) {
+    let operands = Operands::of(&x, &weights, &state);
+    if let Some((y, hidden, Some(cell))) = operands.call(Cell::Lstm(*options)) {
+        return (y, hidden, cell);
+    }
     let sequence = Sequence {
         x,
         lengths: state.lengths,
@@ -119,6 +123,7 @@ mod tests {
             recurrent: noise([directions, 8, 2], seed + 1),
             bias: Some(noise([directions, 16], seed + 2)),
             peepholes: None,
+            packed: None,
         }
     }
 
@@ -308,6 +313,7 @@ mod tests {
                 .clone()
                 .map(|bias| bias.cast(burn::tensor::DType::F16)),
             peepholes: None,
+            packed: None,
         };
         let wide = Weights {
             peepholes: None,

@@ -1,11 +1,17 @@
 //! Weights of recurrent layers, as floats or quantized.
 
+use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
 
-use crate::{quantize::matmul_dynamic, widen::widened};
+use crate::{
+    backend::{self, Operand, Optional},
+    ensure,
+    quantize::matmul_dynamic,
+    widen::widened,
+};
 
 /// The weights of all directions.
-pub trait Matrices {
+pub trait Matrices: Clone {
     type Matrix: Matrix;
 
     /// Whether a product depends on all that is multiplied at once.
@@ -14,8 +20,10 @@ pub trait Matrices {
     /// Those of one direction.
     fn of(&self, direction: usize) -> Self::Matrix;
 
-    /// How many numbers go in, and how many come out.
-    fn sizes(&self) -> [usize; 2];
+    /// How many directions there are, how many numbers go in, and how many come out.
+    fn sizes(&self) -> [usize; 3];
+
+    fn into_operands(self) -> backend::Matrices<Dispatch>;
 }
 
 /// What multiplies rows from the right.
@@ -50,9 +58,17 @@ impl Matrices for Tensor<3> {
         widened(self.clone().narrow(0, direction, 1).squeeze_dim(0)).transpose()
     }
 
-    fn sizes(&self) -> [usize; 2] {
-        let [_, outputs, inputs] = self.dims();
-        [inputs, outputs]
+    fn sizes(&self) -> [usize; 3] {
+        let [directions, outputs, inputs] = self.dims();
+        [directions, inputs, outputs]
+    }
+
+    fn into_operands(self) -> backend::Matrices<Dispatch> {
+        backend::Matrices {
+            weight: Some(self).into_primitive(),
+            scale: Optional::None,
+            zero: Optional::None,
+        }
     }
 }
 
@@ -75,9 +91,23 @@ impl Matrices for Quantized {
         }
     }
 
-    fn sizes(&self) -> [usize; 2] {
-        let [_, inputs, outputs] = self.weight.dims();
-        [inputs, outputs]
+    fn sizes(&self) -> [usize; 3] {
+        let [directions, inputs, outputs] = self.weight.dims();
+        for factor in [self.scale.dims(), self.zero.dims()] {
+            ensure!(
+                factor == [directions, outputs] || factor == [directions, 1],
+                "a scale or zero point is {factor:?} for {directions} directions and {outputs} columns"
+            );
+        }
+        [directions, inputs, outputs]
+    }
+
+    fn into_operands(self) -> backend::Matrices<Dispatch> {
+        backend::Matrices {
+            weight: Some(self.weight).into_primitive(),
+            scale: Some(self.scale).into_primitive(),
+            zero: Some(self.zero).into_primitive(),
+        }
     }
 }
 
@@ -101,7 +131,7 @@ mod tests {
             scale: float([[1f32], [0.5]]),
             zero: int([[0u8], [10]]),
         };
-        assert_eq!(weights.sizes(), [1, 2]);
+        assert_eq!(weights.sizes(), [2, 1, 2]);
         let y = weights.of(1).product(float([[255f32], [0.0]]));
         near(y, [[382.5f32, 510.0], [0.0, 0.0]], 1e-6);
     }
@@ -134,6 +164,7 @@ mod tests {
             recurrent: quantized(recurrent.clone()),
             bias: None,
             peepholes: None,
+            packed: None,
         };
         let (y, _, _) = lstm(x.clone(), weights, State::default(), &options);
         let weights = Weights {
@@ -141,6 +172,7 @@ mod tests {
             recurrent,
             bias: None,
             peepholes: None,
+            packed: None,
         };
         let (expected, _, _) = lstm(x, weights, State::default(), &options);
         near(y, expected.into_data(), 0.01);

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Direction, State, Weights,
+    Activation, Cell, Direction, Operands, State, Weights,
     sequence::{Separate, Sequence, clipped},
 };
 
@@ -34,6 +34,10 @@ impl Rnn {
 /// `[directions, batch, hidden]`.
 #[inline(never)]
 pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tensor<4>, Tensor<3>) {
+    let operands = Operands::of(&x, &weights, &state);
+    if let Some((y, hidden, _)) = operands.call(Cell::Rnn(*options)) {
+        return (y, hidden);
+    }
     let sequence = Sequence {
         x,
         lengths: state.lengths,
@@ -60,6 +64,7 @@ mod tests {
             recurrent: noise([2, 2, 2], 51),
             bias: Some(noise([2, 4], 52)),
             peepholes: None,
+            packed: None,
         };
         let state = State {
             lengths: Some(int([3i32, 1])),

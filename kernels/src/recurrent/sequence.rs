@@ -47,7 +47,7 @@ impl<const M: usize> Sequence<M> {
         step: impl Fn(&Pass<W::Matrix>, Tensor<2>, [Tensor<2>; M]) -> [Tensor<2>; M],
     ) -> (Tensor<4>, [Tensor<3>; M]) {
         let dtype = self.x.dtype();
-        let [hidden, _] = weights.recurrent.sizes();
+        let [_, hidden, _] = weights.recurrent.sizes();
         let x = self.time_first(widened(self.x.clone()));
         let [times, batch, _] = x.dims();
         ensure!(times > 0, "the sequences have no steps");
@@ -128,7 +128,7 @@ impl<const M: usize> Sequence<M> {
 
 impl Direction {
     /// The index of each pass in the weights, and whether it goes back in time.
-    fn passes(self) -> Vec<(usize, bool)> {
+    pub(crate) fn passes(self) -> Vec<(usize, bool)> {
         match self {
             Self::Forward => vec![(0, false)],
             Self::Reverse => vec![(0, true)],
@@ -140,7 +140,7 @@ impl Direction {
 impl<M: Matrix> Pass<M> {
     fn new(weights: &Weights<impl Matrices<Matrix = M>>, index: usize, separate: Separate) -> Self {
         let row = |bias: &Tensor<2>| widened(bias.clone().narrow(0, index, 1));
-        let [_, columns] = weights.input.sizes();
+        let [_, _, columns] = weights.input.sizes();
         let (input_bias, bias) = match weights.bias.as_ref().map(row) {
             None => (None, None),
             Some(both) => {

@@ -2,7 +2,7 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{Int, Tensor};
-use onnx_embed_kernels::recurrent::{self, State};
+use onnx_embed_kernels::recurrent::{self, Packed, State};
 
 use crate::weights::Weights;
 
@@ -13,6 +13,8 @@ pub struct Recurrence {
     pub recurrent: Param<Tensor<3>>,
     pub bias: Option<Param<Tensor<2>>>,
     pub peepholes: Option<Param<Tensor<2>>>,
+    #[module(skip)]
+    packed: [Packed; 2],
 }
 
 impl Recurrence {
@@ -23,11 +25,26 @@ impl Recurrence {
         bias: Option<&str>,
         peepholes: Option<&str>,
     ) -> Self {
+        Self::new(
+            weights.tensor(input),
+            weights.tensor(recurrent),
+            bias.map(|name| weights.tensor(name)),
+            peepholes.map(|name| weights.tensor(name)),
+        )
+    }
+
+    fn new(
+        input: Tensor<3>,
+        recurrent: Tensor<3>,
+        bias: Option<Tensor<2>>,
+        peepholes: Option<Tensor<2>>,
+    ) -> Self {
         Self {
-            input: weights.float(input),
-            recurrent: weights.float(recurrent),
-            bias: bias.map(|name| weights.float(name)),
-            peepholes: peepholes.map(|name| weights.float(name)),
+            input: Param::from_tensor(input),
+            recurrent: Param::from_tensor(recurrent),
+            bias: bias.map(Param::from_tensor),
+            peepholes: peepholes.map(Param::from_tensor),
+            packed: Default::default(),
         }
     }
 
@@ -37,6 +54,7 @@ impl Recurrence {
             recurrent: self.recurrent.val(),
             bias: self.bias.as_ref().map(Param::val),
             peepholes: self.peepholes.as_ref().map(Param::val),
+            packed: Some(self.packed.clone()),
         }
     }
 }
@@ -64,6 +82,20 @@ impl Lstm {
         }
     }
 
+    pub fn new(
+        input: Tensor<3>,
+        recurrent: Tensor<3>,
+        bias: Option<Tensor<2>>,
+        peepholes: Option<Tensor<2>>,
+        options: recurrent::Lstm,
+    ) -> Self {
+        let recurrence = Recurrence::new(input, recurrent, bias, peepholes);
+        Self {
+            recurrence,
+            options,
+        }
+    }
+
     pub fn forward(
         &self,
         x: Tensor<3>,
@@ -77,6 +109,86 @@ impl Lstm {
             cell,
         };
         recurrent::lstm(x, self.recurrence.weights(), state, &self.options)
+    }
+}
+
+/// An LSTM with weights in integers of 8 bits.
+#[derive(Module, Debug)]
+pub struct QuantizedLstm {
+    input: QuantizedMatrices,
+    recurrent: QuantizedMatrices,
+    bias: Option<Tensor<2>>,
+    peepholes: Option<Tensor<2>>,
+    #[module(skip)]
+    packed: [Packed; 2],
+    #[module(skip)]
+    options: recurrent::Lstm,
+}
+
+/// Integers of all directions with their scales and zero points.
+#[derive(Module, Debug)]
+struct QuantizedMatrices {
+    weight: Tensor<3, Int>,
+    scale: Tensor<2>,
+    zero: Tensor<2, Int>,
+}
+
+impl QuantizedMatrices {
+    fn new(matrices: recurrent::Quantized) -> Self {
+        Self {
+            weight: matrices.weight,
+            scale: matrices.scale,
+            zero: matrices.zero,
+        }
+    }
+
+    fn quantized(&self) -> recurrent::Quantized {
+        recurrent::Quantized {
+            weight: self.weight.clone(),
+            scale: self.scale.clone(),
+            zero: self.zero.clone(),
+        }
+    }
+}
+
+impl QuantizedLstm {
+    pub fn new(
+        input: recurrent::Quantized,
+        recurrent: recurrent::Quantized,
+        bias: Option<Tensor<2>>,
+        peepholes: Option<Tensor<2>>,
+        options: recurrent::Lstm,
+    ) -> Self {
+        Self {
+            input: QuantizedMatrices::new(input),
+            recurrent: QuantizedMatrices::new(recurrent),
+            bias,
+            peepholes,
+            packed: Default::default(),
+            options,
+        }
+    }
+
+    pub fn forward(
+        &self,
+        x: Tensor<3>,
+        lengths: Option<Tensor<1, Int>>,
+        hidden: Option<Tensor<3>>,
+        cell: Option<Tensor<3>>,
+    ) -> (Tensor<4>, Tensor<3>, Tensor<3>) {
+        let state = State {
+            lengths,
+            hidden,
+            cell,
+        };
+        let weights = recurrent::Weights {
+            input: self.input.quantized(),
+            recurrent: self.recurrent.quantized(),
+            bias: self.bias.clone(),
+            peepholes: self.peepholes.clone(),
+            packed: Some(self.packed.clone()),
+        };
+        recurrent::lstm(x, weights, state, &self.options)
     }
 }
 
@@ -98,6 +210,16 @@ macro_rules! layers {
                 options: recurrent::$name,
             ) -> Self {
                 let recurrence = Recurrence::load(weights, names, bias, None);
+                Self { recurrence, options }
+            }
+
+            pub fn new(
+                input: Tensor<3>,
+                recurrent: Tensor<3>,
+                bias: Option<Tensor<2>>,
+                options: recurrent::$name,
+            ) -> Self {
+                let recurrence = Recurrence::new(input, recurrent, bias, None);
                 Self { recurrence, options }
             }
 

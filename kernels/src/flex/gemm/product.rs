@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{
     SHARE,
     pack::{Right, RightPart, pack_columns, pack_left, panel_rows, panels},
+    packed_row::multiply_packed_row,
     tile::{Bounds, LINE, Place, Start, Steps, Tile},
 };
 use crate::flex::{
@@ -104,6 +105,9 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
         return;
     }
     assert!(out.length() >= rows * columns);
+    if let (1, 1, Columns::Packed(b)) = (rows, a.column_step, b) {
+        return packed_row(&a.values[..inner], b, columns, end, out);
+    }
     let panel = panel_rows(set, rows);
     with_scratch(rows * inner, |left| {
         pack_left(a, panel, left);
@@ -131,6 +135,27 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
             };
             part.run(b, end, out);
         });
+    });
+}
+
+/// One row times packed columns.
+fn packed_row(a: &[f32], b: RightPart<'_>, columns: usize, end: End<'_>, out: Target) {
+    let parts = threads(a.len() * columns);
+    let width = columns
+        .div_ceil(parts)
+        .next_multiple_of(b.right.set.columns());
+    side_by_side(columns.div_ceil(width), |part| {
+        let first = part * width;
+        let count = width.min(columns - first);
+        // SAFETY: each part writes its own columns.
+        let out = unsafe { out.filled(first, count) };
+        multiply_packed_row(a, b, first, out);
+        for more in [end.bias, end.sum].into_iter().flatten() {
+            for (out, more) in out.iter_mut().zip(&more[first..]) {
+                *out += more;
+            }
+        }
+        activate(out, end.activation);
     });
 }
 

@@ -1,0 +1,159 @@
+//! Recurrent operators: one product for the inputs of all times, then walks over them.
+
+mod gates;
+mod inputs;
+mod levels;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod weights;
+
+use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
+use burn::tensor::{DType, Shape, TensorData};
+
+use super::{
+    gemm::threads,
+    memory::{Output, Target, side_by_side},
+    view::Dense,
+};
+use crate::{
+    backend::{Optional, Packed, Recurrence},
+    recurrent::{Cell, Sizes},
+};
+use inputs::{Inputs, lengths};
+use walk::{Places, Walk};
+use weights::{Biases, Weights};
+
+/// Sequences that one thread walks over at least, where a direction has several.
+const SEQUENCES: usize = 4;
+
+/// The outputs of all times, the last one, and the memory of an LSTM.
+type Outputs = (Optional<Flex>, Optional<Flex>, Optional<Flex>);
+
+/// None for numbers that are not of single or half precision.
+pub fn recurrence(
+    operands: &Recurrence<Flex>,
+    cell: &Cell,
+    sizes: Sizes,
+    packed: Option<&[Packed; 2]>,
+) -> Outputs {
+    match Weights::of(operands, cell, sizes, packed) {
+        Some(weights) => walked(operands, cell, sizes, &weights),
+        None => None,
+    }
+    .unwrap_or((Optional::None, Optional::None, Optional::None))
+}
+
+fn walked(
+    operands: &Recurrence<Flex>,
+    cell: &Cell,
+    sizes: Sizes,
+    weights: &Weights,
+) -> Option<Outputs> {
+    let Sizes {
+        times,
+        batch,
+        directions,
+        hidden: width,
+        ..
+    } = sizes;
+    let dense = |operand: &Optional<Flex>| match operand {
+        Optional::Float(tensor) => Some(Dense::new(tensor)),
+        _ => None,
+    };
+    let (peepholes, lengths) = (dense(&operands.peepholes), lengths(&operands.lengths));
+    let are_quantized = weights.are_quantized();
+    let inputs = if are_quantized {
+        Inputs::quantized(&operands.x, cell.batch_first(), lengths.as_deref())?
+    } else {
+        Inputs::of(&operands.x, cell.batch_first())?
+    };
+    let bias = dense(&operands.bias);
+    let biases = Biases::new(bias.as_ref().map(Dense::values), cell, sizes, are_quantized);
+    let projected = weights.project(&inputs, biases.input.as_deref());
+    let initial = [&operands.hidden, &operands.cell].map(dense);
+
+    let passes = cell.direction().passes();
+    let walks: Vec<Walk<'_>> = passes
+        .into_iter()
+        .map(|(direction, reversed)| Walk {
+            cell,
+            sizes,
+            direction,
+            reversed,
+            projected: &projected,
+            steps: inputs.steps(),
+            weights: weights.of_direction(direction),
+            bias: biases.recurrent(direction),
+            last_bias: biases.last(direction),
+            scales: weights.scales(direction),
+            peepholes: peepholes
+                .as_ref()
+                .map(|all| &all.values()[direction * 3 * width..][..3 * width]),
+            lengths: lengths.as_deref(),
+            initial: initial
+                .each_ref()
+                .map(|state| state.as_ref().map(Dense::values)),
+        })
+        .collect();
+
+    let rows = directions * batch * width;
+    let (mut hidden, mut memory) = (
+        vec![0.0; rows],
+        match cell {
+            Cell::Lstm(_) => vec![0.0; rows],
+            Cell::Rnn(_) | Cell::Gru(_) => Vec::new(),
+        },
+    );
+    let y = Output::filled(times * rows, |y| {
+        let places = Places {
+            y,
+            hidden: Target::of(&mut hidden),
+            memory: Target::of(&mut memory),
+        };
+        let threads = threads(times * rows * sizes.gates * width);
+        // All sequences share the range of states that are quantized.
+        let threads_of_pass = if are_quantized {
+            1
+        } else {
+            threads.div_ceil(directions)
+        };
+        let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
+        let across = batch.div_ceil(share);
+        let run = |part: usize| {
+            let first = part % across * share;
+            walks[part / across].run(first..batch.min(first + share), &places);
+        };
+        if threads > 1 {
+            side_by_side(walks.len() * across, run);
+        } else {
+            (0..walks.len() * across).for_each(run);
+        }
+    });
+    let (all, last) = if cell.batch_first() {
+        (
+            Shape::from([batch, times, directions, width]),
+            Shape::from([batch, directions, width]),
+        )
+    } else {
+        (
+            Shape::from([times, directions, batch, width]),
+            Shape::from([directions, batch, width]),
+        )
+    };
+    let dtype = operands.x.dtype();
+    let memory = if memory.is_empty() {
+        Optional::None
+    } else {
+        rounded(memory, last.clone(), dtype)
+    };
+    Some((rounded(y, all, dtype), rounded(hidden, last, dtype), memory))
+}
+
+fn rounded(values: Vec<f32>, shape: Shape, dtype: DType) -> Optional<Flex> {
+    let y = FlexTensor::from_data(TensorData::new(values, shape));
+    Optional::Float(match dtype {
+        DType::F32 => y,
+        _ => Flex::float_cast(y, dtype.into()),
+    })
+}

@@ -1,0 +1,186 @@
+//! What a step does to the rows of one sequence after its products.
+
+use crate::flex::{
+    elementary::activate,
+    instructions::{Sum, dispatched},
+};
+use crate::product::epilogue::Activation as Elementwise;
+use crate::recurrent::{Activation, Gru, Lstm, Rnn};
+
+/// The rows of one sequence in one direction.
+pub struct Rows<'a> {
+    /// Which direction it is in the weights.
+    pub direction: usize,
+    /// The products of a step with the recurrent weights; anything after it.
+    pub linear: &'a mut [f32],
+    /// Those of its input, with biases.
+    pub projected: &'a [f32],
+    /// What is added to the gates of an LSTM after both.
+    pub bias: Option<&'a [f32]>,
+    pub hidden: &'a mut [f32],
+}
+
+/// One gate.
+pub fn rnn(rows: Rows<'_>, options: &Rnn) {
+    add(rows.linear, rows.projected);
+    let activation = options.activations[rows.direction];
+    open(rows.linear, activation, options.clip);
+    rows.hidden.copy_from_slice(rows.linear);
+}
+
+/// The update and reset gates, which come first.
+pub fn gru_gates(rows: &mut Rows<'_>, options: &Gru) {
+    let both = 2 * rows.hidden.len();
+    let linear = &mut rows.linear[..both];
+    add(linear, &rows.projected[..both]);
+    open(linear, options.activations[rows.direction][0], options.clip);
+}
+
+/// The hidden gate and the new state, from open gates and products with the reset state.
+pub fn gru(rows: Rows<'_>, candidate: &mut [f32], options: &Gru) {
+    let width = rows.hidden.len();
+    add(candidate, &rows.projected[2 * width..]);
+    open(
+        candidate,
+        options.activations[rows.direction][1],
+        options.clip,
+    );
+    blend(rows.hidden, &rows.linear[..width], candidate);
+}
+
+/// Input, output, forget and cell gates, in this order.
+pub fn lstm(rows: Rows<'_>, memory: &mut [f32], peepholes: Option<&[f32]>, options: &Lstm) {
+    let width = memory.len();
+    let [gate, candidate, output] = options.activations[rows.direction];
+    add(rows.linear, rows.projected);
+    if let Some(bias) = rows.bias {
+        add(rows.linear, bias);
+    }
+    let (gates, cell) = rows.linear.split_at_mut(3 * width);
+    open(cell, candidate, options.clip);
+    let (input, rest) = gates.split_at_mut(width);
+    match peepholes {
+        None => {
+            open(input, gate, options.clip);
+            open(rest, gate, options.clip);
+            let (_, forget) = rest.split_at(width);
+            remember(memory, [input, forget, cell], options.input_forget);
+        }
+        Some(peepholes) => {
+            let (out, forget) = rest.split_at_mut(width);
+            let peephole = |gate: usize| &peepholes[gate * width..][..width];
+            add_product(input, peephole(0), memory);
+            add_product(forget, peephole(2), memory);
+            open(input, gate, options.clip);
+            open(forget, gate, options.clip);
+            remember(memory, [input, forget, cell], options.input_forget);
+            add_product(out, peephole(1), memory);
+            open(out, gate, options.clip);
+        }
+    }
+    rows.hidden.copy_from_slice(memory);
+    open(rows.hidden, output, None);
+    multiply(rows.hidden, &gates[width..2 * width]);
+}
+
+/// Applies an activation function, between bounds if there is a clip.
+fn open(x: &mut [f32], activation: Activation, clip: Option<f32>) {
+    if let Some(clip) = clip {
+        let clip = f64::from(clip);
+        activate(x, Elementwise::Clip(-clip, clip));
+    }
+    let wide = f64::from;
+    let elementwise = match activation {
+        Activation::Affine { alpha, beta } => return scale(x, alpha, beta),
+        Activation::ScaledTanh { alpha, beta } => {
+            scale(x, beta, 0.0);
+            activate(x, Elementwise::Tanh);
+            return scale(x, alpha, 0.0);
+        }
+        Activation::ThresholdedRelu { alpha } => return threshold(x, alpha),
+        Activation::Elu { alpha } => Elementwise::Elu(wide(alpha)),
+        Activation::HardSigmoid { alpha, beta } => {
+            Elementwise::HardSigmoid(wide(alpha), wide(beta))
+        }
+        Activation::LeakyRelu { alpha } => Elementwise::LeakyRelu(wide(alpha)),
+        Activation::Relu => Elementwise::Relu,
+        Activation::Sigmoid => Elementwise::Sigmoid,
+        Activation::Softplus => Elementwise::Softplus,
+        Activation::Softsign => Elementwise::Softsign,
+        Activation::Tanh => Elementwise::Tanh,
+    };
+    activate(x, elementwise);
+}
+
+dispatched! {
+    fn add(to: &mut [f32], x: &[f32]) = add_of;
+    /// `to + a * b`.
+    fn add_product(to: &mut [f32], a: &[f32], b: &[f32]) = add_product_of;
+    /// `to * x`.
+    pub fn multiply(to: &mut [f32], x: &[f32]) = multiply_of;
+    /// `alpha * x + beta`.
+    fn scale(x: &mut [f32], alpha: f32, beta: f32) = scale_of;
+    /// 0 below a number.
+    fn threshold(x: &mut [f32], alpha: f32) = threshold_of;
+    /// The new state of a GRU.
+    fn blend(hidden: &mut [f32], update: &[f32], candidate: &[f32]) = blend_of;
+    /// The new memory of an LSTM, from its input, forget and cell gates.
+    fn remember(memory: &mut [f32], gates: [&[f32]; 3], input_forget: bool) = remember_of;
+}
+
+#[inline(always)]
+fn add_of<S: Sum>(to: &mut [f32], x: &[f32]) {
+    for (to, x) in to.iter_mut().zip(x) {
+        *to += x;
+    }
+}
+
+#[inline(always)]
+fn add_product_of<S: Sum>(to: &mut [f32], a: &[f32], b: &[f32]) {
+    for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
+        *to = S::of(*a, *b, *to);
+    }
+}
+
+#[inline(always)]
+fn multiply_of<S: Sum>(to: &mut [f32], x: &[f32]) {
+    for (to, x) in to.iter_mut().zip(x) {
+        *to *= x;
+    }
+}
+
+#[inline(always)]
+fn scale_of<S: Sum>(x: &mut [f32], alpha: f32, beta: f32) {
+    for x in x {
+        *x = S::of(*x, alpha, beta);
+    }
+}
+
+#[inline(always)]
+fn threshold_of<S: Sum>(x: &mut [f32], alpha: f32) {
+    for x in x {
+        *x = if *x < alpha { 0.0 } else { *x };
+    }
+}
+
+#[inline(always)]
+fn blend_of<S: Sum>(hidden: &mut [f32], update: &[f32], candidate: &[f32]) {
+    for ((hidden, update), candidate) in hidden.iter_mut().zip(update).zip(candidate) {
+        *hidden = S::of(*update, *hidden - candidate, *candidate);
+    }
+}
+
+#[inline(always)]
+fn remember_of<S: Sum>(memory: &mut [f32], gates: [&[f32]; 3], input_forget: bool) {
+    let [input, forget, cell] = gates;
+    if input_forget {
+        for ((memory, input), cell) in memory.iter_mut().zip(input).zip(cell) {
+            *memory = S::of(1.0 - input, *memory, input * cell);
+        }
+    } else {
+        let gates = input.iter().zip(forget).zip(cell);
+        for (memory, ((input, forget), cell)) in memory.iter_mut().zip(gates) {
+            *memory = S::of(*forget, *memory, input * cell);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Sequences in one call beside walks over tensors, which double precision takes.
+
+use burn::tensor::{DType, Tensor};
+
+use crate::flex::with_each_set;
+use crate::recurrent::{
+    Activation, Direction, Gru, Lstm, Packed, Quantized, Rnn, State, Weights, gru, lstm, rnn,
+};
+use crate::testing::{int, near, noise};
+
+/// Times, batch, features and hidden values.
+const SIZES: [[usize; 4]; 6] = [
+    [1, 1, 5, 3],
+    [4, 1, 7, 33],
+    [3, 2, 1, 1],
+    [2, 9, 4, 20],
+    [3, 1, 40, 130],
+    [5, 3, 9, 16],
+];
+
+const DIRECTIONS: [Direction; 3] = [
+    Direction::Forward,
+    Direction::Reverse,
+    Direction::Bidirectional,
+];
+
+struct Case {
+    x: Tensor<3>,
+    weights: Weights,
+    state: State,
+}
+
+impl Case {
+    fn new(sizes: [usize; 4], gates: usize, direction: Direction, is_full: bool) -> Self {
+        let [times, batch, features, hidden] = sizes;
+        let directions = direction.passes().len();
+        let state = |seed| noise::<3>([directions, batch, hidden], seed);
+        let lengths: Vec<i64> = (0..batch)
+            .map(|at| ((at * 2) % (times + 1)) as i64)
+            .collect();
+        let optional = |seed, width| is_full.then(|| noise::<2>([directions, width], seed));
+        Self {
+            x: noise([times, batch, features], 1),
+            weights: Weights {
+                input: noise([directions, gates * hidden, features], 2),
+                recurrent: noise([directions, gates * hidden, hidden], 3)
+                    .mul_scalar(2.0 / hidden as f32),
+                bias: optional(4, 2 * gates * hidden),
+                peepholes: optional(5, 3 * hidden).filter(|_| gates == 4),
+                packed: is_full.then(<[Packed; 2]>::default),
+            },
+            state: State {
+                lengths: is_full.then(|| int(burn::tensor::TensorData::new(lengths, [batch]))),
+                hidden: is_full.then(|| state(6)),
+                cell: (is_full && gates == 4).then(|| state(7)),
+            },
+        }
+    }
+
+    fn cast(&self, dtype: DType) -> Self {
+        Self {
+            x: self.x.clone().cast(dtype),
+            weights: Weights {
+                input: self.weights.input.clone().cast(dtype),
+                recurrent: self.weights.recurrent.clone().cast(dtype),
+                bias: self.weights.bias.clone().map(|bias| bias.cast(dtype)),
+                peepholes: self.weights.peepholes.clone().map(|peep| peep.cast(dtype)),
+                packed: self.weights.packed.clone(),
+            },
+            state: State {
+                lengths: self.state.lengths.clone(),
+                hidden: self.state.hidden.clone().map(|state| state.cast(dtype)),
+                cell: self.state.cell.clone().map(|state| state.cast(dtype)),
+            },
+        }
+    }
+
+    /// With the batch first, as views.
+    fn batch_first(self) -> Self {
+        let swap = |x: Tensor<3>| x.swap_dims(0, 1);
+        Self {
+            x: swap(self.x),
+            weights: self.weights,
+            state: State {
+                lengths: self.state.lengths,
+                hidden: self.state.hidden.map(swap),
+                cell: self.state.cell.map(swap),
+            },
+        }
+    }
+}
+
+type Outputs = (Tensor<4>, Vec<Tensor<3>>);
+
+fn agree(gates: usize, run: impl Fn(Case, Direction, bool, bool) -> Outputs) {
+    for sizes in SIZES {
+        for direction in DIRECTIONS {
+            for (is_full, variant) in [(false, false), (true, false), (true, true)] {
+                let case = Case::new(sizes, gates, direction, is_full);
+                let (y, states) = run(case.cast(DType::F64), direction, variant, false);
+                let check = |outputs: Outputs, y: Tensor<4>, states: Vec<Tensor<3>>| {
+                    near(outputs.0, y.cast(DType::F32).into_data(), 1e-5);
+                    for (state, expected) in outputs.1.into_iter().zip(states) {
+                        near(state, expected.cast(DType::F32).into_data(), 1e-5);
+                    }
+                };
+                with_each_set(|_| {
+                    let outputs = run(case.cast(DType::F32), direction, variant, false);
+                    check(outputs, y.clone(), states.clone());
+                    let swapped = case.cast(DType::F32).batch_first();
+                    let outputs = run(swapped, direction, variant, true);
+                    let states = states.iter().map(|state| state.clone().swap_dims(0, 1));
+                    check(outputs, y.clone().permute([2, 0, 1, 3]), states.collect());
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn every_option_of_lstm() {
+    let functions = [
+        Activation::HardSigmoid {
+            alpha: 0.25,
+            beta: 0.5,
+        },
+        Activation::Affine {
+            alpha: 0.5,
+            beta: 0.125,
+        },
+        Activation::ScaledTanh {
+            alpha: 1.5,
+            beta: 0.5,
+        },
+    ];
+    agree(4, |case, direction, variant, batch_first| {
+        let plain = Lstm::new(direction);
+        let options = Lstm {
+            clip: variant.then_some(0.3),
+            input_forget: variant,
+            activations: if variant {
+                [plain.activations[0], functions]
+            } else {
+                plain.activations
+            },
+            batch_first,
+            ..plain
+        };
+        let (y, hidden, cell) = lstm(case.x, case.weights, case.state, &options);
+        (y, vec![hidden, cell])
+    });
+}
+
+#[test]
+fn every_option_of_gru() {
+    for linear_before_reset in [false, true] {
+        agree(3, |case, direction, variant, batch_first| {
+            let options = Gru {
+                clip: variant.then_some(0.4),
+                linear_before_reset,
+                batch_first,
+                ..Gru::new(direction)
+            };
+            let (y, hidden) = gru(case.x, case.weights, case.state, &options);
+            (y, vec![hidden])
+        });
+    }
+}
+
+#[test]
+fn every_function_of_rnn() {
+    let alpha = 0.3;
+    for function in [
+        Activation::Tanh,
+        Activation::Relu,
+        Activation::Sigmoid,
+        Activation::Softplus,
+        Activation::Softsign,
+        Activation::Elu { alpha },
+        Activation::LeakyRelu { alpha },
+        Activation::ThresholdedRelu { alpha },
+    ] {
+        agree(1, |case, direction, variant, batch_first| {
+            let options = Rnn {
+                activations: [function; 2],
+                clip: variant.then_some(0.5),
+                batch_first,
+                ..Rnn::new(direction)
+            };
+            let (y, hidden) = rnn(case.x, case.weights, case.state, &options);
+            (y, vec![hidden])
+        });
+    }
+}
+
+#[test]
+fn views_are_read_where_they_lie() {
+    let case = Case::new([4, 3, 6, 8], 4, Direction::Bidirectional, true);
+    let options = Lstm::new(Direction::Bidirectional);
+    let run = |x: Tensor<3>, weights: Weights| {
+        let outputs = lstm(x, weights, case.state.clone(), &options);
+        outputs.0
+    };
+    let dense = |x: Tensor<3>| Tensor::from_data(x.into_data(), &Default::default());
+    let wide = noise::<3>([8, 6, 12], 9);
+    for x in [
+        wide.clone().narrow(0, 2, 4).narrow(1, 1, 3).narrow(2, 5, 6),
+        wide.clone()
+            .narrow(0, 0, 3)
+            .narrow(1, 0, 4)
+            .narrow(2, 0, 6)
+            .swap_dims(0, 1),
+        noise::<3>([6, 3, 4], 10).swap_dims(0, 2),
+        wide.clone()
+            .narrow(0, 0, 4)
+            .narrow(1, 0, 3)
+            .narrow(2, 0, 6)
+            .flip([0]),
+    ] {
+        let expected = run(dense(x.clone()), case.weights.clone());
+        near(run(x, case.weights.clone()), expected.into_data(), 1e-6);
+    }
+    let transposed = |x: &Tensor<3>| dense(x.clone().swap_dims(1, 2)).swap_dims(1, 2);
+    let weights = Weights {
+        input: transposed(&case.weights.input),
+        recurrent: transposed(&case.weights.recurrent),
+        ..case.weights.clone()
+    };
+    let expected = run(case.x.clone(), case.weights.clone());
+    near(run(case.x.clone(), weights), expected.into_data(), 1e-6);
+}
+
+#[test]
+fn many_sequences_are_shared_between_threads() {
+    let case = Case::new([6, 40, 16, 130], 4, Direction::Forward, true);
+    let options = Lstm::new(Direction::Forward);
+    let run = |case: Case| lstm(case.x, case.weights, case.state, &options).0;
+    let expected = run(case.cast(DType::F64)).cast(DType::F32);
+    near(run(case.cast(DType::F32)), expected.into_data(), 1e-5);
+}
+
+#[test]
+fn quantized_weights_and_states() {
+    let options = Lstm::new(Direction::Bidirectional);
+    for (sizes, is_full, columns) in [([4, 1, 7, 33], false, 1), ([5, 3, 9, 16], true, 64)] {
+        let case = Case::new(sizes, 4, Direction::Bidirectional, is_full);
+        let quantized = |x: &Tensor<3>| Quantized {
+            weight: x
+                .clone()
+                .swap_dims(1, 2)
+                .mul_scalar(60.0)
+                .round()
+                .int()
+                .cast(DType::I8),
+            scale: noise::<2>([2, columns], 8)
+                .abs()
+                .add_scalar(1.0)
+                .div_scalar(60.0),
+            zero: int::<2>([[3i8], [-2]]).expand([2, columns]),
+        };
+        let weights = Weights {
+            input: quantized(&case.weights.input),
+            recurrent: quantized(&case.weights.recurrent),
+            bias: case.weights.bias.clone(),
+            peepholes: case.weights.peepholes.clone(),
+            packed: None,
+        };
+        let run = |case: Case, weights: Weights<Quantized>| {
+            let (y, hidden, cell) = lstm(case.x, weights, case.state, &options);
+            [
+                y.flatten::<1>(0, 3),
+                hidden.flatten(0, 2),
+                cell.flatten(0, 2),
+            ]
+        };
+        let wide = Weights {
+            bias: case.weights.bias.clone().map(|bias| bias.cast(DType::F64)),
+            peepholes: case
+                .weights
+                .peepholes
+                .clone()
+                .map(|peep| peep.cast(DType::F64)),
+            ..weights.clone()
+        };
+        let expected = run(case.cast(DType::F64), wide);
+        with_each_set(|_| {
+            let outputs = run(case.cast(DType::F32), weights.clone());
+            for (y, expected) in outputs.into_iter().zip(expected.clone()) {
+                near(y, expected.cast(DType::F32).into_data(), 1e-5);
+            }
+        });
+    }
+}

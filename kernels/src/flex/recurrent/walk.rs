@@ -1,0 +1,263 @@
+//! Step after step of a cell, in memory that is used again.
+
+use std::ops::Range;
+
+use super::{
+    gates::{Rows, gru, gru_gates, lstm, multiply, rnn},
+    levels::{quantize, scale_columns},
+};
+use crate::flex::{
+    gemm::{End, Right, multiply_packed},
+    memory::Target,
+    view::Matrix,
+};
+use crate::recurrent::{Cell, Sizes};
+
+/// What the steps of one direction read.
+pub struct Walk<'a> {
+    pub cell: &'a Cell,
+    pub sizes: Sizes,
+    /// Which direction it is in the weights.
+    pub direction: usize,
+    pub reversed: bool,
+    /// Rows of products of inputs for all directions.
+    pub projected: &'a [f32],
+    /// How many rows of inputs it is to the next time, and to the next sequence.
+    pub steps: [usize; 2],
+    /// The recurrent weights; those of the hidden gate on their own where a GRU resets the state before.
+    pub weights: &'a [Right],
+    /// What is added to products with them.
+    pub bias: Option<&'a [f32]>,
+    /// What is added to both products.
+    pub last_bias: Option<&'a [f32]>,
+    /// The scales of the columns of weights, if they and the states are integers of 8 bits.
+    pub scales: Option<&'a [f32]>,
+    pub peepholes: Option<&'a [f32]>,
+    pub lengths: Option<&'a [usize]>,
+    /// The hidden state and the memory before the first step.
+    pub initial: [Option<&'a [f32]>; 2],
+}
+
+/// Where outputs go.
+pub struct Places {
+    pub y: Target,
+    pub hidden: Target,
+    /// As long as there are states of an LSTM.
+    pub memory: Target,
+}
+
+/// The state of some sequences, row after row, and memory for a step.
+struct State {
+    hidden: Vec<f32>,
+    /// Of an LSTM, or the reset state of a GRU.
+    memory: Vec<f32>,
+    linear: Vec<f32>,
+    /// Of a GRU that resets the state before it multiplies.
+    candidate: Vec<f32>,
+    /// The hidden state in integers.
+    levels: Vec<f32>,
+}
+
+impl Walk<'_> {
+    /// Writes the outputs of some sequences of the batch.
+    pub fn run(&self, sequences: Range<usize>, out: &Places) {
+        let width = self.sizes.hidden;
+        let mut state = self.state(sequences.clone());
+        for step in 0..self.sizes.times {
+            let time = if self.reversed {
+                self.sizes.times - 1 - step
+            } else {
+                step
+            };
+            self.step(time, sequences.clone(), &mut state);
+            for (row, hidden) in sequences.clone().zip(state.hidden.chunks_exact(width)) {
+                let place = self.output_row(time, row) * width;
+                if self.is_active(time, row) {
+                    write(&out.y, place, hidden);
+                } else {
+                    // SAFETY: one thread walks over a sequence in one direction.
+                    unsafe { out.y.filled(place, width) };
+                }
+            }
+        }
+        for (at, row) in sequences.enumerate() {
+            let (place, rows) = (self.state_row(row) * width, at * width..(at + 1) * width);
+            write(&out.hidden, place, &state.hidden[rows.clone()]);
+            if let Cell::Lstm(_) = self.cell {
+                write(&out.memory, place, &state.memory[rows]);
+            }
+        }
+    }
+
+    fn step(&self, time: usize, sequences: Range<usize>, state: &mut State) {
+        let (width, first) = (self.sizes.hidden, &self.weights[0]);
+        match self.scales {
+            None => product(&state.hidden, width, first, self.bias, &mut state.linear),
+            Some(scales) => {
+                state.levels.copy_from_slice(&state.hidden);
+                let scale = quantize(&mut state.levels);
+                product(&state.levels, width, first, None, &mut state.linear);
+                for row in state.linear.chunks_exact_mut(scales.len()) {
+                    scale_columns(row, scale, scales);
+                }
+            }
+        }
+        if let Cell::Gru(options) = self.cell
+            && let Some(last) = self.weights.get(1)
+        {
+            let rows = rows_of(
+                &mut state.linear,
+                &mut state.hidden,
+                &mut state.memory,
+                width,
+            );
+            for (at, (linear, hidden, reset)) in rows.enumerate() {
+                let mut rows = self.rows(time, sequences.start + at, linear, hidden);
+                gru_gates(&mut rows, options);
+                reset.copy_from_slice(rows.hidden);
+                multiply(reset, &rows.linear[width..]);
+            }
+            product(&state.memory, width, last, None, &mut state.candidate);
+        }
+        let mut candidates = state.candidate.chunks_exact_mut(width);
+        let rows = rows_of(
+            &mut state.linear,
+            &mut state.hidden,
+            &mut state.memory,
+            width,
+        );
+        for (sequence, (linear, hidden, memory)) in sequences.zip(rows) {
+            let candidate = candidates.next();
+            if !self.is_active(time, sequence) {
+                continue;
+            }
+            match (self.cell, candidate) {
+                (Cell::Rnn(options), _) => {
+                    rnn(self.rows(time, sequence, linear, hidden), options);
+                }
+                (Cell::Lstm(options), _) => {
+                    let rows = self.rows(time, sequence, linear, hidden);
+                    lstm(rows, memory, self.peepholes, options);
+                }
+                (Cell::Gru(options), Some(candidate)) => {
+                    let rows = self.rows(time, sequence, linear, hidden);
+                    gru(rows, candidate, options);
+                }
+                (Cell::Gru(options), None) => {
+                    let (linear, candidate) = linear.split_at_mut(2 * width);
+                    let mut rows = self.rows(time, sequence, linear, hidden);
+                    gru_gates(&mut rows, options);
+                    multiply(candidate, &rows.linear[width..]);
+                    gru(rows, candidate, options);
+                }
+            }
+        }
+    }
+
+    fn rows<'a>(
+        &'a self,
+        time: usize,
+        sequence: usize,
+        linear: &'a mut [f32],
+        hidden: &'a mut [f32],
+    ) -> Rows<'a> {
+        Rows {
+            direction: self.direction,
+            linear,
+            projected: self.projected_row(time, sequence),
+            bias: self.last_bias,
+            hidden,
+        }
+    }
+
+    fn state(&self, sequences: Range<usize>) -> State {
+        let (count, width) = (sequences.len(), self.sizes.hidden);
+        let [hidden, memory] = self.initial.map(|initial| {
+            let mut rows = vec![0.0; count * width];
+            if let Some(initial) = initial {
+                for (row, at) in rows.chunks_exact_mut(width).zip(sequences.clone()) {
+                    row.copy_from_slice(&initial[self.state_row(at) * width..][..width]);
+                }
+            }
+            rows
+        });
+        State {
+            hidden,
+            memory,
+            linear: vec![0.0; count * self.weights[0].columns],
+            candidate: vec![0.0; count * self.weights.get(1).map_or(0, |last| last.columns)],
+            levels: vec![
+                0.0;
+                if self.scales.is_some() {
+                    count * width
+                } else {
+                    0
+                }
+            ],
+        }
+    }
+
+    fn is_active(&self, time: usize, sequence: usize) -> bool {
+        self.lengths.is_none_or(|lengths| time < lengths[sequence])
+    }
+
+    fn projected_row(&self, time: usize, sequence: usize) -> &[f32] {
+        let width = self.sizes.gates * self.sizes.hidden;
+        let row = time * self.steps[0] + sequence * self.steps[1];
+        &self.projected[(row * self.sizes.directions + self.direction) * width..][..width]
+    }
+
+    /// The row of a sequence in the states.
+    fn state_row(&self, sequence: usize) -> usize {
+        if self.cell.batch_first() {
+            sequence * self.sizes.directions + self.direction
+        } else {
+            self.direction * self.sizes.batch + sequence
+        }
+    }
+
+    /// The row of a sequence at a time in the outputs.
+    fn output_row(&self, time: usize, sequence: usize) -> usize {
+        let Sizes {
+            times,
+            batch,
+            directions,
+            ..
+        } = self.sizes;
+        if self.cell.batch_first() {
+            (sequence * times + time) * directions + self.direction
+        } else {
+            (time * directions + self.direction) * batch + sequence
+        }
+    }
+}
+
+/// Rows of as many sequences as there are hidden states.
+fn rows_of<'a>(
+    linear: &'a mut [f32],
+    hidden: &'a mut [f32],
+    memory: &'a mut [f32],
+    width: usize,
+) -> impl Iterator<Item = (&'a mut [f32], &'a mut [f32], &'a mut [f32])> {
+    let count = hidden.len() / width;
+    let linear_width = linear.len() / count.max(1);
+    let states = hidden
+        .chunks_exact_mut(width)
+        .zip(memory.chunks_exact_mut(width));
+    let linear = linear.chunks_exact_mut(linear_width.max(1));
+    linear
+        .zip(states)
+        .map(|(linear, (hidden, memory))| (linear, hidden, memory))
+}
+
+/// Rows times packed weights.
+fn product(rows: &[f32], width: usize, weights: &Right, bias: Option<&[f32]>, out: &mut [f32]) {
+    let end = End { bias, ..End::NONE };
+    multiply_packed(Matrix::dense(rows, width), weights, end, Target::of(out));
+}
+
+fn write(out: &Target, first: usize, row: &[f32]) {
+    let place = out.part(first, row.len()).at(0);
+    // SAFETY: the part is as long as the row, and one thread walks over a sequence in one direction.
+    unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), place, row.len()) };
+}

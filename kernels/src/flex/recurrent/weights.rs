@@ -1,0 +1,239 @@
+//! Weights of recurrent operators as their products read them.
+
+use std::sync::Arc;
+
+use burn::backend::{
+    Flex, TensorMetadata,
+    flex::FlexTensor,
+    ops::{FloatTensorOps, IntTensorOps},
+};
+use burn::tensor::FloatDType;
+
+use super::{inputs::Inputs, levels::scale_columns};
+use crate::{
+    backend::{self, Optional, Packed, Recurrence},
+    flex::{
+        gemm::{End, Right, multiply_packed},
+        instructions::Set,
+        memory::Output,
+        packed::Pack,
+        view::{Matrix, View},
+        widened,
+    },
+    recurrent::{Cell, Sizes},
+};
+
+/// Packed weights of all directions.
+pub struct Weights {
+    input: Arc<Right>,
+    recurrent: Arc<[Right]>,
+    directions: usize,
+    /// Of each column of all directions, where weights are quantized: of the input and of the recurrence.
+    scales: Option<[Vec<f32>; 2]>,
+}
+
+/// Weights as they come.
+struct Matrices<'a> {
+    weight: &'a FlexTensor,
+    factors: Option<[&'a FlexTensor; 2]>,
+}
+
+/// Biases of all directions.
+pub struct Biases {
+    /// What projected inputs begin with.
+    pub input: Option<Vec<f32>>,
+    recurrent: Option<Vec<f32>>,
+    /// What is added after both products.
+    last: Option<Vec<f32>>,
+    width: usize,
+}
+
+impl Weights {
+    /// `None` where a weight is neither of single nor of half precision.
+    pub fn of(
+        operands: &Recurrence<Flex>,
+        cell: &Cell,
+        sizes: Sizes,
+        packed: Option<&[Packed; 2]>,
+    ) -> Option<Self> {
+        let [input, recurrent] = match packed {
+            Some([input, recurrent]) => [Some(input), Some(recurrent)],
+            None => [None, None],
+        };
+        let input_matrices = Matrices::of(&operands.input)?;
+        let input = pack(input, input_matrices.weight, || {
+            let weight = input_matrices.floats()?;
+            let rows = [
+                sizes.directions * sizes.gates * sizes.hidden,
+                sizes.features,
+            ];
+            let view = View::of(&weight.reshape(rows.into()))?;
+            let right = Right::new(Set::best(), view.matrix(&[]).transposed());
+            Some(Pack::Right(Arc::new(right)))
+        })?;
+        let matrices = Matrices::of(&operands.recurrent)?;
+        let recurrent = pack(recurrent, matrices.weight, || {
+            let view = View::of(&matrices.floats()?)?;
+            let parts = (0..sizes.directions).flat_map(|direction| {
+                let matrix = view.matrix(&[direction]);
+                separate(matrix, cell, sizes.hidden)
+            });
+            let rights = parts.map(|matrix| Right::new(Set::best(), matrix.transposed()));
+            Some(Pack::Rights(rights.collect()))
+        })?;
+        let scales = match (input_matrices.scales(sizes), matrices.scales(sizes)) {
+            (Some(input), Some(recurrent)) => Some([input, recurrent]),
+            _ => None,
+        };
+        match (input, recurrent) {
+            (Pack::Right(input), Pack::Rights(recurrent)) => Some(Self {
+                input,
+                recurrent,
+                directions: sizes.directions,
+                scales,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Products of inputs with the weights of all directions, row after row.
+    pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Vec<f32> {
+        let (x, scale) = (x.matrix(), x.scale());
+        let end = End { bias, ..End::NONE };
+        let mut rows = Output::filled(x.rows * self.input.columns, |out| {
+            multiply_packed(x, &self.input, end, out);
+        });
+        if let Some([columns, _]) = &self.scales {
+            for row in rows.chunks_exact_mut(columns.len()) {
+                scale_columns(row, scale, columns);
+            }
+        }
+        rows
+    }
+
+    pub fn are_quantized(&self) -> bool {
+        self.scales.is_some()
+    }
+
+    /// The scales of the columns of a direction.
+    pub fn scales(&self, direction: usize) -> Option<&[f32]> {
+        let [_, columns] = self.scales.as_ref()?;
+        let width = columns.len() / self.directions;
+        Some(&columns[direction * width..][..width])
+    }
+
+    /// The recurrent weights; those of the hidden gate on their own where a GRU resets the state before it multiplies.
+    pub fn of_direction(&self, direction: usize) -> &[Right] {
+        let count = self.recurrent.len() / self.directions;
+        &self.recurrent[direction * count..][..count]
+    }
+}
+
+impl<'a> Matrices<'a> {
+    fn of(operands: &'a backend::Matrices<Flex>) -> Option<Self> {
+        match (&operands.weight, &operands.scale, &operands.zero) {
+            (Optional::Float(weight), ..) => Some(Self {
+                weight,
+                factors: None,
+            }),
+            (Optional::Int(weight), Optional::Float(scale), Optional::Int(zero)) => Some(Self {
+                weight,
+                factors: Some([scale, zero]),
+            }),
+            _ => None,
+        }
+    }
+
+    /// `[directions, outputs, inputs]`: integers less their zero points, where they are quantized.
+    fn floats(&self) -> Option<FlexTensor> {
+        let Some([_, zero]) = self.factors else {
+            return Some(widened(self.weight.clone()));
+        };
+        let float = |x: &FlexTensor| Flex::int_into_float(x.clone(), FloatDType::F32);
+        let (weight, zero) = (float(self.weight), float(zero));
+        let [directions, columns] = [zero.shape()[0], zero.shape()[1]];
+        let zero = Flex::float_reshape(zero, [directions, 1, columns].into());
+        let differences = Flex::float_sub(weight, zero);
+        Some(Flex::float_swap_dims(differences, 1, 2))
+    }
+
+    /// The scale of each column of all directions, where they are quantized.
+    fn scales(&self, sizes: Sizes) -> Option<Vec<f32>> {
+        let [scale, _] = self.factors?;
+        let width = sizes.gates * sizes.hidden;
+        let scale = Flex::float_expand(scale.clone(), [sizes.directions, width].into());
+        Some(scale.into_data().convert::<f32>().iter().collect())
+    }
+}
+
+impl Biases {
+    /// Those of the input and of the recurrence go together, unless a GRU resets its product with a bias.
+    ///
+    /// ONNX Runtime adds them last, which tells on what is rounded to few bits.
+    pub fn new(bias: Option<&[f32]>, cell: &Cell, sizes: Sizes, are_last: bool) -> Self {
+        let width = sizes.gates * sizes.hidden;
+        let apart = match cell {
+            Cell::Gru(gru) if gru.linear_before_reset => 2 * sizes.hidden,
+            _ => width,
+        };
+        let mut biases = Self {
+            input: None,
+            recurrent: None,
+            last: None,
+            width,
+        };
+        let Some(bias) = bias else {
+            return biases;
+        };
+        let (mut input, mut recurrent) = (Vec::new(), Vec::new());
+        for both in bias.chunks_exact(2 * width) {
+            let (ours, others) = both.split_at(width);
+            let (joint, rest) = others.split_at(apart);
+            input.extend(ours.iter().zip(joint).map(|(a, b)| a + b));
+            input.extend(&ours[apart..]);
+            recurrent.resize(recurrent.len() + apart, 0.0);
+            recurrent.extend(rest);
+        }
+        if are_last {
+            biases.last = Some(input);
+        } else {
+            biases.input = Some(input);
+        }
+        biases.recurrent = (apart < width).then_some(recurrent);
+        biases
+    }
+
+    /// What is added to both products of a direction.
+    pub fn last(&self, direction: usize) -> Option<&[f32]> {
+        let bias = self.last.as_ref()?;
+        Some(&bias[direction * self.width..][..self.width])
+    }
+
+    /// What the products of a direction with the recurrent weights begin with.
+    pub fn recurrent(&self, direction: usize) -> Option<&[f32]> {
+        let bias = self.recurrent.as_ref()?;
+        Some(&bias[direction * self.width..][..self.width])
+    }
+}
+
+/// The pack beside a weight, or one for this call.
+fn pack(
+    packed: Option<&Packed>,
+    weight: &FlexTensor,
+    make: impl FnOnce() -> Option<Pack>,
+) -> Option<Pack> {
+    match packed {
+        Some(packed) => packed.cell().pack(weight, |_| true, make),
+        None => make(),
+    }
+}
+
+/// The parts of a recurrent weight `[gates * hidden, hidden]` that are multiplied at once.
+fn separate<'a>(matrix: Matrix<'a>, cell: &Cell, hidden: usize) -> Vec<Matrix<'a>> {
+    match cell {
+        Cell::Gru(gru) if !gru.linear_before_reset => {
+            vec![matrix.rows(0, 2 * hidden), matrix.rows(2 * hidden, hidden)]
+        }
+        _ => vec![matrix],
+    }
+}
