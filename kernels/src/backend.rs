@@ -32,6 +32,7 @@ use crate::{
     attention::Scores,
     convolution::window::Window,
     fault::Axis,
+    normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Affine, Mean, Pair, Unary, small::Small},
@@ -219,6 +220,12 @@ pub trait Kernels: Backend {
     #[fusion(default)]
     fn slide(x: FloatTensor<Self>, slide: Slide) -> Optional<Self> {
         primitives::slide::<Self>(x, slide)
+    }
+
+    /// Elements divided by what their neighbours along the channels come to; none where primitives do it.
+    #[fusion(default)]
+    fn lrn(x: FloatTensor<Self>, options: Lrn) -> Optional<Self> {
+        primitives::lrn::<Self>(x, options)
     }
 
     /// Where the `k` greatest along an axis are, in order.

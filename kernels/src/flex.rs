@@ -6,6 +6,7 @@ mod elementary;
 mod fft;
 mod gemm;
 mod instructions;
+mod lrn;
 mod matmul;
 mod memory;
 mod normalize;
@@ -35,6 +36,7 @@ use crate::{
     convolution::window::Window,
     fault::Axis,
     index::top_k::ranking,
+    normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Affine, Mean, Pair, Unary},
@@ -146,6 +148,10 @@ impl Kernels for Flex {
 
     fn slide(x: FlexTensor, slide: Slide) -> Optional<Flex> {
         pool::slide(&x, &slide).map_or(Optional::None, Optional::Float)
+    }
+
+    fn lrn(x: FlexTensor, options: Lrn) -> Optional<Flex> {
+        lrn::lrn(&x, &options).map_or(Optional::None, Optional::Float)
     }
 
     fn top_k(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {

@@ -21,7 +21,7 @@ pub use group::{group_norm, instance_norm};
 pub use layer::{
     LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm, rms_norm_with_statistics,
 };
-pub use lrn::lrn;
+pub use lrn::{Lrn, lrn};
 pub use skip::{skip_layer_norm, skip_rms_norm};
 pub use vector::{lp_normalize, mean_variance_normalize};
 

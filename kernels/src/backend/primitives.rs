@@ -17,6 +17,7 @@ use super::{Optional, Packed, Recurrence};
 use crate::{
     ensure,
     fault::Axis,
+    normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::Epilogue,
     quantize::small::Small,
@@ -126,6 +127,10 @@ transposed! {
 }
 
 pub fn slide<B: Backend>(_: FloatTensor<B>, _: Slide) -> Optional<B> {
+    Optional::None
+}
+
+pub fn lrn<B: Backend>(_: FloatTensor<B>, _: Lrn) -> Optional<B> {
     Optional::None
 }
 
