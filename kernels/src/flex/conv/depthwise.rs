@@ -12,6 +12,9 @@ use crate::product::epilogue::Activation;
 /// Taps that a window has at most.
 const MOST: usize = 256;
 
+/// Outputs that see one channel: products read the inputs of more of them once.
+const FEW: usize = 2;
+
 /// Parts for each thread, as they take unlike times.
 const PARTS: usize = 4;
 
@@ -26,12 +29,12 @@ struct Channel<'a> {
 }
 
 impl Convolution<'_> {
-    /// `None` where outputs see several channels, or columns do not follow one another.
+    /// `None` where outputs see several channels, many outputs one, or columns do not follow one another.
     pub fn by_channels(&self) -> Option<Vec<f32>> {
         let (g, filters) = (self.geometry, self.filters);
         let taps = g.taps();
         let columns = g.sizes[2] == 1 || self.steps[4] == 1;
-        if filters.inner != taps || taps > MOST || !columns {
+        if filters.inner != taps || filters.outputs > FEW || taps > MOST || !columns {
             return None;
         }
         let [batch, channel, depth, row] = [0, 1, 2, 3].map(|axis| self.steps[axis]);
