@@ -35,7 +35,7 @@ use crate::{
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, Mean, Pair, Unary, small::Small},
+    quantize::{Affine, Integers, Mean, Pair, Unary, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
     signal::dft::Dft,
@@ -200,6 +200,58 @@ pub trait Kernels: Backend {
         packed: Option<Packed>,
     ) -> FloatTensor<Self> {
         primitives::conv_transpose3d::<Self>(x, weight, bias, options, packed)
+    }
+
+    /// The convolution of bytes over the last axes, with a bias of sums, the zero points of both operands and of
+    /// the result, and the scales of all three; none where others do it.
+    #[fusion(default)]
+    #[allow(clippy::too_many_arguments)]
+    fn conv_bytes(
+        x: IntTensor<Self>,
+        weight: IntTensor<Self>,
+        #[extension_type] x_zero: Optional<Self>,
+        #[extension_type] weight_zero: Optional<Self>,
+        #[extension_type] bias: Optional<Self>,
+        #[extension_type] x_scale: Optional<Self>,
+        #[extension_type] weight_scale: Optional<Self>,
+        #[extension_type] scale: Optional<Self>,
+        #[extension_type] zero: Optional<Self>,
+        options: ConvOptions<3>,
+        integers: Integers,
+    ) -> Optional<Self> {
+        primitives::conv_bytes::<Self>(
+            x,
+            weight,
+            x_zero,
+            weight_zero,
+            bias,
+            x_scale,
+            weight_scale,
+            scale,
+            zero,
+            options,
+            integers,
+        )
+    }
+
+    /// The product of matrices of bytes, with what [`conv_bytes`](Self::conv_bytes) has; a bias may be of floats.
+    #[fusion(default)]
+    #[allow(clippy::too_many_arguments)]
+    fn matmul_bytes(
+        a: IntTensor<Self>,
+        b: IntTensor<Self>,
+        #[extension_type] a_zero: Optional<Self>,
+        #[extension_type] b_zero: Optional<Self>,
+        #[extension_type] bias: Optional<Self>,
+        #[extension_type] a_scale: Optional<Self>,
+        #[extension_type] b_scale: Optional<Self>,
+        #[extension_type] scale: Optional<Self>,
+        #[extension_type] zero: Optional<Self>,
+        integers: Integers,
+    ) -> Optional<Self> {
+        primitives::matmul_bytes::<Self>(
+            a, b, a_zero, b_zero, bias, a_scale, b_scale, scale, zero, integers,
+        )
     }
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of

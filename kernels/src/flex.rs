@@ -6,6 +6,7 @@ mod elementary;
 mod fft;
 mod gemm;
 mod instructions;
+mod integer;
 mod lrn;
 mod matmul;
 mod memory;
@@ -39,12 +40,13 @@ use crate::{
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, Mean, Pair, Unary},
+    quantize::{Affine, Integers, Mean, Pair, Unary},
     recurrent::{Cell, Sizes},
     signal::dft::Dft,
 };
 #[cfg(test)]
 pub use instructions::with_each_set;
+use integer::Operands;
 
 /// Convolutions in tiles, and those of Flex where there are none.
 macro_rules! convolutions {
@@ -133,6 +135,49 @@ impl Kernels for Flex {
         fn conv_transpose1d(1);
         fn conv_transpose2d(2);
         fn conv_transpose3d(3);
+    }
+
+    fn conv_bytes(
+        x: FlexTensor,
+        weight: FlexTensor,
+        x_zero: Optional<Flex>,
+        weight_zero: Optional<Flex>,
+        bias: Optional<Flex>,
+        x_scale: Optional<Flex>,
+        weight_scale: Optional<Flex>,
+        scale: Optional<Flex>,
+        zero: Optional<Flex>,
+        options: ConvOptions<3>,
+        integers: Integers,
+    ) -> Optional<Flex> {
+        let operands = Operands {
+            zeros: [x_zero, weight_zero],
+            bias,
+            scales: [x_scale, weight_scale, scale],
+            zero,
+        };
+        result(integer::conv(x, weight, operands, options, integers))
+    }
+
+    fn matmul_bytes(
+        a: FlexTensor,
+        b: FlexTensor,
+        a_zero: Optional<Flex>,
+        b_zero: Optional<Flex>,
+        bias: Optional<Flex>,
+        a_scale: Optional<Flex>,
+        b_scale: Optional<Flex>,
+        scale: Optional<Flex>,
+        zero: Optional<Flex>,
+        integers: Integers,
+    ) -> Optional<Flex> {
+        let operands = Operands {
+            zeros: [a_zero, b_zero],
+            bias,
+            scales: [a_scale, b_scale, scale],
+            zero,
+        };
+        result(integer::matmul(a, b, operands, integers))
     }
 
     fn attention(
@@ -230,6 +275,15 @@ impl Kernels for Flex {
 
     fn quantized_mean(x: FlexTensor, mean: Mean) -> Optional<Flex> {
         Optional::of_int(quantize::mean(x, mean))
+    }
+}
+
+/// A tensor of floats or integers, or none.
+fn result(x: Option<FlexTensor>) -> Optional<Flex> {
+    match x {
+        None => Optional::None,
+        Some(x) if x.dtype().is_float() => Optional::Float(x),
+        Some(x) => Optional::Int(x),
     }
 }
 

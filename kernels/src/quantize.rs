@@ -31,9 +31,12 @@ pub use affine::{
 pub use bits::{Blocks, Zeros, in_bytes, matmul_wide, unpacked};
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{
-    conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic, matmul_integer, scaled,
+    Ending, Integers, Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d,
+    matmul_dynamic, matmul_integer, matmul_to_float, qlinear_conv1d, qlinear_conv2d,
+    qlinear_conv3d, qlinear_matmul,
 };
 pub use options::{Affine, Mean, Pair, Rounded, Step, Unary};
+pub(crate) use passes::range;
 
 /// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
 #[inline(never)]
@@ -86,7 +89,7 @@ pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: D
 
 /// The end of QLinearMatMul and QLinearConv: sums of products of integers in the scale and zero point of the result. The scales are
 /// those of both operands and of the result.
-pub fn requantize<const D: usize>(
+pub(crate) fn requantize<const D: usize>(
     sums: Tensor<D, Int>,
     [left, right, result]: [Tensor<D>; 3],
     zero: Tensor<D, Int>,

@@ -4,6 +4,7 @@ mod classical;
 mod convolution;
 mod normalize;
 mod product;
+mod quantize;
 mod recurrent;
 mod signal;
 
@@ -19,5 +20,6 @@ pub use normalize::layer::{LayerNorm, RmsNorm};
 pub use onnx_embed_kernels::epilogue::Activation;
 pub use product::linear::Linear;
 pub use product::matmul_nbits::MatMulNBits;
+pub use quantize::integer::QuantizedWeight;
 pub use recurrent::{Gru, Lstm, QuantizedLstm, Rnn};
 pub use signal::dft::{Dft, Stft};

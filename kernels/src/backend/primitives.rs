@@ -20,7 +20,7 @@ use crate::{
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::Epilogue,
-    quantize::small::Small,
+    quantize::{Integers, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
     signal::dft::Dft,
@@ -131,6 +131,39 @@ pub fn slide<B: Backend>(_: FloatTensor<B>, _: Slide) -> Optional<B> {
 }
 
 pub fn lrn<B: Backend>(_: FloatTensor<B>, _: Lrn) -> Optional<B> {
+    Optional::None
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn conv_bytes<B: Backend>(
+    _: IntTensor<B>,
+    _: IntTensor<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: ConvOptions<3>,
+    _: Integers,
+) -> Optional<B> {
+    Optional::None
+}
+
+#[allow(clippy::too_many_arguments)]
+pub fn matmul_bytes<B: Backend>(
+    _: IntTensor<B>,
+    _: IntTensor<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Optional<B>,
+    _: Integers,
+) -> Optional<B> {
     Optional::None
 }
 

@@ -63,7 +63,7 @@ fn padded<const D: usize, const S: usize>(
 }
 
 /// Fails where the window is larger than the input, the weight has other channels, or what is added another shape.
-fn ensure_fits<const D: usize, const S: usize>(
+pub(crate) fn ensure_fits<const D: usize, const S: usize>(
     x: [usize; D],
     weight: [usize; D],
     sum: Option<&Tensor<D>>,

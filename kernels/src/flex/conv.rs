@@ -26,9 +26,11 @@ use super::{
     widened,
 };
 use crate::product::epilogue::Epilogue;
+pub use band::{Band, Layout};
 pub use filters::Filters;
 pub use geometry::Geometry;
 use run::Convolution;
+pub use run::{Columns, columns};
 pub use transposed::conv_transpose;
 
 /// The convolution; `other` computes what is not of single precision, and what is empty.
@@ -112,7 +114,7 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         .pack(weight, fits, || make().map(Pack::Filters))?
     {
         Pack::Filters(filters) => Some(filters),
-        Pack::Right(_) | Pack::Rights(_) | Pack::Phases(_) => None,
+        _ => None,
     }
 }
 

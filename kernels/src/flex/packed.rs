@@ -9,6 +9,7 @@ use super::{
     conv::{Filters, phases::Phases},
     gemm::Right,
     instructions::Set,
+    integer::{self, Dot},
 };
 
 /// What is kept of one weight.
@@ -27,6 +28,8 @@ pub enum Pack {
     Rights(Arc<[Right]>),
     Filters(Arc<Filters>),
     Phases(Arc<Phases>),
+    ByteRight(Arc<integer::Right>),
+    ByteFilters(Arc<integer::Filters>),
 }
 
 /// A tensor as long as nobody writes to its memory.
@@ -51,7 +54,7 @@ impl Cell {
         let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = &*kept
             && kept.of.is(weight)
-            && kept.pack.set() == Set::best()
+            && kept.pack.is_best()
             && fits(&kept.pack)
         {
             return Some(kept.pack.clone());
@@ -68,12 +71,15 @@ impl Cell {
 }
 
 impl Pack {
-    fn set(&self) -> Set {
+    /// Whether it is for the best instructions of the processor.
+    fn is_best(&self) -> bool {
         match self {
-            Self::Right(right) => right.set,
-            Self::Rights(rights) => rights.first().map_or(Set::Portable, |right| right.set),
-            Self::Filters(filters) => filters.set,
-            Self::Phases(phases) => phases.set,
+            Self::Right(right) => right.set == Set::best(),
+            Self::Rights(rights) => rights.iter().all(|right| right.set == Set::best()),
+            Self::Filters(filters) => filters.set == Set::best(),
+            Self::ByteRight(right) => right.dot == Dot::best(),
+            Self::ByteFilters(filters) => filters.dot == Dot::best(),
+            Self::Phases(phases) => phases.set == Set::best(),
         }
     }
 }

@@ -83,7 +83,13 @@ pub fn quantize_dynamic<const D: usize>(
 
 /// Rounded values between the bounds of integers of some bits.
 pub fn within<const D: usize>(x: Tensor<D>, dtype: DType, bits: u32) -> Tensor<D, Int> {
+    let [least, most] = range(dtype, bits);
+    float_to_int(x.clamp(least, most), dtype)
+}
+
+/// The least and the greatest integer of `bits`.
+pub fn range(dtype: DType, bits: u32) -> [f64; 2] {
     let levels = 2f64.powi(bits as i32);
     let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
-    float_to_int(x.clamp(least, least + levels - 1.0), dtype)
+    [least, least + levels - 1.0]
 }

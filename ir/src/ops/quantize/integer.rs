@@ -116,21 +116,20 @@ impl Places {
         Ok((left, right, result))
     }
 
-    /// The result of these sums; `sides` are those of the operands and of the result, and `alpha`
-    /// multiplies the scales.
+    /// The bias of sums and how they end, for a product whose operands and result have scales and zero points on these
+    /// sides of `rank` axes; `alpha` multiplies the scales.
     fn ended(
         &self,
         cx: &mut Emit<'_, '_>,
-        mut sums: Code,
+        rank: usize,
         sides: [Side; 3],
         alpha: f32,
-    ) -> Result<Code, Problem> {
+    ) -> Result<Ended, Problem> {
         let output = cx.output_tensor(0)?.clone();
-        let rank = output.burn_rank();
-        if let Some(bias) = self.bias.filter(|&bias| cx.has(bias)) {
-            let bias = spread(cx, bias, rank, sides[2])?;
-            sums = code!(#sums.add(#bias));
-        }
+        let bias = match self.bias {
+            Some(bias) => optional(cx, bias, rank, sides[2])?,
+            None => code!(None),
+        };
         let scaled = |cx: &mut Emit<'_, '_>, scales: &[usize]| {
             let pairs = scales.iter().zip(sides);
             let scales = pairs.map(|(&input, side)| spread(cx, input, rank, side));
@@ -139,10 +138,10 @@ impl Places {
                 let alpha = float_literal(f64::from(alpha), DType::F32);
                 *first = code!(#first.mul_scalar(#alpha));
             }
-            Ok(scales)
+            Ok::<_, Problem>(scales)
         };
-        match &self.end {
-            End::Sums => Ok(sums),
+        Ok(match &self.end {
+            End::Sums => Ended::Sums,
             End::Quantized { scales, zero } => {
                 let scales = scaled(cx, scales)?;
                 let zero = spread(cx, *zero, rank, sides[2])?;
@@ -150,20 +149,63 @@ impl Places {
                     format_ident!("{}", carrier(output.dtype)),
                     Literal::u32_unsuffixed(output.dtype.bits()),
                 );
-                Ok(code! {
-                    ops::quantize::requantize(#sums, [#(#scales),*], #zero, DType::#dtype, #bits)
-                })
+                let to = code! {
+                    ops::quantize::Requantize {
+                        scales: [#(#scales),*],
+                        zero: #zero,
+                        dtype: DType::#dtype,
+                        bits: #bits,
+                    }
+                };
+                Ended::Quantized { bias, to }
             }
-            End::Float { scales, bias } => {
+            End::Float {
+                scales,
+                bias: added,
+            } => {
                 let scales = scaled(cx, scales)?;
-                let bias = match bias {
-                    Some(bias) => optional(cx, *bias, rank, Side::Last)?,
+                let added = match added {
+                    Some(added) => optional(cx, *added, rank, Side::Last)?,
                     None => code!(None),
                 };
-                Ok(code!(ops::quantize::scaled(#sums, [#(#scales),*], #bias)))
+                Ended::Float {
+                    bias,
+                    scales: code!([#(#scales),*]),
+                    added,
+                }
             }
-        }
+        })
     }
+}
+
+/// What a product takes beside its operands and their zero points.
+enum Ended {
+    Sums,
+    Quantized {
+        bias: Code,
+        to: Code,
+    },
+    Float {
+        bias: Code,
+        scales: Code,
+        added: Code,
+    },
+}
+
+/// The right operand: a layer that keeps what backends make of it, where nothing else reads the weight.
+fn right(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
+    if !cx.is_stored(input) {
+        return cx.tensor(input);
+    }
+    let rank = Literal::usize_unsuffixed(cx.tensor_type(input)?.burn_rank());
+    let hint = cx.layer_hint(input);
+    let values = cx.loaded(input)?;
+    let layer = cx.layer(
+        &hint,
+        code!(layers::QuantizedWeight<#rank>),
+        code!(layers::QuantizedWeight::new(#values)),
+    );
+    Ok(code!(#layer.weight()))
 }
 
 /// Refuses a scale or a zero point that is neither one nor one for each of the `things`.

@@ -13,9 +13,9 @@ use crate::flex::{gemm::Steps, instructions::Set};
 
 /// How the copy is laid out.
 pub struct Layout {
-    geometry: Geometry,
-    rows: Axis,
-    columns: Axis,
+    pub geometry: Geometry,
+    pub rows: Axis,
+    pub columns: Axis,
     /// The sizes of the copy of one phase.
     pub height: usize,
     pub width: usize,

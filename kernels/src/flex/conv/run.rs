@@ -48,12 +48,12 @@ struct Plan<'a> {
 }
 
 /// Columns of a band that a tile computes.
-struct Columns {
-    first: usize,
-    registers: usize,
-    mask: u128,
+pub struct Columns {
+    pub first: usize,
+    pub registers: usize,
+    pub mask: u128,
     /// Where they are in the output.
-    at: usize,
+    pub at: usize,
 }
 
 impl Convolution<'_> {
@@ -107,7 +107,8 @@ impl Convolution<'_> {
         let columns = |band: &Band| {
             let wide = band.columns.len();
             let step = if there { wide } else { layout.width };
-            columns(band.rows.len(), wide, step, filters)
+            let most = if filters.panel == 1 { 4 } else { 2 };
+            columns(band.rows.len(), wide, step, (filters.set.lanes(), most))
         };
         let bands = bands.into_iter().map(|band| {
             let columns = columns(&band);
@@ -253,10 +254,14 @@ impl Plan<'_> {
     }
 }
 
-/// The columns of the tiles of some rows, which are `step` apart and of which so many are there.
-fn columns(rows: usize, wide: usize, step: usize, filters: &Filters) -> Vec<Columns> {
-    let lanes = filters.set.lanes();
-    let most = if filters.panel == 1 { 4 } else { 2 };
+/// The columns of the tiles of some rows, which are `step` apart and of which so many are there, by the lanes
+/// of a register and the most registers of a tile.
+pub fn columns(
+    rows: usize,
+    wide: usize,
+    step: usize,
+    (lanes, most): (usize, usize),
+) -> Vec<Columns> {
     let end = (rows - 1) * step + wide;
     let mut columns = Vec::with_capacity(end.div_ceil(most * lanes));
     // Where along its row the next column is, and where in the output.

@@ -9,7 +9,7 @@ use crate::product::epilogue::Activation;
 /// How far the columns of each term are from those of the first, in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    offsets: Vec<u32>,
+    pub offsets: Vec<u32>,
     furthest: usize,
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::{INTEGER, Places, QUANTIZED, Side, check_factor, is_zero};
+use super::{Ended, INTEGER, Places, QUANTIZED, Side, check_factor, is_zero, right};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -114,15 +114,27 @@ impl Operator for Conv {
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);
         let rank = x.rank();
         let x = channels::transposed_first(cx.tensor(input)?, rank, self.channels_last);
-        let (weight, groups) = (cx.tensor(filter)?, Literal::i64_unsuffixed(self.groups));
-        let function = format_ident!("conv_integer{}d", spatial.len());
-        let sums = code! {
-            ops::quantize::#function(#x, #weight, #x_zero, #weight_zero, #window, #groups)
+        let (weight, groups) = (right(cx, filter)?, Literal::i64_unsuffixed(self.groups));
+        let axes = spatial.len();
+        let ended = self.places.ended(cx, 1, [Side::Last; 3], 1.0)?;
+        let y = match ended {
+            Ended::Quantized { bias, to } => {
+                let function = format_ident!("qlinear_conv{axes}d");
+                code! {
+                    ops::quantize::#function(
+                        #x, #weight, (#x_zero, #weight_zero), #bias, #window, #groups, #to
+                    )
+                }
+            }
+            Ended::Sums | Ended::Float { .. } => {
+                let function = format_ident!("conv_integer{axes}d");
+                code! {
+                    ops::quantize::#function(
+                        #x, #weight, (#x_zero, #weight_zero), #window, #groups
+                    )
+                }
+            }
         };
-        let channels = Side::Before(1);
-        let y = self
-            .places
-            .ended(cx, sums, [channels, channels, channels], 1.0)?;
         Ok(channels::transposed_back(y, rank, self.channels_last))
     }
 }

@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use super::{End, INTEGER, Places, QUANTIZED, Side, check_factor, optional, spread, zeros};
+use super::{
+    End, Ended, INTEGER, Places, QUANTIZED, Side, check_factor, optional, right, spread, zeros,
+};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
@@ -145,30 +147,42 @@ impl Operator for MatMul {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let [left, right] = self.places.operands;
+        let [left, other] = self.places.operands;
         let ranks = [
             cx.tensor_type(left)?.burn_rank(),
-            cx.tensor_type(right)?.burn_rank(),
+            cx.tensor_type(other)?.burn_rank(),
         ];
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
         let operand =
             |x: Code, transposed: bool| if transposed { code!(#x.transpose()) } else { x };
         let a = operand(cx.tensor(left)?, self.transposed[0]);
-        let b = operand(cx.tensor(right)?, self.transposed[1]);
+        let b = operand(right(cx, other)?, self.transposed[1]);
         let rank = cx.output_tensor(0)?.burn_rank();
         let dimension = Literal::usize_unsuffixed(rank);
-        let sums = code! {
-            ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #(#zeros),*)
-        };
         let rows = Side::Before(rank.saturating_sub(2));
         let added = if self.places.bias.is_some() {
             Side::Last
         } else {
             rows
         };
-        self.places
-            .ended(cx, sums, [rows, Side::Last, added], self.alpha)
+        let sides = [rows, Side::Last, added];
+        let zeros = code!((#(#zeros),*));
+        Ok(match self.places.ended(cx, rank, sides, self.alpha)? {
+            Ended::Sums => code! {
+                ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #zeros)
+            },
+            Ended::Quantized { bias, to } => code! {
+                ops::quantize::qlinear_matmul(#a, #b, #zeros, #bias, #to)
+            },
+            Ended::Float {
+                bias,
+                scales,
+                added,
+            } => code! {
+                ops::quantize::matmul_to_float(#a, #b, #zeros, #bias, #scales, #added)
+            },
+        })
     }
 }
 
@@ -189,7 +203,7 @@ impl Operator for Dynamic {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.output_tensor(0)?.burn_rank();
-        let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+        let (a, b) = (cx.tensor(0)?, right(cx, 1)?);
         let scale = spread(cx, 2, rank, Side::Last)?;
         let tensor = cx.tensor_type(1)?.burn_rank();
         let (zero, bias) = (

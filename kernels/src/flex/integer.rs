@@ -1,0 +1,199 @@
+//! Products and convolutions of bytes, summed in integers of 32 bits.
+//!
+//! Instructions multiply unsigned bytes with signed ones. The other kind is shifted by 128, and so is its zero point,
+//! which changes no difference of the two. Zero points are not subtracted from operands: sums of rows and columns,
+//! multiplied by them, are added to the sums of products.
+
+mod along;
+mod band;
+mod conv;
+mod dot;
+mod filters;
+mod lanes;
+mod matmul;
+mod pack;
+mod result;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+use std::sync::Arc;
+
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
+use burn::tensor::{DType, ops::ConvOptions};
+
+use super::{conv::Geometry, packed::Pack};
+use crate::{
+    backend::Optional,
+    quantize::{Ending, Integers},
+};
+use along::Along;
+use conv::Convolution;
+pub use dot::Dot;
+#[cfg(test)]
+use dot::with_each_dot;
+pub use filters::Filters;
+pub use matmul::matmul;
+pub use pack::Right;
+use result::Result;
+use tile::{End, Outcome};
+
+/// What a product has beside its operands.
+pub struct Operands {
+    /// The zero points of both operands.
+    pub zeros: [Optional<Flex>; 2],
+    pub bias: Optional<Flex>,
+    /// Of both operands and the result.
+    pub scales: [Optional<Flex>; 3],
+    pub zero: Optional<Flex>,
+}
+
+/// The bytes of a dense tensor, and whether they are signed.
+fn bytes(x: &FlexTensor) -> Option<(&[u8], bool)> {
+    let first = x.layout().start_offset();
+    let is_signed = match x.dtype() {
+        DType::U8 => false,
+        DType::I8 => true,
+        _ => return None,
+    };
+    Some((x.bytes().get(first..)?, is_signed))
+}
+
+fn dense(x: FlexTensor) -> FlexTensor {
+    if x.is_contiguous() {
+        x
+    } else {
+        x.to_contiguous()
+    }
+}
+
+/// A convolution over up to three axes; `None` where it is not of bytes, or nothing.
+pub fn conv(
+    x: FlexTensor,
+    weight: FlexTensor,
+    operands: Operands,
+    options: ConvOptions<3>,
+    integers: Integers,
+) -> Option<FlexTensor> {
+    let (sizes, weights) = (x.shape().to_vec(), weight.shape().to_vec());
+    let missing = 5 - sizes.len();
+    let three = |sizes: &[usize]| {
+        let mut all = vec![1; missing];
+        all.extend(&sizes[2..]);
+        all
+    };
+    let geometry = Geometry::new(&three(&sizes), &three(&weights), &options);
+    let outputs = weights[0];
+    let mut shape = vec![sizes[0], outputs];
+    shape.extend(&geometry.positions[missing..]);
+    if shape.contains(&0) || weights.contains(&0) {
+        return None;
+    }
+    let (x, weight) = (dense(x), dense(weight));
+    let (values, is_signed) = bytes(&x)?;
+    let (weight_bytes, weight_signed) = bytes(&weight)?;
+    let make = || {
+        let sizes = [outputs, weights[1]];
+        let filters = Filters::new(
+            Dot::best(),
+            weight_bytes,
+            weight_signed,
+            sizes,
+            options.groups,
+            &geometry,
+        );
+        Some(Arc::new(filters))
+    };
+    let filters = match &integers.packed {
+        None => make()?,
+        Some(packed) => {
+            let fits = |pack: &Pack| matches!(pack, Pack::ByteFilters(of) if of.fits(options.groups, &geometry));
+            let make = || make().map(Pack::ByteFilters);
+            match packed.cell().pack(&weight, fits, make)? {
+                Pack::ByteFilters(filters) => filters,
+                _ => return None,
+            }
+        }
+    };
+    let [zero, weight_zero] = operands.zeros;
+    let zero = Along::<i32>::of_outputs(zero.int(), outputs)?;
+    let Along::One(zero) = zero else {
+        return None;
+    };
+    let weight_zeros = Along::<i32>::of_outputs(weight_zero.int(), outputs)?.each(outputs);
+    // As unsigned and as signed bytes.
+    let shifted = if is_signed {
+        zero.wrapping_add(128)
+    } else {
+        zero
+    };
+    let shift = if weight_signed { 0 } else { -128 };
+    let weight_zeros: Vec<i32> = weight_zeros
+        .iter()
+        .map(|zero| zero.wrapping_add(shift))
+        .collect();
+    let bias = Along::<i32>::of_outputs(operands.bias.int(), outputs)?.each(outputs);
+    let terms = filters.terms as i32;
+    let all = bias.iter().zip(&weight_zeros).zip(&filters.sums);
+    let start: Vec<i32> = all
+        .map(|((bias, weight_zero), sum)| {
+            let both = terms.wrapping_mul(*weight_zero).wrapping_sub(*sum);
+            bias.wrapping_add(both.wrapping_mul(shifted))
+        })
+        .collect();
+    let negative: Vec<i32> = weight_zeros
+        .iter()
+        .map(|zero| zero.wrapping_neg())
+        .collect();
+    let [left, right, result] = operands.scales;
+    let scale = |scale: Optional<Flex>| Along::of_outputs(scale.float(), outputs);
+    let result = match result {
+        Optional::None => None,
+        result => Some(scale(result)?),
+    };
+    let factor = Along::factor(scale(left)?, scale(right)?, result)?;
+    let zero = Along::of_outputs(operands.zero.int(), outputs)?;
+    let outcome = Outcome::of(&integers.ending, factor.as_factor(), zero, None)?;
+    let convolution = Convolution {
+        geometry,
+        batches: sizes[0],
+        filters: &filters,
+        values,
+        // What does not fit a byte is the zero point of nothing.
+        zero: u8::try_from(shifted).ok()? ^ if is_signed { 0x80 } else { 0 },
+        flip: if is_signed { pack::SHIFT } else { 0 },
+        end: End {
+            rows: Some(&start),
+            result: outcome.1,
+            ..End::default()
+        },
+        weight_zeros: (negative.iter().any(|zero| *zero != 0)).then_some(&negative),
+    };
+    Some(FlexTensor::from_data(convolution.run(outcome.0, shape)?))
+}
+
+impl<'a> Outcome<'a> {
+    /// The type of the result, and how it comes of the sums.
+    fn of(
+        ending: &Ending,
+        factor: tile::Factor<'a>,
+        zero: Along<i32>,
+        bias: Option<&'a [f32]>,
+    ) -> Option<(Result, Self)> {
+        Some(match ending {
+            Ending::Sums => (Result::Sums, Self::Sums),
+            Ending::Floats => (Result::Floats, Self::Floats { factor, bias }),
+            Ending::Quantized { dtype, bits } => {
+                let Along::One(zero) = zero else {
+                    return None;
+                };
+                let outcome = Self::Bytes {
+                    factor,
+                    zero: zero as f32,
+                    bounds: crate::quantize::range(*dtype, *bits).map(|bound| bound as f32),
+                };
+                (Result::of_bytes(*dtype)?, outcome)
+            }
+        })
+    }
+}

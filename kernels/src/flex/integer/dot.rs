@@ -1,0 +1,131 @@
+//! Instructions for products of bytes.
+
+use crate::flex::instructions::Set;
+
+/// How four products of bytes are added to a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dot {
+    #[cfg(target_arch = "x86_64")]
+    Vnni,
+    #[cfg(target_arch = "x86_64")]
+    VnniNarrow,
+    #[cfg(target_arch = "x86_64")]
+    Madd,
+    /// What the compiler may assume.
+    Portable,
+}
+
+impl Dot {
+    pub const ALL: &[Self] = &[
+        #[cfg(target_arch = "x86_64")]
+        Self::Vnni,
+        #[cfg(target_arch = "x86_64")]
+        Self::VnniNarrow,
+        #[cfg(target_arch = "x86_64")]
+        Self::Madd,
+        Self::Portable,
+    ];
+
+    /// The best one that the processor has.
+    pub fn best() -> Self {
+        #[cfg(test)]
+        if let Some(dot) = FORCED.get() {
+            return dot;
+        }
+        let mut all = Self::ALL.iter().copied();
+        all.find(|dot| dot.is_there()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether the processor has its instructions.
+    pub fn is_there(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => {
+                Set::Avx512.is_there()
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vnni")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::VnniNarrow => Set::Avx2.is_there() && is_x86_feature_detected!("avxvnni"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Madd => Set::Avx2.is_there(),
+            Self::Portable => true,
+        }
+    }
+
+    /// How many sums a register has.
+    pub fn lanes(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => 16,
+            #[cfg(target_arch = "x86_64")]
+            Self::VnniNarrow | Self::Madd => 8,
+            Self::Portable => 4,
+        }
+    }
+
+    /// How many rows the largest tile has.
+    pub fn rows(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => 14,
+            #[cfg(target_arch = "x86_64")]
+            Self::VnniNarrow => 6,
+            #[cfg(target_arch = "x86_64")]
+            Self::Madd => 4,
+            Self::Portable => 4,
+        }
+    }
+
+    /// How many columns a tile has.
+    pub fn columns(self) -> usize {
+        2 * self.lanes()
+    }
+
+    /// How many words four terms of a row take.
+    pub fn words(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Madd => 2,
+            _ => 1,
+        }
+    }
+
+    /// Writes four signed terms of a row as tiles read them.
+    #[inline(always)]
+    pub fn write(self, terms: u32, to: &mut [u32]) {
+        match self {
+            // Numbers of 16 bits: the first and the third term, then the others.
+            #[cfg(target_arch = "x86_64")]
+            Self::Madd => {
+                let wide = |byte: u32| u32::from((byte as u8 as i8) as u16);
+                to[0] = wide(terms) | wide(terms >> 16) << 16;
+                to[1] = wide(terms >> 8) | wide(terms >> 24) << 16;
+            }
+            _ => to[0] = terms,
+        }
+    }
+
+    /// How many rows panels of about equal size have.
+    pub fn panel(self, rows: usize) -> usize {
+        let panels = rows.div_ceil(self.rows());
+        rows.div_ceil(panels.max(1)).max(1)
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    static FORCED: std::cell::Cell<Option<Dot>> = const { std::cell::Cell::new(None) };
+}
+
+/// Runs a test with each kind of product that the processor has.
+#[cfg(test)]
+pub fn with_each_dot(run: impl Fn(Dot)) {
+    for dot in Dot::ALL {
+        if dot.is_there() {
+            FORCED.set(Some(*dot));
+            run(*dot);
+        }
+    }
+    FORCED.set(None);
+}

@@ -1,0 +1,326 @@
+//! One tile of a product of bytes.
+
+use std::mem::MaybeUninit;
+
+use super::dot::Dot;
+use super::lanes::{Lanes, Plain};
+use crate::flex::gemm::Steps;
+
+/// Rows of a panel times as many columns as some registers have, in sums of 32 bits that wrap around.
+#[derive(Clone, Copy)]
+pub struct Tile<'a> {
+    pub dot: Dot,
+    /// Four signed terms of each row, then the next four, as [`Dot::write`] has them.
+    pub left: &'a [u32],
+    pub rows: usize,
+    /// Begins with four unsigned terms of the columns.
+    pub right: &'a [u32],
+    pub steps: &'a Steps,
+    pub registers: usize,
+    /// The columns that there are, by bits; one after another they are a row of the output.
+    pub columns: u128,
+}
+
+/// What follows the sums of a tile; slices begin with its first row or column, and have all columns of its registers.
+#[derive(Clone, Copy, Default)]
+pub struct End<'a> {
+    pub rows: Option<&'a [i32]>,
+    pub columns: Option<&'a [i32]>,
+    /// Products of a number for each row and one for each column.
+    pub products: Option<[&'a [i32]; 2]>,
+    pub result: Outcome<'a>,
+}
+
+/// What sums become.
+#[derive(Clone, Copy, Default)]
+pub enum Outcome<'a> {
+    #[default]
+    Sums,
+    /// Bytes, by a factor, a zero point and bounds.
+    Bytes {
+        factor: Factor<'a>,
+        zero: f32,
+        bounds: [f32; 2],
+    },
+    Floats {
+        factor: Factor<'a>,
+        bias: Option<&'a [f32]>,
+    },
+}
+
+/// What sums are multiplied by.
+#[derive(Clone, Copy)]
+pub enum Factor<'a> {
+    One(f32),
+    Rows(&'a [f32]),
+    Columns(&'a [f32]),
+}
+
+/// Where a tile goes: rows of an output, one `step` after another.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub first: *mut u8,
+    /// How many elements there are from the first one on.
+    pub room: usize,
+    pub step: usize,
+}
+
+impl<'a> End<'a> {
+    /// That of a tile whose first row and column are these.
+    #[inline(always)]
+    pub fn from(self, row: usize, column: usize) -> Self {
+        let result = match self.result {
+            Outcome::Sums => Outcome::Sums,
+            Outcome::Bytes {
+                factor,
+                zero,
+                bounds,
+            } => Outcome::Bytes {
+                factor: factor.from(row, column),
+                zero,
+                bounds,
+            },
+            Outcome::Floats { factor, bias } => Outcome::Floats {
+                factor: factor.from(row, column),
+                bias: bias.map(|bias| &bias[column..]),
+            },
+        };
+        Self {
+            rows: self.rows.map(|rows| &rows[row..]),
+            columns: self.columns.map(|columns| &columns[column..]),
+            products: (self.products).map(|[rows, columns]| [&rows[row..], &columns[column..]]),
+            result,
+        }
+    }
+
+    fn check(&self, rows: usize, columns: usize) {
+        assert!(self.rows.is_none_or(|all| all.len() >= rows));
+        assert!(self.columns.is_none_or(|all| all.len() >= columns));
+        assert!((self.products).is_none_or(|[a, b]| a.len() >= rows && b.len() >= columns));
+        match self.result {
+            Outcome::Sums => {}
+            Outcome::Bytes { factor, .. } => factor.check(rows, columns),
+            Outcome::Floats { factor, bias } => {
+                factor.check(rows, columns);
+                assert!(bias.is_none_or(|all| all.len() >= columns));
+            }
+        }
+    }
+}
+
+impl Factor<'_> {
+    #[inline(always)]
+    fn from(self, row: usize, column: usize) -> Self {
+        match self {
+            Self::One(factor) => Self::One(factor),
+            Self::Rows(factors) => Self::Rows(&factors[row..]),
+            Self::Columns(factors) => Self::Columns(&factors[column..]),
+        }
+    }
+
+    fn check(&self, rows: usize, columns: usize) {
+        match self {
+            Self::One(_) => {}
+            Self::Rows(factors) => assert!(factors.len() >= rows),
+            Self::Columns(factors) => assert!(factors.len() >= columns),
+        }
+    }
+}
+
+/// Runs the loop for as many rows and registers as a tile has.
+macro_rules! by_rows {
+    ($tile:expr, $end:expr, $place:expr, 14, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+    };
+    ($tile:expr, $end:expr, $place:expr, 6, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6)
+    };
+    ($tile:expr, $end:expr, $place:expr, 4, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4)
+    };
+    (@ $tile:expr, $end:expr, $place:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
+        match ($tile.rows, $tile.registers) {
+            $(
+                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $end, $place),
+                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $end, $place),
+            )*
+            (1, 4) => $run::<$lanes, 1, 4>($tile, $end, $place),
+            (rows, registers) => panic!("no tile has {rows} rows and {registers} registers"),
+        }
+    };
+}
+
+use by_rows;
+
+impl Tile<'_> {
+    /// Writes the tile.
+    ///
+    /// # Safety
+    ///
+    /// The place is good for its room in elements of the outcome, for writes of this thread alone.
+    pub unsafe fn run(self, end: End<'_>, place: Place) {
+        let dot = self.dot;
+        assert!(dot.is_there());
+        assert!(self.left.len() >= self.rows * self.steps.count() * dot.words());
+        let width = self.registers * dot.lanes();
+        assert!(self.steps.count() == 0 || self.right.len() >= self.steps.furthest() + width);
+        let columns = self.columns.count_ones() as usize;
+        assert!(
+            self.columns
+                .checked_shr(width as u32)
+                .is_none_or(|more| more == 0)
+        );
+        assert!(self.rows > 0 && (self.rows - 1) * place.step + columns <= place.room);
+        end.check(self.rows, width);
+        // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
+        unsafe {
+            match dot {
+                #[cfg(target_arch = "x86_64")]
+                Dot::Vnni => x86::vnni(self, end, place),
+                #[cfg(target_arch = "x86_64")]
+                Dot::VnniNarrow => x86::vnni_narrow(self, end, place),
+                #[cfg(target_arch = "x86_64")]
+                Dot::Madd => x86::madd(self, end, place),
+                Dot::Portable => by_rows!(self, end, place, 4, run::<Plain>),
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::super::lanes::{Lanes, Madd, Vnni, VnniNarrow};
+    use super::{End, Place, Tile, run};
+
+    macro_rules! compiled {
+        ($name:ident $one:ident $feature:literal $rows:tt $lanes:ty) => {
+            pub unsafe fn $name(tile: Tile<'_>, end: End<'_>, place: Place) {
+                #[target_feature(enable = $feature)]
+                unsafe fn $one<L: Lanes, const G: usize, const V: usize>(
+                    tile: Tile<'_>,
+                    end: End<'_>,
+                    place: Place,
+                ) {
+                    // SAFETY: what the caller says.
+                    unsafe { run::<L, G, V>(tile, end, place) }
+                }
+                // SAFETY: what the caller says.
+                unsafe { super::by_rows!(tile, end, place, $rows, $one::<$lanes>) }
+            }
+        };
+    }
+
+    compiled! { vnni vnni_tile "avx512f,avx512bw,avx512vnni" 14 Vnni }
+    compiled! { vnni_narrow vnni_narrow_tile "avx2,avxvnni" 6 VnniNarrow }
+    compiled! { madd madd_tile "avx2" 4 Madd }
+}
+
+/// Sums in the largest tile.
+const MOST: usize = 14 * 2 * 16;
+
+/// # Safety
+///
+/// [`Tile::run`] has checked the tile.
+#[inline(always)]
+unsafe fn run<L: Lanes, const G: usize, const V: usize>(
+    tile: Tile<'_>,
+    end: End<'_>,
+    place: Place,
+) {
+    // SAFETY: of all reads and writes below: the assertions of the caller.
+    unsafe {
+        let mut sums = [[L::splat(0); V]; G];
+        let mut left = tile.left.as_ptr();
+        let right = tile.right.as_ptr();
+        for &offset in &tile.steps.offsets {
+            let right = right.add(offset as usize);
+            let mut columns = [L::terms(right); V];
+            for (at, column) in columns.iter_mut().enumerate().skip(1) {
+                *column = L::terms(right.add(at * L::COUNT));
+            }
+            for (row, sums) in sums.iter_mut().enumerate() {
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    *sum = sum.plus(column, left.add(row * L::WORDS));
+                }
+            }
+            left = left.add(G * L::WORDS);
+        }
+        // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.
+        let mut done = MaybeUninit::<[i32; MOST]>::uninit();
+        let first = done.as_mut_ptr().cast::<i32>();
+        for (row, sums) in sums.iter().enumerate() {
+            for (at, sum) in sums.iter().enumerate() {
+                sum.store(first.add((row * V + at) * L::COUNT));
+            }
+        }
+        write::<L>(first, tile, end, place);
+    }
+}
+
+/// Writes the sums of a tile with what follows them.
+///
+/// # Safety
+///
+/// As for [`run`], and the sums are done.
+#[inline(always)]
+unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, place: Place) {
+    let all = (1u32 << L::COUNT) - 1;
+    let mut at = 0;
+    for register in 0..tile.registers {
+        let mask = (tile.columns >> (register * L::COUNT)) as u32 & all;
+        let column = register * L::COUNT;
+        for row in 0..tile.rows {
+            let to = row * place.step + at;
+            // SAFETY: of all reads and writes: the assertions of the caller.
+            unsafe {
+                let mut sum = L::load(done.add((row * tile.registers + register) * L::COUNT));
+                if let Some(rows) = end.rows {
+                    sum = sum.add(L::splat(*rows.get_unchecked(row)));
+                }
+                if let Some(columns) = end.columns {
+                    sum = sum.add(L::load(columns.as_ptr().add(column)));
+                }
+                if let Some([rows, columns]) = end.products {
+                    let columns = L::load(columns.as_ptr().add(column));
+                    sum = sum.add(columns.mul(L::splat(*rows.get_unchecked(row))));
+                }
+                match end.result {
+                    Outcome::Sums => sum.gather(place.first.cast::<u32>().add(to), mask),
+                    Outcome::Bytes {
+                        factor: of,
+                        zero,
+                        bounds: [low, high],
+                    } => {
+                        let value = sum.scaled(factor::<L>(of, row, column));
+                        let (low, high) = (L::splat_float(low), L::splat_float(high));
+                        let value = L::rounded(value, L::splat_float(zero), low, high);
+                        value.gather_bytes(place.first.add(to), mask);
+                    }
+                    Outcome::Floats { factor: of, bias } => {
+                        let mut value = sum.scaled(factor::<L>(of, row, column));
+                        if let Some(bias) = bias {
+                            value = L::add_float(value, L::load_float(bias.as_ptr().add(column)));
+                        }
+                        L::bits(value).gather(place.first.cast::<u32>().add(to), mask);
+                    }
+                }
+            }
+        }
+        at += mask.count_ones() as usize;
+    }
+}
+
+/// # Safety
+///
+/// There are factors for the row and the columns.
+#[inline(always)]
+unsafe fn factor<L: Lanes>(factor: Factor<'_>, row: usize, column: usize) -> L::Float {
+    // SAFETY: what the caller says.
+    unsafe {
+        match factor {
+            Factor::One(factor) => L::splat_float(factor),
+            Factor::Rows(factors) => L::splat_float(*factors.get_unchecked(row)),
+            Factor::Columns(factors) => L::load_float(factors.as_ptr().add(column)),
+        }
+    }
+}

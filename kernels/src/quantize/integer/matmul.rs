@@ -1,0 +1,192 @@
+//! Products of matrices.
+
+use burn::tensor::{DType, FloatDType, Int, Tensor};
+
+use super::{Ending, Requantize, Weight, difference, exact};
+use crate::{
+    backend::{Optional, call},
+    elementwise::cast::float_to_int,
+    product::matmul::{matmul, matmul_int},
+    quantize::{quantize_dynamic, requantize},
+};
+
+/// The zero points of both operands, shaped so that they broadcast to them.
+pub type Zeros<const A: usize, const B: usize> = (Option<Tensor<A, Int>>, Option<Tensor<B, Int>>);
+
+/// MatMulInteger: the product as int32, each operand less its zero point.
+#[inline(never)]
+pub fn matmul_integer<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A, Int>,
+    b: impl Into<Weight<B>>,
+    zeros: Zeros<A, B>,
+) -> Tensor<O, Int> {
+    let b = b.into();
+    match bytes(
+        &a,
+        &b,
+        &zeros,
+        None::<Tensor<O, Int>>,
+        Default::default(),
+        None,
+        Ending::Sums,
+    ) {
+        Optional::Int(sums) => Tensor::from_dispatch(sums),
+        _ => sums(a, b.values, zeros, None),
+    }
+}
+
+/// QLinearMatMul, and QGemm with its bias of sums: the product by the scale and zero point of the result.
+#[inline(never)]
+pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A, Int>,
+    b: impl Into<Weight<B>>,
+    zeros: Zeros<A, B>,
+    bias: Option<Tensor<O, Int>>,
+    to: Requantize<O>,
+) -> Tensor<O, Int> {
+    let b = b.into();
+    let scales = to.scales.clone().map(Some);
+    let zero = Some(to.zero.clone());
+    match bytes(&a, &b, &zeros, bias.clone(), scales, zero, to.ending()) {
+        Optional::Int(y) => Tensor::from_dispatch(y),
+        _ => {
+            let sums = sums(a, b.values, zeros, bias);
+            requantize(sums, to.scales, to.zero, to.dtype, to.bits)
+        }
+    }
+}
+
+/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product by the scales of both operands, with a
+/// bias of sums or floats.
+#[inline(never)]
+pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A, Int>,
+    b: impl Into<Weight<B>>,
+    zeros: Zeros<A, B>,
+    sums_bias: Option<Tensor<O, Int>>,
+    [left, right]: [Tensor<O>; 2],
+    bias: Option<Tensor<O>>,
+) -> Tensor<O> {
+    let b = b.into();
+    let scales = || [Some(left.clone()), Some(right.clone()), None];
+    let y = match (&sums_bias, &bias) {
+        // What is not of single precision is rounded behind the sum.
+        _ if left.dtype() != DType::F32 => Optional::None,
+        (None, bias) => bytes(&a, &b, &zeros, bias.clone(), scales(), None, Ending::Floats),
+        (sums, None) => bytes(&a, &b, &zeros, sums.clone(), scales(), None, Ending::Floats),
+        _ => Optional::None,
+    };
+    match y {
+        Optional::Float(y) => Tensor::from_dispatch(y),
+        _ => scaled(sums(a, b.values, zeros, sums_bias), [left, right], bias),
+    }
+}
+
+/// DynamicQuantizeMatMul: the product with `a` brought to 8 bits that span its values; scale, zero point and bias come shaped so
+/// that they broadcast.
+pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A>,
+    b: impl Into<Weight<B>>,
+    scale: Tensor<O>,
+    zero: Option<Tensor<B, Int>>,
+    bias: Option<Tensor<O>>,
+) -> Tensor<O> {
+    let (a, a_scale, a_zero) = quantize_dynamic(a);
+    let zeros = (Some(a_zero.reshape([1; A])), zero);
+    matmul_to_float(a, b, zeros, None, [a_scale.reshape([1; O]), scale], bias)
+}
+
+/// The product by a body of the backend, if it has one.
+#[allow(clippy::too_many_arguments)]
+fn bytes<const A: usize, const B: usize, const O: usize, K: burn::tensor::kind::Basic>(
+    a: &Tensor<A, Int>,
+    b: &Weight<B>,
+    zeros: &Zeros<A, B>,
+    bias: Option<Tensor<O, K>>,
+    [a_scale, b_scale, scale]: [Option<Tensor<O>>; 3],
+    zero: Option<Tensor<O, Int>>,
+    ending: Ending,
+) -> Optional<burn::backend::Dispatch> {
+    let integers = b.integers(ending);
+    let (a, b, (a_zero, b_zero)) = (a.clone(), b.values.clone(), zeros.clone());
+    call!(matmul_bytes(a, b, a_zero, b_zero, bias, a_scale, b_scale, scale, zero; integers))
+}
+
+/// The sums by primitives.
+fn sums<const A: usize, const B: usize, const O: usize>(
+    a: Tensor<A, Int>,
+    b: Tensor<B, Int>,
+    (a_zero, b_zero): Zeros<A, B>,
+    bias: Option<Tensor<O, Int>>,
+) -> Tensor<O, Int> {
+    let device = a.device();
+    let (a, b) = (difference(a, a_zero), difference(b, b_zero));
+    let sums = match exact(&device, a.dims()[A - 1]) {
+        Some(float) => {
+            let product = matmul::<A, B, O>(a.cast(float), b.cast(float));
+            float_to_int(product, DType::I32)
+        }
+        None => matmul_int(a, b),
+    };
+    match bias {
+        Some(bias) => sums.add(bias),
+        None => sums,
+    }
+}
+
+/// The floats that sums of products stand for, by the scales of both operands, and a bias added.
+fn scaled<const D: usize>(
+    sums: Tensor<D, Int>,
+    [left, right]: [Tensor<D>; 2],
+    bias: Option<Tensor<D>>,
+) -> Tensor<D> {
+    let dtype: FloatDType = left.dtype().into();
+    let single: FloatDType = DType::F32.into();
+    let factor = left.cast(single).mul(right.cast(single));
+    let y = sums.cast(single).mul(factor);
+    match bias {
+        Some(bias) => y.add(bias.cast(single)).cast(dtype),
+        None => y.cast(dtype),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+
+    use super::*;
+    use crate::testing::{float, int, same};
+
+    #[test]
+    fn zero_points_are_of_rows_and_columns() {
+        let a = int::<2>([[11u8, 7, 3], [10, 6, 2], [9, 5, 1], [8, 4, 0]]);
+        let b = int::<2>([[1u8, 4], [2, 5], [3, 6]]);
+        let expected = [[-38i32, -83], [-44, -98], [-50, -113], [-56, -128]];
+        let twelve = int([[12u8]]);
+        let y: Tensor<2, Int> = matmul_integer(a, b, (Some(twelve), None));
+        same(y, expected);
+        let a = int::<2>([[-128i8], [127]]);
+        let zero = int([[127i8], [-128]]);
+        let b = int::<2>([[0u8, 255]]);
+        let columns = int([[255u8, 0]]);
+        let y: Tensor<2, Int> = matmul_integer(a, b, (Some(zero), Some(columns)));
+        same(y, [[65025i32, -65025], [-65025, 65025]]);
+    }
+
+    #[test]
+    fn long_sums_are_exact() {
+        let ones = |shape| int::<2>(TensorData::new(vec![255u8; 1001], shape));
+        let y: Tensor<2, Int> = matmul_integer(ones([1, 1001]), ones([1001, 1]), (None, None));
+        same(y, [[65_090_025i32]]);
+    }
+
+    #[test]
+    fn sums_become_floats_column_by_column() {
+        let a = float::<2>([[0f32, 255.0], [127.0, -0.0]]);
+        let b = int::<2>([[2u8, 1], [3, 1]]);
+        let (scale, zero) = (float([[1f32, 0.5]]), int([[1u8, 0]]));
+        let bias = Some(float([[0f32, 1.0]]));
+        let y: Tensor<2> = matmul_dynamic(a, b, scale, Some(zero), bias);
+        same(y, [[510f32, 128.5], [127.0, 64.5]]);
+    }
+}

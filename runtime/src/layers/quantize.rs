@@ -1,0 +1,3 @@
+//! Quantized weights.
+
+pub mod integer;

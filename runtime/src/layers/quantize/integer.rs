@@ -1,0 +1,28 @@
+//! Weights of products of integers.
+
+use burn::module::Module;
+use burn::tensor::{Int, Tensor};
+use onnx_embed_kernels::epilogue::Packed;
+use onnx_embed_kernels::quantize::Weight;
+
+/// Integers that stand for a weight, and what the device makes of them when they are first used.
+#[derive(Module, Debug)]
+pub struct QuantizedWeight<const D: usize> {
+    pub values: Tensor<D, Int>,
+    #[module(skip)]
+    packed: Packed,
+}
+
+impl<const D: usize> QuantizedWeight<D> {
+    pub fn new(values: Tensor<D, Int>) -> Self {
+        Self {
+            values,
+            packed: Packed::default(),
+        }
+    }
+
+    /// For one product.
+    pub fn weight(&self) -> Weight<D> {
+        Weight::packed(self.values.clone(), self.packed.clone())
+    }
+}
