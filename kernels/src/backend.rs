@@ -11,6 +11,8 @@
 // Burn's routing uses the operands for the backends that there are.
 #![cfg_attr(not(any(feature = "cube", feature = "flex")), allow(unused_variables))]
 
+mod byte_product;
+mod call;
 mod device;
 mod operand;
 mod packed;
@@ -40,6 +42,8 @@ use crate::{
     reduce::cumulative::Scan,
     signal::dft::Dft,
 };
+pub use byte_product::ByteProduct;
+pub(crate) use call::call;
 pub use device::Runtime;
 #[cfg(feature = "cube")]
 pub use operand::OptionalMetadata;
@@ -202,56 +206,23 @@ pub trait Kernels: Backend {
         primitives::conv_transpose3d::<Self>(x, weight, bias, options, packed)
     }
 
-    /// The convolution of bytes over the last axes, with a bias of sums, the zero points of both operands and of
-    /// the result, and the scales of all three; none where others do it.
+    /// The convolution of bytes over the last axes; none where others do it.
     #[fusion(default)]
-    #[allow(clippy::too_many_arguments)]
     fn conv_bytes(
-        x: IntTensor<Self>,
-        weight: IntTensor<Self>,
-        #[extension_type] x_zero: Optional<Self>,
-        #[extension_type] weight_zero: Optional<Self>,
-        #[extension_type] bias: Optional<Self>,
-        #[extension_type] x_scale: Optional<Self>,
-        #[extension_type] weight_scale: Optional<Self>,
-        #[extension_type] scale: Optional<Self>,
-        #[extension_type] zero: Optional<Self>,
+        #[extension_type] operands: ByteProduct<Self>,
         options: ConvOptions<3>,
         integers: Integers,
     ) -> Optional<Self> {
-        primitives::conv_bytes::<Self>(
-            x,
-            weight,
-            x_zero,
-            weight_zero,
-            bias,
-            x_scale,
-            weight_scale,
-            scale,
-            zero,
-            options,
-            integers,
-        )
+        primitives::conv_bytes::<Self>(operands, options, integers)
     }
 
-    /// The product of matrices of bytes, with what [`conv_bytes`](Self::conv_bytes) has; a bias may be of floats.
+    /// The product of matrices of bytes, the bias of which may be of floats; none where others do it.
     #[fusion(default)]
-    #[allow(clippy::too_many_arguments)]
     fn matmul_bytes(
-        a: IntTensor<Self>,
-        b: IntTensor<Self>,
-        #[extension_type] a_zero: Optional<Self>,
-        #[extension_type] b_zero: Optional<Self>,
-        #[extension_type] bias: Optional<Self>,
-        #[extension_type] a_scale: Optional<Self>,
-        #[extension_type] b_scale: Optional<Self>,
-        #[extension_type] scale: Optional<Self>,
-        #[extension_type] zero: Optional<Self>,
+        #[extension_type] operands: ByteProduct<Self>,
         integers: Integers,
     ) -> Optional<Self> {
-        primitives::matmul_bytes::<Self>(
-            a, b, a_zero, b_zero, bias, a_scale, b_scale, scale, zero, integers,
-        )
+        primitives::matmul_bytes::<Self>(operands, integers)
     }
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of
@@ -419,21 +390,3 @@ pub trait Kernels: Backend {
         primitives::quantized_mean::<Self>(x, mean)
     }
 }
-
-/// Calls a method of [`Kernels`] with tensors, and options after a semicolon; gives what the method gives, as tensors of Burn's dispatch.
-macro_rules! call {
-    ($method:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
-        use $crate::backend::{Kernels, Operand, Routed, primitives};
-        use burn::backend::Dispatch;
-
-        $(let $operand = $operand.into_primitive();)+
-        if $(Routed::has_bodies(&$operand))&&+ {
-            $crate::observe::note($crate::observe::Event::Kernel(stringify!($method)));
-            <Dispatch as Kernels>::$method($($operand),+ $(, $($option),+)?)
-        } else {
-            primitives::$method::<Dispatch>($($operand),+ $(, $($option),+)?)
-        }
-    }};
-}
-
-pub(crate) use call;

@@ -33,7 +33,7 @@ use burn::tensor::{
 
 use crate::{
     attention::Scores,
-    backend::{Kernels, Optional, Packed, Recurrence},
+    backend::{ByteProduct, Kernels, Optional, Packed, Recurrence},
     convolution::window::Window,
     fault::Axis,
     index::top_k::ranking,
@@ -46,7 +46,6 @@ use crate::{
 };
 #[cfg(test)]
 pub use instructions::with_each_set;
-use integer::Operands;
 
 /// Convolutions in tiles, and those of Flex where there are none.
 macro_rules! convolutions {
@@ -138,46 +137,15 @@ impl Kernels for Flex {
     }
 
     fn conv_bytes(
-        x: FlexTensor,
-        weight: FlexTensor,
-        x_zero: Optional<Flex>,
-        weight_zero: Optional<Flex>,
-        bias: Optional<Flex>,
-        x_scale: Optional<Flex>,
-        weight_scale: Optional<Flex>,
-        scale: Optional<Flex>,
-        zero: Optional<Flex>,
+        operands: ByteProduct<Flex>,
         options: ConvOptions<3>,
         integers: Integers,
     ) -> Optional<Flex> {
-        let operands = Operands {
-            zeros: [x_zero, weight_zero],
-            bias,
-            scales: [x_scale, weight_scale, scale],
-            zero,
-        };
-        result(integer::conv(x, weight, operands, options, integers))
+        result(integer::conv(operands, options, integers))
     }
 
-    fn matmul_bytes(
-        a: FlexTensor,
-        b: FlexTensor,
-        a_zero: Optional<Flex>,
-        b_zero: Optional<Flex>,
-        bias: Optional<Flex>,
-        a_scale: Optional<Flex>,
-        b_scale: Optional<Flex>,
-        scale: Optional<Flex>,
-        zero: Optional<Flex>,
-        integers: Integers,
-    ) -> Optional<Flex> {
-        let operands = Operands {
-            zeros: [a_zero, b_zero],
-            bias,
-            scales: [a_scale, b_scale, scale],
-            zero,
-        };
-        result(integer::matmul(a, b, operands, integers))
+    fn matmul_bytes(operands: ByteProduct<Flex>, integers: Integers) -> Optional<Flex> {
+        result(integer::matmul(operands, integers))
     }
 
     fn attention(

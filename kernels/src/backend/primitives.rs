@@ -13,7 +13,7 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{Optional, Packed, Recurrence};
+use super::{ByteProduct, Optional, Packed, Recurrence};
 use crate::{
     ensure,
     fault::Axis,
@@ -134,36 +134,11 @@ pub fn lrn<B: Backend>(_: FloatTensor<B>, _: Lrn) -> Optional<B> {
     Optional::None
 }
 
-#[allow(clippy::too_many_arguments)]
-pub fn conv_bytes<B: Backend>(
-    _: IntTensor<B>,
-    _: IntTensor<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: ConvOptions<3>,
-    _: Integers,
-) -> Optional<B> {
+pub fn conv_bytes<B: Backend>(_: ByteProduct<B>, _: ConvOptions<3>, _: Integers) -> Optional<B> {
     Optional::None
 }
 
-#[allow(clippy::too_many_arguments)]
-pub fn matmul_bytes<B: Backend>(
-    _: IntTensor<B>,
-    _: IntTensor<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Optional<B>,
-    _: Integers,
-) -> Optional<B> {
+pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
     Optional::None
 }
 

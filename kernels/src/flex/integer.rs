@@ -24,7 +24,7 @@ use burn::tensor::{DType, ops::ConvOptions};
 
 use super::{conv::Geometry, packed::Pack};
 use crate::{
-    backend::Optional,
+    backend::{ByteProduct, Optional},
     quantize::{Ending, Integers},
 };
 use along::Along;
@@ -48,6 +48,19 @@ pub struct Operands {
     pub zero: Optional<Flex>,
 }
 
+impl Operands {
+    /// The two operands, and what else there is.
+    fn of(product: ByteProduct<Flex>) -> (FlexTensor, FlexTensor, Self) {
+        let operands = Self {
+            zeros: [product.left_zero, product.right_zero],
+            bias: product.bias,
+            scales: [product.left_scale, product.right_scale, product.scale],
+            zero: product.zero,
+        };
+        (product.left, product.right, operands)
+    }
+}
+
 /// The bytes of a dense tensor, and whether they are signed.
 fn bytes(x: &FlexTensor) -> Option<(&[u8], bool)> {
     let first = x.layout().start_offset();
@@ -69,12 +82,11 @@ fn dense(x: FlexTensor) -> FlexTensor {
 
 /// A convolution over up to three axes; `None` where it is not of bytes, or nothing.
 pub fn conv(
-    x: FlexTensor,
-    weight: FlexTensor,
-    operands: Operands,
+    operands: ByteProduct<Flex>,
     options: ConvOptions<3>,
     integers: Integers,
 ) -> Option<FlexTensor> {
+    let (x, weight, operands) = Operands::of(operands);
     let (sizes, weights) = (x.shape().to_vec(), weight.shape().to_vec());
     let missing = 5 - sizes.len();
     let three = |sizes: &[usize]| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 
 use super::along::Along;
 use super::dot::Dot;
@@ -15,19 +15,18 @@ use crate::flex::{
     memory::side_by_side,
     packed::Pack,
 };
-use crate::{backend::Optional, quantize::Integers};
+use crate::{
+    backend::{ByteProduct, Optional},
+    quantize::Integers,
+};
 
 /// Products of bytes in the time of one of floats.
 const BYTES: usize = 4;
 
 /// The product of matrices of the last two axes, of which the right one is the same for all of the left; `None` for
 /// other products, what is not of bytes, and what has numbers along rows and columns at once.
-pub fn matmul(
-    a: FlexTensor,
-    b: FlexTensor,
-    operands: Operands,
-    integers: Integers,
-) -> Option<FlexTensor> {
+pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTensor> {
+    let (a, b, operands) = Operands::of(operands);
     let (left, right) = (a.shape().to_vec(), b.shape().to_vec());
     let ([batches @ .., rows, inner], [before @ .., terms, columns]) = (&left[..], &right[..])
     else {

@@ -4,7 +4,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor, ops::ConvOptions};
 
 use super::{Ending, Requantize, Weight, difference, exact};
 use crate::{
-    backend::{Optional, call},
+    backend::{ByteProduct, Operand, Optional, call},
     convolution::{
         conv::{conv1d, conv2d, conv3d, ensure_fits},
         window::Window,
@@ -93,10 +93,19 @@ fn bytes<const D: usize, const S: usize>(
         on_three_axes(window.dilations, 1),
         groups,
     );
-    let (x, weight, (x_zero, weight_zero)) = (x.clone(), weight.values.clone(), zeros.clone());
-    let y = call!(conv_bytes(
-        x, weight, x_zero, weight_zero, bias, x_scale, weight_scale, scale, zero; options, integers
-    ));
+    let (left_zero, right_zero) = zeros.clone();
+    let operands = ByteProduct {
+        left: x.clone().into_primitive(),
+        right: weight.values.clone().into_primitive(),
+        left_zero: left_zero.into_primitive(),
+        right_zero: right_zero.into_primitive(),
+        bias: bias.into_primitive(),
+        left_scale: x_scale.into_primitive(),
+        right_scale: weight_scale.into_primitive(),
+        scale: scale.into_primitive(),
+        zero: zero.into_primitive(),
+    };
+    let y = call!(conv_bytes(operands; options, integers));
     match y {
         Optional::Int(y) => Some(Tensor::from_dispatch(y)),
         _ => None,

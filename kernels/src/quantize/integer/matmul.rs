@@ -4,7 +4,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor};
 
 use super::{Ending, Requantize, Weight, difference, exact};
 use crate::{
-    backend::{Optional, call},
+    backend::{ByteProduct, Operand, Optional, call},
     elementwise::cast::float_to_int,
     product::matmul::{matmul, matmul_int},
     quantize::{quantize_dynamic, requantize},
@@ -108,8 +108,19 @@ fn bytes<const A: usize, const B: usize, const O: usize, K: burn::tensor::kind::
     ending: Ending,
 ) -> Optional<burn::backend::Dispatch> {
     let integers = b.integers(ending);
-    let (a, b, (a_zero, b_zero)) = (a.clone(), b.values.clone(), zeros.clone());
-    call!(matmul_bytes(a, b, a_zero, b_zero, bias, a_scale, b_scale, scale, zero; integers))
+    let (left_zero, right_zero) = zeros.clone();
+    let operands = ByteProduct {
+        left: a.clone().into_primitive(),
+        right: b.values.clone().into_primitive(),
+        left_zero: left_zero.into_primitive(),
+        right_zero: right_zero.into_primitive(),
+        bias: bias.into_primitive(),
+        left_scale: a_scale.into_primitive(),
+        right_scale: b_scale.into_primitive(),
+        scale: scale.into_primitive(),
+        zero: zero.into_primitive(),
+    };
+    call!(matmul_bytes(operands; integers))
 }
 
 /// The sums by primitives.
