@@ -22,8 +22,8 @@ struct Largest {
 
 /// The mean of each window of one channel.
 struct Mean<'a> {
-    /// By how many numbers the sums of a position along each axis are divided, inverted.
-    inverse: &'a [Vec<f32>; 3],
+    /// The product of these of a position along each axis is what its sum is divided by.
+    counts: &'a [Vec<f32>; 3],
     out: Target,
 }
 
@@ -44,12 +44,9 @@ pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
     let positions: usize = g.positions.iter().product();
     let (channels, units) = (sizes[1], sizes[0] * sizes[1]);
     let count = units * positions;
-    let (value, inverse) = match slide.of {
+    let (value, counts) = match slide.of {
         Of::Largest => (f32::NEG_INFINITY, None),
-        Of::Mean { padding } => (
-            0.0,
-            Some([0, 1, 2].map(|axis| slide.inverse(axis, padding))),
-        ),
+        Of::Mean { padding } => (0.0, Some([0, 1, 2].map(|axis| slide.counts(axis, padding)))),
     };
     let windows = Windows::new(Set::best(), g, [depth, row], value)?;
     let threads = threads(count * g.taps());
@@ -60,9 +57,9 @@ pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
                 let from = unit / channels * batch + unit % channels * channel;
                 let values = &values[from..];
                 let out = out.part(unit * positions, positions);
-                match &inverse {
+                match &counts {
                     None => windows.run(values, &Largest { out }),
-                    Some(inverse) => windows.run(values, &Mean { inverse, out }),
+                    Some(counts) => windows.run(values, &Mean { counts, out }),
                 }
             }
         });
@@ -106,13 +103,13 @@ impl<L: Masked> Fold<L> for Mean<'_> {
     #[inline(always)]
     unsafe fn end(&self, sum: L, at: At) {
         let [depth, row, column] = at.position;
-        let [by_depth, by_row, by_column] = self.inverse;
-        let columns = by_column[column..].as_ptr();
+        let [of_depth, of_row, of_column] = self.counts;
+        let columns = of_column[column..].as_ptr();
         // SAFETY: what the caller says, and positions are those of the channel.
         unsafe {
-            let inverse = L::load_some(columns, at.mask, L::splat(0.0));
-            let inverse = inverse.mul(L::splat(by_depth[depth] * by_row[row]));
-            sum.mul(inverse).store_some(self.out.at(at.offset), at.mask);
+            let count = L::load_some(columns, at.mask, L::splat(1.0));
+            let count = count.mul(L::splat(of_depth[depth] * of_row[row]));
+            sum.div(count).store_some(self.out.at(at.offset), at.mask);
         }
     }
 }
@@ -124,7 +121,7 @@ mod tests {
     use crate::convolution::window::Window;
     use crate::flex::instructions::with_each_set;
     use crate::pool::{average_pool, max_pool};
-    use crate::testing::{near, noise};
+    use crate::testing::{float, near, noise};
 
     /// Compares single precision, which has bodies, with double precision, which has none.
     fn check<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) {
@@ -158,6 +155,41 @@ mod tests {
         let window = Window::new([2, 3, 2]).strides([1, 2, 2]).pads([(1, 0); 3]);
         check(noise::<5>([1, 2, 4, 5, 19], 1), window);
         check(noise::<4>([300, 2, 20, 20], 1), three);
+    }
+
+    #[test]
+    fn no_number_is_the_largest() {
+        let x = float::<3>([[[
+            f32::NAN,
+            1.0,
+            2.0,
+            f32::NAN,
+            3.0,
+            4.0,
+            f32::NEG_INFINITY,
+            -1.0,
+        ]]]);
+        with_each_set(|_| {
+            let y = max_pool(x.clone(), Window::new([2]).strides([2]), false);
+            let y: Vec<f32> = y.into_data().try_to_vec().unwrap();
+            assert!(y[0].is_nan() && y[1].is_nan());
+            assert_eq!(y[2..], [4.0, -1.0]);
+        });
+    }
+
+    #[test]
+    fn equal_numbers_are_their_mean() {
+        let x = Tensor::<4>::ones([1, 1, 9, 20], &Default::default());
+        for size in [3, 5, 6, 7] {
+            with_each_set(|_| {
+                let y = average_pool(x.clone(), Window::new([size, size]), false, false);
+                near(
+                    y.clone(),
+                    Tensor::<4>::ones(y.dims(), &y.device()).into_data(),
+                    0.0,
+                );
+            });
+        }
     }
 
     #[test]

@@ -51,6 +51,9 @@ impl Windows {
         if geometry.sizes.contains(&0) || !noted.all(|few| few) {
             return None;
         }
+        // Results of a channel are found by offsets, which must not wrap.
+        let mut positions = geometry.positions.iter();
+        positions.try_fold(1usize, |count, size| count.checked_mul(*size))?;
         let lanes = set.lanes();
         let firsts = (0..geometry.positions[2]).step_by(lanes);
         let lines = [0, 1].map(|axis| lines(&geometry, axis, steps[axis]));
@@ -349,5 +352,23 @@ unsafe fn end<L: Masked, F: Fold<L>, const R: usize>(
         };
         // SAFETY: what the caller says.
         unsafe { fold.end(sum, at) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_no_more_than_memory_has_places() {
+        let geometry = Geometry {
+            sizes: [1; 3],
+            kernel: [1; 3],
+            strides: [1; 3],
+            dilations: [1; 3],
+            before: [1 << 21; 3],
+            positions: [1 << 22, 1 << 21, 1 << 21],
+        };
+        assert!(Windows::new(Set::best(), geometry, [1, 1], 0.0).is_none());
     }
 }

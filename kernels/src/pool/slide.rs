@@ -27,8 +27,8 @@ pub struct Slide {
 }
 
 impl Slide {
-    /// One over the number of elements that each position along an axis counts.
-    pub fn inverse(&self, axis: usize, padding: bool) -> Vec<f32> {
+    /// The number of elements that each position along an axis counts, at least 1.
+    pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
         let g = &self.geometry;
         let (begin, size) = (g.before[axis], g.sizes[axis]);
         let counted = if padding {
@@ -42,7 +42,7 @@ impl Slide {
             places.filter(|place| counted.contains(place)).count()
         };
         let positions = 0..g.positions[axis];
-        positions.map(|at| 1.0 / count(at).max(1) as f32).collect()
+        positions.map(|at| count(at).max(1) as f32).collect()
     }
 }
 

@@ -60,7 +60,7 @@ impl Phases {
             })
         };
         let most: usize = taps([0; 3]).iter().product::<usize>() * phases.len();
-        // In one convolution the taps that a phase lacks are zeros.
+        // In one convolution the taps that a phase lacks are zeros, where what is infinite becomes NaN.
         let together = 3 * most <= 4 * kernel.iter().product::<usize>();
         let parts = if together {
             vec![(taps([0; 3]), phases)]

@@ -77,6 +77,12 @@ fn by_phases<const S: usize>(
     if places.contains(&0) {
         return None;
     }
+    let factors = [shape[0], weights[1], options.groups]
+        .into_iter()
+        .chain(places);
+    factors
+        .into_iter()
+        .try_fold(1usize, |count, size| count.checked_mul(size))?;
     let view = View::of(&widened(x.clone()))?;
     let bias = bias.map(Dense::new);
     let make = || Phases::new(weight, kernel, strides, dilations, options.groups).map(Arc::new);

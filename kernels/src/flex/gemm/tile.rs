@@ -130,6 +130,7 @@ macro_rules! by_rows {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
 use by_rows;
 
 impl Tile<'_> {

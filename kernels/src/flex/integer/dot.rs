@@ -1,5 +1,6 @@
 //! Instructions for products of bytes.
 
+#[cfg(target_arch = "x86_64")]
 use crate::flex::instructions::Set;
 
 /// How four products of bytes are added to a sum.

@@ -190,6 +190,7 @@ impl Right {
 }
 
 /// Groups of a byte of each line, `stride` bytes from one group to the next, with the bits of `flip` changed.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub fn interleave(dot: Dot, lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,12 +1,16 @@
 //! Bytes replaced by those of a table.
 
 use super::parts::Blank;
+#[cfg(target_arch = "x86_64")]
 use crate::flex::instructions::Set;
 
 /// Writes what the table has for each byte.
 pub fn look_up(table: &[u8; 256], x: &[u8], y: &mut Blank<u8>) {
     #[cfg(target_arch = "x86_64")]
-    if Set::best() == Set::Avx512 && is_x86_feature_detected!("avx512vbmi") {
+    if Set::best() == Set::Avx512
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
+    {
         // SAFETY: the processor has the instructions.
         return unsafe { wide::look_up(table, x, y) };
     }

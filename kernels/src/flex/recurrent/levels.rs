@@ -1,4 +1,6 @@
 //! Numbers brought to 8 bits that span their values, as floats that hold such integers exactly.
+//!
+//! Sums of more than 258 products of them may be rounded, as those of floats are.
 
 use crate::flex::instructions::{Sum, dispatched};
 
@@ -60,10 +62,17 @@ fn greater(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
+/// Bounds that are no numbers, as infinite values make them, bound nothing.
+#[inline(always)]
+fn within(x: f32, bounds: [f32; 2]) -> f32 {
+    let x = if x < bounds[0] { bounds[0] } else { x };
+    if x > bounds[1] { bounds[1] } else { x }
+}
+
 #[inline(always)]
 fn round_of<S: Sum>(x: &mut [f32], scale: f32, bounds: [f32; 2]) {
     for x in x {
-        *x = (*x / scale).clamp(bounds[0], bounds[1]) + ROUNDING - ROUNDING;
+        *x = within(*x / scale, bounds) + ROUNDING - ROUNDING;
     }
 }
 
@@ -92,6 +101,14 @@ mod tests {
             assert_eq!(quantize(&mut x), 99.0 / 255.0);
             assert_eq!([x[0], x[99]], [0.0, 255.0]);
             assert_eq!([quantize(&mut []), quantize(&mut [0.0])], [1.0; 2]);
+        });
+    }
+    #[test]
+    fn infinite_values_have_no_levels() {
+        with_each_set(|_| {
+            for value in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+                quantize(&mut [value, 1.0]);
+            }
         });
     }
 }

@@ -61,18 +61,26 @@ impl Weights {
             None => [None, None],
         };
         let input_matrices = Matrices::of(&operands.input)?;
-        let input = pack(input, input_matrices.weight, || {
-            let weight = input_matrices.floats()?;
-            let rows = [
-                sizes.directions * sizes.gates * sizes.hidden,
-                sizes.features,
-            ];
-            let view = View::of(&weight.reshape(rows.into()))?;
-            let right = Right::new(Set::best(), view.matrix(&[]).transposed());
-            Some(Pack::Right(Arc::new(right)))
-        })?;
+        let input = pack(
+            input,
+            input_matrices.weight,
+            |_| true,
+            || {
+                let weight = input_matrices.floats()?;
+                let rows = [
+                    sizes.directions * sizes.gates * sizes.hidden,
+                    sizes.features,
+                ];
+                let view = View::of(&weight.reshape(rows.into()))?;
+                let right = Right::new(Set::best(), view.matrix(&[]).transposed());
+                Some(Pack::Right(Arc::new(right)))
+            },
+        )?;
         let matrices = Matrices::of(&operands.recurrent)?;
-        let recurrent = pack(recurrent, matrices.weight, || {
+        let resets = matches!(cell, Cell::Gru(gru) if !gru.linear_before_reset);
+        let parts = sizes.directions * if resets { 2 } else { 1 };
+        let fits = |pack: &Pack| matches!(pack, Pack::Rights(rights) if rights.len() == parts);
+        let recurrent = pack(recurrent, matrices.weight, fits, || {
             let view = View::of(&matrices.floats()?)?;
             let parts = (0..sizes.directions).flat_map(|direction| {
                 let matrix = view.matrix(&[direction]);
@@ -220,10 +228,11 @@ impl Biases {
 fn pack(
     packed: Option<&Packed>,
     weight: &FlexTensor,
+    fits: impl Fn(&Pack) -> bool,
     make: impl FnOnce() -> Option<Pack>,
 ) -> Option<Pack> {
     match packed {
-        Some(packed) => packed.cell().pack(weight, |_| true, make),
+        Some(packed) => packed.cell().pack(weight, fits, make),
         None => make(),
     }
 }

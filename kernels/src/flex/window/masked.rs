@@ -7,8 +7,10 @@ use crate::flex::gemm::{Lanes, Plain};
 /// As for [`Lanes`], pointers are good for what the mask has, and for nothing else.
 #[allow(clippy::missing_safety_doc)]
 pub trait Masked: Lanes {
+    /// The greater number; NaN where one is.
     unsafe fn max(self, other: Self) -> Self;
     unsafe fn mul(self, other: Self) -> Self;
+    unsafe fn div(self, other: Self) -> Self;
     /// Lane `at` reads the number `at`, or that of `other`.
     unsafe fn load_some(from: *const f32, mask: u32, other: Self) -> Self;
     /// Lane `at` reads the number `2 * at`; the mask has a bit for each number.
@@ -35,12 +37,17 @@ pub trait Masked: Lanes {
 impl Masked for Plain {
     #[inline(always)]
     unsafe fn max(self, other: Self) -> Self {
-        self.zip(other, |a, b| if a > b { a } else { b })
+        self.zip(other, |a, b| if a > b || a.is_nan() { a } else { b })
     }
 
     #[inline(always)]
     unsafe fn mul(self, other: Self) -> Self {
         self.zip(other, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    unsafe fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
     }
 
     #[inline(always)]
@@ -87,13 +94,23 @@ mod x86 {
         #[inline(always)]
         unsafe fn max(self, other: Self) -> Self {
             // SAFETY: the processor has the instructions, as for all methods.
-            unsafe { _mm512_max_ps(self, other) }
+            unsafe {
+                // The second operand passes where one is NaN.
+                let unordered = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);
+                _mm512_mask_mov_ps(_mm512_max_ps(self, other), unordered, self)
+            }
         }
 
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
             // SAFETY: as above.
             unsafe { _mm512_mul_ps(self, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn div(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { _mm512_div_ps(self, other) }
         }
 
         #[inline(always)]
@@ -141,13 +158,22 @@ mod x86 {
         #[inline(always)]
         unsafe fn max(self, other: Self) -> Self {
             // SAFETY: the processor has the instructions, as for all methods.
-            unsafe { _mm256_max_ps(self, other) }
+            unsafe {
+                let unordered = _mm256_cmp_ps::<_CMP_UNORD_Q>(self, self);
+                _mm256_blendv_ps(_mm256_max_ps(self, other), self, unordered)
+            }
         }
 
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
             // SAFETY: as above.
             unsafe { _mm256_mul_ps(self, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn div(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { _mm256_div_ps(self, other) }
         }
 
         #[inline(always)]
