@@ -22,7 +22,7 @@ use std::sync::Arc;
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, ops::ConvOptions};
 
-use super::{conv::Geometry, packed::Pack};
+use super::{conv::Geometry, packed::Pack, view::dense};
 use crate::{
     backend::{ByteProduct, Optional},
     quantize::{Ending, Integers},
@@ -70,14 +70,6 @@ fn bytes(x: &FlexTensor) -> Option<(&[u8], bool)> {
         _ => return None,
     };
     Some((x.bytes().get(first..)?, is_signed))
-}
-
-fn dense(x: FlexTensor) -> FlexTensor {
-    if x.is_contiguous() {
-        x
-    } else {
-        x.to_contiguous()
-    }
 }
 
 /// A convolution over up to three axes; `None` where it is not of bytes, or nothing.

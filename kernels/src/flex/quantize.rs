@@ -11,6 +11,7 @@ mod table;
 mod unary;
 
 pub use dynamic::quantize_dynamic;
+pub(super) use element::ROUNDING;
 pub use linear::{dequantize, dequantize_along, quantize, quantize_along};
 pub use max_pool::max_pool;
 pub use mean::mean;

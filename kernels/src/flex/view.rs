@@ -161,6 +161,15 @@ impl<'a> Matrix<'a> {
     }
 }
 
+/// The tensor with its elements one behind the other.
+pub fn dense(x: FlexTensor) -> FlexTensor {
+    if x.is_contiguous() {
+        x
+    } else {
+        x.to_contiguous()
+    }
+}
+
 #[cfg(test)]
 impl Matrix<'_> {
     /// The columns that are multiples of `stride`.

@@ -39,11 +39,11 @@ impl Phases {
         dilations: [usize; 3],
         groups: usize,
     ) -> Option<Self> {
-        let apart = |axis: usize| strides[axis] > 1 && dilations[axis] > 1;
+        let is_sparse = |axis: usize| strides[axis] > 1 && dilations[axis] > 1;
         let count = strides
             .iter()
             .try_fold(1usize, |count, stride| count.checked_mul(*stride));
-        if (0..3).any(apart) || count? > MOST {
+        if (0..3).any(is_sparse) || count? > MOST {
             return None;
         }
         let mut phases = Vec::new();

@@ -9,11 +9,12 @@ use super::dot::Dot;
 use super::pack::{Left, Matrix, Right};
 use super::result::{Result, Target};
 use super::tile::{End, Outcome, Tile};
-use super::{Operands, bytes, dense};
+use super::{Operands, bytes};
 use crate::flex::{
     gemm::{panels, threads},
     memory::side_by_side,
     packed::Pack,
+    view::dense,
 };
 use crate::{
     backend::{ByteProduct, Optional},

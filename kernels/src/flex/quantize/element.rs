@@ -60,8 +60,8 @@ macro_rules! by_dtype {
 
 pub(crate) use by_dtype;
 
-/// Adding it, then taking it away, rounds to the nearest integer, halves to the even one.
-const ROUNDING: f32 = 12_582_912.0;
+/// Adding it, then taking it away, rounds to the nearest integer, ties to the even one.
+pub const ROUNDING: f32 = 12_582_912.0;
 
 /// Numbers become integers of some bits by rounding, a zero point, and bounds.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Shape, TensorData};
 
 use super::element::{Integer, Rounding, by_dtype};
-use super::parts::{Blank, Work, dense, elements, pieces, run_with, tensor, written};
+use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
+use crate::flex::view::dense;
 use crate::flex::{
     instructions::{Set, Sum},
     widened,

@@ -3,8 +3,9 @@
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::element::{Integer, Rounding, by_dtype};
-use super::parts::{Work, dense, elements, run_with, tensor};
+use super::parts::{Work, elements, run_with, tensor};
 use crate::flex::instructions::{Set, Sum};
+use crate::flex::view::dense;
 use crate::quantize::{Mean, Rounded};
 
 /// Integers whose sum has 32 bits.

@@ -94,15 +94,6 @@ pub fn pieces(
     })
 }
 
-/// The tensor with its elements one behind the other.
-pub fn dense(x: FlexTensor) -> FlexTensor {
-    if x.is_contiguous() {
-        x
-    } else {
-        x.to_contiguous()
-    }
-}
-
 /// The elements of a tensor that is [`dense`].
 pub fn elements<T: burn::tensor::Element + bytemuck::Pod>(x: &FlexTensor) -> &[T] {
     let layout = x.layout();

@@ -4,8 +4,9 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{Bytes, TensorData};
 
 use super::element::{Integer, Rounding, by_dtype};
-use super::parts::{Blank, Work, dense, elements, run_with, tensor, written};
+use super::parts::{Blank, Work, elements, run_with, tensor, written};
 use super::table::look_up;
+use crate::flex::view::dense;
 use crate::flex::{
     elementary::activate,
     instructions::{Set, Sum},

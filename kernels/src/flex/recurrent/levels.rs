@@ -2,13 +2,13 @@
 //!
 //! Sums of more than 258 products of them may be rounded, as those of floats are.
 
-use crate::flex::instructions::{Sum, dispatched};
+use crate::flex::{
+    instructions::{Sum, dispatched},
+    quantize::ROUNDING,
+};
 
 /// The greatest of 8 bits.
 const MOST: f32 = 255.0;
-
-/// Adding it, then taking it away, rounds to an integer.
-const ROUNDING: f32 = 12_582_912.0;
 
 /// Numbers that are compared side by side.
 const LANES: usize = 16;

@@ -180,7 +180,7 @@ impl Biases {
     /// ONNX Runtime adds them last, which tells on what is rounded to few bits.
     pub fn new(bias: Option<&[f32]>, cell: &Cell, sizes: Sizes, are_last: bool) -> Self {
         let width = sizes.gates * sizes.hidden;
-        let apart = match cell {
+        let joined = match cell {
             Cell::Gru(gru) if gru.linear_before_reset => 2 * sizes.hidden,
             _ => width,
         };
@@ -196,10 +196,10 @@ impl Biases {
         let (mut input, mut recurrent) = (Vec::new(), Vec::new());
         for both in bias.chunks_exact(2 * width) {
             let (ours, others) = both.split_at(width);
-            let (joint, rest) = others.split_at(apart);
+            let (joint, rest) = others.split_at(joined);
             input.extend(ours.iter().zip(joint).map(|(a, b)| a + b));
-            input.extend(&ours[apart..]);
-            recurrent.resize(recurrent.len() + apart, 0.0);
+            input.extend(&ours[joined..]);
+            recurrent.resize(recurrent.len() + joined, 0.0);
             recurrent.extend(rest);
         }
         if are_last {
@@ -207,7 +207,7 @@ impl Biases {
         } else {
             biases.input = Some(input);
         }
-        biases.recurrent = (apart < width).then_some(recurrent);
+        biases.recurrent = (joined < width).then_some(recurrent);
         biases
     }
 
