@@ -48,6 +48,8 @@ pub use device::Runtime;
 #[cfg(feature = "cube")]
 pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
+#[cfg(feature = "flex")]
+pub use operand::{of_flex, on_flex};
 pub use packed::Packed;
 pub use recurrence::{Matrices, Recurrence};
 

@@ -17,6 +17,7 @@ mod quantize;
 mod recurrent;
 mod rows;
 mod softmax;
+pub mod stored;
 mod view;
 mod window;
 mod within;
@@ -44,8 +45,10 @@ use crate::{
     recurrent::{Cell, Sizes},
     signal::dft::Dft,
 };
+pub use conv::pack_filters;
 #[cfg(test)]
 pub use instructions::with_each_set;
+pub use matmul::pack_matrix;
 
 /// Convolutions in tiles, and those of Flex where there are none.
 macro_rules! convolutions {

@@ -34,6 +34,7 @@ pub mod recurrent;
 pub mod reduce;
 pub mod sequence;
 pub mod shape;
+pub mod stored;
 
 // What generated code names.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};

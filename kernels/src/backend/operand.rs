@@ -62,6 +62,34 @@ impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
     }
 }
 
+/// The floats of a tensor of Flex without gradients.
+#[cfg(feature = "flex")]
+pub fn on_flex<const D: usize, K: Basic>(
+    tensor: &Tensor<D, K>,
+) -> Option<burn::backend::flex::FlexTensor> {
+    use burn::backend::{BackendTensor, DispatchTensorKind};
+
+    let tensor = tensor.clone().into_dispatch();
+    match (tensor.kind, tensor.autodiff) {
+        (
+            DispatchTensorKind::Flex(BackendTensor::Float(tensor)),
+            DispatchAutodiffContext::Disabled,
+        ) => Some(tensor),
+        _ => None,
+    }
+}
+
+/// A tensor of floats of Flex as one of Burn's dispatch.
+#[cfg(feature = "flex")]
+pub fn of_flex(tensor: burn::backend::flex::FlexTensor) -> DispatchTensor {
+    use burn::backend::{BackendTensor, DispatchTensorKind};
+
+    DispatchTensor {
+        kind: DispatchTensorKind::Flex(BackendTensor::Float(tensor)),
+        autodiff: DispatchAutodiffContext::Disabled,
+    }
+}
+
 impl<B: Backend> Optional<B> {
     pub fn float(self) -> Option<FloatTensor<B>> {
         match self {

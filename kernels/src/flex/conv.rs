@@ -21,8 +21,8 @@ use super::{
     elementary::finish,
     in_wide_sums,
     instructions::Set,
-    packed::Pack,
-    view::{Dense, View},
+    packed::{Pack, without_memory},
+    view::{Dense, RawView, View},
     widened,
 };
 use crate::product::epilogue::Epilogue;
@@ -57,6 +57,19 @@ pub fn conv<const S: usize>(
         other(x, weight, bias, options)
     });
     finish(y, sum, epilogue.activation)
+}
+
+/// The weight after it is packed, if tiles compute in its precision, and it is not empty.
+pub fn pack_filters(weight: FlexTensor, groups: usize, epilogue: &Epilogue) -> FlexTensor {
+    let is_whole = groups > 0 && weight.shape()[0].is_multiple_of(groups);
+    if weight.dtype() == DType::F64 || !is_whole || weight.shape().contains(&0) {
+        return weight;
+    }
+    let Some(packed) = &epilogue.packed else {
+        return weight;
+    };
+    filters(&weight, groups, epilogue);
+    without_memory(weight, packed.cell())
 }
 
 fn tiled<const S: usize>(
@@ -101,7 +114,7 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         let shape = weight.shape();
         let inner = shape[1..].iter().product();
         let weight = widened(weight.clone()).reshape([shape[0], inner].into());
-        let weight = View::of(&weight)?;
+        let weight = RawView::of(&weight)?;
         let filters = Filters::new(Set::best(), weight.matrix(&[]), groups);
         Some(Arc::new(filters))
     };

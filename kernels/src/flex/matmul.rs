@@ -14,11 +14,14 @@ use super::{
     gemm::{End, Right, multiply, multiply_packed, multiply_row, threads},
     instructions::Set,
     memory::{Output, Target, side_by_side},
-    packed::Pack,
-    view::{Dense, Matrix, View},
+    packed::{Pack, without_memory},
+    view::{Dense, Matrix, RawView, View},
     widened,
 };
-use crate::{backend::primitives, product::epilogue::Epilogue};
+use crate::{
+    backend::{Packed, primitives},
+    product::epilogue::Epilogue,
+};
 
 /// Products of the matrices of the last two axes; those before broadcast.
 pub fn matmul(a: FlexTensor, b: FlexTensor) -> FlexTensor {
@@ -141,11 +144,7 @@ fn tiled_linear(
     let a = x.matrix(&[]);
     let values = match &epilogue.packed {
         Some(packed) => {
-            let make = || Some(Pack::Right(Arc::new(right(weight)?)));
-            let fits = |pack: &Pack| matches!(pack, Pack::Right(_));
-            let Pack::Right(right) = packed.cell().pack(weight, fits, make)? else {
-                return None;
-            };
+            let right = kept(weight, packed)?;
             Output::filled(rows * columns, |out| multiply_packed(a, &right, end, out))
         }
         None => {
@@ -157,9 +156,28 @@ fn tiled_linear(
     Some(rounded(values, shape, dtype))
 }
 
-fn right(weight: &FlexTensor) -> Option<Right> {
-    let weight = View::of(&widened(weight.clone()))?;
-    Some(Right::new(Set::best(), weight.matrix(&[])))
+/// The weight after it is packed, if tiles compute in its precision.
+pub fn pack_matrix(weight: FlexTensor, epilogue: &Epilogue) -> FlexTensor {
+    match &epilogue.packed {
+        Some(packed) if weight.dtype() != DType::F64 => {
+            kept(&weight, packed);
+            without_memory(weight, packed.cell())
+        }
+        _ => weight,
+    }
+}
+
+fn kept(weight: &FlexTensor, packed: &Packed) -> Option<Arc<Right>> {
+    let make = || {
+        let weight = RawView::of(&widened(weight.clone()))?;
+        let right = Right::new(Set::best(), weight.matrix(&[]));
+        Some(Pack::Right(Arc::new(right)))
+    };
+    let fits = |pack: &Pack| matches!(pack, Pack::Right(_));
+    match packed.cell().pack(weight, fits, make)? {
+        Pack::Right(right) => Some(right),
+        _ => None,
+    }
 }
 
 fn rounded(values: Vec<f32>, shape: Vec<usize>, dtype: DType) -> FlexTensor {

@@ -3,13 +3,14 @@
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
-use burn::tensor::Bytes;
+use burn::tensor::{Bytes, DType};
 
 use super::{
     conv::{Filters, phases::Phases},
     gemm::Right,
     instructions::Set,
     integer::{self, Dot},
+    stored::{Plain, Raw, unpacked},
 };
 
 /// What is kept of one weight.
@@ -61,6 +62,7 @@ impl Cell {
         }
         drop(kept);
         let pack = make()?;
+        Raw::of(weight).give_back();
         let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *kept = Some(Kept {
             of: Identity::new(weight),
@@ -68,6 +70,25 @@ impl Cell {
         });
         Some(pack)
     }
+}
+
+/// The same weight without memory of its own, where its pack has all of it.
+pub fn without_memory(weight: FlexTensor, packed: &Cell) -> FlexTensor {
+    let mut kept = packed.0.write().unwrap_or_else(PoisonError::into_inner);
+    let Some(kept) = kept.as_mut().filter(|kept| kept.of.is(&weight)) else {
+        return weight;
+    };
+    let pack: Arc<dyn Plain> = match &kept.pack {
+        Pack::Right(right) => right.clone(),
+        Pack::Filters(filters) => filters.clone(),
+        _ => return weight,
+    };
+    if weight.dtype() != DType::F32 || !Raw::of(&weight).is_own() {
+        return weight;
+    }
+    let weight = unpacked(pack, weight.shape());
+    kept.of = Identity::new(&weight);
+    weight
 }
 
 impl Pack {

@@ -1,17 +1,29 @@
 //! Matrices inside tensors of this process, read where they lie.
 
-use burn::backend::{TensorMetadata, flex::FlexTensor};
+use burn::backend::{
+    TensorMetadata,
+    flex::{FlexTensor, Layout},
+};
 use burn::tensor::DType;
 
-use super::widened;
+use super::{stored::Raw, widened};
 
 /// A tensor of single precision that is read where it lies.
 pub struct View(FlexTensor);
 
+/// A weight of single precision that is read where it lies, in any alignment.
+pub struct RawView {
+    tensor: FlexTensor,
+    raw: Raw,
+}
+
+/// A number of single precision in any alignment.
+pub type Unaligned = [u8; 4];
+
 /// A matrix inside of a slice, in steps from one row and one column to the next.
 #[derive(Clone, Copy, Debug)]
-pub struct Matrix<'a> {
-    pub values: &'a [f32],
+pub struct Matrix<'a, T = f32> {
+    pub values: &'a [T],
     pub rows: usize,
     pub columns: usize,
     pub row_step: usize,
@@ -67,25 +79,49 @@ impl View {
 
     /// The matrix of the last two axes at `batch`, the places along the axes before.
     pub fn matrix(&self, batch: &[usize]) -> Matrix<'_> {
-        let layout = self.0.layout();
-        let (sizes, steps) = (layout.shape(), layout.strides());
-        let rank = steps.len() - 2;
-        let step = |axis: usize| steps[axis].unsigned_abs();
-        let places = batch.iter().enumerate().map(|(axis, at)| at * step(axis));
-        let start = layout.start_offset() + places.sum::<usize>();
-        Matrix {
-            values: self.0.storage::<f32>().get(start..).unwrap_or(&[]),
-            rows: sizes[rank],
-            columns: sizes[rank + 1],
-            row_step: step(rank),
-            column_step: step(rank + 1),
-        }
+        matrix(self.0.storage::<f32>(), self.0.layout(), batch)
     }
 }
 
-impl<'a> Matrix<'a> {
+impl RawView {
+    /// `None` where the tensor is of another type.
+    pub fn of(x: &FlexTensor) -> Option<Self> {
+        let View(tensor) = View::of(x)?;
+        Some(Self {
+            raw: Raw::of(&tensor),
+            tensor,
+        })
+    }
+
+    /// The matrix of the last two axes at `batch`, the places along the axes before.
+    pub fn matrix(&self, batch: &[usize]) -> Matrix<'_, Unaligned> {
+        matrix(
+            bytemuck::cast_slice(self.raw.bytes()),
+            self.tensor.layout(),
+            batch,
+        )
+    }
+}
+
+/// The matrix of the last two axes of a tensor.
+fn matrix<'a, T>(values: &'a [T], layout: &Layout, batch: &[usize]) -> Matrix<'a, T> {
+    let (sizes, steps) = (layout.shape(), layout.strides());
+    let rank = steps.len() - 2;
+    let step = |axis: usize| steps[axis].unsigned_abs();
+    let places = batch.iter().enumerate().map(|(axis, at)| at * step(axis));
+    let start = layout.start_offset() + places.sum::<usize>();
+    Matrix {
+        values: values.get(start..).unwrap_or(&[]),
+        rows: sizes[rank],
+        columns: sizes[rank + 1],
+        row_step: step(rank),
+        column_step: step(rank + 1),
+    }
+}
+
+impl<'a, T: Copy> Matrix<'a, T> {
     /// A matrix whose rows follow one another.
-    pub fn dense(values: &'a [f32], columns: usize) -> Self {
+    pub fn dense(values: &'a [T], columns: usize) -> Self {
         Self {
             values,
             rows: values.len() / columns.max(1),
@@ -105,7 +141,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    pub fn at(&self, row: usize, column: usize) -> f32 {
+    pub fn at(&self, row: usize, column: usize) -> T {
         self.values[row * self.row_step + column * self.column_step]
     }
 
@@ -130,7 +166,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// Writes all rows to `out`, one `step` after another.
-    pub fn lay_out(&self, out: &mut [f32], step: usize) {
+    pub fn lay_out(&self, out: &mut [T], step: usize) {
         if self.column_step == 1 || self.row_step != 1 {
             for (row, out) in out.chunks_mut(step).enumerate() {
                 self.copy(row, 0, &mut out[..self.columns]);
@@ -147,7 +183,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// Writes the part of a row that begins at `column` to `out`.
-    pub fn copy(&self, row: usize, column: usize, out: &mut [f32]) {
+    pub fn copy(&self, row: usize, column: usize, out: &mut [T]) {
         let values = &self.values[row * self.row_step + column * self.column_step..];
         match self.column_step {
             1 => out.copy_from_slice(&values[..out.len()]),

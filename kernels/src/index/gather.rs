@@ -7,6 +7,7 @@ use crate::{
     fault::{Axis, within},
     kind::AnyKind,
     shape::empty,
+    stored,
 };
 
 /// Gather: slices of `x` along `axis`, at indices of which a negative one counts from the end. `O` is `D + I - 1`.
@@ -180,10 +181,13 @@ fn pick<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     let x = K::into_number(x);
     // Burn copies whole rows of a matrix, but finds each element of higher ranks by division.
     let picked: Tensor<O, K::Number> = match (before, after) {
-        (1, _) => x
-            .reshape([dims[axis], after])
-            .select(0, indices)
-            .reshape(shape),
+        (1, _) => {
+            let rows = x.reshape([dims[axis], after]);
+            let picked = stored::rows(&rows, &indices);
+            picked
+                .unwrap_or_else(|| rows.select(0, indices))
+                .reshape(shape)
+        }
         (_, 1) => x
             .reshape([before, dims[axis]])
             .select(1, indices)

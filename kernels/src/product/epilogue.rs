@@ -3,6 +3,8 @@
 use burn::tensor::Tensor;
 
 pub use crate::backend::Packed;
+#[cfg(feature = "flex")]
+use crate::backend::{of_flex, on_flex};
 use crate::{backend::call, ensure};
 
 /// A function of single elements that the operator before it can compute.
@@ -52,6 +54,29 @@ impl Epilogue {
             activation: Activation::Identity,
             packed: Some(Packed::default()),
         }
+    }
+}
+
+/// Weights are packed before their first use where a device packs them, and need no other memory from then on. The
+/// tensors that come back have the same values.
+#[cfg_attr(not(feature = "flex"), allow(unused_variables))]
+impl Epilogue {
+    /// The weight of a convolution.
+    pub fn pack_filters<const D: usize>(&self, weight: Tensor<D>, groups: usize) -> Tensor<D> {
+        #[cfg(feature = "flex")]
+        if let Some(weight) = on_flex(&weight) {
+            return Tensor::from_dispatch(of_flex(crate::flex::pack_filters(weight, groups, self)));
+        }
+        weight
+    }
+
+    /// The weight of a product.
+    pub fn pack_matrix(&self, weight: Tensor<2>) -> Tensor<2> {
+        #[cfg(feature = "flex")]
+        if let Some(weight) = on_flex(&weight) {
+            return Tensor::from_dispatch(of_flex(crate::flex::pack_matrix(weight, self)));
+        }
+        weight
     }
 }
 

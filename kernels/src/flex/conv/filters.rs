@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
+
 use crate::flex::{
     gemm::{pack_left, panel_rows, panels},
     instructions::Set,
+    stored::Plain,
     view::Matrix,
 };
 
@@ -22,13 +25,14 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Of a weight with a row for each output.
-    pub fn new(set: Set, weight: Matrix<'_>, groups: usize) -> Self {
+    /// Of a weight with a row for each output, of numbers of single precision in some alignment.
+    pub fn new<T: Pod>(set: Set, weight: Matrix<'_, T>, groups: usize) -> Self {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
         let panel = panel_rows(set, outputs);
         let mut values = vec![0.0; weight.rows * inner];
         for (group, out) in values.chunks_exact_mut(outputs * inner).enumerate() {
-            pack_left(weight.rows(group * outputs, outputs), panel, out);
+            let rows = weight.rows(group * outputs, outputs);
+            pack_left(rows, panel, bytemuck::cast_slice_mut(out));
         }
         Self {
             set,
@@ -65,5 +69,13 @@ impl Filters {
     /// What follows the panels of a group up to an output.
     pub fn behind(&self, group: usize, output: usize) -> &[f32] {
         &self.values[(group * self.outputs + output) * self.inner..]
+    }
+}
+
+impl Plain for Filters {
+    fn write(&self, out: &mut [f32]) {
+        for (at, row) in out.chunks_exact_mut(self.inner.max(1)).enumerate() {
+            self.copy(at / self.outputs, at % self.outputs, row);
+        }
     }
 }

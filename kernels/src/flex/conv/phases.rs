@@ -5,6 +5,7 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use super::Filters;
 use crate::flex::{
     instructions::Set,
+    stored::readable,
     view::{Dense, Matrix},
 };
 
@@ -70,7 +71,7 @@ impl Phases {
                 .map(|phase| (taps(phase), vec![phase]))
                 .collect()
         };
-        let values = Dense::new(weight);
+        let values = Dense::new(&readable(weight));
         let shape = weight.shape();
         let weight = Weight {
             values: values.values(),

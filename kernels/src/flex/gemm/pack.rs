@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
+
 use super::tile::Steps;
-use crate::flex::{instructions::Set, view::Matrix};
+use crate::flex::{instructions::Set, stored::Plain, view::Matrix};
 
 /// The columns of a matrix in panels of [`Set::columns`]; what is missing in the last one is 0.
 pub struct Right {
@@ -25,7 +27,7 @@ pub struct RightPart<'a> {
 }
 
 impl Right {
-    pub fn new(set: Set, matrix: Matrix<'_>) -> Self {
+    pub fn new<T: Pod>(set: Set, matrix: Matrix<'_, T>) -> Self {
         let mut right = Self::empty(set);
         right.pack(matrix);
         right
@@ -42,8 +44,8 @@ impl Right {
         }
     }
 
-    /// Another matrix in the same memory.
-    pub fn pack(&mut self, matrix: Matrix<'_>) {
+    /// Another matrix in the same memory, of numbers of single precision in some alignment.
+    pub fn pack<T: Pod>(&mut self, matrix: Matrix<'_, T>) {
         let width = self.set.columns();
         if self.inner != matrix.rows {
             self.steps = Steps::of_panel(matrix.rows, width);
@@ -51,11 +53,16 @@ impl Right {
         (self.inner, self.columns) = (matrix.rows, matrix.columns);
         let panel = width * self.inner;
         let panels = self.columns.div_ceil(width);
-        self.values.resize(panels * panel, 0.0);
+        if self.values.is_empty() {
+            // Such memory comes as zeros from the system.
+            self.values = vec![0.0; panels * panel];
+        } else {
+            self.values.resize(panels * panel, 0.0);
+        }
         if !self.columns.is_multiple_of(width) {
             self.values[(panels - 1) * panel..].fill(0.0);
         }
-        pack_right(matrix, width, &mut self.values);
+        pack_right(matrix, width, bytemuck::cast_slice_mut(&mut self.values));
     }
 
     /// The panel with the columns from `first` on, a multiple of [`Set::columns`].
@@ -70,6 +77,18 @@ impl Right {
             first_term: 0,
             first_column: 0,
             steps: &self.steps,
+        }
+    }
+}
+
+impl Plain for Right {
+    fn write(&self, out: &mut [f32]) {
+        let width = self.set.columns();
+        for (term, row) in out.chunks_exact_mut(self.columns.max(1)).enumerate() {
+            for (at, columns) in row.chunks_mut(width).enumerate() {
+                let panel = self.panel(at * width);
+                columns.copy_from_slice(&panel[term * width..][..columns.len()]);
+            }
         }
     }
 }
@@ -97,7 +116,7 @@ pub fn panels(rows: usize, panel: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Writes the rows in panels: the values of all rows of a panel for one term follow one another.
-pub fn pack_left(matrix: Matrix<'_>, panel: usize, out: &mut [f32]) {
+pub fn pack_left<T: Copy>(matrix: Matrix<'_, T>, panel: usize, out: &mut [T]) {
     if matrix.columns == 0 {
         return;
     }
@@ -117,7 +136,7 @@ pub fn pack_left(matrix: Matrix<'_>, panel: usize, out: &mut [f32]) {
 }
 
 /// Writes the panels of [`Right`], the last one over zeros.
-pub fn pack_right(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
+pub fn pack_right<T: Copy>(matrix: Matrix<'_, T>, width: usize, out: &mut [T]) {
     for (at, out) in out.chunks_exact_mut(width * matrix.rows.max(1)).enumerate() {
         let first = at * width;
         pack_columns(
@@ -129,7 +148,7 @@ pub fn pack_right(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
 }
 
 /// Writes columns, at most `width`, as one panel over zeros.
-pub fn pack_columns(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
+pub fn pack_columns<T: Copy>(matrix: Matrix<'_, T>, width: usize, out: &mut [T]) {
     if matrix.row_step == 1 && matrix.column_step != 1 {
         interleave(matrix.transposed(), out, width);
     } else {
@@ -138,7 +157,7 @@ pub fn pack_columns(matrix: Matrix<'_>, width: usize, out: &mut [f32]) {
 }
 
 /// Writes row after row as columns, which are `step` apart.
-fn interleave(matrix: Matrix<'_>, out: &mut [f32], step: usize) {
+fn interleave<T: Copy>(matrix: Matrix<'_, T>, out: &mut [T], step: usize) {
     if matrix.column_step != 1 {
         for (term, out) in out.chunks_mut(step).enumerate().take(matrix.columns) {
             for (row, out) in out[..matrix.rows].iter_mut().enumerate() {
@@ -164,7 +183,7 @@ fn interleave(matrix: Matrix<'_>, out: &mut [f32], step: usize) {
 }
 
 /// Four rows, in blocks that are transposed in registers.
-fn four(rows: [&[f32]; 4], out: &mut [f32], step: usize) {
+fn four<T: Copy>(rows: [&[T]; 4], out: &mut [T], step: usize) {
     let [(a, rest), (b, _), (c, _), (d, _)] = rows.map(|row| row.as_chunks::<4>());
     for (at, (((a, b), c), d)) in a.iter().zip(b).zip(c).zip(d).enumerate() {
         let out = &mut out[4 * at * step..][..3 * step + 4];

@@ -17,7 +17,7 @@ use crate::{
         instructions::Set,
         memory::Output,
         packed::Pack,
-        view::{Matrix, View},
+        view::{Matrix, RawView},
         widened,
     },
     recurrent::{Cell, Sizes},
@@ -71,7 +71,7 @@ impl Weights {
                     sizes.directions * sizes.gates * sizes.hidden,
                     sizes.features,
                 ];
-                let view = View::of(&weight.reshape(rows.into()))?;
+                let view = RawView::of(&weight.reshape(rows.into()))?;
                 let right = Right::new(Set::best(), view.matrix(&[]).transposed());
                 Some(Pack::Right(Arc::new(right)))
             },
@@ -81,7 +81,7 @@ impl Weights {
         let parts = sizes.directions * if resets { 2 } else { 1 };
         let fits = |pack: &Pack| matches!(pack, Pack::Rights(rights) if rights.len() == parts);
         let recurrent = pack(recurrent, matrices.weight, fits, || {
-            let view = View::of(&matrices.floats()?)?;
+            let view = RawView::of(&matrices.floats()?)?;
             let parts = (0..sizes.directions).flat_map(|direction| {
                 let matrix = view.matrix(&[direction]);
                 separate(matrix, cell, sizes.hidden)
@@ -238,7 +238,7 @@ fn pack(
 }
 
 /// The parts of a recurrent weight `[gates * hidden, hidden]` that are multiplied at once.
-fn separate<'a>(matrix: Matrix<'a>, cell: &Cell, hidden: usize) -> Vec<Matrix<'a>> {
+fn separate<'a, T: Copy>(matrix: Matrix<'a, T>, cell: &Cell, hidden: usize) -> Vec<Matrix<'a, T>> {
     match cell {
         Cell::Gru(gru) if !gru.linear_before_reset => {
             vec![matrix.rows(0, 2 * hidden), matrix.rows(2 * hidden, hidden)]

@@ -1,0 +1,333 @@
+//! Weights that lie in the program, or are packed.
+
+pub mod pages;
+
+use std::mem::MaybeUninit;
+use std::sync::{Arc, OnceLock};
+
+use burn::backend::{
+    TensorMetadata,
+    flex::{FlexTensor, Layout},
+};
+use burn::tensor::{AllocationProperty, Bytes, DType, Shape, TensorData};
+use cubecl_environment::bytes::{AccessError, AccessPolicy, AllocationController};
+
+/// The memory of a tensor that is elsewhere already.
+///
+/// Bytes of the program are read where they lie if they are aligned for their type. Otherwise the first access to the
+/// memory copies them, while kernels that read any alignment take a view, which never copies.
+struct Stored {
+    source: Source,
+    length: usize,
+    align: usize,
+    copy: OnceLock<Box<[u128]>>,
+    is_changed: bool,
+}
+
+#[derive(Clone)]
+enum Source {
+    Program(&'static [u8]),
+    Pack(Arc<dyn Plain>),
+}
+
+/// A packed weight of single precision.
+pub trait Plain: Send + Sync {
+    /// Writes the weight that was packed, row after row.
+    fn write(&self, out: &mut [f32]);
+}
+
+/// The memory of a tensor, in any alignment.
+pub struct Raw {
+    memory: Arc<Bytes>,
+    view: Option<Bytes>,
+}
+
+/// A tensor that reads the bytes of the program.
+///
+/// Every value of `bytes` must be one of the type, as it is of numbers.
+pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType) -> TensorData {
+    let stored = Stored::new(Source::Program(bytes), bytes.len(), dtype.size());
+    TensorData::from_bytes(stored.into_bytes(), shape, dtype)
+}
+
+/// A tensor that is written out of its pack when something reads it.
+pub fn unpacked(pack: Arc<dyn Plain>, shape: Shape) -> FlexTensor {
+    let length = size_of::<f32>() * shape.num_elements();
+    let stored = Stored::new(Source::Pack(pack), length, align_of::<f32>());
+    FlexTensor::new(stored.into_bytes(), Layout::contiguous(shape), DType::F32)
+}
+
+/// The tensor with its elements in memory that kernels read, which lasts no longer than it.
+pub fn readable(x: &FlexTensor) -> FlexTensor {
+    let raw = Raw::of(x);
+    let Some(bytes) = &raw.view else {
+        return x.clone();
+    };
+    if bytes.as_ptr().align_offset(x.dtype().size()) == 0 {
+        return x.clone();
+    }
+    let copy = Bytes::from_bytes_vec(bytes.to_vec());
+    FlexTensor::new(copy, x.layout().clone(), x.dtype())
+}
+
+/// Rows of a matrix that is read where it lies, though it is not aligned; `None` for all other tensors, and where an
+/// index is none of a row.
+pub fn rows(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTensor> {
+    let raw = Raw::of(x);
+    let bytes = raw.view.as_ref()?;
+    let is_aligned = bytes.as_ptr().align_offset(size_of::<f32>()) == 0;
+    let is_whole = x.is_contiguous() && x.layout().start_offset() == 0;
+    let [count, length] = x.shape()[..] else {
+        return None;
+    };
+    if is_aligned || !is_whole || x.dtype() != DType::F32 {
+        return None;
+    }
+    let indices = indices();
+    let mut values = vec![0f32; indices.len().checked_mul(length)?];
+    for (out, index) in values.chunks_exact_mut(length.max(1)).zip(&indices) {
+        let index = usize::try_from(*index)
+            .ok()
+            .filter(|index| *index < count)?;
+        let row = &bytes[size_of::<f32>() * index * length..][..size_of::<f32>() * length];
+        bytemuck::cast_slice_mut(out).copy_from_slice(row);
+    }
+    Some(FlexTensor::from_data(TensorData::new(
+        values,
+        [indices.len(), length],
+    )))
+}
+
+impl Raw {
+    pub fn of(x: &FlexTensor) -> Self {
+        let memory = x.data_arc();
+        Self {
+            view: memory.view(0, memory.len()).ok(),
+            memory,
+        }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.view.as_ref().unwrap_or(&self.memory)
+    }
+
+    /// Whether it is the memory of the tensor alone.
+    pub fn is_own(&self) -> bool {
+        self.view.is_none()
+    }
+
+    /// Returns the pages that it lies in to the system, if they are those of a file.
+    pub fn give_back(&self) {
+        if let Some(view) = &self.view {
+            pages::give_back(view);
+        }
+    }
+}
+
+impl Stored {
+    fn new(source: Source, length: usize, align: usize) -> Self {
+        Self {
+            source,
+            length,
+            align,
+            copy: OnceLock::new(),
+            is_changed: false,
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        let length = self.length;
+        // SAFETY: the memory has as many bytes, all of which are initialized.
+        unsafe { Bytes::from_controller(Box::new(self), length) }
+    }
+
+    /// The bytes that the memory has where nothing is copied.
+    fn in_place(&self) -> Option<&'static [u8]> {
+        match self.source {
+            Source::Program(bytes) if bytes.as_ptr().align_offset(self.align) == 0 => Some(bytes),
+            Source::Program(_) | Source::Pack(_) => None,
+        }
+    }
+
+    fn copied(&self) -> &[u128] {
+        self.copy.get_or_init(|| {
+            let mut copy = vec![0u128; self.length.div_ceil(size_of::<u128>())];
+            let out = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut copy)[..self.length];
+            match &self.source {
+                Source::Program(bytes) => {
+                    out.copy_from_slice(bytes);
+                    pages::give_back(bytes);
+                }
+                Source::Pack(pack) => pack.write(bytemuck::cast_slice_mut(out)),
+            }
+            copy.into()
+        })
+    }
+}
+
+impl AllocationController for Stored {
+    fn alloc_align(&self) -> usize {
+        self.align
+    }
+
+    fn property(&self) -> AllocationProperty {
+        AllocationProperty::Other
+    }
+
+    unsafe fn memory_mut(
+        &mut self,
+        policy: AccessPolicy,
+    ) -> Result<&mut [MaybeUninit<u8>], AccessError> {
+        if self.copy.get().is_none() && !policy.copy_allowed() {
+            return Err(AccessError::WouldCopy);
+        }
+        self.copied();
+        self.is_changed = true;
+        let copy = self.copy.get_mut().ok_or(AccessError::WouldCopy)?;
+        let bytes = &mut bytemuck::cast_slice_mut::<u128, u8>(copy)[..self.length];
+        let (first, length) = (bytes.as_mut_ptr(), bytes.len());
+        // SAFETY: the same memory, to which the caller writes initialized bytes alone.
+        Ok(unsafe { std::slice::from_raw_parts_mut(first.cast(), length) })
+    }
+
+    fn memory(&self, policy: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
+        let bytes = match (self.copy.get(), self.in_place()) {
+            (Some(copy), _) => bytemuck::cast_slice(copy),
+            (None, Some(bytes)) => bytes,
+            (None, None) if policy.copy_allowed() => bytemuck::cast_slice(self.copied()),
+            (None, None) => return Err(AccessError::WouldCopy),
+        };
+        let bytes = &bytes[..self.length];
+        // SAFETY: initialized bytes may be read as bytes that may be initialized.
+        Ok(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) })
+    }
+
+    fn capacity(&self) -> usize {
+        self.length
+    }
+
+    fn view(&self, start: usize, end: usize) -> Option<Box<dyn AllocationController>> {
+        let Source::Program(bytes) = self.source else {
+            return None;
+        };
+        let bytes = bytes.get(start..end)?;
+        let view = || Self::new(Source::Program(bytes), bytes.len(), 1);
+        (!self.is_changed).then(|| Box::new(view()) as _)
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn AllocationController>> {
+        let same = || Self::new(self.source.clone(), self.length, self.align);
+        (!self.is_changed).then(|| Box::new(same()) as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flex::{conv::Filters, gemm::Right, instructions::Set, view::RawView};
+
+    /// Sixteen numbers behind a byte, and at an address that is a multiple of 4.
+    fn bytes() -> [&'static [u8]; 2] {
+        let values: Vec<f32> = (0..17).map(|at| at as f32).collect();
+        let aligned: &'static [f32] = values.leak();
+        let mut behind = vec![0u8; 1 + 64 + 4];
+        let odd = usize::from(behind.as_ptr().align_offset(4) == 0);
+        behind[odd..odd + 64].copy_from_slice(bytemuck::cast_slice(&aligned[..16]));
+        [
+            &bytemuck::cast_slice(aligned)[..64],
+            &behind.leak()[odd..odd + 64],
+        ]
+    }
+
+    fn tensor(bytes: &'static [u8]) -> FlexTensor {
+        FlexTensor::from_data(data(bytes, [4, 4].into(), DType::F32))
+    }
+
+    #[test]
+    fn elements_are_the_same_in_any_alignment() {
+        for bytes in bytes() {
+            let x = tensor(bytes);
+            assert_eq!(Raw::of(&x).bytes().as_ptr(), bytes.as_ptr());
+            let expected: Vec<f32> = (0..16).map(|at| at as f32).collect();
+            assert_eq!(readable(&x).storage::<f32>(), expected);
+            assert_eq!(x.storage::<f32>(), expected);
+            assert_eq!(x.clone().into_data().try_to_vec::<f32>().unwrap(), expected);
+            assert_eq!(x.into_data().try_into_vec::<f32>().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn aligned_elements_are_not_copied() {
+        let [aligned, behind] = bytes();
+        assert_eq!(tensor(aligned).bytes().as_ptr(), aligned.as_ptr());
+        assert_ne!(tensor(behind).bytes().as_ptr(), behind.as_ptr());
+    }
+
+    #[test]
+    fn what_writes_has_a_copy() {
+        for bytes in bytes() {
+            let mut x = tensor(bytes);
+            let other = x.clone();
+            x.storage_mut::<f32>()[1] = 9.0;
+            assert_eq!(x.storage::<f32>()[..3], [0.0, 9.0, 2.0]);
+            assert_eq!(bytemuck::cast_slice::<u8, f32>(Raw::of(&x).bytes())[1], 9.0);
+            assert_eq!(x.clone().storage_mut::<f32>()[1], 9.0);
+            assert_eq!(other.storage::<f32>()[1], 1.0);
+            drop(other);
+            let mut alone = tensor(bytes);
+            alone.storage_mut::<f32>()[0] = 7.0;
+            assert_eq!(alone.storage::<f32>()[..2], [7.0, 1.0]);
+            assert!(Raw::of(&alone).view.is_none());
+            assert_eq!(tensor(bytes).storage::<f32>()[0], 0.0);
+        }
+    }
+
+    #[test]
+    fn rows_of_a_table_are_read_where_they_lie() {
+        let [aligned, behind] = bytes().map(tensor);
+        assert!(rows(&aligned, || vec![1]).is_none());
+        let picked = rows(&behind, || vec![3, 0, 3]).unwrap();
+        assert_eq!(picked.shape()[..], [3, 4]);
+        assert_eq!(
+            picked.storage::<f32>()[3..9],
+            [15.0, 0.0, 1.0, 2.0, 3.0, 12.0]
+        );
+        for index in [4, -1] {
+            assert!(rows(&behind, || vec![index]).is_none());
+        }
+        assert!(rows(&behind.transpose(0, 1), || vec![0]).is_none());
+    }
+
+    #[test]
+    fn a_packed_weight_is_written_when_it_is_read() {
+        let [weight, _] = bytes().map(tensor);
+        let matrix = RawView::of(&weight).unwrap();
+        for set in [Set::Portable, Set::best()] {
+            let right: Arc<dyn Plain> = Arc::new(Right::new(set, matrix.matrix(&[]).transposed()));
+            for (pack, expected) in [
+                (right, weight.transpose(0, 1).to_contiguous()),
+                (
+                    Arc::new(Filters::new(set, matrix.matrix(&[]), 1)),
+                    weight.clone(),
+                ),
+                (
+                    Arc::new(Filters::new(set, matrix.matrix(&[]), 2)),
+                    weight.clone(),
+                ),
+            ] {
+                let x = unpacked(pack, [4, 4].into());
+                let mut changed = x.clone();
+                assert_eq!(x.storage::<f32>(), expected.storage::<f32>());
+                changed.storage_mut::<f32>()[0] = 9.0;
+                assert_eq!(x.storage::<f32>()[0], 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_a_weight_too() {
+        let none = FlexTensor::from_data(data(&[], [0, 4].into(), DType::F32));
+        assert!(none.storage::<f32>().is_empty());
+        assert!(readable(&none).storage::<f32>().is_empty());
+    }
+}
