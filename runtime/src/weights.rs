@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use burn::module::Param;
 use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::stored::{self, give_back};
 
 use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
@@ -83,19 +84,34 @@ pub enum Encoding {
 }
 
 /// The weights of one model on their way to a device.
+///
+/// In the end the pages that they were read from are returned to the system.
 pub struct Weights<'a> {
     entries: HashMap<&'static str, &'static Entry>,
     files: &'a [&'a [u8]],
+    /// The same files, if they are part of the program.
+    embedded: Option<&'a [&'static [u8]]>,
     device: Device,
 }
 
+/// Bytes of a weight that a tensor reads where they lie; pages of a smaller one would take more memory than a copy.
+const LEAST_IN_PLACE: usize = 16 << 10;
+
 impl<'a> Weights<'a> {
+    /// The weights that `table` finds in files of the program.
+    pub fn new(table: &'static Table, files: &'a [&'static [u8]], device: &Device) -> Self {
+        let mut weights = Self::of_files(table, files, device);
+        weights.embedded = Some(files);
+        weights
+    }
+
     /// The weights that `table` finds in `files`.
-    pub fn new(table: &'static Table, files: &'a [&'a [u8]], device: &Device) -> Self {
+    fn of_files(table: &'static Table, files: &'a [&'a [u8]], device: &Device) -> Self {
         let entries = table.entries.iter().map(|entry| (entry.name, entry));
         Self {
             entries: entries.collect(),
             files,
+            embedded: None,
             device: device.clone(),
         }
     }
@@ -170,7 +186,12 @@ impl<'a> Weights<'a> {
 
     /// A weight in the dtype that carries its type, and in its own rank.
     pub fn tensor_data(&self, name: &str) -> TensorData {
-        sound(name, decode::numbers(self.entry(name), self.files))
+        let entry = self.entry(name);
+        let data = sound(name, decode::numbers(entry, self.files));
+        for part in entry.parts {
+            give_back(&self.files[part.file][part.start..][..part.length]);
+        }
+        data
     }
 
     fn entry(&self, name: &str) -> &'static Entry {
@@ -180,8 +201,28 @@ impl<'a> Weights<'a> {
         }
     }
 
+    /// A weight as a tensor reads it, in place if it can be.
+    fn data(&self, name: &str) -> TensorData {
+        let in_place = self.in_place(self.entry(name));
+        in_place.unwrap_or_else(|| self.tensor_data(name))
+    }
+
+    fn in_place(&self, entry: &Entry) -> Option<TensorData> {
+        let ([part], Encoding::Raw) = (entry.parts, entry.encoding) else {
+            return None;
+        };
+        let dtype = entry.dtype.carrier()?;
+        let is_number = !dtype.is_bool() && 8 * dtype.size() == entry.dtype.bits();
+        if !is_number || part.length < LEAST_IN_PLACE || lowered(&self.device, dtype) != dtype {
+            return None;
+        }
+        let bytes = &self.embedded?[part.file][part.start..][..part.length];
+        let shape = Shape::from(entry.shape.to_vec());
+        stored::data(bytes, shape, dtype, &self.device)
+    }
+
     fn flattened(&self, name: &str) -> (TensorData, DType) {
-        let data = self.tensor_data(name);
+        let data = self.data(name);
         let dtype = lowered(&self.device, data.dtype());
         let count = data.num_elements();
         let (bytes, _, dtype_in_file) = data.into_parts();
@@ -190,9 +231,15 @@ impl<'a> Weights<'a> {
     }
 
     fn lowered(&self, name: &str, rank: usize) -> (TensorData, DType) {
-        let data = self.tensor_data(name);
+        let data = self.data(name);
         let dtype = lowered(&self.device, data.dtype());
         (with_shape(convert(data, dtype), rank), dtype)
+    }
+}
+
+impl Drop for Weights<'_> {
+    fn drop(&mut self) {
+        self.files.iter().for_each(|file| give_back(file));
     }
 }
 
@@ -264,6 +311,39 @@ mod tests {
         assert_eq!(weight.val().into_data(), TensorData::from([[1.5f32, -2.0]]));
         let mask = weights.boolean::<1>("mask");
         assert_eq!(mask.into_data(), TensorData::from([false, true]));
+    }
+
+    #[test]
+    fn a_large_weight_of_the_program_is_the_same_as_one_of_a_file() {
+        static LARGE: Table = Table {
+            files: &[],
+            entries: &[Entry {
+                name: "table",
+                dtype: ElementType::Float32,
+                shape: &[128, 64],
+                parts: &[at(3, 4 * 128 * 64)],
+                encoding: Encoding::Raw,
+            }],
+            fixed: &[],
+        };
+        let values: Vec<f32> = (0..128 * 64).map(|at| at as f32).collect();
+        for shift in 0..4 {
+            let mut file = vec![0; shift + 3];
+            file.extend_from_slice(bytemuck::cast_slice(&values));
+            let files: [&'static [u8]; 1] = [&file.leak()[shift..]];
+            let device = Device::flex();
+            let expected = Weights::of_files(&LARGE, &files, &device).tensor::<2>("table");
+            let weights = Weights::new(&LARGE, &files, &device);
+            let table = weights.tensor::<2>("table");
+            let rows = Tensor::<1, Int>::from_data([127i64, 2], &device);
+            let picked: Tensor<2> =
+                onnx_embed_kernels::gather::gather(table.clone(), 0, rows.clone());
+            let of_file = expected.clone().select(0, rows);
+            assert_eq!(picked.into_data(), of_file.into_data());
+            assert_eq!(table.into_data(), expected.into_data());
+            let flat = weights.flat("table").into_data();
+            assert_eq!(flat.try_into_vec::<f32>().unwrap(), values);
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ impl Table {
         load: impl FnOnce(&Weights<'_>) -> T,
     ) -> Result<T, Error> {
         self.check(files)?;
-        let weights = Weights::new(self, files, device);
+        let weights = Weights::of_files(self, files, device);
         fault::attempt(|| load(&weights)).map_err(|fault| Error::Load {
             reason: fault.reason,
         })

@@ -40,12 +40,14 @@ macro_rules! conv {
                 window: Window<$axes>,
                 groups: usize,
             ) -> Self {
+                let epilogue = Epilogue::of_layer();
+                let weight = epilogue.pack_filters(weight, groups);
                 Self {
                     weight: Param::from_tensor(weight),
                     bias: bias.map(Param::from_tensor),
                     window,
                     groups,
-                    epilogue: Epilogue::of_layer(),
+                    epilogue,
                 }
             }
 

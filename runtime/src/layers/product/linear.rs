@@ -32,10 +32,12 @@ impl Linear {
 
     /// With a weight `[inputs, outputs]`.
     pub fn new(weight: Tensor<2>, bias: Option<Tensor<1>>) -> Self {
+        let epilogue = Epilogue::of_layer();
+        let weight = epilogue.pack_matrix(weight);
         Self {
             weight: Param::from_tensor(weight),
             bias: bias.map(Param::from_tensor),
-            epilogue: Epilogue::of_layer(),
+            epilogue,
         }
     }
 
