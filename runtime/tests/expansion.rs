@@ -67,8 +67,7 @@ mod mlp {
 
             /// The model with the weights in `files`.
             pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                TABLE.check(files)?;
-                Ok(Self::build(&Weights::new(&TABLE, files, device)))
+                TABLE.load(files, device, Self::build)
             }
 
             /// `x`: float32[batch, 4]
