@@ -7,7 +7,10 @@
 mod along;
 mod band;
 mod conv;
+mod corrections;
+mod depthwise;
 mod dot;
+mod ends;
 mod filters;
 mod lanes;
 mod matmul;

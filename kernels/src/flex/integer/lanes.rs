@@ -17,6 +17,9 @@ pub trait Lanes: Copy {
     unsafe fn load(from: *const i32) -> Self;
     unsafe fn store(self, to: *mut i32);
     unsafe fn terms(from: *const u32) -> Self::Terms;
+    /// Four unsigned terms of each lane from wherever they are: an index has the places of those of four lanes, and the
+    /// next four lanes begin a `step` further. Reads sixteen bytes for each four lanes.
+    unsafe fn windows(from: *const u8, step: usize, index: &[u8; 16]) -> Self::Terms;
     /// Adds the products with four signed terms of a row.
     unsafe fn plus(self, terms: Self::Terms, row: *const u32) -> Self;
     unsafe fn add(self, other: Self) -> Self;
@@ -109,6 +112,15 @@ impl Lanes for Plain {
     unsafe fn terms(from: *const u32) -> [u32; 4] {
         // SAFETY: the pointer is good for four numbers.
         unsafe { from.cast::<[u32; 4]>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn windows(from: *const u8, _: usize, index: &[u8; 16]) -> [u32; 4] {
+        // SAFETY: the pointer is good for sixteen bytes, and places are less.
+        let byte = |at: usize| unsafe { from.add(usize::from(index[at] & 15)).read() };
+        std::array::from_fn(|lane| {
+            u32::from_le_bytes(std::array::from_fn(|term| byte(4 * lane + term)))
+        })
     }
 
     #[inline(always)]

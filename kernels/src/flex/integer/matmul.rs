@@ -4,28 +4,26 @@ use std::sync::Arc;
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 
-use super::along::Along;
+use super::corrections::{Corrections, Zeros};
 use super::dot::Dot;
-use super::pack::{Left, Matrix, Right};
-use super::result::{Result, Target};
-use super::tile::{End, Outcome, Tile};
+use super::ends::Ends;
+use super::pack::{Left, Right};
+use super::result::Target;
+use super::tile::{End, Tile};
 use super::{Operands, bytes};
 use crate::flex::{
     gemm::{panels, threads},
     memory::side_by_side,
     packed::Pack,
-    view::dense,
+    view::{Matrix, dense},
 };
-use crate::{
-    backend::{ByteProduct, Optional},
-    quantize::Integers,
-};
+use crate::{backend::ByteProduct, quantize::Integers};
 
 /// Products of bytes in the time of one of floats.
 const BYTES: usize = 4;
 
-/// The product of matrices of the last two axes, of which the right one is the same for all of the left; `None` for
-/// other products, what is not of bytes, and what has numbers along rows and columns at once.
+/// Products of the matrices of the last two axes, those before broadcast; `None` where nothing is multiplied, and for
+/// what is not of bytes or has numbers along rows and columns at once.
 pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTensor> {
     let (a, b, operands) = Operands::of(operands);
     let (left, right) = (a.shape().to_vec(), b.shape().to_vec());
@@ -33,58 +31,178 @@ pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTen
     else {
         return None;
     };
-    let is_one = before.iter().all(|size| *size == 1) && before.len() <= batches.len();
-    let rows = batches.iter().product::<usize>() * rows;
-    let (inner, columns) = (*inner, *columns);
-    if !is_one || inner != *terms || rows * inner * columns == 0 {
+    let (rows, inner, columns) = (*rows, *inner, *columns);
+    if inner != *terms || inner == 0 {
         return None;
     }
+    let is_one = before.iter().all(|size| *size == 1) && before.len() <= batches.len();
+    if !is_one {
+        return several(&a, &b, operands, &integers);
+    }
+    let rows = batches.iter().product::<usize>() * rows;
+    if rows * columns == 0 {
+        return None;
+    }
+    let (right, right_signed) = right_of(&b, &integers)?;
+    let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], right.dot)?;
     let a = dense(a);
     let (values, is_signed) = bytes(&a)?;
-    let left_matrix = Matrix {
-        values,
-        rows,
-        columns: inner,
-        row_step: inner,
-        column_step: 1,
-        is_signed,
-    };
-    let (right, right_signed) = right_of(&b, &integers)?;
-    let packed = Left::of(right.dot, left_matrix);
-    let shift = if is_signed { 0 } else { -128 };
-    let operand = Operand {
+    let packed = Left::of(right.dot, Matrix::dense(values, inner), is_signed);
+    let product = Product {
         left: &packed,
         right: &right,
-        shifts: [shift, if right_signed { 128 } else { 0 }],
     };
-    let mut shape = left;
+    let corrections = product.corrections(&zeros.shifted([is_signed, right_signed]), &ends);
+    let mut shape = left.clone();
     *shape.last_mut()? = columns;
-    operand.multiply(operands, integers, shape)
+    let threads = threads((rows * columns).saturating_mul(inner) / BYTES);
+    let (result, outcome) = ends.outcome()?;
+    let end = End {
+        result: outcome,
+        ..corrections.end()
+    };
+    let y = result.filled(shape, |out| product.run(end, out, 0, threads));
+    Some(FlexTensor::from_data(y))
+}
+
+/// Products whose right sides differ.
+fn several(
+    a: &FlexTensor,
+    b: &FlexTensor,
+    operands: Operands,
+    integers: &Integers,
+) -> Option<FlexTensor> {
+    let (a, b) = (forward(a, true), forward(b, false));
+    let (a, b) = (Matrices::of(&a)?, Matrices::of(&b)?);
+    let [rows, inner] = a.sizes;
+    let (columns, dot) = (b.sizes[1], Dot::best());
+    let mut shape = broadcast(&a.batches, &b.batches)?;
+    let count: usize = shape.iter().map(|(size, _)| size).product();
+    if count * rows * columns == 0 {
+        return None;
+    }
+    let places: Vec<[usize; 2]> = (0..count).map(|at| place(at, &shape)).collect();
+    let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], dot)?;
+    let zeros = zeros.shifted([a.is_signed, b.is_signed]);
+    let (result, outcome) = ends.outcome()?;
+    let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES);
+    // Few products run one after the other, each on all threads.
+    let each = if count < threads { threads } else { 1 };
+    let mut sizes: Vec<usize> = shape.drain(..).map(|(size, _)| size).collect();
+    sizes.extend([rows, columns]);
+    let y = result.filled(sizes, |out| {
+        let run = |at: usize| {
+            let [left, right] = places[at];
+            let product = Product {
+                left: &Left::of(dot, a.matrix(left), a.is_signed),
+                right: &Right::new(dot, b.matrix(right), b.is_signed),
+            };
+            let corrections = product.corrections(&zeros, &ends);
+            let end = End {
+                result: outcome,
+                ..corrections.end()
+            };
+            product.run(end, out, at * rows * columns, each);
+        };
+        if threads == 1 || each > 1 {
+            (0..count).for_each(run);
+        } else {
+            side_by_side(count, run);
+        }
+    });
+    Some(FlexTensor::from_data(y))
+}
+
+/// The matrices of the last two axes of a tensor.
+struct Matrices<'a> {
+    values: &'a [u8],
+    is_signed: bool,
+    /// The sizes and steps of the axes before.
+    batches: Vec<(usize, usize)>,
+    sizes: [usize; 2],
+    steps: [usize; 2],
+}
+
+impl<'a> Matrices<'a> {
+    /// `None` where the tensor is not of bytes.
+    fn of(x: &'a FlexTensor) -> Option<Self> {
+        let (values, is_signed) = bytes(x)?;
+        let steps = x.layout().strides().iter().map(|step| step.unsigned_abs());
+        let axes: Vec<_> = x.shape().to_vec().into_iter().zip(steps).collect();
+        let (batches, [(rows, row_step), (columns, column_step)]) = axes.split_last_chunk()?;
+        Some(Self {
+            values,
+            is_signed,
+            batches: batches.to_vec(),
+            sizes: [*rows, *columns],
+            steps: [*row_step, *column_step],
+        })
+    }
+
+    /// The one that begins at a place.
+    fn matrix(&self, place: usize) -> Matrix<'a, u8> {
+        let ([rows, columns], [row_step, column_step]) = (self.sizes, self.steps);
+        Matrix {
+            values: self.values.get(place..).unwrap_or(&[]),
+            rows,
+            columns,
+            row_step,
+            column_step,
+        }
+    }
+}
+
+/// A tensor without steps back, and whose rows follow one another if they shall.
+fn forward(x: &FlexTensor, by_rows: bool) -> FlexTensor {
+    let steps = x.layout().strides();
+    let is_forward = steps.iter().all(|step| *step >= 0);
+    if is_forward && (!by_rows || steps.last() == Some(&1)) {
+        x.clone()
+    } else {
+        x.to_contiguous()
+    }
+}
+
+/// The sizes of two tensors' axes, broadcast, and the steps of both along each.
+fn broadcast(
+    left: &[(usize, usize)],
+    right: &[(usize, usize)],
+) -> Option<Vec<(usize, [usize; 2])>> {
+    let rank = left.len().max(right.len());
+    let axis = |of: &[(usize, usize)], axis: usize| {
+        let (size, step) = (axis + of.len())
+            .checked_sub(rank)
+            .map_or((1, 0), |at| of[at]);
+        (size, if size == 1 { 0 } else { step })
+    };
+    let axes = (0..rank).map(|at| match (axis(left, at), axis(right, at)) {
+        ((a, from), (b, to)) if a == b || b == 1 => Some((a, [from, to])),
+        ((1, from), (b, to)) => Some((b, [from, to])),
+        _ => None,
+    });
+    axes.collect()
+}
+
+/// Where both matrices of a product begin.
+fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
+    let mut rest = at;
+    shape
+        .iter()
+        .rev()
+        .fold([0; 2], |[left, right], (size, steps)| {
+            let along = rest % size;
+            rest /= size;
+            [left + along * steps[0], right + along * steps[1]]
+        })
 }
 
 /// The right side in tiles, and whether it is of signed bytes.
 fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
     let is_signed = bytes(b)?.1;
     let make = || {
-        let rank = b.rank();
-        let forward = b.layout().strides()[rank - 2..]
-            .iter()
-            .all(|step| *step >= 0);
-        let b = if forward {
-            b.clone()
-        } else {
-            b.to_contiguous()
-        };
-        let (shape, steps) = (b.shape().to_vec(), b.layout().strides());
-        let matrix = Matrix {
-            values: bytes(&b)?.0,
-            rows: shape[rank - 2],
-            columns: shape[rank - 1],
-            row_step: steps[rank - 2].unsigned_abs(),
-            column_step: steps[rank - 1].unsigned_abs(),
-            is_signed,
-        };
-        Some(Arc::new(Right::new(Dot::best(), matrix)))
+        let b = forward(b, false);
+        let right = Right::new(Dot::best(), Matrices::of(&b)?.matrix(0), is_signed);
+        Some(Arc::new(right))
     };
     let right = match &integers.packed {
         None => make()?,
@@ -102,68 +220,23 @@ fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
     Some((right, is_signed))
 }
 
-/// Both sides, and what their zero points are shifted by.
-pub struct Operand<'a> {
-    pub left: &'a Left,
-    pub right: &'a Right,
-    pub shifts: [i32; 2],
+/// Both sides in tiles.
+struct Product<'a> {
+    left: &'a Left,
+    right: &'a Right,
 }
 
-impl Operand<'_> {
-    fn multiply(
-        &self,
-        operands: Operands,
-        integers: Integers,
-        shape: Vec<usize>,
-    ) -> Option<FlexTensor> {
-        let (rows, columns) = (self.left.rows, self.right.columns);
-        let width = columns.next_multiple_of(self.right.dot.columns());
-        let numbers = |tensor: Optional<_>| Along::<i32>::of(tensor.int());
-        let scale = |tensor: Optional<_>| Along::<f32>::of(tensor.float());
-        let [left_zero, right_zero] = operands.zeros;
-        let zeros = [numbers(left_zero)?, numbers(right_zero)?];
-        let (bias, float_bias) = match operands.bias {
-            bias @ Optional::Float(_) => (Along::One(0), Some(scale(bias)?)),
-            bias => (numbers(bias)?, None),
-        };
-        let [left, right, result] = operands.scales;
-        let result = match result {
-            Optional::None => None,
-            result => Some(scale(result)?),
-        };
-        let factor = Along::factor(scale(left)?, scale(right)?, result)?;
-        let fits = zeros.iter().chain([&bias]).all(|of| of.fits(rows, columns));
-        let floats = float_bias.iter().chain([&factor]);
-        if !fits || !floats.into_iter().all(|of| of.fits(rows, columns)) {
-            return None;
-        }
-        let float_bias = match float_bias {
-            None => None,
-            Some(Along::One(bias)) => Some(vec![bias; width]),
-            Some(Along::Columns(bias)) => Some(Along::Columns(bias).padded(width).each(width)),
-            Some(Along::Rows(_)) => return None,
-        };
-        let factor = factor.padded(width);
-        let zero = numbers(operands.zero)?;
-        let (result, outcome) = Outcome::of(
-            &integers.ending,
-            factor.as_factor(),
-            zero,
-            float_bias.as_deref(),
-        )?;
-        let corrections = self.corrections(zeros, bias, width)?;
-        let end = End {
-            result: outcome,
-            ..corrections.end()
-        };
-        Some(FlexTensor::from_data(self.run(end, result, shape)))
+impl Product<'_> {
+    fn corrections(&self, zeros: &Zeros, ends: &Ends) -> Corrections {
+        let sums = [&self.left.sums[..], &self.right.sums];
+        Corrections::new(zeros, sums, self.right.inner, &ends.bias)
     }
 
-    pub fn run(&self, end: End<'_>, result: Result, shape: Vec<usize>) -> burn::tensor::TensorData {
+    /// Writes the result from the element `begin` on.
+    fn run(&self, end: End<'_>, out: Target, begin: usize, threads: usize) {
         let (left, right) = (self.left, self.right);
         let (rows, columns, width) = (left.rows, right.columns, right.dot.columns());
-        let threads = threads((rows * columns).saturating_mul(right.inner) / BYTES);
-        let part = |rows: std::ops::Range<usize>, first: usize, out: Target| {
+        let part = |rows: std::ops::Range<usize>, first: usize| {
             let count = width.min(columns - first);
             for rows in panels(rows.end, left.panel).skip(rows.start / left.panel) {
                 let tile = Tile {
@@ -175,7 +248,7 @@ impl Operand<'_> {
                     registers: count.div_ceil(right.dot.lanes()),
                     columns: (1 << count) - 1,
                 };
-                let place = out.place(rows.start * columns + first, columns);
+                let place = out.place(begin + rows.start * columns + first, columns);
                 // SAFETY: the place is inside of the target, of which each part writes its own rows and columns.
                 unsafe { tile.run(end.from(rows.start, first), place) };
             }
@@ -184,109 +257,15 @@ impl Operand<'_> {
         let share = rows
             .div_ceil(threads.div_ceil(panels))
             .next_multiple_of(left.panel);
-        result.filled(shape, |out| {
-            let run = |unit: usize| {
-                let first = unit / panels * share;
-                part(first..rows.min(first + share), unit % panels * width, out);
-            };
-            let units = panels * rows.div_ceil(share);
-            if threads == 1 {
-                (0..units).for_each(run);
-            } else {
-                side_by_side(units, run);
-            }
-        })
-    }
-
-    /// What zero points add to the sums; `None` where both have several.
-    pub fn corrections(
-        &self,
-        [left, right]: [Along<i32>; 2],
-        bias: Along<i32>,
-        width: usize,
-    ) -> Option<Corrections> {
-        let shifted = |zero: Along<i32>, shift: i32| zero.zip(Along::One(shift), i32::wrapping_add);
-        let (left, right) = (
-            shifted(left, self.shifts[0])?,
-            shifted(right, self.shifts[1])?,
-        );
-        let inner = self.right.inner as i32;
-        let rows = self.left.sums.iter();
-        let mut all = Corrections::default();
-        // (a - p) (b - q) = a b - q a + p (n q - b), in sums.
-        let seen = |zero: i32, sum: i32| inner.wrapping_mul(zero).wrapping_sub(sum);
-        match (left, right) {
-            (Along::One(left), right) => {
-                let right = right.padded(width);
-                let mut columns = right.clone().each(width);
-                if left != 0 {
-                    for (out, sum) in columns.iter_mut().zip(&self.right.sums) {
-                        *out = left.wrapping_mul(seen(*out, *sum));
-                    }
-                    all.columns = Some(columns);
-                }
-                match right {
-                    Along::One(0) => {}
-                    Along::One(right) => {
-                        all.rows = Some(rows.map(|sum| sum.wrapping_mul(-right)).collect());
-                    }
-                    Along::Columns(right) => {
-                        let negative = rows.map(|sum| sum.wrapping_neg()).collect();
-                        all.products = Some([negative, right]);
-                    }
-                    Along::Rows(_) => return None,
-                }
-            }
-            (Along::Rows(left), Along::One(right)) => {
-                all.rows = Some(
-                    rows.map(|sum| sum.wrapping_mul(right.wrapping_neg()))
-                        .collect(),
-                );
-                let columns = self
-                    .right
-                    .sums
-                    .iter()
-                    .map(|sum| seen(right, *sum))
-                    .collect();
-                all.products = Some([left, columns]);
-            }
-            _ => return None,
-        }
-        match bias {
-            Along::One(0) => {}
-            Along::Rows(bias) => add(&mut all.rows, bias),
-            bias => add(&mut all.columns, bias.padded(width).each(width)),
-        }
-        Some(all)
-    }
-}
-
-/// What is added to sums, by rows and columns.
-#[derive(Default)]
-pub struct Corrections {
-    rows: Option<Vec<i32>>,
-    columns: Option<Vec<i32>>,
-    products: Option<[Vec<i32>; 2]>,
-}
-
-impl Corrections {
-    pub fn end(&self) -> End<'_> {
-        End {
-            rows: self.rows.as_deref(),
-            columns: self.columns.as_deref(),
-            products: self.products.as_ref().map(|[a, b]| [&a[..], &b[..]]),
-            ..End::default()
-        }
-    }
-}
-
-fn add(all: &mut Option<Vec<i32>>, more: Vec<i32>) {
-    match all {
-        None => *all = Some(more),
-        Some(all) => {
-            for (all, more) in all.iter_mut().zip(more) {
-                *all = all.wrapping_add(more);
-            }
+        let run = |unit: usize| {
+            let first = unit / panels * share;
+            part(first..rows.min(first + share), unit % panels * width);
+        };
+        let units = panels * rows.div_ceil(share);
+        if threads == 1 {
+            (0..units).for_each(run);
+        } else {
+            side_by_side(units, run);
         }
     }
 }

@@ -3,21 +3,13 @@
 use std::ops::Range;
 
 use super::dot::Dot;
-use crate::flex::gemm::{Steps, panels};
+use crate::flex::{
+    gemm::{Steps, panels},
+    view::Matrix,
+};
 
 /// The most significant bits of four bytes: what tells signed from unsigned ones, shifted by 128.
 pub const SHIFT: u32 = 0x8080_8080;
-
-/// A matrix of bytes inside of a slice, in steps from one row and one column to the next.
-#[derive(Clone, Copy)]
-pub struct Matrix<'a> {
-    pub values: &'a [u8],
-    pub rows: usize,
-    pub columns: usize,
-    pub row_step: usize,
-    pub column_step: usize,
-    pub is_signed: bool,
-}
 
 /// Rows as signed bytes in panels, and the sum of each.
 pub struct Left {
@@ -39,26 +31,14 @@ pub struct Right {
     pub sums: Vec<i32>,
 }
 
-impl Matrix<'_> {
-    pub fn transposed(self) -> Self {
-        Self {
-            rows: self.columns,
-            columns: self.rows,
-            row_step: self.column_step,
-            column_step: self.row_step,
-            ..self
-        }
+/// Four bytes of a row, or what there is of them.
+#[inline(always)]
+fn group(matrix: &Matrix<'_, u8>, row: usize, first: usize, there: usize) -> u32 {
+    let mut bytes = [0; 4];
+    for (at, byte) in bytes.iter_mut().enumerate().take(there) {
+        *byte = matrix.at(row, first + at);
     }
-
-    /// Four bytes of a row, or what there is of them.
-    #[inline(always)]
-    fn group(&self, row: usize, first: usize, there: usize) -> u32 {
-        let mut bytes = [0; 4];
-        for (at, byte) in bytes.iter_mut().enumerate().take(there) {
-            *byte = self.values[row * self.row_step + (first + at) * self.column_step];
-        }
-        u32::from_le_bytes(bytes)
-    }
+    u32::from_le_bytes(bytes)
 }
 
 /// The bytes of a group that are terms.
@@ -66,73 +46,84 @@ fn there(inner: usize, group: usize) -> usize {
     (inner - 4 * group).min(4)
 }
 
+/// The sum of signed bytes.
+#[inline(always)]
+fn signed_sum(groups: &[u32]) -> i32 {
+    let bytes: &[i8] = bytemuck::cast_slice(groups);
+    // 2^16 of them fit a sum of 32 bits, and more wrap around.
+    bytes
+        .iter()
+        .fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte)))
+}
+
 /// A mask of the first bytes of a group.
 pub fn first_bytes(count: usize) -> u32 {
     (1u64 << (8 * count)).wrapping_sub(1) as u32
 }
 
-/// The sum of four signed bytes.
-#[inline(always)]
-pub fn signed_sum(group: u32) -> i32 {
-    let sum = |byte: u8| i32::from(byte as i8);
-    group.to_le_bytes().into_iter().map(sum).sum()
-}
-
 impl Left {
     /// `row` gives all groups of a row as signed bytes, with zeros behind the last term.
-    pub fn new(
-        dot: Dot,
-        rows: usize,
-        groups: usize,
-        mut row: impl FnMut(usize, &mut [u32]),
-    ) -> Self {
+    pub fn new(dot: Dot, rows: usize, groups: usize, row: impl FnMut(usize, &mut [u32])) -> Self {
         let panel = dot.panel(rows);
-        let words = dot.words();
-        let length = groups * words;
-        let mut values = vec![0; rows * length];
-        let mut sums = vec![0i32; rows];
-        let mut of_row = vec![0; groups];
-        for rows in panels(rows, panel) {
-            let (first, count) = (rows.start, rows.len());
-            let out = &mut values[first * length..rows.end * length];
-            for at in rows {
-                row(at, &mut of_row);
-                for (group, terms) in of_row.iter().enumerate() {
-                    sums[at] = sums[at].wrapping_add(signed_sum(*terms));
-                    dot.write(
-                        *terms,
-                        &mut out[(group * count + at - first) * words..][..words],
-                    );
-                }
-            }
-        }
-        Self {
+        let length = groups * dot.words();
+        let mut left = Self {
             rows,
             panel,
             length,
-            values,
-            sums,
+            values: vec![0; rows * length],
+            sums: vec![0; rows],
+        };
+        compiled(
+            dot,
+            #[inline(always)]
+            || left.fill(dot, groups, row),
+        );
+        left
+    }
+
+    #[inline(always)]
+    fn fill(&mut self, dot: Dot, groups: usize, mut row: impl FnMut(usize, &mut [u32])) {
+        let words = dot.words();
+        let mut of_row = vec![0; groups];
+        for rows in panels(self.rows, self.panel) {
+            let (first, count) = (rows.start, rows.len());
+            let out = &mut self.values[first * self.length..rows.end * self.length];
+            for at in rows {
+                row(at, &mut of_row);
+                self.sums[at] = signed_sum(&of_row);
+                let out = out.chunks_exact_mut((count * words).max(1));
+                for (out, terms) in out.zip(&of_row) {
+                    dot.write(*terms, &mut out[(at - first) * words..][..words]);
+                }
+            }
         }
     }
 
-    pub fn of(dot: Dot, matrix: Matrix<'_>) -> Self {
+    pub fn of(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
         let inner = matrix.columns;
-        let flip = if matrix.is_signed { 0 } else { SHIFT };
-        Self::new(dot, matrix.rows, inner.div_ceil(4), |row, out| {
-            let whole = if matrix.column_step == 1 {
-                let bytes = &matrix.values[row * matrix.row_step..][..inner];
-                for (out, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
-                    *out = u32::from_le_bytes(*bytes) ^ flip;
+        let flip = if is_signed { 0 } else { SHIFT };
+        let groups = inner.div_ceil(4);
+        Self::new(
+            dot,
+            matrix.rows,
+            groups,
+            #[inline(always)]
+            |row, out| {
+                let whole = if matrix.column_step == 1 {
+                    let bytes = &matrix.values[row * matrix.row_step..][..inner];
+                    for (out, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                        *out = u32::from_le_bytes(*bytes) ^ flip;
+                    }
+                    inner / 4
+                } else {
+                    0
+                };
+                for (at, out) in out.iter_mut().enumerate().skip(whole) {
+                    let count = there(inner, at);
+                    *out = (group(&matrix, row, 4 * at, count) ^ flip) & first_bytes(count);
                 }
-                inner / 4
-            } else {
-                0
-            };
-            for (group, out) in out.iter_mut().enumerate().skip(whole) {
-                let count = there(inner, group);
-                *out = (matrix.group(row, 4 * group, count) ^ flip) & first_bytes(count);
-            }
-        })
+            },
+        )
     }
 
     /// The words of a panel.
@@ -142,43 +133,65 @@ impl Left {
 }
 
 impl Right {
-    pub fn new(dot: Dot, matrix: Matrix<'_>) -> Self {
+    pub fn new(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
         let (inner, columns, width) = (matrix.rows, matrix.columns, dot.columns());
         let groups = inner.div_ceil(4);
-        let flip = if matrix.is_signed { SHIFT } else { 0 };
+        let flip = if is_signed { SHIFT } else { 0 };
         let count = columns.next_multiple_of(width);
-        let mut values = vec![0; count * groups];
-        let mut sums = vec![0i32; count];
-        for (panel, out) in values.chunks_exact_mut((width * groups).max(1)).enumerate() {
-            let first = panel * width;
-            let there_are = width.min(columns - first);
-            for (group, out) in out.chunks_exact_mut(width).enumerate() {
-                let terms = there(inner, group);
-                let out = &mut out[..there_are];
-                let at = 4 * group * matrix.row_step + first * matrix.column_step;
-                if matrix.column_step == 1 && terms == 4 {
-                    let rows =
-                        std::array::from_fn(|row| &matrix.values[at + row * matrix.row_step..]);
-                    interleave(dot, rows, 1, flip, out);
-                } else {
-                    for (column, out) in out.iter_mut().enumerate() {
-                        let bytes = matrix.transposed().group(first + column, 4 * group, terms);
-                        *out = (bytes ^ flip) & first_bytes(terms);
-                    }
-                }
-                for (sum, group) in sums[first..].iter_mut().zip(out) {
-                    let bytes = group.to_le_bytes().into_iter().map(i32::from);
-                    *sum = sum.wrapping_add(bytes.sum());
-                }
-            }
-        }
-        Self {
+        let mut right = Self {
             dot,
             columns,
             inner,
             steps: Steps::of_panel(groups, width),
-            values,
-            sums,
+            values: vec![0; count * groups],
+            sums: vec![0; count],
+        };
+        compiled(
+            dot,
+            #[inline(always)]
+            || right.fill(matrix, flip),
+        );
+        right
+    }
+
+    #[inline(always)]
+    fn fill(&mut self, matrix: Matrix<'_, u8>, flip: u32) {
+        let (inner, width) = (self.inner, self.dot.columns());
+        let groups = inner.div_ceil(4);
+        let panels = self.values.chunks_exact_mut((width * groups).max(1));
+        for (panel, out) in panels.enumerate() {
+            let first = panel * width;
+            let there_are = width.min(self.columns - first);
+            let sums = &mut self.sums[first..][..there_are];
+            if matrix.row_step == 1 && matrix.column_step != 1 {
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    let bytes = &matrix.values[(first + column) * matrix.column_step..][..inner];
+                    let out = out.chunks_exact_mut(width).map(|out| &mut out[column]);
+                    copy_column(bytes, flip, out);
+                    *sum = unsigned_sum(bytes, flip);
+                }
+                continue;
+            }
+            for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                let terms = there(inner, at);
+                let out = &mut out[..there_are];
+                let from = 4 * at * matrix.row_step + first * matrix.column_step;
+                if matrix.column_step == 1 && terms == 4 {
+                    let rows =
+                        std::array::from_fn(|row| &matrix.values[from + row * matrix.row_step..]);
+                    interleave_groups(rows, 1, flip, out);
+                } else {
+                    for (column, out) in out.iter_mut().enumerate() {
+                        let bytes = group(&matrix.transposed(), first + column, 4 * at, terms);
+                        *out = (bytes ^ flip) & first_bytes(terms);
+                    }
+                }
+                for (sum, group) in sums.iter_mut().zip(out) {
+                    // Neighbours of 16 bits, then both.
+                    let pairs = (*group & 0x00ff_00ff) + (*group >> 8 & 0x00ff_00ff);
+                    *sum = sum.wrapping_add((pairs & 0xffff) as i32 + (pairs >> 16) as i32);
+                }
+            }
         }
     }
 
@@ -189,33 +202,65 @@ impl Right {
     }
 }
 
-/// Groups of a byte of each line, `stride` bytes from one group to the next, with the bits of `flip` changed.
+/// Writes the groups of a column whose bytes follow one another.
+#[inline(always)]
+fn copy_column<'a>(bytes: &[u8], flip: u32, mut out: impl Iterator<Item = &'a mut u32>) {
+    let (groups, rest) = bytes.as_chunks();
+    for (group, out) in groups.iter().zip(&mut out) {
+        *out = u32::from_le_bytes(*group) ^ flip;
+    }
+    if let (false, Some(out)) = (rest.is_empty(), out.next()) {
+        let mut group = [0; 4];
+        group[..rest.len()].copy_from_slice(rest);
+        *out = (u32::from_le_bytes(group) ^ flip) & first_bytes(rest.len());
+    }
+}
+
+/// The sum of bytes, with some bits changed, as unsigned ones.
+#[inline(always)]
+fn unsigned_sum(bytes: &[u8], flip: u32) -> i32 {
+    let flip = flip as u8;
+    bytes
+        .iter()
+        .fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte ^ flip)))
+}
+
+/// Runs with the instructions of a product.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-pub fn interleave(dot: Dot, lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
+fn compiled(dot: Dot, run: impl FnOnce()) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw")]
-        fn widest(lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
-            groups(lines, stride, flip, out);
+        fn widest(run: impl FnOnce()) {
+            run();
         }
         #[target_feature(enable = "avx2")]
-        fn wide(lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
-            groups(lines, stride, flip, out);
+        fn wide(run: impl FnOnce()) {
+            run();
         }
         assert!(dot.is_there());
         match dot {
             // SAFETY: the processor has the instructions.
-            Dot::Vnni => return unsafe { widest(lines, stride, flip, out) },
+            Dot::Vnni => return unsafe { widest(run) },
             // SAFETY: as above.
-            Dot::VnniNarrow | Dot::Madd => return unsafe { wide(lines, stride, flip, out) },
+            Dot::VnniNarrow | Dot::Madd => return unsafe { wide(run) },
             Dot::Portable => {}
         }
     }
-    groups(lines, stride, flip, out);
+    run();
+}
+
+/// Groups of a byte of each line, `stride` bytes from one group to the next, with the bits of `flip` changed.
+pub fn interleave(dot: Dot, lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
+    compiled(
+        dot,
+        #[inline(always)]
+        || interleave_groups(lines, stride, flip, out),
+    );
 }
 
 #[inline(always)]
-fn groups(lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
+fn interleave_groups(lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
     match stride {
         1 => strided::<1>(lines, flip, out),
         2 => strided::<2>(lines, flip, out),

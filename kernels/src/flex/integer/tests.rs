@@ -130,6 +130,17 @@ fn groups_and_single_channels() {
         Window::new([5, 5]).pads([(2, 2); 2]),
         5,
     );
+    let five = Window::new([5, 5]).strides([2, 2]).pads([(2, 1), (0, 3)]);
+    check([2, 3, 14, 37], [3, 1, 5, 5], five, 3);
+    check([1, 2, 3, 40], [2, 1, 3, 3], three.strides([2, 3]), 2);
+    check([1, 2, 9, 40], [2, 1, 3, 3], three.dilations([2, 3]), 2);
+    check([1, 2, 1, 1], [2, 1, 3, 3], three.pads([(4, 1), (2, 6)]), 2);
+    check(
+        [1, 2, 4, 4],
+        [2, 1, 3, 3],
+        three.pads([(99, 0), (0, 99)]).strides([7, 4]),
+        2,
+    );
     check(
         [1, 3, 9, 18],
         [3, 1, 1, 9],
@@ -314,6 +325,53 @@ fn batches_share_a_weight_that_is_packed_once() {
             same(y, expected.to_data());
         }
     }
+}
+
+#[test]
+fn right_sides_that_differ() {
+    let cases = [
+        ([2, 3], [2, 3], [5, 7, 9]),
+        ([1, 3], [2, 1], [30, 64, 33]),
+        ([2, 1], [2, 2], [1, 130, 1]),
+        ([3, 1], [1, 3], [15, 3, 70]),
+    ];
+    for (at, (left, right, [rows, inner, columns])) in cases.into_iter().enumerate() {
+        let (a_type, b_type) = (KINDS[at % 2], KINDS[at / 2]);
+        let a = integers([left[0], left[1], rows, inner], a_type, 1);
+        let plain = integers([right[0], right[1], inner, columns], b_type, 2);
+        let heads = integers([right[0], inner, right[1], columns], b_type, 3).swap_dims(1, 2);
+        let transposed = integers([right[0], right[1], columns, inner], b_type, 4).swap_dims(2, 3);
+        let [p, q] = [zeros(1, a_type, 5), zeros(1, b_type, 6)].map(|zero| zero.reshape([1; 4]));
+        let a_heads = integers([left[0], rows, left[1], inner], a_type, 7).swap_dims(1, 2);
+        let a_columns = integers([left[0], left[1], inner, rows], a_type, 8).swap_dims(2, 3);
+        for (a, b) in [
+            (a.clone(), plain.clone()),
+            (a_heads, heads),
+            (a_columns.flip([0]), transposed.clone()),
+            (a.clone(), transposed.flip([2])),
+        ] {
+            let wide = differences(&a, p.clone());
+            let expected = sums(wide.matmul(differences(&b, q.clone())));
+            with_each_dot(|_| {
+                let zeros = (Some(p.clone()), Some(q.clone()));
+                let y: Tensor<4, Int> = matmul_integer(a.clone(), b.clone(), zeros);
+                same(y, expected.to_data());
+            });
+        }
+    }
+    let (a, b) = (
+        integers::<2>([5, 9], KINDS[0], 1),
+        integers::<3>([4, 9, 6], KINDS[1], 2),
+    );
+    let wide = a
+        .clone()
+        .float()
+        .cast(DType::F64)
+        .unsqueeze::<3>()
+        .expand([4, 5, 9]);
+    let expected = sums(wide.matmul(b.clone().float().cast(DType::F64)));
+    let y: Tensor<3, Int> = matmul_integer(a, b, (None, None));
+    same(y, expected.into_data());
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl<'a> End<'a> {
         }
     }
 
-    fn check(&self, rows: usize, columns: usize) {
+    pub fn check(&self, rows: usize, columns: usize) {
         assert!(self.rows.is_none_or(|all| all.len() >= rows));
         assert!(self.columns.is_none_or(|all| all.len() >= columns));
         assert!((self.products).is_none_or(|[a, b]| a.len() >= rows && b.len() >= columns));
@@ -271,43 +271,63 @@ unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, place:
         let mask = (tile.columns >> (register * L::COUNT)) as u32 & all;
         let column = register * L::COUNT;
         for row in 0..tile.rows {
-            let to = row * place.step + at;
             // SAFETY: of all reads and writes: the assertions of the caller.
             unsafe {
-                let mut sum = L::load(done.add((row * tile.registers + register) * L::COUNT));
-                if let Some(rows) = end.rows {
-                    sum = sum.add(L::splat(*rows.get_unchecked(row)));
-                }
-                if let Some(columns) = end.columns {
-                    sum = sum.add(L::load(columns.as_ptr().add(column)));
-                }
-                if let Some([rows, columns]) = end.products {
-                    let columns = L::load(columns.as_ptr().add(column));
-                    sum = sum.add(columns.mul(L::splat(*rows.get_unchecked(row))));
-                }
-                match end.result {
-                    Outcome::Sums => sum.gather(place.first.cast::<u32>().add(to), mask),
-                    Outcome::Bytes {
-                        factor: of,
-                        zero,
-                        bounds: [low, high],
-                    } => {
-                        let value = sum.scaled(factor::<L>(of, row, column));
-                        let (low, high) = (L::splat_float(low), L::splat_float(high));
-                        let value = L::rounded(value, L::splat_float(zero), low, high);
-                        value.gather_bytes(place.first.add(to), mask);
-                    }
-                    Outcome::Floats { factor: of, bias } => {
-                        let mut value = sum.scaled(factor::<L>(of, row, column));
-                        if let Some(bias) = bias {
-                            value = L::add_float(value, L::load_float(bias.as_ptr().add(column)));
-                        }
-                        L::bits(value).gather(place.first.cast::<u32>().add(to), mask);
-                    }
-                }
+                let sum = L::load(done.add((row * tile.registers + register) * L::COUNT));
+                let to = row * place.step + at;
+                finish(sum, end, [row, column], place.first, to, mask);
             }
         }
         at += mask.count_ones() as usize;
+    }
+}
+
+/// Writes the sums of some columns of a row with what follows them, from the element `to` on.
+///
+/// # Safety
+///
+/// There are numbers for the row and all columns of the register, and room for those of the mask.
+#[inline(always)]
+pub unsafe fn finish<L: Lanes>(
+    mut sum: L,
+    end: End<'_>,
+    [row, column]: [usize; 2],
+    first: *mut u8,
+    to: usize,
+    mask: u32,
+) {
+    // SAFETY: of all reads and writes: what the caller says.
+    unsafe {
+        if let Some(rows) = end.rows {
+            sum = sum.add(L::splat(*rows.get_unchecked(row)));
+        }
+        if let Some(columns) = end.columns {
+            sum = sum.add(L::load(columns.as_ptr().add(column)));
+        }
+        if let Some([rows, columns]) = end.products {
+            let columns = L::load(columns.as_ptr().add(column));
+            sum = sum.add(columns.mul(L::splat(*rows.get_unchecked(row))));
+        }
+        match end.result {
+            Outcome::Sums => sum.gather(first.cast::<u32>().add(to), mask),
+            Outcome::Bytes {
+                factor: of,
+                zero,
+                bounds: [low, high],
+            } => {
+                let value = sum.scaled(factor::<L>(of, row, column));
+                let (low, high) = (L::splat_float(low), L::splat_float(high));
+                let value = L::rounded(value, L::splat_float(zero), low, high);
+                value.gather_bytes(first.add(to), mask);
+            }
+            Outcome::Floats { factor: of, bias } => {
+                let mut value = sum.scaled(factor::<L>(of, row, column));
+                if let Some(bias) = bias {
+                    value = L::add_float(value, L::load_float(bias.as_ptr().add(column)));
+                }
+                L::bits(value).gather(first.cast::<u32>().add(to), mask);
+            }
+        }
     }
 }
 

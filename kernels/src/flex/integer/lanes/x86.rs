@@ -101,7 +101,28 @@ macro_rules! narrow {
     };
 }
 
+/// The bytes of an index from two places.
+#[inline(always)]
+unsafe fn narrow_windows(from: *const u8, step: usize, index: &[u8; 16]) -> __m256i {
+    // SAFETY: the processor has the instructions, and the pointers are good for sixteen bytes.
+    unsafe {
+        let low = _mm_loadu_si128(from.cast());
+        let high = _mm_loadu_si128(from.add(step).cast());
+        let places = _mm_loadu_si128(index.as_ptr().cast());
+        _mm256_shuffle_epi8(
+            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high),
+            _mm256_broadcastsi128_si256(places),
+        )
+    }
+}
+
 narrow! { VnniNarrow 1 __m256i {
+    #[inline(always)]
+    unsafe fn windows(from: *const u8, step: usize, index: &[u8; 16]) -> __m256i {
+        // SAFETY: as below.
+        unsafe { narrow_windows(from, step, index) }
+    }
+
     #[inline(always)]
     unsafe fn terms(from: *const u32) -> __m256i {
         // SAFETY: as below.
@@ -118,15 +139,27 @@ narrow! { VnniNarrow 1 __m256i {
     }
 } }
 
+/// Bytes as numbers of 16 bits: the first and the third of each four, then the others.
+#[inline(always)]
+unsafe fn apart(bytes: __m256i) -> [__m256i; 2] {
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        let even = _mm256_and_si256(bytes, _mm256_set1_epi16(0xff));
+        [even, _mm256_srli_epi16::<8>(bytes)]
+    }
+}
+
 narrow! { Madd 2 [__m256i; 2] {
     #[inline(always)]
     unsafe fn terms(from: *const u32) -> [__m256i; 2] {
         // SAFETY: as below.
-        unsafe {
-            let bytes = _mm256_loadu_si256(from.cast());
-            let even = _mm256_and_si256(bytes, _mm256_set1_epi16(0xff));
-            [even, _mm256_srli_epi16::<8>(bytes)]
-        }
+        unsafe { apart(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn windows(from: *const u8, step: usize, index: &[u8; 16]) -> [__m256i; 2] {
+        // SAFETY: as below.
+        unsafe { apart(narrow_windows(from, step, index)) }
     }
 
     #[inline(always)]
@@ -172,6 +205,20 @@ impl Lanes for Vnni {
     unsafe fn terms(from: *const u32) -> __m512i {
         // SAFETY: as above.
         unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn windows(from: *const u8, step: usize, index: &[u8; 16]) -> __m512i {
+        // SAFETY: as above; the pointers are good for sixteen bytes.
+        unsafe {
+            let part = |at: usize| _mm_loadu_si128(from.add(at * step).cast());
+            let bytes = _mm512_castsi128_si512(part(0));
+            let bytes = _mm512_inserti32x4::<1>(bytes, part(1));
+            let bytes = _mm512_inserti32x4::<2>(bytes, part(2));
+            let bytes = _mm512_inserti32x4::<3>(bytes, part(3));
+            let places = _mm_loadu_si128(index.as_ptr().cast());
+            _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(places))
+        }
     }
 
     #[inline(always)]

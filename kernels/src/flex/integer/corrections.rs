@@ -1,0 +1,117 @@
+//! What zero points add to sums of products.
+
+use super::along::Along;
+use super::tile::End;
+
+/// The zero points of both operands, of which one has several at most.
+pub enum Zeros {
+    One([i32; 2]),
+    /// One for each row, and one of the right side.
+    OfRows(Vec<i32>, i32),
+    /// One of the left side, and one for each column of the tiles.
+    OfColumns(i32, Vec<i32>),
+}
+
+/// What is added to sums, by rows and columns.
+#[derive(Default)]
+pub struct Corrections {
+    rows: Option<Vec<i32>>,
+    columns: Option<Vec<i32>>,
+    products: Option<[Vec<i32>; 2]>,
+}
+
+impl Zeros {
+    /// `None` where both operands have several, or one along the axis of the sums.
+    pub fn of(left: Along<i32>, right: Along<i32>) -> Option<Self> {
+        match (left, right) {
+            (Along::One(left), Along::One(right)) => Some(Self::One([left, right])),
+            (Along::Rows(left), Along::One(right)) => Some(Self::OfRows(left, right)),
+            (Along::One(left), Along::Columns(right)) => Some(Self::OfColumns(left, right)),
+            _ => None,
+        }
+    }
+
+    /// Those of the left side as signed bytes and of the right one as unsigned bytes.
+    pub fn shifted(self, [left_signed, right_signed]: [bool; 2]) -> Self {
+        let (left_shift, right_shift) = (
+            if left_signed { 0 } else { -128 },
+            if right_signed { 128 } else { 0 },
+        );
+        let left_of = |zero: i32| zero.wrapping_add(left_shift);
+        let right_of = |zero: i32| zero.wrapping_add(right_shift);
+        match self {
+            Self::One([left, right]) => Self::One([left_of(left), right_of(right)]),
+            Self::OfRows(left, right) => {
+                Self::OfRows(left.into_iter().map(left_of).collect(), right_of(right))
+            }
+            Self::OfColumns(left, right) => {
+                Self::OfColumns(left_of(left), right.into_iter().map(right_of).collect())
+            }
+        }
+    }
+}
+
+impl Corrections {
+    /// For a product of `inner` terms whose rows and columns have these sums, and a bias.
+    pub fn new(zeros: &Zeros, sums: [&[i32]; 2], inner: usize, bias: &Along<i32>) -> Self {
+        let [row_sums, column_sums] = sums;
+        let inner = inner as i32;
+        let mut all = Self::default();
+        // (a - p) (b - q) = a b - q a + p (n q - b), in sums.
+        let seen = |zero: i32, sum: i32| inner.wrapping_mul(zero).wrapping_sub(sum);
+        let rows = |zero: i32| {
+            let rows = row_sums.iter();
+            (zero != 0).then(|| {
+                rows.map(|sum| sum.wrapping_mul(zero.wrapping_neg()))
+                    .collect()
+            })
+        };
+        match zeros {
+            Zeros::One([left, right]) => {
+                all.rows = rows(*right);
+                let columns = column_sums.iter();
+                let column = |sum: &i32| left.wrapping_mul(seen(*right, *sum));
+                all.columns = (*left != 0).then(|| columns.map(column).collect());
+            }
+            Zeros::OfRows(left, right) => {
+                all.rows = rows(*right);
+                let columns = column_sums.iter().map(|sum| seen(*right, *sum));
+                all.products = Some([left.clone(), columns.collect()]);
+            }
+            Zeros::OfColumns(left, right) => {
+                let columns = column_sums.iter().zip(right);
+                let columns = columns.map(|(sum, right)| left.wrapping_mul(seen(*right, *sum)));
+                all.columns = (*left != 0).then(|| columns.collect());
+                let negative = row_sums.iter().map(|sum| sum.wrapping_neg()).collect();
+                all.products = Some([negative, right.clone()]);
+            }
+        }
+        match bias {
+            Along::One(0) => {}
+            Along::One(bias) => add(&mut all.columns, vec![*bias; column_sums.len()]),
+            Along::Rows(bias) => add(&mut all.rows, bias.clone()),
+            Along::Columns(bias) => add(&mut all.columns, bias.clone()),
+        }
+        all
+    }
+
+    pub fn end(&self) -> End<'_> {
+        End {
+            rows: self.rows.as_deref(),
+            columns: self.columns.as_deref(),
+            products: self.products.as_ref().map(|[a, b]| [&a[..], &b[..]]),
+            ..End::default()
+        }
+    }
+}
+
+fn add(all: &mut Option<Vec<i32>>, more: Vec<i32>) {
+    match all {
+        None => *all = Some(more),
+        Some(all) => {
+            for (all, more) in all.iter_mut().zip(more) {
+                *all = all.wrapping_add(more);
+            }
+        }
+    }
+}

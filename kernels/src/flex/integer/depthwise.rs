@@ -1,0 +1,304 @@
+//! Convolutions of bytes in which each output sees one channel.
+//!
+//! The channel is copied with its padding. A lane is a position, and multiplies four neighbours of a row at once.
+
+use burn::tensor::TensorData;
+
+use super::band::Grouping;
+use super::conv::{BYTES, Convolution};
+use super::dot::Dot;
+use super::lanes::{Lanes, Plain};
+use super::result::{Result, Target};
+use super::tile::{End, Place, finish};
+use crate::flex::{
+    conv::Geometry,
+    gemm::threads,
+    memory::{side_by_side, with_scratch},
+};
+
+/// Rows of positions that are computed at once.
+const ROWS: usize = 4;
+
+/// Bytes that are loaded for four lanes.
+const LOADED: usize = 16;
+
+/// Parts for each thread, as they take unlike times.
+const PARTS: usize = 4;
+
+/// Windows that slide over one channel after another.
+struct Windows {
+    geometry: Geometry,
+    dot: Dot,
+    /// Bytes of a row of the copy.
+    pitch: usize,
+    height: usize,
+    /// Groups of four taps along a row.
+    fours: usize,
+    /// The places of four neighbours for each of four lanes.
+    index: [u8; LOADED],
+}
+
+/// What the windows of one channel are multiplied with.
+struct Channel<'a> {
+    plane: &'a [u8],
+    weight: &'a [u32],
+    /// A weight of ones, by the sums of which the zero point of the weight is multiplied.
+    zero: Option<(&'a [u32], i32)>,
+    end: End<'a>,
+    place: Place,
+}
+
+impl Convolution<'_> {
+    /// `None` where outputs see several channels or channels have several outputs, and where windows are larger than
+    /// registers.
+    pub fn by_channels(&self, result: Result, shape: &[usize]) -> Option<TensorData> {
+        let (g, filters) = (self.geometry, self.filters);
+        let is_single = filters.channels == 1 && filters.groups.first()?.rows == 1;
+        let is_plane = g.sizes[0] == 1 && g.kernel[0] == 1 && g.positions[0] == 1;
+        let by_columns = filters.grouping == Grouping::Columns(g.dilations[2]);
+        if !is_single || !is_plane || g.before[0] != 0 || !by_columns {
+            return None;
+        }
+        let windows = Windows::new(filters.dot, g)?;
+        let [_, high, wide] = g.sizes;
+        let positions = g.positions[1] * g.positions[2];
+        let channels = filters.groups.len();
+        let units = self.batches * channels;
+        let threads = threads((units * positions).saturating_mul(g.taps()) / BYTES);
+        let share = units.div_ceil(if threads == 1 { 1 } else { threads * PARTS });
+        let length = windows.length();
+        let run = |part: usize, out: Target| {
+            with_scratch(length.div_ceil(4), |copy| {
+                let plane: &mut [u8] = bytemuck::cast_slice_mut(copy);
+                plane.fill(self.zero ^ self.flip as u8);
+                for unit in part * share..units.min((part + 1) * share) {
+                    let output = unit % channels;
+                    let values = &self.values[unit * high * wide..][..high * wide];
+                    windows.copy(values, self.flip as u8, plane);
+                    let channel = Channel {
+                        plane,
+                        weight: filters.groups[output].rows(0..1),
+                        zero: (self.weight_zeros)
+                            .map(|zeros| (filters.ones.rows(0..1), zeros[output])),
+                        end: self.end.from(output, 0),
+                        place: out.place(unit * positions, positions),
+                    };
+                    // SAFETY: the place is that of the channel, which no other part writes.
+                    unsafe { windows.run(&channel) };
+                }
+            });
+        };
+        Some(result.filled(shape.to_vec(), |out| {
+            side_by_side(units.div_ceil(share), |part| run(part, out));
+        }))
+    }
+}
+
+impl Windows {
+    /// `None` where registers do not reach what four lanes see, or padding is most of the copy.
+    fn new(dot: Dot, g: Geometry) -> Option<Self> {
+        let (stride, dilation) = (g.strides[2], g.dilations[2]);
+        let reach = |axis: usize| {
+            let positions = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
+            positions.checked_add((g.kernel[axis] - 1).checked_mul(g.dilations[axis])? + 1)
+        };
+        let (height, pitch) = (reach(1)?, reach(2)?);
+        let there = g.sizes[1] * g.sizes[2] + g.positions[1].checked_mul(g.positions[2])?;
+        let is_small = height.checked_mul(pitch)? <= there.checked_mul(8)?.checked_add(1 << 16)?;
+        let fits = stride.checked_add(dilation)?.checked_mul(3)? < LOADED;
+        (is_small && fits).then(|| Self {
+            geometry: g,
+            dot,
+            pitch,
+            height,
+            fours: g.kernel[2].div_ceil(4),
+            index: std::array::from_fn(|at| (at / 4 * stride + at % 4 * dilation) as u8),
+        })
+    }
+
+    /// How many bytes registers reach.
+    fn length(&self) -> usize {
+        let (g, lanes) = (self.geometry, self.dot.lanes());
+        let first = (g.positions[2] - 1) / lanes * lanes;
+        let last = (first + lanes) * g.strides[2] + 4 * self.fours * g.dilations[2] + LOADED;
+        self.height * self.pitch + last
+    }
+
+    /// Copies a channel; what is around it stays.
+    fn copy(&self, values: &[u8], flip: u8, plane: &mut [u8]) {
+        let g = self.geometry;
+        let [_, above, before] = g.before;
+        let count = self.pitch.saturating_sub(before).min(g.sizes[2]);
+        let lines = plane.chunks_exact_mut(self.pitch).take(self.height);
+        let rows = values.chunks_exact(g.sizes[2]);
+        if count == 0 {
+            return;
+        }
+        for (line, row) in lines.skip(above).zip(rows) {
+            let line = &mut line[before..][..count];
+            line.copy_from_slice(&row[..count]);
+            if flip != 0 {
+                for byte in line {
+                    *byte ^= flip;
+                }
+            }
+        }
+    }
+
+    /// Writes what comes of a channel.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else writes at the place.
+    unsafe fn run(&self, channel: &Channel<'_>) {
+        let g = &self.geometry;
+        let words = g.kernel[1] * self.fours * self.dot.words();
+        assert!(self.dot.is_there() && channel.plane.len() >= self.length());
+        assert!(channel.weight.len() >= words);
+        assert!(channel.zero.is_none_or(|(ones, _)| ones.len() >= words));
+        assert!(g.positions[1] * g.positions[2] <= channel.place.room);
+        // What follows has numbers for rows alone.
+        assert!(channel.end.columns.is_none() && channel.end.products.is_none());
+        channel.end.check(1, 0);
+        // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
+        unsafe {
+            match self.dot {
+                #[cfg(target_arch = "x86_64")]
+                Dot::Vnni => x86::vnni(self, channel),
+                #[cfg(target_arch = "x86_64")]
+                Dot::VnniNarrow => x86::vnni_narrow(self, channel),
+                #[cfg(target_arch = "x86_64")]
+                Dot::Madd => x86::madd(self, channel),
+                Dot::Portable => all::<Plain>(self, channel),
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::super::lanes::{Madd, Vnni, VnniNarrow};
+    use super::{Channel, Windows, all};
+
+    macro_rules! compiled {
+        ($name:ident $feature:literal $lanes:ty) => {
+            #[target_feature(enable = $feature)]
+            pub unsafe fn $name(windows: &Windows, channel: &Channel<'_>) {
+                // SAFETY: what the caller says.
+                unsafe { all::<$lanes>(windows, channel) }
+            }
+        };
+    }
+
+    compiled! { vnni "avx512f,avx512bw,avx512vnni" Vnni }
+    compiled! { vnni_narrow "avx2,avxvnni" VnniNarrow }
+    compiled! { madd "avx2" Madd }
+}
+
+/// # Safety
+///
+/// [`Windows::run`] has checked the channel.
+#[inline(always)]
+unsafe fn all<L: Lanes>(windows: &Windows, channel: &Channel<'_>) {
+    // SAFETY: what the caller says.
+    unsafe {
+        if channel.zero.is_some() {
+            by_kernel::<L, true>(windows, channel);
+        } else {
+            by_kernel::<L, false>(windows, channel);
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`all`].
+#[inline(always)]
+unsafe fn by_kernel<L: Lanes, const ZERO: bool>(windows: &Windows, channel: &Channel<'_>) {
+    let g = &windows.geometry;
+    let is_plain = g.dilations[1] == 1 && g.positions[1] >= ROWS && L::COUNT > 4;
+    // SAFETY: what the caller says.
+    unsafe {
+        match (g.strides[1], g.kernel[1], windows.fours) {
+            (1, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 1, 3, 1>(windows, channel),
+            (2, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 2, 3, 1>(windows, channel),
+            (1, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 1, 5, 2>(windows, channel),
+            (2, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 2, 5, 2>(windows, channel),
+            _ => rows::<L, ZERO, 1, 0, 0, 0>(windows, channel),
+        }
+    }
+}
+
+/// `R` rows at once, which see each line once, of windows of `HIGH` taps `STRIDE` apart and `FOURS` groups along a row;
+/// or one row of any windows, where these are 0.
+///
+/// # Safety
+///
+/// As for [`all`], and the windows are such.
+#[inline(always)]
+unsafe fn rows<
+    L: Lanes,
+    const ZERO: bool,
+    const R: usize,
+    const STRIDE: usize,
+    const HIGH: usize,
+    const FOURS: usize,
+>(
+    windows: &Windows,
+    channel: &Channel<'_>,
+) {
+    let g = &windows.geometry;
+    let [_, high, wide] = g.positions;
+    let (lines, fours) = if HIGH == 0 {
+        (g.kernel[1], windows.fours)
+    } else {
+        ((R - 1) * STRIDE + HIGH, FOURS)
+    };
+    let weight = channel.weight.as_ptr();
+    let (ones, zero) = match channel.zero {
+        Some((ones, zero)) => (ones.as_ptr(), zero),
+        None => (weight, 0),
+    };
+    for row in (0..high).step_by(R) {
+        // The last ones may be computed twice.
+        let row = row.min(high - R);
+        for first in (0..wide).step_by(L::COUNT) {
+            // SAFETY: of all reads and writes: the assertions of the caller.
+            unsafe {
+                let mut sums = [L::splat(0); R];
+                let mut seen = [L::splat(0); R];
+                for down in 0..lines {
+                    let line = row * g.strides[1] + down * g.dilations[1];
+                    let line = channel
+                        .plane
+                        .as_ptr()
+                        .add(line * windows.pitch + first * g.strides[2]);
+                    for four in 0..fours {
+                        let from = line.add(4 * four * g.dilations[2]);
+                        let terms = L::windows(from, 4 * g.strides[2], &windows.index);
+                        for at in 0..R {
+                            let tap = down.wrapping_sub(at * STRIDE);
+                            if HIGH == 0 || tap < HIGH {
+                                let word = (tap * fours + four) * L::WORDS;
+                                sums[at] = sums[at].plus(terms, weight.add(word));
+                                if ZERO {
+                                    seen[at] = seen[at].plus(terms, ones.add(word));
+                                }
+                            }
+                        }
+                    }
+                }
+                let count = L::COUNT.min(wide - first);
+                let mask = ((1u64 << count) - 1) as u32;
+                for at in 0..R {
+                    let mut sum = sums[at];
+                    if ZERO {
+                        sum = sum.add(seen[at].mul(L::splat(zero)));
+                    }
+                    let to = (row + at) * wide + first;
+                    finish(sum, channel.end, [0, 0], channel.place.first, to, mask);
+                }
+            }
+        }
+    }
+}
