@@ -380,10 +380,14 @@ pub trait Kernels: Backend {
         primitives::quantized_pair::<Self>(a, b, pair)
     }
 
-    /// A function of what integers stand for.
+    /// A function of what integers stand for, with a bias along the last axis.
     #[fusion(default)]
-    fn quantized_unary(x: IntTensor<Self>, unary: Unary) -> Optional<Self> {
-        primitives::quantized_unary::<Self>(x, unary)
+    fn quantized_unary(
+        x: IntTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        unary: Unary,
+    ) -> Optional<Self> {
+        primitives::quantized_unary::<Self>(x, bias, unary)
     }
 
     /// The means over the last axes of what integers stand for.

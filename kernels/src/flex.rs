@@ -240,8 +240,8 @@ impl Kernels for Flex {
         Optional::of_int(quantize::combine(a, b, pair))
     }
 
-    fn quantized_unary(x: FlexTensor, unary: Unary) -> Optional<Flex> {
-        Optional::of_int(quantize::compute(x, unary))
+    fn quantized_unary(x: FlexTensor, bias: Optional<Flex>, unary: Unary) -> Optional<Flex> {
+        Optional::of_int(quantize::compute(x, bias.float(), unary))
     }
 
     fn quantized_mean(x: FlexTensor, mean: Mean) -> Optional<Flex> {

@@ -35,7 +35,7 @@ pub use integer::{
     matmul_dynamic, matmul_integer, matmul_to_float, qlinear_conv1d, qlinear_conv2d,
     qlinear_conv3d, qlinear_matmul,
 };
-pub use options::{Affine, Mean, Pair, Rounded, Step, Unary};
+pub use options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
 pub(crate) use passes::range;
 
 /// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.

@@ -8,6 +8,7 @@ mod linear;
 pub mod qattention;
 pub mod qlinear;
 pub mod qlinear_pool;
+pub mod qlinear_softmax;
 
 pub use linear::Linear;
 
@@ -20,6 +21,7 @@ pub const FAMILIES: &[&[Row]] = &[
     qattention::ROWS,
     qlinear::ROWS,
     qlinear_pool::ROWS,
+    qlinear_softmax::ROWS,
 ];
 
 pub const ROWS: &[Row] = &[

@@ -13,6 +13,7 @@ mod product_epilogue;
 mod product_operands;
 mod product_prologue;
 mod product_weights;
+mod quantized_bias;
 mod quantized_product;
 mod quantized_steps;
 mod reduction;
@@ -42,6 +43,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     product_weights::RULES,
     product_prologue::RULES,
     quantized_steps::RULES,
+    quantized_bias::RULES,
     quantized_product::RULES,
     product_epilogue::RULES,
     product_operands::RULES,

@@ -7,6 +7,7 @@ mod max_pool;
 mod mean;
 mod pair;
 mod parts;
+mod softmax;
 mod table;
 mod unary;
 

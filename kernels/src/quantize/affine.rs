@@ -4,7 +4,7 @@
 
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
-use super::options::{Affine, Mean, Pair, Rounded, Step, Unary};
+use super::options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
 use super::{dequantize_by, quantize_by, within};
 use crate::{
     backend::call,
@@ -51,18 +51,23 @@ impl Affine {
         (x, of): Quantized<D>,
         activation: Activation,
     ) -> Tensor<D, Int> {
-        let unary = Unary {
-            of,
-            y: self,
-            activation,
-        };
-        let own = x.clone();
-        let made = call!(quantized_unary(own; unary)).tensor();
-        made.map_or_else(
-            || self.integers(finish(of.floats(x), None, activation)),
-            Tensor::from_dispatch,
-        )
+        let made = computed(&x, None, of, self, Function::Each(activation));
+        made.unwrap_or_else(|| self.integers(finish(of.floats(x), None, activation)))
     }
+}
+
+/// A function of the floats and a bias along the last axis, where a backend has it.
+pub(super) fn computed<const D: usize>(
+    x: &Tensor<D, Int>,
+    bias: Option<Tensor<1>>,
+    of: Affine,
+    y: Affine,
+    function: Function,
+) -> Option<Tensor<D, Int>> {
+    let unary = Unary { of, y, function };
+    let own = x.clone();
+    let made = call!(quantized_unary(own, bias; unary)).tensor();
+    made.map(Tensor::from_dispatch)
 }
 
 /// [`Step`] on two tensors, broadcast; `passes` does it where no backend does.
@@ -142,6 +147,11 @@ pub fn concat<const D: usize>(parts: Vec<Quantized<D>>, y: Affine, axis: usize) 
 pub fn softmax<const D: usize>((x, of): Quantized<D>, y: Affine, axis: usize) -> Tensor<D, Int> {
     if x.dims().contains(&0) {
         return x;
+    }
+    let last = D - 1;
+    let rows = x.clone().swap_dims(axis, last);
+    if let Some(y) = computed(&rows, None, of, y, Function::Softmax(Rounded::Once)) {
+        return y.swap_dims(axis, last);
     }
     let x = of.floats(x);
     let powers = x.clone().sub(x.max_dim(axis)).exp();

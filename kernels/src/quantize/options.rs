@@ -39,7 +39,15 @@ pub enum Step {
 pub struct Unary {
     pub of: Affine,
     pub y: Affine,
-    pub activation: Activation,
+    pub function: Function,
+}
+
+/// What becomes of floats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Function {
+    Each(Activation),
+    /// Along the last axis.
+    Softmax(Rounded),
 }
 
 /// A mean over the axes from one on.
@@ -51,10 +59,10 @@ pub struct Mean {
     pub rounded: Rounded,
 }
 
-/// Where a mean is rounded.
+/// Where a mean or a softmax is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounded {
-    /// By one factor, as QLinearGlobalAveragePool does.
+    /// By one factor, as QLinearGlobalAveragePool and QLinearSoftmax do.
     Once,
     /// As a float, then as an integer.
     InSteps,

@@ -5,9 +5,12 @@
 
 use burn::tensor::{Int, Tensor};
 
-use super::affine::{Quantized, combine, mean};
-use super::options::{Affine, Rounded, Step};
-use crate::{pool, product::epilogue::Activation};
+use super::affine::{Quantized, combine, computed, mean};
+use super::options::{Affine, Function, Rounded, Step};
+use crate::{
+    ensure, normalize, pool,
+    product::epilogue::{Activation, finish},
+};
 
 /// The sum of floats, broadcast.
 pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
@@ -32,6 +35,34 @@ pub fn activate<const D: usize>(
     y.function(x, activation)
 }
 
+/// A function of the sum of floats and a bias along the last axis.
+#[inline(never)]
+pub fn activate_biased<const D: usize>(
+    (x, of): Quantized<D>,
+    bias: Tensor<1>,
+    y: Affine,
+    activation: Activation,
+) -> Tensor<D, Int> {
+    ensure!(
+        bias.dims()[0] == x.dims()[D - 1],
+        "a bias {:?} cannot be added to {:?}",
+        bias.dims(),
+        x.dims()
+    );
+    let function = Function::Each(activation);
+    computed(&x, Some(bias.clone()), of, y, function).unwrap_or_else(|| {
+        let sum = of.floats(x).add(bias.unsqueeze());
+        y.integers(finish(sum, None, activation))
+    })
+}
+
+/// Softmax of floats along the last axis.
+#[inline(never)]
+pub fn softmax<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
+    let made = computed(&x, None, of, y, Function::Softmax(Rounded::InSteps));
+    made.unwrap_or_else(|| y.integers(normalize::softmax::softmax(of.floats(x), D - 1)))
+}
+
 /// The mean of each channel; every spatial size becomes 1.
 #[inline(never)]
 pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
@@ -45,7 +76,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::testing::{has_all, int, same};
+    use crate::testing::{has_all, int, noise, same};
 
     /// Scales that stand in such ratios that many sums are halfway between two integers, and others.
     const SCALES: [[f32; 3]; 6] = [
@@ -118,5 +149,51 @@ mod tests {
         let (of, y) = (Affine::u8(0.5, 10), Affine::u8(0.25, 4));
         // 6.5 and -16 to the even one, the zero point added behind.
         same(global_average_pool((x, of), y), [[[[10u8]], [[0]]]]);
+    }
+
+    #[test]
+    fn biases_are_added_to_floats() {
+        for (dtype, zero) in [(DType::U8, 120), (DType::I8, -3)] {
+            let (of, y) = (
+                Affine::new(0.05, zero, dtype, 8),
+                Affine::new(0.03, 7, dtype, 8),
+            );
+            for shape in [[3, 1, 40], [2, 700, 5], [1, 1, 1], [2, 3, 1500]] {
+                let x = bytes(shape, dtype);
+                let bias = noise::<1>([shape[2]], 3);
+                for activation in [Activation::Identity, Activation::Gelu] {
+                    let floats = of.floats(x.clone()).add(bias.clone().unsqueeze());
+                    let expected = y.integers(finish(floats, None, activation));
+                    let z = activate_biased((x.clone(), of), bias.clone(), y, activation);
+                    same(z, expected.into_data());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn softmax_is_that_of_the_three_operators() {
+        for (dtype, zero) in [(DType::U8, 120), (DType::I8, -3)] {
+            let (of, y) = (
+                Affine::new(0.05, zero, dtype, 8),
+                Affine::new(0.004, zero, dtype, 8),
+            );
+            for shape in [[3, 2, 40], [2, 100, 403], [4, 1, 1], [2, 3, 0]] {
+                let x = bytes(shape, dtype);
+                let floats = normalize::softmax::softmax(of.floats(x.clone()), 2);
+                same(softmax((x, of), y), y.integers(floats).into_data());
+            }
+        }
+    }
+
+    fn bytes(shape: [usize; 3], dtype: DType) -> Tensor<3, Int> {
+        let kind: burn::tensor::IntDType = dtype.into();
+        let middle = if dtype == DType::U8 { 128.0 } else { 0.0 };
+        let values = noise::<3>(shape, 1).mul_scalar(70.0).add_scalar(middle);
+        values
+            .clamp(middle - 128.0, middle + 127.0)
+            .round()
+            .int()
+            .cast(kind)
     }
 }

@@ -38,9 +38,6 @@ pub const ROWS: &[Row] = &[
     row("QLinearConcat", &[1], joined)
         .arity(MANY, 1)
         .of(MICROSOFT),
-    row("QLinearSoftmax", &[1], softmax)
-        .arity(5, 1)
-        .of(MICROSOFT),
 ];
 
 /// A function of the kernels on each element alone.
@@ -64,26 +61,38 @@ struct Places {
     operands: &'static [usize],
     /// The scale of the result, which its zero point follows.
     result: usize,
+    /// Floats for the last axis.
+    bias: Option<usize>,
 }
 
-attributes!(struct Places { condition, operands, result });
+attributes!(struct Places { condition, operands, result, bias });
 
 const ONE: Places = Places {
     condition: None,
     operands: &[0],
     result: 3,
+    bias: None,
+};
+
+const BIASED: Places = Places {
+    condition: None,
+    operands: &[0],
+    result: 3,
+    bias: Some(5),
 };
 
 const PAIR: Places = Places {
     condition: None,
     operands: &[0, 3],
     result: 6,
+    bias: None,
 };
 
 const CHOICE: Places = Places {
     condition: Some(0),
     operands: &[1, 4],
     result: 7,
+    bias: None,
 };
 
 /// Tensors one after the other, each with its own scale and zero point.
@@ -93,15 +102,6 @@ struct Concat {
 }
 
 attributes!(struct Concat { axis });
-
-/// Along an axis, or over all axes from it on.
-#[derive(Debug)]
-struct Softmax {
-    axis: i64,
-    flat: bool,
-}
-
-attributes!(struct Softmax { axis, flat });
 
 fn elementwise(
     function: &'static str,
@@ -152,14 +152,18 @@ pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
     }))
 }
 
-/// The operator follows the version of Softmax that it was made of.
-fn softmax(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let opset = a.int("opset")?;
-    let opset = opset.ok_or_else(|| Problem::new("attribute `opset` is missing"))?;
-    let flat = opset < 13;
-    Ok(Rc::new(Softmax {
-        axis: a.int_or("axis", -1)?,
-        flat,
+/// [`between_scales`] of a function of each element, or none, of the sum with a bias.
+pub fn biased_between_scales(step: Option<&Node>) -> Option<Rc<dyn Operator>> {
+    let activation = match step {
+        Some(step) => Some(Fused::of(step)?),
+        None => None,
+    };
+    Some(Rc::new(Elementwise {
+        function: "activate_biased",
+        places: &BIASED,
+        alpha: None,
+        activation,
+        in_steps: true,
     }))
 }
 
@@ -179,10 +183,13 @@ impl Operator for Elementwise {
         for &operand in self.places.operands {
             let x = affine::quantized_of(cx, operand, bits)?;
             let differs = *dtype.get_or_insert(x.dtype) != x.dtype;
-            if differs && self.activation.is_none() {
+            if differs && self.activation.is_none() && self.places.bias.is_none() {
                 return Err(Problem::new("operands and result are of several types"));
             }
             shapes.push(x.shape);
+        }
+        if let Some(bias) = self.places.bias {
+            cx.tensor(bias)?;
         }
         let shape = broadcast::shape(cx, &shapes)?;
         cx.output(0, dtype.unwrap_or(DType::U8), shape);
@@ -199,6 +206,9 @@ impl Operator for Elementwise {
         for &operand in self.places.operands {
             inputs.push(affine::pair(cx, operand, rank)?);
         }
+        if let Some(bias) = self.places.bias {
+            inputs.push(cx.tensor_of_rank(bias, 1)?);
+        }
         let result = self.places.result;
         inputs.push(affine::emit(cx, result, result + 1, output.dtype)?);
         let alpha = self
@@ -207,6 +217,9 @@ impl Operator for Elementwise {
         inputs.extend(alpha);
         let activation = self.activation.as_ref();
         inputs.extend(activation.map(|activation| activation.code(DType::F32)));
+        if activation.is_none() && self.places.bias.is_some() {
+            inputs.push(code!(Activation::Identity));
+        }
         let function = format_ident!("{}", self.function);
         if self.in_steps {
             return Ok(code!(ops::quantize::steps::#function(#(#inputs),*)));
@@ -215,7 +228,8 @@ impl Operator for Elementwise {
     }
 
     fn wants_host(&self, input: usize) -> bool {
-        self.places.condition != Some(input) && !self.places.operands.contains(&input)
+        let places = self.places;
+        ![places.condition, places.bias].contains(&Some(input)) && !places.operands.contains(&input)
     }
 }
 
@@ -252,33 +266,6 @@ impl Operator for Concat {
 
     fn wants_host(&self, input: usize) -> bool {
         input < 2 || input % 3 != 2
-    }
-}
-
-impl Operator for Softmax {
-    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let x = affine::quantized(cx, 0)?;
-        axis(self.axis, x.rank())?;
-        if affine::check(cx, 3, 4)?.is_some_and(|dtype| dtype != x.dtype) {
-            return Err(Problem::new("input and result are of several types"));
-        }
-        cx.output(0, x.dtype, x.shape);
-        Ok(())
-    }
-
-    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let tensor = cx.tensor_type(0)?.clone();
-        let (x, result) = (
-            affine::pair(cx, 0, tensor.rank())?,
-            affine::emit(cx, 3, 4, tensor.dtype)?,
-        );
-        let axis = Literal::usize_unsuffixed(axis(self.axis, tensor.rank())?);
-        let function = format_ident!("{}", if self.flat { "softmax_flat" } else { "softmax" });
-        Ok(code!(ops::quantize::#function(#x, #result, #axis)))
-    }
-
-    fn wants_host(&self, input: usize) -> bool {
-        input > 0
     }
 }
 

@@ -3,9 +3,11 @@
 use super::bounds::bounds;
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
+use crate::ops::normalize::softmax::Softmax;
 use crate::ops::quantize::Linear;
 use crate::ops::quantize::qlinear::between_scales;
 use crate::ops::quantize::qlinear_pool::global_between_scales;
+use crate::ops::quantize::qlinear_softmax::softmax_between_scales;
 use crate::ops::shape::concat::Concat;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
@@ -76,13 +78,18 @@ pub const RULES: &[Rule] = &[
         "step between scales",
         "QuantizeLinear|com.microsoft.QuantizeLinear:q(Add|Mul|Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
          |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign\
-         |GlobalAveragePool:step(..), s, ..)",
+         |Softmax|GlobalAveragePool:step(..), s, ..)",
         |m| {
             let node = m.node("step")?;
             let operands = operands(m, node, 0)?;
             let result = result(m)?;
             let operator = match &*node.kind {
                 "GlobalAveragePool" => Some(global_between_scales()),
+                "Softmax" => {
+                    let rank = m.result()?.rank();
+                    let softmax = m.operator::<Softmax>("step")?;
+                    softmax.is_along_last(rank).then(softmax_between_scales)
+                }
                 _ => between_scales(node),
             };
             let operator = operator.ok_or("no operator on integers stands for it")?;

@@ -48,7 +48,7 @@ pub fn quantized_pair<B: Backend>(_: IntTensor<B>, _: IntTensor<B>, _: Pair) -> 
     Optional::None
 }
 
-pub fn quantized_unary<B: Backend>(_: IntTensor<B>, _: Unary) -> Optional<B> {
+pub fn quantized_unary<B: Backend>(_: IntTensor<B>, _: Optional<B>, _: Unary) -> Optional<B> {
     Optional::None
 }
 

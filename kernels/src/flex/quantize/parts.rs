@@ -9,7 +9,7 @@ use super::element::Integer;
 use crate::flex::instructions::{Fused, Separate, Set, Sum};
 
 /// Elements that one thread takes at least, where there are several threads.
-const SHARE: usize = 1 << 15;
+pub const SHARE: usize = 1 << 15;
 
 /// Elements that have no value yet.
 pub type Blank<T> = [MaybeUninit<T>];
@@ -60,13 +60,22 @@ pub fn tensor<T: Integer>(shape: Shape, write: impl Fn(usize, &mut Blank<T>) + S
 
 /// Elements that `write` writes, all of them, part by part from the one at an index on.
 pub fn written<T: Send>(length: usize, write: impl Fn(usize, &mut Blank<T>) + Sync) -> Vec<T> {
+    written_in(length, SHARE, write)
+}
+
+/// [`written`] in parts of so many elements.
+pub fn written_in<T: Send>(
+    length: usize,
+    share: usize,
+    write: impl Fn(usize, &mut Blank<T>) + Sync,
+) -> Vec<T> {
     let mut values = Vec::with_capacity(length);
     let blank = &mut values.spare_capacity_mut()[..length];
     if length >= 2 * SHARE {
         use rayon::prelude::*;
 
-        let parts = blank.par_chunks_mut(SHARE).enumerate();
-        parts.for_each(|(part, blank)| write(part * SHARE, blank));
+        let parts = blank.par_chunks_mut(share).enumerate();
+        parts.for_each(|(part, blank)| write(part * share, blank));
     } else {
         write(0, blank);
     }

@@ -1,10 +1,12 @@
-//! Functions of single integers: a table for those of 8 bits, blocks of floats for others.
+//! Functions of integers: a table for single ones of 8 bits, blocks of floats for others.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{Bytes, TensorData};
 
 use super::element::{Integer, Rounding, by_dtype};
-use super::parts::{Blank, Work, elements, run_with, tensor, written};
+use super::linear::single;
+use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
+use super::softmax;
 use super::table::look_up;
 use crate::flex::view::dense;
 use crate::flex::{
@@ -12,34 +14,69 @@ use crate::flex::{
     instructions::{Set, Sum},
 };
 use crate::product::epilogue::Activation;
-use crate::quantize::{Affine, Unary};
+use crate::quantize::{Affine, Function, Unary};
 
 /// Floats of a block, which stays in the nearest cache.
 const BLOCK: usize = 1024;
 
-/// `None` where the integers are others.
-pub fn compute(x: FlexTensor, unary: Unary) -> Option<FlexTensor> {
+/// With a bias along the last axis; `None` where the integers are others.
+pub fn compute(x: FlexTensor, bias: Option<FlexTensor>, unary: Unary) -> Option<FlexTensor> {
     let rounding = Rounding::of(unary.y)?;
     if x.dtype() != unary.of.dtype() {
         return None;
     }
-    let (x, set) = (dense(x), Set::best());
+    let (x, bias) = (dense(x), bias.map(single));
+    let activation = match (unary.function, bias) {
+        (Function::Each(activation), None) => activation,
+        (Function::Each(activation), Some(bias)) => {
+            return biased(&x, &bias?, activation, unary, rounding);
+        }
+        (Function::Softmax(rounded), None) => {
+            return softmax::softmax(&x, unary.of, unary.y, rounded);
+        }
+        (Function::Softmax(_), Some(_)) => return None,
+    };
     if x.dtype().size() == 1 && unary.y.dtype().size() == 1 {
-        return Some(bytes(&x, &unary, rounding));
+        return Some(bytes(&x, activation, unary, rounding));
     }
     by_dtype!(x.dtype(), X => {
         let x_elements = elements::<X>(&x);
         by_dtype!(unary.y.dtype(), Y => tensor::<Y>(x.shape(), |first, y| {
             let x = &x_elements[first..][..y.len()];
-            run_with(set, Blocks { x, y, unary, rounding });
+            run_with(Set::best(), Blocks { x, y, bias: None, activation, unary, rounding });
         }))
     })?
 }
 
-fn bytes(x: &FlexTensor, unary: &Unary, rounding: Rounding) -> FlexTensor {
+/// The bias has an element for each one of a row.
+fn biased(
+    x: &FlexTensor,
+    bias: &FlexTensor,
+    activation: Activation,
+    unary: Unary,
+    rounding: Rounding,
+) -> Option<FlexTensor> {
+    let bias: &[f32] = elements(bias);
+    if bias.is_empty() || x.shape().last() != Some(&bias.len()) {
+        return None;
+    }
+    by_dtype!(x.dtype(), X => {
+        let x_elements = elements::<X>(x);
+        by_dtype!(unary.y.dtype(), Y => tensor::<Y>(x.shape(), |first, y| {
+            for (_, place, range) in pieces(first, y.len(), bias.len()) {
+                let x = &x_elements[first..][range.clone()];
+                let bias = Some(&bias[place..][..x.len()]);
+                let y = &mut y[range];
+                run_with(Set::best(), Blocks { x, y, bias, activation, unary, rounding });
+            }
+        }))
+    })?
+}
+
+fn bytes(x: &FlexTensor, activation: Activation, unary: Unary, rounding: Rounding) -> FlexTensor {
     let first = x.layout().start_offset();
     let all = &x.bytes()[first..][..x.layout().num_elements()];
-    let table = table(unary, rounding);
+    let table = table(activation, unary, rounding);
     let y = written(all.len(), |first, y| {
         look_up(&table, &all[first..][..y.len()], y)
     });
@@ -48,7 +85,7 @@ fn bytes(x: &FlexTensor, unary: &Unary, rounding: Rounding) -> FlexTensor {
 }
 
 /// What every byte becomes.
-fn table(unary: &Unary, rounding: Rounding) -> [u8; 256] {
+fn table(activation: Activation, unary: Unary, rounding: Rounding) -> [u8; 256] {
     let is_signed = unary.of.dtype().is_int();
     let mut values: [f32; 256] = std::array::from_fn(|byte| {
         let byte = byte as u8;
@@ -59,18 +96,21 @@ fn table(unary: &Unary, rounding: Rounding) -> [u8; 256] {
         };
         float(integer, unary.of)
     });
-    activate(&mut values, unary.activation);
+    activate(&mut values, activation);
     values.map(|value| rounding.integer(value / unary.y.scale()))
 }
 
 #[inline(always)]
-fn float(integer: f32, of: Affine) -> f32 {
+pub fn float(integer: f32, of: Affine) -> f32 {
     (integer - of.zero() as f32) * of.scale()
 }
 
 struct Blocks<'a, X, Y> {
     x: &'a [X],
     y: &'a mut Blank<Y>,
+    /// As many as there are elements.
+    bias: Option<&'a [f32]>,
+    activation: Activation,
     unary: Unary,
     rounding: Rounding,
 }
@@ -78,19 +118,21 @@ struct Blocks<'a, X, Y> {
 impl<X: Integer, Y: Integer> Work for Blocks<'_, X, Y> {
     #[inline(always)]
     fn run<S: Sum>(self) {
-        let Unary {
-            of,
-            y: to,
-            activation,
-        } = self.unary;
+        let Unary { of, y: to, .. } = self.unary;
         let mut block = [0.0; BLOCK];
-        for (x, y) in self.x.chunks(BLOCK).zip(self.y.chunks_mut(BLOCK)) {
+        let blocks = self.x.chunks(BLOCK).zip(self.y.chunks_mut(BLOCK));
+        for (number, (x, y)) in blocks.enumerate() {
             let block = &mut block[..x.len()];
             for (value, x) in block.iter_mut().zip(x) {
                 *value = float(x.float(), of);
             }
-            if activation != Activation::Identity {
-                activate(block, activation);
+            if let Some(bias) = self.bias {
+                for (value, bias) in block.iter_mut().zip(&bias[number * BLOCK..]) {
+                    *value += bias;
+                }
+            }
+            if self.activation != Activation::Identity {
+                activate(block, self.activation);
             }
             for (y, value) in y.iter_mut().zip(block) {
                 y.write(self.rounding.integer(*value / to.scale()));

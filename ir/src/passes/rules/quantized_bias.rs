@@ -1,0 +1,106 @@
+//! Dequantize, add a bias of channels, compute, quantize: computed on the integers themselves.
+
+use super::quantized_steps::{operand, result};
+use crate::dtype::DType;
+use crate::graph::{Node, ValueId};
+use crate::ops::quantize::qlinear::biased_between_scales;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+
+pub const RULES: &[Rule] = &[
+    building(
+        "biased step between scales",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
+         |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign:step(x + $bias), s, ..)",
+        |m| biased(m, Some("step")),
+    )
+    .law("from integers to integers in one step, rounded where the four are")
+    .example(
+        "(uint8[N, 2] a) => (uint8[N, 2] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}, float[2] b = {1, 2}> {
+            c = DequantizeLinear (a, s, z) d = Add (c, b) e = Tanh (d) y = QuantizeLinear (e, t, z)
+        }",
+    ),
+    building(
+        "bias between scales",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q(x + $bias, s, ..)",
+        |m| biased(m, None),
+    )
+    .law("from integers to integers in one step, rounded where the three are")
+    .example(
+        "(uint8[N, 2] a) => (uint8[N, 2] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}, float[2] b = {1, 2}> {
+            c = DequantizeLinear (a, s, z) d = Add (c, b) y = QuantizeLinear (d, t, z)
+        }",
+    ),
+];
+
+/// A function of the sum of floats and a bias, or the sum itself, on the integers.
+fn biased(m: &mut Match<'_, '_>, step: Option<&str>) -> Result<ValueId, Miss> {
+    let step = step.map(|label| m.node(label)).transpose()?;
+    let operator = biased_between_scales(step).ok_or("no operator on integers stands for it")?;
+    let (x, bias) = (m.value("x")?, m.value("bias")?);
+    let channels = m.tensor_of(x)?.shape.last().cloned();
+    let added = m.tensor_of(bias)?;
+    if added.dtype != DType::F32 || added.shape.as_slice() != channels.as_slice() {
+        return Err("it is no bias of each channel");
+    }
+    let name = step.map_or("Add", |step| step.kind.trim_start_matches("com.microsoft."));
+    let kind = format!("com.microsoft.QLinear{name}").into();
+    let operand = operand(m, x)?;
+    let inputs = [&operand[..], &result(m)?, &[Some(bias)]].concat();
+    let like = Node {
+        kind,
+        version: 1,
+        operator,
+        ..m.root().clone()
+    };
+    m.made(like, &inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn biases_are_added_to_integers() {
+        expect![[r#"
+            biased step between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              float32[2] b = {1, 2}
+              >
+              float32[N, 2] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
+              float32[N, 2] d = Add (c, b)
+              float32[N, 2] e = Tanh (d)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, t, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              float32[2] b = {1, 2}
+              >
+              uint8[N, 2] y = com.microsoft.QLinearTanh <function: "activate_biased", activation: {name: "Tanh"}, in_steps: true> (a, s, z, t, z, b)
+            bias between scales
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              float32[2] b = {1, 2}
+              >
+              float32[N, 2] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
+              float32[N, 2] d = Add (c, b)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (d, t, z)
+              =>
+              <
+              float32[] s = {0.5},
+              float32[] t = {0.25},
+              uint8[] z = {3},
+              float32[2] b = {1, 2}
+              >
+              uint8[N, 2] y = com.microsoft.QLinearAdd <function: "activate_biased", in_steps: true> (a, s, z, t, z, b)
+        "#]].assert_eq(&shown(super::RULES));
+    }
+}
