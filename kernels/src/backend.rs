@@ -11,6 +11,7 @@
 // Burn's routing uses the operands for the backends that there are.
 #![cfg_attr(not(any(feature = "cube", feature = "flex")), allow(unused_variables))]
 
+mod burn;
 mod byte_product;
 mod call;
 mod device;
@@ -37,7 +38,7 @@ use crate::{
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, Integers, Mean, Pair, Unary, small::Small},
+    quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
     signal::dft::Dft,
@@ -52,18 +53,6 @@ pub use operand::{Operand, Optional, Routed};
 pub use operand::{of_flex, on_flex};
 pub use packed::Packed;
 pub use recurrence::{Matrices, Recurrence};
-
-/// Burn as the macros of [`Kernels`] see it: with `fusion`, which decides on the type of CubeCL's tensors and
-/// which another crate may have turned on.
-mod burn {
-    pub use ::burn::*;
-
-    pub mod backend {
-        pub use ::burn::backend::*;
-        #[cfg(feature = "cube")]
-        pub use burn_fusion as fusion;
-    }
-}
 
 /// Operations that some backend computes otherwise than Burn does.
 ///
@@ -225,6 +214,16 @@ pub trait Kernels: Backend {
         integers: Integers,
     ) -> Optional<Self> {
         primitives::matmul_bytes::<Self>(operands, integers)
+    }
+
+    /// `x * matrix + bias` for a matrix of few bits; none where it is multiplied as floats.
+    #[fusion(default)]
+    fn matmul_bits(
+        x: FloatTensor<Self>,
+        #[extension_type] bias: Optional<Self>,
+        matrix: BitMatrix,
+    ) -> Optional<Self> {
+        primitives::matmul_bits::<Self>(x, bias, matrix)
     }
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of

@@ -1,6 +1,7 @@
 //! Bodies for the memory of this process.
 
 mod attention;
+mod bits;
 mod conv;
 mod elementary;
 mod fft;
@@ -41,7 +42,7 @@ use crate::{
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, Integers, Mean, Pair, Unary},
+    quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary},
     recurrent::{Cell, Sizes},
     signal::dft::Dft,
 };
@@ -149,6 +150,10 @@ impl Kernels for Flex {
 
     fn matmul_bytes(operands: ByteProduct<Flex>, integers: Integers) -> Optional<Flex> {
         result(integer::matmul(operands, integers))
+    }
+
+    fn matmul_bits(x: FlexTensor, bias: Optional<Flex>, matrix: BitMatrix) -> Optional<Flex> {
+        bits::matmul(x, bias.float(), &matrix).map_or(Optional::None, Optional::Float)
     }
 
     fn attention(

@@ -59,7 +59,6 @@ const PLACED: &[&str] = &[
     "LayerNorm",
     "Linear",
     "Lstm",
-    "MatMulNBits",
     "RmsNorm",
     "Rnn",
 ];

@@ -14,7 +14,9 @@ mod tile;
 
 pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
-pub use product::{End, few_rows, multiply, multiply_packed, multiply_part, threads};
+pub use product::{
+    End, few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked, threads,
+};
 pub use row::multiply_row;
 pub use tile::{Bounds, Place, Start, Steps, Tile};
 

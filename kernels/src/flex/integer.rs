@@ -34,7 +34,7 @@ use along::Along;
 use conv::Convolution;
 pub use dot::Dot;
 #[cfg(test)]
-use dot::with_each_dot;
+pub use dot::with_each_dot;
 pub use filters::Filters;
 pub use matmul::matmul;
 pub use pack::Right;

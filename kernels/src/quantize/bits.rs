@@ -1,13 +1,19 @@
 //! MatMulNBits: weights of few bits, in blocks with scales.
 
-use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor, module};
+mod matrix;
+
+use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
 use crate::{
+    backend::call,
     dtype::lowered,
     fault::{Axis, nonnegative},
+    product::matmul::linear,
     shape::reshape,
     widen::widened,
 };
+pub use matrix::{BitData, BitMatrix};
+pub(crate) use matrix::{PANEL, Panels, ZeroPoints};
 
 /// How a matrix lies in bytes: output by output, each in blocks of `size` inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +81,26 @@ impl Blocks {
     }
 }
 
+/// `x * matrix + bias` over the last axis of `x`, which is rounded to 8 bits if the matrix is for that.
+#[inline(never)]
+pub fn matmul_bits<const D: usize>(
+    x: Tensor<D>,
+    matrix: &BitMatrix,
+    bias: Option<Tensor<1>>,
+) -> Tensor<D> {
+    let (own, added) = (x.clone(), bias.clone());
+    if let Some(y) = call!(matmul_bits(own, added; matrix.clone())).tensor() {
+        return Tensor::from_dispatch(y);
+    }
+    let floats = matrix.floats(&x.device());
+    let x = if matrix.is_in_bytes() {
+        in_bytes(x, matrix.panels().blocks.size)
+    } else {
+        x
+    };
+    matmul_wide(x, floats, bias)
+}
+
 /// `x * matrix + bias`, summed in f32.
 pub fn matmul_wide<const D: usize>(
     x: Tensor<D>,
@@ -82,7 +108,7 @@ pub fn matmul_wide<const D: usize>(
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
     let dtype: FloatDType = x.dtype().into();
-    module::linear(widened(x), matrix, bias.map(widened)).cast(dtype)
+    linear(widened(x), matrix, bias.map(widened)).cast(dtype)
 }
 
 /// The operand of a product as the sums of its integers see it: `size` elements of the last axis at a time rounded to 8 bits

@@ -8,7 +8,7 @@ use burn::tensor::DType;
 
 use crate::backend::Optional;
 use crate::convolution::window::Window;
-use crate::quantize::{Affine, Mean, Pair, Unary};
+use crate::quantize::{Affine, BitMatrix, Mean, Pair, Unary};
 
 pub fn quantize<B: Backend>(_: FloatTensor<B>, _: Affine) -> Optional<B> {
     Optional::None
@@ -53,5 +53,9 @@ pub fn quantized_unary<B: Backend>(_: IntTensor<B>, _: Optional<B>, _: Unary) ->
 }
 
 pub fn quantized_mean<B: Backend>(_: IntTensor<B>, _: Mean) -> Optional<B> {
+    Optional::None
+}
+
+pub fn matmul_bits<B: Backend>(_: FloatTensor<B>, _: Optional<B>, _: BitMatrix) -> Optional<B> {
     Optional::None
 }

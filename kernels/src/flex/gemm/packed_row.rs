@@ -3,10 +3,16 @@
 //! A tile of one row would wait for each of its sums: several panels side by side have enough of them.
 
 use super::{
+    End,
     lanes::{Lanes, Plain},
     pack::RightPart,
+    threads,
 };
-use crate::flex::instructions::Set;
+use crate::flex::{
+    elementary::activate,
+    instructions::Set,
+    memory::{Target, side_by_side},
+};
 
 /// Panels that are read side by side.
 const PANELS: usize = 4;
@@ -14,8 +20,29 @@ const PANELS: usize = 4;
 /// Numbers of so many panels: two registers of the widest set each.
 const MOST: usize = PANELS * 2 * 16;
 
+/// One row times packed columns.
+pub fn packed_row(a: &[f32], b: RightPart<'_>, columns: usize, end: End<'_>, out: Target) {
+    let parts = threads(a.len() * columns);
+    let width = columns
+        .div_ceil(parts)
+        .next_multiple_of(b.right.set.columns());
+    side_by_side(columns.div_ceil(width), |part| {
+        let first = part * width;
+        let count = width.min(columns - first);
+        // SAFETY: each part writes its own columns.
+        let out = unsafe { out.filled(first, count) };
+        multiply_packed_row(a, b, first, out);
+        for more in [end.bias, end.sum].into_iter().flatten() {
+            for (out, more) in out.iter_mut().zip(&more[first..]) {
+                *out += more;
+            }
+        }
+        activate(out, end.activation);
+    });
+}
+
 /// Writes the columns of `a * b` from `first` on, a multiple of [`Set::columns`], to `out`.
-pub fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32]) {
+fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32]) {
     let set = b.right.set;
     let width = set.columns();
     assert!(set.is_there() && a.len() == b.steps.count());

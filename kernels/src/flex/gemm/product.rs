@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     SHARE,
     pack::{Right, RightPart, pack_columns, pack_left, panel_rows, panels},
-    packed_row::multiply_packed_row,
+    packed_row::packed_row,
     tile::{Bounds, LINE, Place, Start, Steps, Tile},
 };
 use crate::flex::{
@@ -43,7 +43,12 @@ enum Columns<'a> {
     Packed(RightPart<'a>),
     /// Rows of columns that follow one another, with steps from row to row.
     There(Matrix<'a>, &'a Steps),
+    /// Panels that are written when they are needed.
+    Unpacked(&'a Unpack<'a>, &'a Steps),
 }
+
+/// Writes the panel with the columns from the first one on, over anything.
+pub type Unpack<'a> = dyn Fn(usize, &mut [f32]) + Sync + 'a;
 
 /// `a * b` for a packed matrix, whose rows of as many columns `out` is.
 pub fn multiply_packed(a: Matrix<'_>, b: &Right, end: End<'_>, out: Target) {
@@ -99,6 +104,19 @@ pub fn multiply(set: Set, a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Targe
     multiply_packed(a, &b, end, out);
 }
 
+/// `a` times a matrix of as many columns, panels of which `unpack` writes.
+pub fn multiply_unpacked(
+    set: Set,
+    a: Matrix<'_>,
+    columns: usize,
+    unpack: &Unpack<'_>,
+    end: End<'_>,
+    out: Target,
+) {
+    let steps = Steps::of_panel(a.columns, set.columns());
+    product(set, a, Columns::Unpacked(unpack, &steps), columns, end, out);
+}
+
 fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>, out: Target) {
     let (rows, inner) = (a.rows, a.columns);
     if rows == 0 || columns == 0 {
@@ -135,27 +153,6 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
             };
             part.run(b, end, out);
         });
-    });
-}
-
-/// One row times packed columns.
-fn packed_row(a: &[f32], b: RightPart<'_>, columns: usize, end: End<'_>, out: Target) {
-    let parts = threads(a.len() * columns);
-    let width = columns
-        .div_ceil(parts)
-        .next_multiple_of(b.right.set.columns());
-    side_by_side(columns.div_ceil(width), |part| {
-        let first = part * width;
-        let count = width.min(columns - first);
-        // SAFETY: each part writes its own columns.
-        let out = unsafe { out.filled(first, count) };
-        multiply_packed_row(a, b, first, out);
-        for more in [end.bias, end.sum].into_iter().flatten() {
-            for (out, more) in out.iter_mut().zip(&more[first..]) {
-                *out += more;
-            }
-        }
-        activate(out, end.activation);
     });
 }
 
@@ -198,6 +195,10 @@ impl Part<'_> {
                         self.last(first, b.columns(first, count), end, out);
                     }
                 }
+                Columns::Unpacked(unpack, steps) => with_scratch(width * self.inner, |panel| {
+                    unpack(first, panel);
+                    self.tiles(first, count, [panel, &[]], steps, end, out);
+                }),
             }
         }
         if end.activation != Activation::Identity && Bounds::of(end.activation).is_none() {

@@ -1,19 +1,36 @@
 //! Matrix product with a weight of few bits, and its bias.
 
 use burn::module::{Module, Param};
-use burn::tensor::{DType, Tensor};
-use onnx_embed_kernels::quantize::{Blocks, Zeros, in_bytes, matmul_wide};
+use burn::tensor::Tensor;
+use onnx_embed_kernels::quantize::{
+    BitData, BitMatrix, Blocks, in_bytes, matmul_bits, matmul_wide,
+};
 
 use crate::weights::Weights;
 
-/// `x * weight + bias` over the last axis of `x`. The weight is unpacked when it is loaded.
+/// `x * weight + bias` over the last axis of `x`.
 #[derive(Module, Debug)]
 pub struct MatMulNBits {
-    /// `[inputs, outputs]`, in f32 whatever the type of `x`.
-    pub weight: Param<Tensor<2>>,
+    pub weight: Matrix,
     pub bias: Option<Param<Tensor<1>>>,
     /// As many elements of the operand at a time are rounded to 8 bits.
     block: Option<usize>,
+}
+
+/// A weight `[inputs, outputs]`.
+#[derive(Module, Debug)]
+pub enum Matrix {
+    /// Where the device multiplies with few bits.
+    Bits(Bits),
+    /// In f32, whatever the type of the operand.
+    Floats(Param<Tensor<2>>),
+}
+
+/// A weight of few bits, which no training changes.
+#[derive(Module, Debug)]
+pub struct Bits {
+    #[module(skip)]
+    matrix: BitMatrix,
 }
 
 impl MatMulNBits {
@@ -27,23 +44,35 @@ impl MatMulNBits {
         bias: Option<&str>,
         blocks: Blocks,
     ) -> Self {
-        let zeros = match zeros {
-            None => Zeros::Middle,
-            Some(name) if weights.dtype(name) == DType::U8 => Zeros::Packed(weights.flat_int(name)),
-            Some(name) => Zeros::Plain(weights.flat(name)),
+        let data = BitData {
+            codes: weights.tensor_data(bytes),
+            scales: weights.tensor_data(scales),
+            zeros: zeros.map(|name| weights.tensor_data(name)),
+            groups: groups.map(|name| weights.tensor_data(name)),
         };
-        let groups = groups.map(|name| weights.int(name));
-        let (bytes, scales) = (weights.flat_int(bytes), weights.flat(scales));
+        let (matrix, device) = (BitMatrix::new(blocks, data), weights.device());
+        let weight = if BitMatrix::is_for(device) {
+            Matrix::Bits(Bits { matrix })
+        } else {
+            Matrix::Floats(Param::from_tensor(matrix.floats(device)))
+        };
         Self {
-            weight: Param::from_tensor(blocks.matrix(bytes, scales, zeros, groups)),
+            weight,
             bias: bias.map(|name| weights.float(name)),
             block: None,
         }
     }
 
-    /// Rounds the operand to 8 bits, in blocks of `size`.
+    /// Rounds the operand to 8 bits, in blocks of `size`, which is that of the weight.
     pub fn in_bytes(self, size: usize) -> Self {
+        let weight = match self.weight {
+            Matrix::Bits(Bits { matrix }) => Matrix::Bits(Bits {
+                matrix: matrix.in_bytes(),
+            }),
+            floats => floats,
+        };
         Self {
+            weight,
             block: Some(size),
             ..self
         }
@@ -51,10 +80,12 @@ impl MatMulNBits {
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let bias = self.bias.as_ref().map(Param::val);
-        let x = match self.block {
-            Some(size) => in_bytes(x, size),
-            None => x,
-        };
-        matmul_wide(x, self.weight.val(), bias)
+        match (&self.weight, self.block) {
+            (Matrix::Bits(Bits { matrix }), _) => matmul_bits(x, matrix, bias),
+            (Matrix::Floats(weight), None) => matmul_wide(x, weight.val(), bias),
+            (Matrix::Floats(weight), Some(size)) => {
+                matmul_wide(in_bytes(x, size), weight.val(), bias)
+            }
+        }
     }
 }

@@ -1,0 +1,10 @@
+//! Burn as the macros of [`Kernels`](super::Kernels) see it: with `fusion`, which decides on the type of CubeCL's tensors and
+//! which another crate may have turned on.
+
+pub use ::burn::*;
+
+pub mod backend {
+    pub use ::burn::backend::*;
+    #[cfg(feature = "cube")]
+    pub use burn_fusion as fusion;
+}

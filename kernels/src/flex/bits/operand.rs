@@ -1,0 +1,250 @@
+//! The rows of an operand, as panels of codes are multiplied with them.
+
+use std::ops::Range;
+
+use crate::flex::{
+    instructions::{Sum, dispatched},
+    view::Matrix,
+};
+use crate::quantize::Panels;
+
+/// The greatest code of an operand that is rounded to 8 bits.
+const LEVELS: f32 = 127.0;
+
+/// Rows in panels of at most `panel`, whose numbers for one place follow one another.
+pub struct Floats {
+    pub panel: usize,
+    places: usize,
+    values: Vec<f32>,
+}
+
+/// Rows rounded to 8 bits, block by block; what is of one word or block of all rows of a panel follows one another.
+pub struct Rounded {
+    pub panel: usize,
+    blocks: usize,
+    words: usize,
+    /// Four codes each, of the places whose codes of the matrix are in the bytes of a word at once.
+    values: Vec<u32>,
+    scales: Vec<f32>,
+    /// The sum of the codes of each block.
+    sums: Vec<i32>,
+}
+
+/// Some rows of [`Rounded`].
+#[derive(Clone, Copy)]
+pub struct RoundedRows<'a> {
+    pub rows: usize,
+    pub values: &'a [u32],
+    pub scales: &'a [f32],
+    pub sums: &'a [i32],
+}
+
+/// Writes a row in the order of the places of the matrix, with 0 where there is no input.
+pub fn lay_out(panels: &Panels, row: &[f32], out: &mut [f32]) {
+    match &panels.order {
+        None => {
+            let (there, missing) = out.split_at_mut(row.len());
+            there.copy_from_slice(row);
+            missing.fill(0.0);
+        }
+        Some(order) => {
+            for (out, input) in out.iter_mut().zip(order) {
+                *out = input.map_or(0.0, |input| row[input as usize]);
+            }
+        }
+    }
+}
+
+/// The rows of each panel: the most of some sizes, as long as there are so many.
+fn split(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut first = 0;
+    std::iter::from_fn(move || {
+        let left = rows - first;
+        let mut count = most;
+        while count > left {
+            count /= 2;
+        }
+        first += count;
+        (count > 0).then(|| first - count..first)
+    })
+}
+
+impl Floats {
+    pub fn new(x: Matrix<'_>, panels: &Panels, panel: usize) -> Self {
+        let places = panels.count * panels.blocks.size;
+        let mut values = vec![0.0; x.rows * places];
+        let mut row = vec![0.0; places];
+        for rows in split(x.rows, panel) {
+            let (first, count) = (rows.start, rows.len());
+            let out = &mut values[first * places..rows.end * places];
+            for at in rows {
+                lay_out(panels, &x.values[at * x.columns..][..x.columns], &mut row);
+                for (out, value) in out[at - first..].iter_mut().step_by(count).zip(&row) {
+                    *out = *value;
+                }
+            }
+        }
+        Self {
+            panel,
+            places,
+            values,
+        }
+    }
+
+    /// The rows of each panel, and their numbers.
+    pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, &[f32])> {
+        let rows = self.values.len() / self.places;
+        split(rows, self.panel).map(|rows| {
+            let values = &self.values[rows.start * self.places..rows.end * self.places];
+            (rows, values)
+        })
+    }
+}
+
+impl Rounded {
+    pub fn new(x: Matrix<'_>, panels: &Panels, panel: usize) -> Self {
+        let size = panels.blocks.size;
+        let (blocks, places) = (panels.count, panels.count * size);
+        let words = places / 4;
+        let mut all = Self {
+            panel,
+            blocks,
+            words,
+            values: vec![0; x.rows * words],
+            scales: vec![0.0; x.rows * blocks],
+            sums: vec![0; x.rows * blocks],
+        };
+        let (mut row, mut codes) = (vec![0.0; places], vec![0i8; places]);
+        for rows in split(x.rows, panel) {
+            let (first, count) = (rows.start, rows.len());
+            for at in rows {
+                lay_out(panels, &x.values[at * x.columns..][..x.columns], &mut row);
+                let of_blocks = row.chunks_exact(size).zip(codes.chunks_exact_mut(size));
+                for (block, (x, codes)) in of_blocks.enumerate() {
+                    let to = first * blocks + block * count + at - first;
+                    round(x, codes, &mut all.scales[to], &mut all.sums[to]);
+                }
+                let out = &mut all.values[first * words..(first + count) * words];
+                let out = out[at - first..].iter_mut().step_by(count);
+                match panels.blocks.bits {
+                    2 => interleave::<4>(&codes, out),
+                    4 => interleave::<2>(&codes, out),
+                    _ => interleave::<1>(&codes, out),
+                }
+            }
+        }
+        all
+    }
+
+    /// How many rows there are.
+    pub fn count(&self) -> usize {
+        self.scales.len() / self.blocks
+    }
+
+    /// The rows of each panel, and their numbers.
+    pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, RoundedRows<'_>)> {
+        split(self.count(), self.panel).map(|rows| {
+            let blocks = rows.start * self.blocks..rows.end * self.blocks;
+            let panel = RoundedRows {
+                rows: rows.len(),
+                values: &self.values[rows.start * self.words..rows.end * self.words],
+                scales: &self.scales[blocks.clone()],
+                sums: &self.sums[blocks],
+            };
+            (rows, panel)
+        })
+    }
+}
+
+/// Words of every `P`-th code of `4 * P`, first of those from the first one on.
+fn interleave<'a, const P: usize>(codes: &[i8], out: impl Iterator<Item = &'a mut u32>) {
+    let mut out = out;
+    for codes in codes.chunks_exact(4 * P) {
+        for part in 0..P {
+            let bytes = std::array::from_fn(|byte| codes[byte * P + part] as u8);
+            if let Some(out) = out.next() {
+                *out = u32::from_le_bytes(bytes);
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// Codes of a block, the number that one of them stands for, and their sum. Where an element is not finite, no result is a number.
+    fn round(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) = round_of;
+}
+
+#[inline(always)]
+fn round_of<S: Sum>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) {
+    /// Numbers added to it lose their fraction, half to even, and stand in its lowest bits.
+    const WHOLE: f32 = 12_582_912.0;
+    // As integers, NaN is above all others.
+    let largest = x.iter().fold(0, |most, x| most.max(x.abs().to_bits()));
+    let largest = f32::from_bits(largest);
+    if largest < f32::INFINITY {
+        let finer = if largest > 0.0 {
+            (LEVELS / largest).min(f32::MAX)
+        } else {
+            0.0
+        };
+        let mut all = 0;
+        for (code, x) in codes.iter_mut().zip(x) {
+            // Two roundings, as the product alone may be halfway.
+            *code = (x * finer + WHOLE).to_bits() as i8;
+            all += i32::from(*code);
+        }
+        (*scale, *sum) = (largest / LEVELS, all);
+    } else {
+        codes.fill(0);
+        (*scale, *sum) = (f32::NAN, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flex::instructions::with_each_set;
+
+    #[test]
+    fn rows_are_split_into_powers_of_two() {
+        assert_eq!(split(0, 8).count(), 0);
+        let all: Vec<_> = split(23, 8).collect();
+        assert_eq!(all, [0..8, 8..16, 16..20, 20..22, 22..23]);
+    }
+
+    #[test]
+    fn blocks_are_rounded_to_even_codes() {
+        with_each_set(|_| {
+            let (mut codes, mut scale, mut sum) = ([0; 5], 0.0, 0);
+            let mut run = |x: [f32; 5]| {
+                round(&x, &mut codes, &mut scale, &mut sum);
+                (codes, scale, sum)
+            };
+            assert_eq!(
+                run([254.0, 1.0, -3.0, 5.1, -254.0]),
+                ([127, 0, -2, 3, -127], 2.0, 1)
+            );
+            assert_eq!(run([0.0, -0.0, 0.0, 0.0, 0.0]), ([0; 5], 0.0, 0));
+            let tiny = f32::from_bits(2);
+            let (codes, scale, _) = run([tiny, 0.0, 0.0, 0.0, -tiny]);
+            assert!(codes[0] >= 0 && codes[4] <= 0 && scale.is_finite());
+            for odd in [f32::NAN, -f32::NAN, f32::INFINITY, -f32::INFINITY] {
+                let (codes, scale, sum) = run([1.0, odd, 0.0, 0.0, 0.0]);
+                assert!(codes == [0; 5] && scale.is_nan() && sum == 0);
+            }
+        });
+    }
+
+    #[test]
+    fn codes_of_a_word_are_those_of_its_bytes() {
+        let codes: Vec<i8> = (0..16).collect();
+        fn words<const P: usize>(codes: &[i8]) -> [[u8; 4]; 4] {
+            let mut words = [0u32; 4];
+            interleave::<P>(codes, words.iter_mut());
+            words.map(u32::to_le_bytes)
+        }
+        assert_eq!(words::<1>(&codes)[1], [4, 5, 6, 7]);
+        assert_eq!(words::<2>(&codes)[..2], [[0, 2, 4, 6], [1, 3, 5, 7]]);
+        assert_eq!(words::<4>(&codes)[1], [1, 5, 9, 13]);
+    }
+}

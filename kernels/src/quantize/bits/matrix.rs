@@ -1,0 +1,340 @@
+//! Matrices of few bits in the order in which products on CPUs read them.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+
+use super::Blocks;
+use crate::{
+    backend::Runtime,
+    ensure,
+    fault::{Axis, fail},
+};
+
+/// Outputs of a panel, as many as the widest registers have.
+pub const PANEL: usize = 16;
+
+/// The longest block whose operand may be rounded to 8 bits: sums of such a block have 16.
+pub const LONGEST: usize = 256;
+
+/// A matrix `[inputs, outputs]` of few bits, with scales and zero points of its blocks; copies share it.
+#[derive(Clone)]
+pub struct BitMatrix {
+    panels: Arc<Panels>,
+    in_bytes: bool,
+}
+
+/// What a file has of a matrix of few bits.
+#[derive(Clone, Debug)]
+pub struct BitData {
+    /// Each output's blocks, lowest bits first.
+    pub codes: TensorData,
+    pub scales: TensorData,
+    /// In as many bits as the codes, each output beginning with a byte, if they are bytes, else floats; without
+    /// them, the middle of the range.
+    pub zeros: Option<TensorData>,
+    /// The group of each input, whose scale and zero point it has, if groups are not the blocks.
+    pub groups: Option<TensorData>,
+}
+
+/// The matrix in panels of 16 outputs; what is missing in the last one is 0.
+pub struct Panels {
+    pub blocks: Blocks,
+    /// Blocks of an output.
+    pub count: usize,
+    /// The input of each place of all blocks, or none, where inputs are not in the order of the file.
+    pub order: Option<Vec<Option<u32>>>,
+    /// For each panel, block and 32 bits of the block, those of each output.
+    pub codes: Vec<Line<u32>>,
+    /// For each panel and block, the scale of each output.
+    pub scales: Vec<Line<f32>>,
+    pub zeros: ZeroPoints,
+}
+
+/// Zero points for each panel and block.
+pub enum ZeroPoints {
+    Middle,
+    Whole(Vec<[u8; PANEL]>),
+    Floats(Vec<Line<f32>>),
+}
+
+/// Numbers of all outputs of a panel, in one line of memory.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Line<T>(pub [T; PANEL]);
+
+impl BitMatrix {
+    /// Whether the device has a body for products with such a matrix.
+    pub fn is_for(device: &Device) -> bool {
+        Runtime::of(device) == Runtime::Flex
+    }
+
+    /// Fails where data do not fit the blocks.
+    #[inline(never)]
+    pub fn new(blocks: Blocks, data: BitData) -> Self {
+        let Blocks {
+            inputs,
+            outputs,
+            bits,
+            size,
+        } = blocks;
+        ensure!(
+            [2, 4, 8].contains(&bits)
+                && size > 0
+                && (size * bits).is_multiple_of(u32::BITS as usize),
+            "blocks of {size} weights of {bits} bits do not fill words of 32 bits"
+        );
+        let groups = inputs.div_ceil(size);
+        let codes = bytes(&data.codes);
+        let scales = floats(&data.scales);
+        let row = groups.checked_mul(size * bits / 8);
+        let all = row.and_then(|row| row.checked_mul(outputs));
+        ensure!(
+            all == Some(codes.len()) && scales.len() == outputs * groups,
+            "{} bytes and {} scales are not those of {inputs} inputs and {outputs} outputs",
+            codes.len(),
+            scales.len()
+        );
+        let (of_block, order) = match data.groups {
+            None => ((0..groups).collect(), None),
+            Some(of_input) => {
+                let (of_block, order) = sorted(&of_input, blocks);
+                (of_block, Some(order))
+            }
+        };
+        let lines = Lines {
+            outputs,
+            groups,
+            of_block: &of_block,
+        };
+        let zeros = match data.zeros {
+            None => ZeroPoints::Middle,
+            Some(zeros) if zeros.dtype().is_float() => {
+                let zeros = floats(&zeros);
+                ensure!(zeros.len() == scales.len(), "{} zero points", zeros.len());
+                ZeroPoints::Floats(lines.lines(|at| zeros[at]))
+            }
+            Some(zeros) => {
+                let zeros = bytes(&zeros);
+                let row = (groups * bits).div_ceil(8);
+                ensure!(zeros.len() == outputs * row, "{} zero points", zeros.len());
+                let zero = |at: usize| code(&zeros[at / groups * row..], at % groups, bits);
+                ZeroPoints::Whole(lines.each(zero))
+            }
+        };
+        let words = lines.words(codes, blocks, order.as_deref());
+        let scales = lines.lines(|at| scales[at]);
+        let panels = Panels {
+            blocks,
+            count: of_block.len(),
+            order,
+            codes: words,
+            scales,
+            zeros,
+        };
+        Self {
+            panels: Arc::new(panels),
+            in_bytes: false,
+        }
+    }
+
+    /// For operands that are rounded to 8 bits, block by block.
+    pub fn in_bytes(self) -> Self {
+        let Self { panels, .. } = &self;
+        let is_whole = !matches!(panels.zeros, ZeroPoints::Floats(_));
+        ensure!(
+            is_whole && panels.blocks.size <= LONGEST && panels.order.is_none(),
+            "operands of {:?} are not rounded",
+            panels.blocks
+        );
+        Self {
+            in_bytes: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn panels(&self) -> &Panels {
+        &self.panels
+    }
+
+    /// Whether operands are rounded.
+    pub(crate) fn is_in_bytes(&self) -> bool {
+        self.in_bytes
+    }
+
+    /// The matrix in f32, `[inputs, outputs]`.
+    #[inline(never)]
+    pub fn floats(&self, device: &Device) -> Tensor<2> {
+        let of = &*self.panels;
+        let Blocks {
+            inputs,
+            outputs,
+            bits,
+            size,
+        } = of.blocks;
+        let mut values = vec![0f32; inputs * outputs];
+        let words = size * bits / u32::BITS as usize;
+        for place in 0..of.count * size {
+            let Some(input) = of.input(place) else {
+                continue;
+            };
+            let (block, first) = (place / size, place % size * bits);
+            for output in 0..outputs {
+                let (panel, lane) = (output / PANEL, output % PANEL);
+                let at = panel * of.count + block;
+                let word = of.codes[at * words + first / u32::BITS as usize].0[lane];
+                let code = (word >> (first % u32::BITS as usize)) & ((1 << bits) - 1);
+                let zero = match &of.zeros {
+                    ZeroPoints::Middle => (1u32 << (bits - 1)) as f32,
+                    ZeroPoints::Whole(zeros) => f32::from(zeros[at][lane]),
+                    ZeroPoints::Floats(zeros) => zeros[at].0[lane],
+                };
+                values[input * outputs + output] = (code as f32 - zero) * of.scales[at].0[lane];
+            }
+        }
+        let data = TensorData::new(values, [inputs, outputs]);
+        Tensor::from_data(data, (device, DType::F32))
+    }
+}
+
+impl Panels {
+    /// The input at a place of the blocks.
+    pub fn input(&self, place: usize) -> Option<usize> {
+        match &self.order {
+            None => (place < self.blocks.inputs).then_some(place),
+            Some(order) => order[place].map(|input| input as usize),
+        }
+    }
+
+    /// Words of 32 bits of a block.
+    pub fn words(&self) -> usize {
+        self.blocks.size * self.blocks.bits / u32::BITS as usize
+    }
+
+    /// How many panels there are.
+    pub fn panels(&self) -> usize {
+        self.blocks.outputs.div_ceil(PANEL)
+    }
+}
+
+/// Inputs ordered by their groups: the group of each block, and the input of each place.
+fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>>) {
+    let axis = Axis {
+        number: 1,
+        size: blocks.inputs.div_ceil(blocks.size),
+    };
+    ensure!(
+        of_input.num_elements() >= blocks.inputs,
+        "{} inputs of {} have a group",
+        of_input.num_elements(),
+        blocks.inputs
+    );
+    let mut members = vec![Vec::new(); axis.size];
+    for (input, group) in (0u32..).zip(of_input.iter::<i64>().take(blocks.inputs)) {
+        match usize::try_from(group)
+            .ok()
+            .and_then(|group| members.get_mut(group))
+        {
+            Some(members) => members.push(input),
+            None => fail(format_args!("index {group} is outside of {axis}")),
+        }
+    }
+    let (mut of_block, mut order) = (Vec::new(), Vec::new());
+    for (group, inputs) in members.iter().enumerate() {
+        for inputs in inputs.chunks(blocks.size) {
+            of_block.push(group);
+            let end = order.len() + blocks.size;
+            order.extend(inputs.iter().copied().map(Some));
+            order.resize(end, None);
+        }
+    }
+    (of_block, order)
+}
+
+fn bytes(data: &TensorData) -> &[u8] {
+    ensure!(
+        data.dtype() == DType::U8,
+        "numbers of few bits are packed in {:?}",
+        data.dtype()
+    );
+    data.as_bytes()
+}
+
+fn floats(data: &TensorData) -> Cow<'_, [f32]> {
+    match data.as_slice() {
+        Ok(values) => Cow::Borrowed(values),
+        Err(_) => Cow::Owned(data.iter().collect()),
+    }
+}
+
+/// The code number `at` of some bytes.
+fn code(bytes: &[u8], at: usize, bits: usize) -> u8 {
+    (bytes[at * bits / 8] >> (at * bits % 8)) & (u8::MAX >> (8 - bits))
+}
+
+/// Where lines come from.
+struct Lines<'a> {
+    outputs: usize,
+    groups: usize,
+    of_block: &'a [usize],
+}
+
+impl Lines<'_> {
+    /// For each panel and block, `of` the place of each output's group among those of all outputs.
+    fn each<T: Copy + Default>(&self, of: impl Fn(usize) -> T) -> Vec<[T; PANEL]> {
+        let mut lines = Vec::with_capacity(self.outputs.div_ceil(PANEL) * self.of_block.len());
+        for first in (0..self.outputs).step_by(PANEL) {
+            lines.extend(self.of_block.iter().map(|group| {
+                std::array::from_fn(|lane| match first + lane {
+                    output if output < self.outputs => of(output * self.groups + group),
+                    _ => T::default(),
+                })
+            }));
+        }
+        lines
+    }
+
+    /// [`each`](Self::each), in lines of memory.
+    fn lines<T: Copy + Default>(&self, of: impl Fn(usize) -> T) -> Vec<Line<T>> {
+        self.each(of).into_iter().map(Line).collect()
+    }
+
+    fn words(&self, codes: &[u8], blocks: Blocks, order: Option<&[Option<u32>]>) -> Vec<Line<u32>> {
+        let row = self.groups * blocks.size * blocks.bits / 8;
+        let words = self.of_block.len() * blocks.size * blocks.bits / u32::BITS as usize;
+        let panels = self.outputs.div_ceil(PANEL);
+        let mut lines = vec![Line([0; PANEL]); panels * words];
+        for (output, codes) in codes.chunks_exact(row.max(1)).enumerate() {
+            let lines = &mut lines[output / PANEL * words..][..words];
+            let lane = output % PANEL;
+            match order {
+                None => {
+                    for (line, word) in lines.iter_mut().zip(codes.as_chunks().0) {
+                        line.0[lane] = u32::from_le_bytes(*word);
+                    }
+                }
+                Some(order) => {
+                    let per_word = u32::BITS as usize / blocks.bits;
+                    for (line, inputs) in lines.iter_mut().zip(order.chunks_exact(per_word)) {
+                        let codes = inputs.iter().map(|input| match input {
+                            Some(input) => code(codes, *input as usize, blocks.bits),
+                            None => 0,
+                        });
+                        line.0[lane] = (codes.enumerate()).fold(0, |word, (at, code)| {
+                            word | u32::from(code) << (at * blocks.bits)
+                        });
+                    }
+                }
+            }
+        }
+        lines
+    }
+}
+
+impl fmt::Debug for BitMatrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BitMatrix")
+            .field(&self.panels.blocks)
+            .finish()
+    }
+}
