@@ -1,4 +1,4 @@
-"""Times models in ONNX Runtime, tract, rten and onnx-embed, and writes the tables of BENCHMARKS.md.
+"""Times models in ONNX Runtime, tract, rten, burn-onnx and onnx-embed, and writes the tables of BENCHMARKS.md.
 
     python ui-tests/bench/bench.py [--write] [--threads 1,2] [--engines ort,ours] [id..]
 
@@ -17,6 +17,7 @@ from statistics import median
 import numpy
 import onnx
 
+import burn_onnx
 import engines
 import tables
 import values
@@ -33,6 +34,8 @@ class Model:
         self.id, self.kind = entry["id"], entry["kind"]
         self.name = entry.get("name", self.id)
         self.quantized = entry.get("quantized", False)
+        # The size that the model is one of several rows of, and its name.
+        self.grows = entry.get("grows")
         self.recorded = entry.get("from") == "recorded"
         folder = recorded if self.recorded else fetched
         self.path = (folder / self.id / f"{self.id}.onnx").absolute()
@@ -60,11 +63,14 @@ def main():
     arguments.add_argument("--fetched", type=Path, default=engines.TARGET.parent / "models", metavar="FOLDER")
     arguments.add_argument("--recorded", type=Path, default=engines.ROOT / "../shared/models", metavar="FOLDER")
     arguments.add_argument("--results", type=Path, default=engines.TARGET / "results.json", metavar="FILE")
+    arguments.add_argument("--growth", choices=["with", "without", "only"], default="with", help="rows of growing sizes")
     arguments.add_argument("--write", action="store_true", help="write the tables into BENCHMARKS.md")
     arguments.add_argument("ids", nargs="*", help="only these models")
     options = arguments.parse_args()
 
-    entries = tomllib.loads((engines.HERE / "models.toml").read_text())["models"]
+    entries = tomllib.loads((engines.HERE / "models.toml").read_text())
+    entries = entries["models"] + [row for entry in entries["growth"] for row in grown(entry)]
+    entries = [entry for entry in entries if options.growth == "with" or ("grows" in entry) == (options.growth == "only")]
     models = [Model(entry, options.fetched, options.recorded) for entry in entries]
     models = [model for model in models if not options.ids or model.id in options.ids]
     for model in models:
@@ -100,9 +106,23 @@ def counts(text):
     return [int(count) for count in text.split(",")]
 
 
+def grown(entry):
+    """A row for each size of the dimension that has several."""
+    name, sizes = next((name, sizes) for name, sizes in entry["sizes"].items() if isinstance(sizes, list))
+    for size in sizes:
+        yield entry | {"sizes": entry["sizes"] | {name: size}, "grows": [entry["grows"], size]}
+
+
 def prepare(models, names):
+    """The seconds that each program of ours took to build, and why there is none, by engine and model."""
+    models = list({model.id: model for model in models}.values())
     engines.build_peers(names)
-    return engines.build_ours(models) if "ours" in names else ({}, {})
+    failures, seconds = {}, {}
+    if "ours" in names:
+        seconds, failures["ours"] = engines.build_ours(models)
+    if "burn" in names:
+        failures["burn"] = burn_onnx.build(models)[1]
+    return seconds, failures
 
 
 def measure(model, inputs, threads, options, failures):
@@ -113,8 +133,8 @@ def measure(model, inputs, threads, options, failures):
         values.write(folder / "inputs", inputs)
         for engine in options.engines:
             try:
-                if engine == "ours" and model.id in failures:
-                    raise engines.Failed(failures[model.id])
+                if problem := failures.get(engine, {}).get(model.id):
+                    raise engines.Failed(problem)
                 running[engine] = engines.Running(engine, model, folder / "inputs", folder / engine, threads)
                 results[engine] = dict(running[engine].loaded)
             except engines.Failed as problem:
@@ -136,6 +156,7 @@ def measure(model, inputs, threads, options, failures):
         key = "cpu_ms" if threads == 1 else "median_ms"
         results[engine] |= {
             "ms": median(round[key] for round in rounds[engine]),
+            "wall_ms": median(round["median_ms"] for round in rounds[engine]),
             "least_ms": min(round["least_ms"] for round in rounds[engine]),
             "faults": median(round["faults"] for round in rounds[engine]),
             "peak_bytes": rounds[engine][-1]["peak_bytes"],
@@ -147,10 +168,12 @@ def measure(model, inputs, threads, options, failures):
         "model": model.name,
         "kind": model.kind,
         "quantized": model.quantized,
+        "grows": model.grows,
         "threads": threads,
         "weights_bytes": sum(file.stat().st_size for file in model.path.parent.iterdir() if file.suffix != ".npz"),
         "engines": results,
     }
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
-NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten"}
+NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten", "burn": "burn-onnx"}
 
 
 class Failed(Exception):
@@ -39,11 +39,15 @@ def build_ours(models):
     write(folder / "Cargo.toml", f'[workspace]\nresolver = "3"\nmembers = {json.dumps(members)}\n')
     write(folder / "Cargo.lock", (ROOT / "Cargo.lock").read_text(), unless_there=True)
     cargo(["build", "--release", "--package", "bench-protocol", "--package", "onnx-embed"], folder)
+    return build_each("bench", models, folder)
+
+
+def build_each(prefix, models, folder):
     seconds, failures = {}, {}
     for model in models:
         start = time.perf_counter()
         try:
-            cargo(["build", "--release", "--package", f"bench-{model.id}"], folder)
+            cargo(["build", "--release", "--package", f"{prefix}-{model.id}"], folder)
             seconds[model.id] = time.perf_counter() - start
         except Failed as problem:
             failures[model.id] = str(problem)
@@ -67,7 +71,7 @@ def cargo(words, folder):
 def program(engine, model):
     if engine == "ort":
         return [sys.executable, str(HERE / "ort.py")]
-    name = f"bench-{model.id}" if engine == "ours" else f"bench-{engine}"
+    name = {"ours": f"bench-{model.id}", "burn": f"bench-burn-{model.id}"}.get(engine, f"bench-{engine}")
     return [str(TARGET / "target/release" / name)]
 
 

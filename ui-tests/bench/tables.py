@@ -5,7 +5,8 @@ from math import exp, log
 
 from engines import NAMES
 
-PEERS = ("tract", "rten")
+# Two threads are not expected to help where a call takes less.
+LONG_MS = 10
 
 
 def ratio(row, engine):
@@ -26,7 +27,8 @@ def line(row):
             wrong = f" WRONG {result['distance']:.2g}" if result["wrong"] else ""
             share = ratio(row, engine)
             cells.append(f"{engine} {result['ms']:.3f}" + (f" x{share:.2f}" if share else "") + wrong)
-    return f"{row['model']} ({row['threads']}): " + ", ".join(cells)
+    size = " {} {}".format(*row["grows"]) if row["grows"] else ""
+    return f"{row['model']}{size} ({row['threads']}): " + ", ".join(cells)
 
 
 def mean(ratios):
@@ -35,6 +37,7 @@ def mean(ratios):
 
 def summary(rows, engines):
     """Geometric means of the ratios: of all models, of those that are quantized, of those that all compute."""
+    rows = [row for row in rows if not row["grows"]]
     lines = ["| models | threads | " + " | ".join(NAMES[engine] for engine in engines) + " |"]
     lines.append("| --- | ---: |" + " ---: |" * len(engines))
     for threads in sorted({row["threads"] for row in rows}):
@@ -94,13 +97,53 @@ def costs(rows, engines):
     return f"Each cell: {order}.\n\n" + "\n".join(lines)
 
 
+def threads(rows, engines):
+    """How many times as fast two threads are as one, where a call takes long enough."""
+    lines = ["| model | " + " | ".join(NAMES[engine] for engine in engines) + " |"]
+    lines.append("| --- |" + " ---: |" * len(engines))
+    by_key = {(row["model"], row["threads"]): row["engines"] for row in rows}
+    for (model, count), one in by_key.items():
+        two = by_key.get((model, 2))
+        if count != 1 or two is None or one.get("ort", {}).get("ms", 0) < LONG_MS:
+            continue
+        cells = []
+        for engine in engines:
+            walls = [results.get(engine, {}).get("wall_ms") for results in (one, two)]
+            cells.append(f"{walls[0] / walls[1]:.2f}" if all(walls) else "-")
+        lines.append(f"| {model} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def growth(rows, engines):
+    """Ratios by the size that grows, and our time over that size."""
+    others = [engine for engine in engines if engine != "ort"]
+    names = " | ".join(NAMES[engine] for engine in others)
+    lines = [f"| model | size | threads | ONNX Runtime, ms | {names} | onnx-embed, ms of each |"]
+    lines.append("| --- | --- | ---: | ---: |" + " ---: |" * (len(others) + 1))
+    for row in rows:
+        name, size = row["grows"]
+        peer, own = (row["engines"].get(engine, {}).get("ms") for engine in ("ort", "ours"))
+        cells = [f"{share:.2f}" if (share := ratio(row, engine)) else "-" for engine in others]
+        time, each = f"{peer:.3g}" if peer else "-", f"{own / size:.3g}" if own else "-"
+        lines.append(f"| {row['model']} | {name} {size} | {row['threads']} | {time} | {' | '.join(cells)} | {each} |")
+    return "\n".join(lines)
+
+
 def into(path, rows, engines):
     """Replaces what stands between the marks."""
     text = path.read_text()
-    for name, table in (("means", summary), ("times", times), ("costs", costs)):
-        begin, end = f"<!-- bench: {name} -->", "<!-- end -->"
-        pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
-        if not pattern.search(text):
-            raise SystemExit(f"{path} has no place for {begin}")
-        text = pattern.sub(lambda found: found[1] + "\n" + table(rows, engines) + "\n" + found[2], text, count=1)
+    grown = [row for row in rows if row["grows"]]
+    rows = [row for row in rows if not row["grows"]]
+    parts = {"means": summary(rows, engines), "times": times(rows, engines), "threads": threads(rows, engines)}
+    parts |= {"growth": growth(grown, engines), "costs": costs(rows, engines)}
+    for name, table in parts.items():
+        text = replaced(text, name, table)
     path.write_text(text)
+
+
+def replaced(text, name, table):
+    begin, end = f"<!-- bench: {name} -->", "<!-- end -->"
+    pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"BENCHMARKS.md has no place for {begin}")
+    return pattern.sub(lambda found: found[1] + "\n" + table + "\n" + found[2], text, count=1)
