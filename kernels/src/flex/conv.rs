@@ -4,10 +4,13 @@
 //! read it from a copy of some rows of the input with its padding ([`band`]).
 
 mod band;
+mod channels;
+mod columns;
 mod depthwise;
 mod filters;
 mod geometry;
 mod lines;
+mod panels;
 pub mod phases;
 mod run;
 mod transposed;
@@ -27,10 +30,10 @@ use super::{
 };
 use crate::product::epilogue::Epilogue;
 pub use band::{Band, Layout};
+pub use columns::{Columns, columns};
 pub use filters::Filters;
 pub use geometry::Geometry;
 use run::Convolution;
-pub use run::{Columns, columns};
 pub use transposed::conv_transpose;
 
 /// The convolution; `other` computes what is not of single precision, and what is empty.
@@ -209,6 +212,28 @@ mod tests {
         case(2, 2, 2, [5, 39], seven.strides([2, 2]).dilations([1, 2]));
         case(3, 60, 3, [6, 17], three.strides([1, 3]).dilations([2, 1]));
         case(2, 2, 2, [1, 2], three.pads([(2, 5), (4, 9)]));
+        // Planes whose channels lie side by side.
+        case(37, 37, 37, [7, 7], three);
+        case(33, 33, 33, [14, 13], three.strides([2, 2]));
+        case(
+            16,
+            16,
+            16,
+            [5, 9],
+            three.dilations([2, 3]).pads([(3, 1), (4, 2)]),
+        );
+        case(
+            20,
+            20,
+            20,
+            [9, 6],
+            Window::new([2, 5]).strides([3, 1]).pads([(0, 2), (2, 2)]),
+        );
+        case(17, 17, 17, [6, 7], Window::new([5, 5]).pads([(2, 2); 2]));
+        // Outputs for which panels are copied.
+        case(3, 120, 1, [9, 11], three);
+        case(4, 230, 2, [7, 33], three.strides([2, 2]));
+        case(2, 113, 1, [6, 40], three.dilations([2, 3]).strides([1, 3]));
     }
 
     #[test]
@@ -253,8 +278,9 @@ mod tests {
         let wide = Window::new([1, 3]).pads([(0, 0), (1, 1)]);
         let x = noise([1, 80, 2, 3000], 1);
         check(x, weight([1, 80, 1, 3]), wide, 1);
-        let x = noise([1, 90, 60, 50], 1);
-        check(x, weight([70, 90, 1, 1]), Window::new([1, 1]), 1);
+        let one = Window::new([1, 1]);
+        check(noise([1, 90, 60, 50], 1), weight([70, 90, 1, 1]), one, 1);
+        check(noise([1, 200, 40, 40], 1), weight([30, 200, 1, 1]), one, 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! first ones. So packed matrices, matrices as they lie and the windows of a convolution are read by
 //! the same loop.
 
+mod few;
 mod lanes;
 mod pack;
 mod packed_row;
@@ -12,13 +13,14 @@ mod product;
 mod row;
 mod tile;
 
+pub use few::FEW;
 pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
 pub use product::{
     End, few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked, threads,
 };
 pub use row::multiply_row;
-pub use tile::{Bounds, Place, Start, Steps, Tile};
+pub use tile::{Bounds, LINE, Place, Start, Steps, Tile};
 
 /// Multiplications that are worth another thread.
 pub const SHARE: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use crate::flex::{
-    gemm::{pack_left, panel_rows, panels},
+    gemm::{LINE, pack_left, panel_rows, panels},
     instructions::Set,
     stored::Plain,
     view::Matrix,
@@ -29,8 +29,10 @@ impl Filters {
     pub fn new<T: Pod>(set: Set, weight: Matrix<'_, T>, groups: usize) -> Self {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
         let panel = panel_rows(set, outputs);
-        let mut values = vec![0.0; weight.rows * inner];
-        for (group, out) in values.chunks_exact_mut(outputs * inner).enumerate() {
+        // Behind the last panel a register may be read.
+        let mut values = vec![0.0; weight.rows * inner + LINE];
+        let each = values.chunks_exact_mut((outputs * inner).max(1));
+        for (group, out) in each.take(groups).enumerate() {
             let rows = weight.rows(group * outputs, outputs);
             pack_left(rows, panel, bytemuck::cast_slice_mut(out));
         }
@@ -49,10 +51,10 @@ impl Filters {
         panels(outputs.end, self.panel).skip(outputs.start / self.panel)
     }
 
-    /// A panel of a group.
+    /// A panel of a group, and what follows it.
     pub fn rows(&self, group: usize, rows: Range<usize>) -> &[f32] {
         let first = group * self.outputs;
-        &self.values[(first + rows.start) * self.inner..(first + rows.end) * self.inner]
+        &self.values[(first + rows.start) * self.inner..]
     }
 
     /// The weight of an output of a group.

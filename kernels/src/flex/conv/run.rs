@@ -3,17 +3,32 @@
 use std::ops::Range;
 
 use super::band::{Band, Input, Layout};
+use super::columns::{Columns, columns};
 use super::filters::Filters;
 use super::geometry::Geometry;
+use super::panels::{Panel, is_fast, panels};
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, Place, Start, Steps, Tile, threads},
+    gemm::{Bounds, FEW as FEW_COLUMNS, LINE, Place, Start, Steps, Tile, threads},
     memory::{Output, Target, side_by_side, with_scratch},
 };
 use crate::product::epilogue::Activation;
 
-/// Panels of outputs for which the input of a pointwise convolution is read where it lies.
+/// Panels of outputs for which what positions see is read where it lies.
 const FEW: usize = 4;
+
+/// The same where what a position sees is in more than so many pages.
+const FAR: usize = 2;
+const PAGES: usize = 128;
+
+/// The same where windows have several taps.
+const FEW_OF_WINDOWS: usize = 8;
+
+/// Numbers in a page of memory.
+const PAGE: usize = 1 << 10;
+
+/// Numbers in the panels that tiles read one after another.
+const PANELS: usize = 160 << 10;
 
 /// Numbers that the copy of several groups has at most.
 const TOGETHER: usize = 4 << 10;
@@ -36,8 +51,10 @@ pub struct Convolution<'a> {
 struct Plan<'a> {
     of: &'a Convolution<'a>,
     layout: Layout,
-    bands: Vec<(Band, Vec<Columns>)>,
+    bands: Vec<(Band, Seen)>,
     steps: Steps,
+    /// Of panels.
+    panel: Steps,
     /// Whether bands are read from the input itself.
     there: bool,
     /// How many groups are copied at once.
@@ -47,13 +64,10 @@ struct Plan<'a> {
     bounds: Option<Bounds>,
 }
 
-/// Columns of a band that a tile computes.
-pub struct Columns {
-    pub first: usize,
-    pub registers: usize,
-    pub mask: u128,
-    /// Where they are in the output.
-    pub at: usize,
+/// How tiles read what the positions of a band see.
+enum Seen {
+    Lying(Vec<Columns>),
+    Panels(Vec<Panel>),
 }
 
 impl Convolution<'_> {
@@ -70,7 +84,7 @@ impl Convolution<'_> {
             self.geometry = self.geometry.flat();
             self.steps = [self.steps[0], channel, 0, 0, 1];
         }
-        if let Some(y) = self.by_channels() {
+        if let Some(y) = self.by_blocks().or_else(|| self.by_channels()) {
             return Some(y);
         }
         let filters = self.filters;
@@ -83,9 +97,19 @@ impl Convolution<'_> {
         let plane = positions / self.geometry.positions[0];
         let parts = parts.min(plane / (4 * filters.set.columns())).max(1);
         let channels = filters.inner / self.geometry.taps();
-        let layout = Layout::new(self.geometry, channels, parts);
+        // Nothing is copied of what single places see but what panels take.
+        let there = pointwise;
+        let mut layout = Layout::new(self.geometry, if there { 1 } else { channels }, parts);
+        if there {
+            layout.band[1] = layout.band[1].next_multiple_of(filters.set.columns());
+        }
+        let by_panels = if there {
+            let far = channels * channel.min(PAGE) > PAGES * PAGE;
+            filters.outputs > if far { FAR } else { FEW } * filters.set.rows()
+        } else {
+            is_fast(filters.set) && filters.outputs > FEW_OF_WINDOWS * filters.set.rows()
+        };
         let bands = layout.bands();
-        let there = pointwise && filters.outputs <= FEW * filters.set.rows();
         let steps = if there {
             Steps::even(channels, channel)?
         } else {
@@ -104,15 +128,18 @@ impl Convolution<'_> {
             .outputs
             .div_ceil(threads.div_ceil(units))
             .next_multiple_of(filters.panel);
-        let columns = |band: &Band| {
-            let wide = band.columns.len();
+        let seen = |band: &Band| {
+            let (high, wide) = (band.rows.len(), band.columns.len());
             let step = if there { wide } else { layout.width };
+            if by_panels {
+                return Seen::Panels(panels(filters.set, high, wide, step));
+            }
             let most = if filters.panel == 1 { 4 } else { 2 };
-            columns(band.rows.len(), wide, step, (filters.set.lanes(), most))
+            Seen::Lying(columns(high, wide, step, (filters.set.lanes(), most)))
         };
         let bands = bands.into_iter().map(|band| {
-            let columns = columns(&band);
-            (band, columns)
+            let seen = seen(&band);
+            (band, seen)
         });
         let plan = Plan {
             bounds: Bounds::of(self.activation),
@@ -120,6 +147,7 @@ impl Convolution<'_> {
             bands: bands.collect(),
             layout,
             steps,
+            panel: Steps::of_panel(filters.inner, filters.set.columns()),
             there,
             together,
             outputs,
@@ -140,7 +168,7 @@ impl Plan<'_> {
     /// A band of some groups of an element of the batch, and a part of their outputs.
     fn part(&self, unit: usize, part: usize, out: Target) {
         let of = self.of;
-        let (band, columns) = &self.bands[unit % self.bands.len()];
+        let (band, seen) = &self.bands[unit % self.bands.len()];
         let groups = of.filters.groups;
         let shares = groups.div_ceil(self.together);
         let batch = unit / self.bands.len() / shares;
@@ -153,9 +181,13 @@ impl Plan<'_> {
         let outputs = first..of.filters.outputs.min(first + self.outputs);
         let numbers = batch * groups + group.start..batch * groups + group.end;
         let [_, depth, row, column] = [1, 2, 3, 4].map(|axis| of.steps[axis]);
+        let panels = self.room(seen);
         if self.there {
             let place = (numbers.start, outputs);
-            return self.tiles(&values[band.columns.start..], band, columns, place, out);
+            let values = &values[band.columns.start..];
+            return with_scratch(panels, |panels| {
+                self.tiles(values, (band, seen), place, panels, out);
+            });
         }
         let input = Input {
             values,
@@ -165,79 +197,142 @@ impl Plan<'_> {
         let length = self.layout.length(channels);
         // Registers read on behind the last position.
         let behind = 4 * of.filters.set.lanes().max(16);
-        with_scratch(group.len() * length + behind, |copy| {
+        let copied = (group.len() * length + behind).next_multiple_of(LINE);
+        with_scratch(copied + panels, |copy| {
+            let (copy, panels) = copy.split_at_mut(copied);
             self.layout.copy(of.filters.set, input, band, copy);
             for (at, number) in numbers.enumerate() {
                 let place = (number, outputs.clone());
-                self.tiles(&copy[at * length..], band, columns, place, out);
+                self.tiles(&copy[at * length..], (band, seen), place, panels, out);
             }
         });
+    }
+
+    /// Numbers that the panels of a band take which are there at once.
+    fn room(&self, seen: &Seen) -> usize {
+        let Seen::Panels(panels) = seen else {
+            return 0;
+        };
+        let set = self.of.filters.set;
+        let length = self.of.filters.inner * set.columns();
+        panels.len().min(PANELS / length.max(1)).max(1) * length + set.lanes()
     }
 
     /// All tiles of a band for the outputs of the group with a number.
     fn tiles(
         &self,
-        seen: &[f32],
-        band: &Band,
-        columns: &[Columns],
-        place: (usize, Range<usize>),
+        values: &[f32],
+        (band, seen): (&Band, &Seen),
+        (group, outputs): (usize, Range<usize>),
+        room: &mut [f32],
         out: Target,
     ) {
-        let (group, outputs) = place;
         let filters = self.of.filters;
-        let [_, high, wide] = self.of.geometry.positions;
-        let positions: usize = self.of.geometry.positions.iter().product();
-        let begin = (band.depth * high + band.rows.start) * wide + band.columns.start;
-        let count = band.rows.len() * band.columns.len();
-        for rows in filters.panels(outputs) {
-            let left = filters.rows(group % filters.groups, rows.clone());
-            let mut next = Some(filters.behind(group % filters.groups, rows.end));
-            let output = group * filters.outputs + rows.start;
-            let start = match self.of.bias {
-                Some(bias) => Start::Rows(&bias[output % (filters.groups * filters.outputs)..]),
-                None => Start::Zero,
-            };
-            for columns in columns {
-                let at = output * positions + begin + columns.at;
-                let right = &seen[columns.first..];
-                let width = columns.registers * filters.set.lanes();
-                let copy;
-                let (right, steps) = if right.len() >= self.steps.furthest() + width {
-                    (right, &self.steps)
-                } else {
-                    copy = self.last(right, columns);
-                    (&copy.0[..], &copy.1)
-                };
-                let tile = Tile {
-                    set: filters.set,
-                    left,
-                    rows: rows.len(),
-                    right,
-                    steps,
-                    registers: columns.registers,
-                    columns: columns.mask,
-                    start,
-                    bounds: self.bounds,
-                    next: next.take().unwrap_or(&[]),
-                };
-                let place = Place {
-                    first: out.at(at),
-                    room: out.length() - at,
-                    step: positions,
-                    sum: self.of.sum.map(|sum| sum[at..].as_ptr()),
-                };
-                assert!(self.of.sum.is_none_or(|sum| sum.len() >= out.length()));
-                // SAFETY: the place is inside of the target, of which each part of the plan writes its own
-                // outputs and positions, and so is the sum, which nobody writes.
-                unsafe { tile.run(place) };
-            }
-            if self.bounds.is_none() && self.of.activation != Activation::Identity {
-                for row in 0..rows.len() {
-                    let at = (output + row) * positions + begin;
-                    // SAFETY: this part of the plan has written them, and no other one reads them.
-                    activate(unsafe { out.written(at, count) }, self.of.activation);
+        let set = filters.set;
+        match seen {
+            Seen::Lying(columns) => {
+                for rows in filters.panels(outputs) {
+                    let rows = Rows::new(self, band, group, rows);
+                    for (at, columns) in columns.iter().enumerate() {
+                        let right = &values[columns.first..];
+                        let width = columns.registers * set.lanes();
+                        let copy;
+                        let (right, steps) = if right.len() >= self.steps.furthest() + width {
+                            (right, &self.steps)
+                        } else {
+                            copy = self.last(right, columns);
+                            (&copy.0[..], &copy.1)
+                        };
+                        self.tile(&rows, at == 0, (right, steps), columns, out);
+                    }
+                    self.activate(&rows, 0..band.rows.len() * band.columns.len(), out);
                 }
             }
+            Seen::Panels(panels) => {
+                let length = filters.inner * set.columns();
+                for panels in panels.chunks((room.len() / length).max(1)) {
+                    for (at, panel) in panels.iter().enumerate() {
+                        panel.copy(set, values, &self.steps.offsets, &mut room[at * length..]);
+                    }
+                    let end = panels.last().map_or(0, |panel| panel.at + panel.count);
+                    for rows in filters.panels(outputs.clone()) {
+                        let rows = Rows::new(self, band, group, rows);
+                        for (at, panel) in panels.iter().enumerate() {
+                            // Few columns behind a register take less than one of their own.
+                            let few =
+                                Some(panel.count % set.lanes()).filter(|few| *few <= FEW_COLUMNS);
+                            let most = panel.count - few.unwrap_or(0);
+                            for columns in [0..most, most..panel.count] {
+                                if columns.is_empty() {
+                                    continue;
+                                }
+                                let right = (&room[at * length + columns.start..], &self.panel);
+                                let columns = Columns {
+                                    first: 0,
+                                    registers: columns.len().div_ceil(set.lanes()),
+                                    mask: (1 << columns.len()) - 1,
+                                    at: panel.at + columns.start,
+                                };
+                                self.tile(&rows, at == 0, right, &columns, out);
+                            }
+                        }
+                        self.activate(&rows, panels[0].at..end, out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A tile, and whether it is the first one of its rows.
+    fn tile(
+        &self,
+        rows: &Rows<'_>,
+        is_first: bool,
+        (right, steps): (&[f32], &Steps),
+        columns: &Columns,
+        out: Target,
+    ) {
+        let tile = Tile {
+            set: self.of.filters.set,
+            left: rows.left,
+            rows: rows.count,
+            right,
+            steps,
+            registers: columns.registers,
+            columns: columns.mask,
+            start: rows.start,
+            bounds: self.bounds,
+            next: if is_first { rows.next } else { &[] },
+        };
+        let at = rows.first + columns.at;
+        let place = Place {
+            first: out.at(at),
+            room: out.length() - at,
+            step: rows.step,
+            sum: self.of.sum.map(|sum| sum[at..].as_ptr()),
+        };
+        assert!(self.of.sum.is_none_or(|sum| sum.len() >= out.length()));
+        // SAFETY: the place is inside of the target, of which each part of the plan writes its own
+        // outputs and positions, and so is the sum, which nobody writes.
+        unsafe {
+            if tile.is_narrow() {
+                tile.run_few(place);
+            } else {
+                tile.run(place);
+            }
+        }
+    }
+
+    /// Ends results that are no bounds' of tiles, at some positions of a band.
+    fn activate(&self, rows: &Rows<'_>, positions: Range<usize>, out: Target) {
+        if self.bounds.is_some() || self.of.activation == Activation::Identity {
+            return;
+        }
+        for row in 0..rows.count {
+            let at = rows.first + row * rows.step + positions.start;
+            // SAFETY: this part of the plan has written them, and no other one reads them.
+            let written = unsafe { out.written(at, positions.len()) };
+            activate(written, self.of.activation);
         }
     }
 
@@ -254,39 +349,36 @@ impl Plan<'_> {
     }
 }
 
-/// The columns of the tiles of some rows, which are `step` apart and of which so many are there, by the lanes
-/// of a register and the most registers of a tile.
-pub fn columns(
-    rows: usize,
-    wide: usize,
+/// Outputs of a group that tiles compute together, over the positions of a band.
+struct Rows<'a> {
+    left: &'a [f32],
+    count: usize,
+    start: Start<'a>,
+    /// Where the results are: the first one of the band, and from one output to the next.
+    first: usize,
     step: usize,
-    (lanes, most): (usize, usize),
-) -> Vec<Columns> {
-    let end = (rows - 1) * step + wide;
-    let mut columns = Vec::with_capacity(end.div_ceil(most * lanes));
-    // Where along its row the next column is, and where in the output.
-    let (mut along, mut at) = (0, 0);
-    for first in (0..end).step_by(most * lanes) {
-        let count = (end - first).min(most * lanes);
-        let begin = at;
-        let (mut mask, mut done) = (0u128, 0);
-        while done < count {
-            let part = (count - done).min(step - along);
-            let there = part.min(wide.saturating_sub(along));
-            mask |= ((1u128 << there) - 1) << done;
-            at += there;
-            done += part;
-            along = (along + part) % step;
-        }
-        columns.push(Columns {
-            first,
-            registers: match count.div_ceil(lanes) {
-                3 => 4,
-                registers => registers,
+    /// The weights that are read next.
+    next: &'a [f32],
+}
+
+impl<'a> Rows<'a> {
+    fn new(plan: &Plan<'a>, band: &Band, number: usize, rows: Range<usize>) -> Self {
+        let (of, filters) = (plan.of, plan.of.filters);
+        let [_, high, wide] = of.geometry.positions;
+        let positions: usize = of.geometry.positions.iter().product();
+        let begin = (band.depth * high + band.rows.start) * wide + band.columns.start;
+        let output = number * filters.outputs + rows.start;
+        let group = number % filters.groups;
+        Self {
+            left: filters.rows(group, rows.clone()),
+            count: rows.len(),
+            start: match of.bias {
+                Some(bias) => Start::Rows(&bias[output % (filters.groups * filters.outputs)..]),
+                None => Start::Zero,
             },
-            mask,
-            at: begin,
-        });
+            first: output * positions + begin,
+            step: positions,
+            next: filters.behind(group, rows.end),
+        }
     }
-    columns
 }

@@ -108,6 +108,17 @@ impl Bounds {
             _ => None,
         }
     }
+
+    /// A number within the bounds; NaN stays.
+    pub fn of_one(self, value: f32) -> f32 {
+        if value < self.low {
+            self.low
+        } else if value > self.high {
+            self.high
+        } else {
+            value
+        }
+    }
 }
 
 /// Runs the loop for as many rows and registers as a tile has.

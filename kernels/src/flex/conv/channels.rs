@@ -1,0 +1,265 @@
+//! Convolutions of single channels over planes narrower than a register: channels lie side by side in it.
+
+mod transpose;
+
+use super::run::Convolution;
+use crate::flex::{
+    elementary::activate,
+    gemm::{Bounds, Plain, threads},
+    instructions::Set,
+    memory::{Output, Target, side_by_side, with_scratch},
+};
+use crate::product::epilogue::Activation;
+use transpose::{Square, Transpose, WIDEST};
+
+/// Numbers of a padded plane for each lane, at most.
+const MOST: usize = 1 << 10;
+
+/// Taps that a window has at most.
+const TAPS: usize = 64;
+
+/// Blocks of channels for each thread.
+const BLOCKS: usize = 4;
+
+/// Planes of as many channels as a register has lanes.
+struct Block<'a> {
+    of: &'a Convolution<'a>,
+    /// How many of the channels there are.
+    count: usize,
+    /// The first numbers of the channels.
+    values: &'a [f32],
+    bias: &'a [f32],
+    /// For each tap the weights of the channels.
+    weight: &'a [[f32; WIDEST]],
+    bounds: Bounds,
+    /// Where each tap is in the padded planes, from the first one.
+    taps: &'a [usize],
+    width: usize,
+    out: Target,
+}
+
+impl Convolution<'_> {
+    /// `None` where a channel has several outputs or fills a register, or something is added.
+    pub fn by_blocks(&self) -> Option<Vec<f32>> {
+        let (g, filters) = (self.geometry, self.filters);
+        let lanes = filters.set.lanes();
+        let [channel, row, column] = [1, 3, 4].map(|axis| self.steps[axis]);
+        let is_plane = g.sizes[0] == 1 && g.kernel[0] == 1 && g.positions[0] == 1;
+        let dense = (g.sizes[2] == 1 || column == 1) && (g.sizes[1] == 1 || row == g.sizes[2]);
+        let taps = g.taps();
+        let [height, width] = [1, 2].map(|axis| {
+            let reach = (g.kernel[axis] - 1) * g.dilations[axis];
+            (g.positions[axis] - 1) * g.strides[axis] + reach + 1
+        });
+        if !is_plane
+            || !dense
+            || filters.inner != taps
+            || filters.outputs != 1
+            || taps > TAPS
+            || lanes < WIDEST / 2
+            || g.positions[2] >= lanes
+            || height.checked_mul(width).is_none_or(|plane| plane > MOST)
+            || self.sum.is_some()
+        {
+            return None;
+        }
+        let bounds = Bounds::of(self.activation);
+        let after = bounds.is_none() && self.activation != Activation::Identity;
+        let places = (0..g.kernel[1]).flat_map(|down| {
+            let right = 0..g.kernel[2];
+            right.map(move |right| down * g.dilations[1] * width + right * g.dilations[2])
+        });
+        let places: Vec<usize> = places.collect();
+        let positions = g.positions[1] * g.positions[2];
+        let (groups, plane) = (filters.groups, g.sizes[1] * g.sizes[2]);
+        let blocks = groups.div_ceil(lanes);
+        let units = self.batches * blocks;
+        let count = self.batches * groups * positions;
+        let threads = threads(count * taps);
+        let share = units.div_ceil(if threads == 1 { 1 } else { threads * BLOCKS });
+        Some(Output::filled(count, |out| {
+            side_by_side(units.div_ceil(share), |part| {
+                for unit in part * share..units.min((part + 1) * share) {
+                    let (batch, first) = (unit / blocks, unit % blocks * lanes);
+                    let there = lanes.min(groups - first);
+                    let mut weight = [[0.0; WIDEST]; TAPS];
+                    let mut bias = [0.0; WIDEST];
+                    for lane in 0..there {
+                        let mut taps_of = [0.0; TAPS];
+                        filters.copy(first + lane, 0, &mut taps_of[..taps]);
+                        for (weight, tap) in weight.iter_mut().zip(&taps_of[..taps]) {
+                            weight[lane] = *tap;
+                        }
+                        bias[lane] = self.bias.map_or(0.0, |bias| bias[first + lane]);
+                    }
+                    let from = batch * self.steps[0] + first * channel;
+                    let values = &self.values[from..][..(there - 1) * channel + plane];
+                    let at = (batch * groups + first) * positions;
+                    let block = Block {
+                        of: self,
+                        count: there,
+                        values,
+                        bias: &bias,
+                        weight: &weight[..taps],
+                        bounds: bounds.unwrap_or(Bounds {
+                            low: f32::NEG_INFINITY,
+                            high: f32::INFINITY,
+                        }),
+                        taps: &places,
+                        width,
+                        out: out.part(at, there * positions),
+                    };
+                    let room = height * width * lanes;
+                    with_scratch(room, |room| block.run(room));
+                    if after {
+                        // SAFETY: the block has written them, and no other part reads them.
+                        let written = unsafe { out.written(at, there * positions) };
+                        activate(written, self.activation);
+                    }
+                }
+            });
+        }))
+    }
+}
+
+impl Block<'_> {
+    fn run(&self, room: &mut [f32]) {
+        assert!(self.of.filters.set.is_there());
+        // SAFETY: the processor has the instructions.
+        unsafe {
+            match self.of.filters.set {
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512 => x86::wide(self, room),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 => x86::narrow(self, room),
+                Set::Portable => all::<Plain>(self, room),
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{__m256, __m512};
+
+    use super::{Block, all};
+
+    /// # Safety
+    ///
+    /// The processor has AVX-512.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn wide(block: &Block<'_>, room: &mut [f32]) {
+        // SAFETY: what the caller says.
+        unsafe { all::<__m512>(block, room) }
+    }
+
+    /// # Safety
+    ///
+    /// The processor has AVX2.
+    #[target_feature(enable = "avx2,fma")]
+    pub unsafe fn narrow(block: &Block<'_>, room: &mut [f32]) {
+        // SAFETY: what the caller says.
+        unsafe { all::<__m256>(block, room) }
+    }
+}
+
+/// # Safety
+///
+/// The processor has the instructions of the lanes.
+#[inline(always)]
+unsafe fn all<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
+    // SAFETY: what the caller says.
+    unsafe {
+        spread::<L>(block, room);
+        match block.taps.len() {
+            9 => sums::<L, 9>(block, room),
+            25 => sums::<L, 25>(block, room),
+            _ => sums::<L, 0>(block, room),
+        }
+    }
+}
+
+/// Writes the padded planes, place after place.
+///
+/// # Safety
+///
+/// As for [`all`].
+#[inline(always)]
+unsafe fn spread<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
+    let g = &block.of.geometry;
+    let ([_, high, wide], [_, above, left]) = (g.sizes, g.before);
+    let height = room.len() / L::COUNT / block.width;
+    room.fill(0.0);
+    let mut square = Square::default();
+    let (mut row, mut column) = (above, left);
+    for first in (0..high * wide).step_by(L::COUNT) {
+        let count = L::COUNT.min(high * wide - first);
+        let values = &block.values[first..];
+        // SAFETY: what the caller says.
+        unsafe { L::read(values, block.of.steps[1], [block.count, count], &mut square) };
+        for lanes in &square.0[..count] {
+            // Strides may leave out the last rows and columns.
+            if row < height && column < block.width {
+                let at = (row * block.width + column) * L::COUNT;
+                room[at..at + L::COUNT].copy_from_slice(&lanes[..L::COUNT]);
+            }
+            column += 1;
+            if column == left + wide {
+                (row, column) = (row + 1, left);
+            }
+        }
+    }
+}
+
+/// Sums the `N` taps of each position, or all that there are, and writes them channel after channel.
+///
+/// # Safety
+///
+/// As for [`all`], and the planes are there.
+#[inline(always)]
+unsafe fn sums<L: Transpose, const N: usize>(block: &Block<'_>, room: &[f32]) {
+    let g = &block.of.geometry;
+    let [_, high, wide] = g.positions;
+    let furthest = block.taps.iter().copied().max().unwrap_or(0);
+    let last = (high - 1) * g.strides[1] * block.width + (wide - 1) * g.strides[2] + furthest;
+    assert!(room.len() >= (last + 1) * L::COUNT);
+    assert!(block.taps.len() == block.weight.len() && (N == 0 || block.taps.len() == N));
+    let mut square = Square::default();
+    let (mut row, mut column) = (0, 0);
+    // SAFETY: of all reads: the assertions above; and what the caller says.
+    unsafe {
+        let weight: [L; N] = std::array::from_fn(
+            #[inline(always)]
+            |tap| L::load(block.weight[tap].as_ptr()),
+        );
+        let bias = L::load(block.bias.as_ptr());
+        let [low, high_bound] = [block.bounds.low, block.bounds.high].map(
+            #[inline(always)]
+            |bound| L::splat(bound),
+        );
+        for first in (0..high * wide).step_by(L::COUNT) {
+            let count = L::COUNT.min(high * wide - first);
+            for lanes in &mut square.0[..count] {
+                let from = row * g.strides[1] * block.width + column * g.strides[2];
+                let from = room.as_ptr().add(from * L::COUNT);
+                let mut sum = bias;
+                if N == 0 {
+                    for (tap, weight) in block.taps.iter().zip(block.weight) {
+                        sum = sum.plus(L::load(from.add(tap * L::COUNT)), L::load(weight.as_ptr()));
+                    }
+                } else {
+                    for (tap, weight) in block.taps.iter().zip(weight) {
+                        sum = sum.plus(L::load(from.add(tap * L::COUNT)), weight);
+                    }
+                }
+                sum.clamp(low, high_bound).store(lanes.as_mut_ptr());
+                column += 1;
+                if column == wide {
+                    (row, column) = (row + 1, 0);
+                }
+            }
+            let out = block.out.part(first, block.out.length() - first);
+            L::write(&square, out, high * wide, [block.count, count]);
+        }
+    }
+}
