@@ -11,7 +11,7 @@ use burn::backend::{
     flex::FlexTensor,
     ops::{BoolTensorOps, FloatTensorOps},
 };
-use burn::tensor::{BoolStore, DType, TensorData};
+use burn::tensor::{BoolStore, DType};
 
 use super::{
     gemm::{Right, few_rows, panel_rows, panels, threads},
@@ -207,7 +207,7 @@ impl Operands {
                 parts.for_each_init(new, |scratch, part| run(&packed, scratch, part));
             }
         });
-        let y = FlexTensor::from_data(TensorData::new(out, [batch, queries, heads, size]));
+        let y = out.tensor([batch, queries, heads, size]);
         Flex::float_swap_dims(y, 1, 2)
     }
 

@@ -12,7 +12,7 @@ mod operand;
 mod tests;
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
-use burn::tensor::{DType, TensorData};
+use burn::tensor::DType;
 
 use super::{
     gemm::{End, multiply_unpacked, threads},
@@ -53,7 +53,7 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: &BitMatrix) -> Op
             unpacked(x, panels, bias, out);
         }
     });
-    let y = FlexTensor::from_data(TensorData::new(values, shape));
+    let y = values.tensor(shape);
     Some(match dtype {
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),

@@ -18,7 +18,7 @@ mod transposed;
 use std::sync::Arc;
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
-use burn::tensor::{DType, TensorData, ops::ConvOptions};
+use burn::tensor::{DType, ops::ConvOptions};
 
 use super::{
     elementary::finish,
@@ -105,7 +105,7 @@ fn tiled<const S: usize>(
         sum: sum.as_ref().map(Dense::values),
         activation: epilogue.activation,
     };
-    let y = FlexTensor::from_data(TensorData::new(convolution.run()?, shape));
+    let y = convolution.run()?.tensor(shape);
     Some(match dtype {
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),

@@ -1,7 +1,7 @@
 //! LRN over blocks of places, whose sums stay in the cache.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
-use burn::tensor::{DType, TensorData};
+use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
@@ -51,7 +51,7 @@ pub fn lrn(x: &FlexTensor, options: &Lrn) -> Option<FlexTensor> {
             }
         });
     });
-    Some(FlexTensor::from_data(TensorData::new(y, shape)))
+    Some(y.tensor(shape))
 }
 
 dispatched! {

@@ -7,13 +7,13 @@ use burn::backend::{
     flex::FlexTensor,
     ops::{FloatTensorOps, ModuleOps},
 };
-use burn::tensor::{DType, TensorData};
+use burn::tensor::DType;
 
 use super::{
     elementary::{activate, finish},
     gemm::{End, Right, multiply, multiply_packed, multiply_row, threads},
     instructions::Set,
-    memory::{Output, Target, side_by_side},
+    memory::{Buffer, Output, Target, side_by_side},
     packed::{Pack, without_memory},
     view::{Dense, Matrix, RawView, View},
     widened,
@@ -180,8 +180,8 @@ fn kept(weight: &FlexTensor, packed: &Packed) -> Option<Arc<Right>> {
     }
 }
 
-fn rounded(values: Vec<f32>, shape: Vec<usize>, dtype: DType) -> FlexTensor {
-    let y = FlexTensor::from_data(TensorData::new(values, shape));
+fn rounded(values: Buffer, shape: Vec<usize>, dtype: DType) -> FlexTensor {
+    let y = values.tensor(shape);
     match dtype {
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),

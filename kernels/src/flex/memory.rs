@@ -1,6 +1,11 @@
 //! Memory that kernels write to, and threads that do so side by side.
 
-use std::cell::Cell;
+mod buffer;
+mod recycled;
+
+use std::{cell::Cell, mem::MaybeUninit};
+
+pub use buffer::Buffer;
 
 /// The memory of a result, which threads write in parts.
 #[derive(Clone, Copy)]
@@ -19,15 +24,15 @@ pub struct Output;
 
 impl Output {
     /// As many elements as `fill` writes; it writes each.
-    pub fn filled(length: usize, fill: impl FnOnce(Target)) -> Vec<f32> {
-        let mut values = Vec::with_capacity(length);
-        fill(Target {
-            first: values.as_mut_ptr(),
-            length,
-        });
-        // SAFETY: there is room for the elements, and the kernels' tests see that all are written.
-        unsafe { values.set_len(length) };
-        values
+    pub fn filled(length: usize, fill: impl FnOnce(Target)) -> Buffer {
+        let write = |blank: &mut [MaybeUninit<f32>]| {
+            fill(Target {
+                first: blank.as_mut_ptr().cast(),
+                length,
+            });
+        };
+        // SAFETY: the kernels' tests see that all elements are written.
+        unsafe { Buffer::written(length, write) }
     }
 }
 

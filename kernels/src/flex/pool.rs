@@ -1,7 +1,7 @@
 //! The largest element or the mean of each window, over the input as it lies.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
-use burn::tensor::{DType, TensorData};
+use burn::tensor::DType;
 
 use super::{
     gemm::threads,
@@ -64,7 +64,7 @@ pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
             }
         });
     });
-    Some(FlexTensor::from_data(TensorData::new(y, shape)))
+    Some(y.tensor(shape))
 }
 
 impl<L: Masked> Fold<L> for Largest {

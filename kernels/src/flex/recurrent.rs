@@ -142,16 +142,17 @@ fn walked(
         )
     };
     let dtype = operands.x.dtype();
+    let of = |values: Vec<f32>, shape| FlexTensor::from_data(TensorData::new(values, shape));
     let memory = if memory.is_empty() {
         Optional::None
     } else {
-        rounded(memory, last.clone(), dtype)
+        rounded(of(memory, last.clone()), dtype)
     };
-    Some((rounded(y, all, dtype), rounded(hidden, last, dtype), memory))
+    let hidden = rounded(of(hidden, last), dtype);
+    Some((rounded(y.tensor(all), dtype), hidden, memory))
 }
 
-fn rounded(values: Vec<f32>, shape: Shape, dtype: DType) -> Optional<Flex> {
-    let y = FlexTensor::from_data(TensorData::new(values, shape));
+fn rounded(y: FlexTensor, dtype: DType) -> Optional<Flex> {
     Optional::Float(match dtype {
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),

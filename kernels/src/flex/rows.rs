@@ -1,9 +1,9 @@
 //! Elements changed where they are, row after row.
 
-use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
-use burn::tensor::{DType, TensorData};
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
+use burn::tensor::DType;
 
-use super::widened;
+use super::{memory::Buffer, view::dense, widened};
 
 /// Elements that one thread takes at least, where there are several threads.
 const SHARE: usize = 1 << 15;
@@ -18,18 +18,24 @@ pub fn in_place(
     if dtype == DType::F64 {
         return other(x);
     }
-    // Takes the buffer itself where no other tensor has it.
-    let mut data: TensorData = widened(x).into_data();
-    match data.as_mut_slice::<f32>() {
-        Ok(elements) => run(elements),
-        Err(error) => panic!("{error:?}"),
-    }
-    let y = FlexTensor::from_data(data);
+    let y = changed(dense(widened(x)), run);
     if dtype == DType::F32 {
         y
     } else {
         Flex::float_cast(y, dtype.into())
     }
+}
+
+/// The same memory where no other tensor has it, else a copy.
+fn changed(mut x: FlexTensor, run: impl FnOnce(&mut [f32])) -> FlexTensor {
+    let (first, length) = (x.layout().start_offset(), x.layout().num_elements());
+    if let Some(elements) = x.try_storage_mut::<f32>() {
+        run(&mut elements[first..][..length]);
+        return x;
+    }
+    let mut y = Buffer::copied(&x.storage::<f32>()[first..][..length]);
+    run(&mut y);
+    y.tensor(x.shape())
 }
 
 /// Runs over parts of whole rows of `length`, on several threads where it is worth it.

@@ -7,7 +7,7 @@ use crate::flex::{
     elementary::activate,
     gemm::{Bounds, Plain, threads},
     instructions::Set,
-    memory::{Output, Target, side_by_side, with_scratch},
+    memory::{Buffer, Output, Target, side_by_side, with_scratch},
 };
 use crate::product::epilogue::Activation;
 use transpose::{Square, Transpose, WIDEST};
@@ -40,7 +40,7 @@ struct Block<'a> {
 
 impl Convolution<'_> {
     /// `None` where a channel has several outputs or fills a register, or something is added.
-    pub fn by_blocks(&self) -> Option<Vec<f32>> {
+    pub fn by_blocks(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let lanes = filters.set.lanes();
         let [channel, row, column] = [1, 3, 4].map(|axis| self.steps[axis]);

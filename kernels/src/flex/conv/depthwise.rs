@@ -4,7 +4,7 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, threads},
-    memory::{Output, Target, side_by_side},
+    memory::{Buffer, Output, Target, side_by_side},
     window::{At, Fold, Masked, Windows},
 };
 use crate::product::epilogue::Activation;
@@ -30,7 +30,7 @@ struct Channel<'a> {
 
 impl Convolution<'_> {
     /// `None` where outputs see several channels, many outputs one, or columns do not follow one another.
-    pub fn by_channels(&self) -> Option<Vec<f32>> {
+    pub fn by_channels(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let taps = g.taps();
         let columns = g.sizes[2] == 1 || self.steps[4] == 1;

@@ -10,7 +10,7 @@ use super::panels::{Panel, is_fast, panels};
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, FEW as FEW_COLUMNS, LINE, Place, Start, Steps, Tile, threads},
-    memory::{Output, Target, side_by_side, with_scratch},
+    memory::{Buffer, Output, Target, side_by_side, with_scratch},
 };
 use crate::product::epilogue::Activation;
 
@@ -72,7 +72,7 @@ enum Seen {
 
 impl Convolution<'_> {
     /// `None` where the sizes are too large for the steps of tiles.
-    pub fn run(mut self) -> Option<Vec<f32>> {
+    pub fn run(mut self) -> Option<Buffer> {
         let [channel, depth, row, column] = [1, 2, 3, 4].map(|axis| self.steps[axis]);
         let [_, high, wide] = self.geometry.sizes;
         let dense = |step: usize, size: usize, of: usize| size == 1 || step == of;

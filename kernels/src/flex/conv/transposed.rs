@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
-use burn::tensor::{DType, TensorData, ops::ConvTransposeOptions};
+use burn::tensor::{DType, ops::ConvTransposeOptions};
 
 use super::{Filters, geometry::Geometry, phases::Phases, run::Convolution};
 use crate::backend::Packed;
 use crate::flex::{
     gemm::threads,
     in_wide_sums,
-    memory::{Output, Target, side_by_side},
+    memory::{Buffer, Output, Target, side_by_side},
     packed::Pack,
     view::{Dense, View},
     widened,
@@ -110,7 +110,7 @@ fn by_phases<const S: usize>(
     };
     let mut result = vec![shape[0], weights[1] * options.groups];
     result.extend(&places[3 - S..]);
-    let y = FlexTensor::from_data(TensorData::new(transposed.run()?, result));
+    let y = transposed.run()?.tensor(result);
     Some(match dtype {
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),
@@ -118,7 +118,7 @@ fn by_phases<const S: usize>(
 }
 
 impl Transposed<'_> {
-    fn run(&self) -> Option<Vec<f32>> {
+    fn run(&self) -> Option<Buffer> {
         let phases = self.phases;
         let mut parts = Vec::with_capacity(phases.parts.len());
         for part in &phases.parts {
@@ -187,12 +187,7 @@ impl Transposed<'_> {
         Some(geometry)
     }
 
-    fn convolution(
-        &self,
-        filters: &Filters,
-        geometry: Geometry,
-        phases: usize,
-    ) -> Option<Vec<f32>> {
+    fn convolution(&self, filters: &Filters, geometry: Geometry, phases: usize) -> Option<Buffer> {
         let bias: Option<Vec<f32>> = self.bias.map(|bias| {
             let each = bias
                 .iter()

@@ -266,7 +266,10 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::{instructions::with_each_set, memory::Output};
+    use crate::flex::{
+        instructions::with_each_set,
+        memory::{Buffer, Output},
+    };
 
     fn values(count: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
@@ -369,7 +372,7 @@ mod tests {
                             activation: clip,
                         },
                     ] {
-                        let check = |y: Vec<f32>| {
+                        let check = |y: Buffer| {
                             for (y, expected) in y.iter().zip(expected(a, b, end)) {
                                 assert!(
                                     (y - expected).abs() < 1e-5,

@@ -1,8 +1,11 @@
 //! What products of bytes are written to.
 
+use std::mem::MaybeUninit;
+
 use burn::tensor::{DType, Element, TensorData};
 
 use super::tile::Place;
+use crate::flex::memory::Buffer;
 
 /// The type of the elements of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +50,18 @@ impl Result {
     }
 }
 
-fn filled<T: Element>(shape: Vec<usize>, fill: impl FnOnce(Target)) -> TensorData {
+fn filled<T: Element + bytemuck::Pod>(shape: Vec<usize>, fill: impl FnOnce(Target)) -> TensorData {
     let length = shape.iter().product();
-    let mut values: Vec<T> = Vec::with_capacity(length);
-    fill(Target {
-        first: values.as_mut_ptr().cast(),
-        size: size_of::<T>(),
-        length,
-    });
-    // SAFETY: there is room for the elements, and the kernels' tests see that all are written.
-    unsafe { values.set_len(length) };
-    TensorData::new(values, shape)
+    let write = |blank: &mut [MaybeUninit<T>]| {
+        fill(Target {
+            first: blank.as_mut_ptr().cast(),
+            size: size_of::<T>(),
+            length,
+        });
+    };
+    // SAFETY: the kernels' tests see that all elements are written.
+    let values = unsafe { Buffer::written(length, write) };
+    TensorData::from_bytes(values.into_bytes(), shape, T::dtype())
 }
 
 impl Target {

@@ -1,7 +1,7 @@
 //! QuantizeLinear and DequantizeLinear.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
-use burn::tensor::{DType, Shape, TensorData};
+use burn::tensor::{DType, Shape};
 
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
@@ -32,7 +32,7 @@ pub fn dequantize(x: FlexTensor, of: Affine) -> Option<FlexTensor> {
             let x = &integers[first..][..y.len()];
             run_with(set, ToFloats { x, y, scale: of.scale(), zero });
         });
-        FlexTensor::from_data(TensorData::new(values, x.shape()))
+        values.tensor(x.shape())
     })
 }
 
@@ -84,7 +84,7 @@ pub fn dequantize_along(
                 }
             }
         });
-        FlexTensor::from_data(TensorData::new(values, x.shape()))
+        values.tensor(x.shape())
     })
 }
 

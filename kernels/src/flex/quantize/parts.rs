@@ -3,10 +3,13 @@
 use std::mem::MaybeUninit;
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{Shape, TensorData};
+use burn::tensor::Shape;
 
 use super::element::Integer;
-use crate::flex::instructions::{Fused, Separate, Set, Sum};
+use crate::flex::{
+    instructions::{Fused, Separate, Set, Sum},
+    memory::Buffer,
+};
 
 /// Elements that one thread takes at least, where there are several threads.
 pub const SHARE: usize = 1 << 15;
@@ -54,34 +57,35 @@ fn has_bytes() -> bool {
 
 /// A tensor of elements that `write` writes, all of them, part by part from the one at an index on.
 pub fn tensor<T: Integer>(shape: Shape, write: impl Fn(usize, &mut Blank<T>) + Sync) -> FlexTensor {
-    let values = written(shape.num_elements(), write);
-    FlexTensor::from_data(TensorData::new(values, shape))
+    written(shape.num_elements(), write).tensor(shape)
 }
 
 /// Elements that `write` writes, all of them, part by part from the one at an index on.
-pub fn written<T: Send>(length: usize, write: impl Fn(usize, &mut Blank<T>) + Sync) -> Vec<T> {
+pub fn written<T: bytemuck::Pod + Send + Sync>(
+    length: usize,
+    write: impl Fn(usize, &mut Blank<T>) + Sync,
+) -> Buffer<T> {
     written_in(length, SHARE, write)
 }
 
 /// [`written`] in parts of so many elements.
-pub fn written_in<T: Send>(
+pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     length: usize,
     share: usize,
     write: impl Fn(usize, &mut Blank<T>) + Sync,
-) -> Vec<T> {
-    let mut values = Vec::with_capacity(length);
-    let blank = &mut values.spare_capacity_mut()[..length];
-    if length >= 2 * SHARE {
-        use rayon::prelude::*;
+) -> Buffer<T> {
+    let parts = |blank: &mut Blank<T>| {
+        if length >= 2 * SHARE {
+            use rayon::prelude::*;
 
-        let parts = blank.par_chunks_mut(share).enumerate();
-        parts.for_each(|(part, blank)| write(part * share, blank));
-    } else {
-        write(0, blank);
-    }
-    // SAFETY: there is room for the elements, and each has been written.
-    unsafe { values.set_len(length) };
-    values
+            let parts = blank.par_chunks_mut(share).enumerate();
+            parts.for_each(|(part, blank)| write(part * share, blank));
+        } else {
+            write(0, blank);
+        }
+    };
+    // SAFETY: the kernels' tests see that all elements are written.
+    unsafe { Buffer::written(length, parts) }
 }
 
 /// The pieces of rows of `row` elements within a part: the number of the row, the place in it, and the elements of the part.

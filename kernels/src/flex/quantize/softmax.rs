@@ -1,7 +1,6 @@
 //! Softmax of integers along rows.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
-use burn::tensor::TensorData;
 
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, SHARE, Work, elements, run_with, written_in};
@@ -25,7 +24,7 @@ pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Opti
                 let mut row = vec![0.0; length];
                 run_with(Set::best(), Rows { x, y, row: &mut row, of, to, rounded, rounding });
             });
-            FlexTensor::from_data(TensorData::new(values, shape.clone()))
+            values.tensor(shape.clone())
         })
     })?
 }

@@ -1,7 +1,7 @@
 //! Functions of integers: a table for single ones of 8 bits, blocks of floats for others.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
-use burn::tensor::{Bytes, TensorData};
+use burn::tensor::TensorData;
 
 use super::element::{Integer, Rounding, by_dtype};
 use super::linear::single;
@@ -80,7 +80,7 @@ fn bytes(x: &FlexTensor, activation: Activation, unary: Unary, rounding: Roundin
     let y = written(all.len(), |first, y| {
         look_up(&table, &all[first..][..y.len()], y)
     });
-    let y = TensorData::from_bytes(Bytes::from_elems(y), x.shape(), unary.y.dtype());
+    let y = TensorData::from_bytes(y.into_bytes(), x.shape(), unary.y.dtype());
     FlexTensor::from_data(y)
 }
 

@@ -15,7 +15,7 @@ use crate::{
     flex::{
         gemm::{End, Right, multiply_packed},
         instructions::Set,
-        memory::Output,
+        memory::{Buffer, Output},
         packed::Pack,
         view::{Matrix, RawView},
         widened,
@@ -105,7 +105,7 @@ impl Weights {
     }
 
     /// Products of inputs with the weights of all directions, row after row.
-    pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Vec<f32> {
+    pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Buffer {
         let (x, scale) = (x.matrix(), x.scale());
         let end = End { bias, ..End::NONE };
         let mut rows = Output::filled(x.rows * self.input.columns, |out| {

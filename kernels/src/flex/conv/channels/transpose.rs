@@ -201,5 +201,6 @@ mod tests {
                 L::write(square, out, 50, size);
             }
         })
+        .to_vec()
     }
 }

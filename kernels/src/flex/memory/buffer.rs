@@ -1,0 +1,172 @@
+//! Elements of results.
+
+use std::{
+    marker::PhantomData,
+    mem::MaybeUninit,
+    ops::{Deref, DerefMut},
+    ptr, slice,
+};
+
+use burn::{
+    backend::flex::FlexTensor,
+    tensor::{Bytes, Element, Shape, TensorData},
+};
+use bytemuck::Pod;
+use cubecl_environment::bytes::{
+    AccessError, AccessPolicy, AllocationController, AllocationProperty,
+};
+
+use super::recycled::Memory;
+
+/// Elements one behind the other, in memory that is used again where they are many.
+pub struct Buffer<T = f32> {
+    bytes: Bytes,
+    of: PhantomData<T>,
+}
+
+/// Memory of a tensor, of which so many bytes are written.
+struct Controller {
+    memory: Memory,
+    length: usize,
+}
+
+impl<T: Pod + Send + Sync> Buffer<T> {
+    /// As many elements as `write` writes.
+    ///
+    /// # Safety
+    ///
+    /// It writes each.
+    pub unsafe fn written(length: usize, write: impl FnOnce(&mut [MaybeUninit<T>])) -> Self {
+        let size = length.saturating_mul(size_of::<T>());
+        let bytes = match Memory::new(size) {
+            Some(memory) => {
+                // SAFETY: the memory has room for the elements, and lines of a cache suit all types.
+                write(unsafe { slice::from_raw_parts_mut(memory.first().cast(), length) });
+                // SAFETY: so many bytes are written, as the caller says.
+                unsafe { Controller::bytes(memory, size) }
+            }
+            None => {
+                let mut values = Vec::with_capacity(length);
+                write(&mut values.spare_capacity_mut()[..length]);
+                // SAFETY: there is room for the elements, and each is written, as the caller says.
+                unsafe { values.set_len(length) };
+                Bytes::from_elems(values)
+            }
+        };
+        Self {
+            bytes,
+            of: PhantomData,
+        }
+    }
+
+    pub fn copied(values: &[T]) -> Self {
+        // SAFETY: all elements are copied.
+        unsafe {
+            Self::written(values.len(), |blank| {
+                blank.write_copy_of_slice(values);
+            })
+        }
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    pub fn tensor(self, shape: impl Into<Shape>) -> FlexTensor {
+        FlexTensor::from_data(TensorData::from_bytes(self.bytes, shape, T::dtype()))
+    }
+}
+
+impl<T> Buffer<T> {
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        bytemuck::cast_slice(&self.bytes)
+    }
+}
+
+impl<T: Pod> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.bytes)
+    }
+}
+
+impl Controller {
+    /// # Safety
+    ///
+    /// The first `length` bytes are written.
+    unsafe fn bytes(memory: Memory, length: usize) -> Bytes {
+        // SAFETY: as the caller says.
+        unsafe { Bytes::from_controller(Box::new(Self { memory, length }), length) }
+    }
+}
+
+impl AllocationController for Controller {
+    fn alloc_align(&self) -> usize {
+        // What burn asks of its own memory.
+        align_of::<u128>()
+    }
+
+    fn property(&self) -> AllocationProperty {
+        AllocationProperty::Other
+    }
+
+    unsafe fn memory_mut(
+        &mut self,
+        _: AccessPolicy,
+    ) -> Result<&mut [MaybeUninit<u8>], AccessError> {
+        // SAFETY: the memory is of this controller alone.
+        Ok(unsafe { slice::from_raw_parts_mut(self.memory.first().cast(), self.length) })
+    }
+
+    fn memory(&self, _: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
+        // SAFETY: as above.
+        Ok(unsafe { slice::from_raw_parts(self.memory.first().cast(), self.length) })
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn AllocationController>> {
+        let memory = Memory::new(self.length)?;
+        // SAFETY: both have so many bytes, and the new memory is nobody else's.
+        unsafe { ptr::copy_nonoverlapping(self.memory.first(), memory.first(), self.length) };
+        let length = self.length;
+        Some(Box::new(Self { memory, length }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+
+    #[test]
+    fn few_and_many_elements() {
+        for length in [0, 1, 1000, 100_000] {
+            let values: Vec<u16> = (0..length).map(|at| at as u16).collect();
+            let mut buffer = Buffer::copied(&values);
+            assert_eq!(*buffer, *values);
+            buffer.fill(7);
+            let y = buffer.tensor([length]);
+            assert!(y.dtype() == DType::U16 && y.storage::<u16>() == vec![7; length]);
+        }
+    }
+
+    #[test]
+    fn a_copy_has_memory_of_its_own() {
+        let bytes = Buffer::copied(&[1u8; 100_000]).into_bytes();
+        let mut copy = bytes.clone();
+        copy[0] = 2;
+        assert!(bytes[0] == 1 && copy[1..] == bytes[1..]);
+        copy.extend_from_byte_slice(&[3]);
+        let copy = copy.clone();
+        assert!(copy.len() == 100_001 && copy[0] == 2 && copy[100_000] == 3);
+        let values: Vec<u8> = TensorData::from_bytes(bytes, [100_000], DType::U8)
+            .try_into_vec()
+            .expect("bytes");
+        assert_eq!(values, [1; 100_000]);
+    }
+}

@@ -1,0 +1,295 @@
+//! Memory of large results, which later ones use again.
+//!
+//! Allocators give large memory back to the system, and the system gives new memory page by page, each with a fault and
+//! filled with zeros: up to a seventh of the time of a call. Memory here stays until it was without use for a while.
+
+use std::{
+    alloc::{Layout, alloc, dealloc, handle_alloc_error},
+    mem::ManuallyDrop,
+    ptr::NonNull,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+/// Bytes of the smallest memory that is used again; allocators keep what is smaller.
+const LEAST: usize = 64 << 10;
+
+const PAGE: usize = 4 << 10;
+
+/// A line of a cache, which the widest registers fill.
+const ALIGNMENT: usize = 64;
+
+/// Memory without use in a whole period is given back.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// Memory with anything in it, of whole pages.
+pub struct Memory {
+    block: ManuallyDrop<Block>,
+}
+
+/// Memory of the allocator.
+struct Block {
+    first: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: a block is memory that nobody else has.
+unsafe impl Send for Block {}
+// SAFETY: as above; writing needs a block that is borrowed mutably.
+unsafe impl Sync for Block {}
+
+/// A block that waits for its next use.
+struct Idle {
+    block: Block,
+    since: u32,
+}
+
+/// The blocks that wait, and how much is in use.
+struct Pool {
+    /// In the order of sizes, of equal ones the latest last.
+    idle: Vec<Idle>,
+    waiting: usize,
+    used: usize,
+    /// Most bytes in use at once, in this period and in the one before.
+    most: [usize; 2],
+    period: u32,
+    is_watched: bool,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool::new());
+
+impl Memory {
+    /// At least so many bytes; `None` if they are few or more than there can be.
+    pub fn new(size: usize) -> Option<Self> {
+        if size < LEAST || size > isize::MAX as usize - PAGE {
+            return None;
+        }
+        let size = size.next_multiple_of(PAGE);
+        let (found, unused) = pool().take(size);
+        drop(unused);
+        let block = found.unwrap_or_else(|| Block::new(size));
+        Some(Self {
+            block: ManuallyDrop::new(block),
+        })
+    }
+
+    pub fn first(&self) -> *mut u8 {
+        self.block.first.as_ptr()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses the field after this.
+        let block = unsafe { ManuallyDrop::take(&mut self.block) };
+        if pool().put(block) {
+            let thread = thread::Builder::new().name("onnx-embed memory".to_owned());
+            if thread.spawn(watch).is_err() {
+                pool().is_watched = false;
+            }
+        }
+    }
+}
+
+impl Block {
+    fn new(size: usize) -> Self {
+        let layout = Self::layout(size);
+        // SAFETY: the size is not zero.
+        let first = unsafe { alloc(layout) };
+        match NonNull::new(first) {
+            Some(first) => Self { first, size },
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    fn layout(size: usize) -> Layout {
+        // SAFETY: the alignment is a power of two, and sizes are whole pages below `isize::MAX`.
+        unsafe { Layout::from_size_align_unchecked(size, ALIGNMENT) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: the memory is of the allocator with this layout.
+        unsafe { dealloc(self.first.as_ptr(), Self::layout(self.size)) };
+    }
+}
+
+impl Pool {
+    const fn new() -> Self {
+        Self {
+            idle: Vec::new(),
+            waiting: 0,
+            used: 0,
+            most: [0; 2],
+            period: 0,
+            is_watched: false,
+        }
+    }
+
+    /// A block for so many bytes if one waits, and else blocks to free before one is made.
+    fn take(&mut self, size: usize) -> (Option<Block>, Vec<Block>) {
+        let first = self.idle.partition_point(|idle| idle.block.size < size);
+        let found = self.idle.get(first).map(|idle| idle.block.size);
+        // What is much larger waits for a larger result, if there is room for both.
+        let is_full = self.used + self.waiting + size > self.room();
+        let Some(found) = found.filter(|found| is_full || found / 2 <= size) else {
+            self.count(size);
+            return (None, self.surplus());
+        };
+        let behind = self.idle.partition_point(|idle| idle.block.size <= found);
+        let block = self.remove(behind - 1);
+        self.count(found);
+        (Some(block), Vec::new())
+    }
+
+    fn count(&mut self, size: usize) {
+        self.used += size;
+        self.most[0] = self.most[0].max(self.used);
+    }
+
+    /// What was in use at once, and an eighth.
+    fn room(&self) -> usize {
+        let most = self.most[0].max(self.most[1]);
+        most + most / 8
+    }
+
+    /// Blocks that wait for longest, so that there is no more memory than room.
+    fn surplus(&mut self) -> Vec<Block> {
+        let mut surplus = Vec::new();
+        while self.used + self.waiting > self.room() {
+            let oldest = (0..self.idle.len()).min_by_key(|at| self.idle[*at].since);
+            let Some(oldest) = oldest else { break };
+            surplus.push(self.remove(oldest));
+        }
+        surplus
+    }
+
+    fn remove(&mut self, at: usize) -> Block {
+        let block = self.idle.remove(at).block;
+        self.waiting -= block.size;
+        block
+    }
+
+    /// Whether a thread has to watch the blocks from now on.
+    fn put(&mut self, block: Block) -> bool {
+        self.used -= block.size;
+        self.waiting += block.size;
+        let at = self
+            .idle
+            .partition_point(|idle| idle.block.size <= block.size);
+        let since = self.period;
+        self.idle.insert(at, Idle { block, since });
+        !std::mem::replace(&mut self.is_watched, true)
+    }
+
+    /// Begins the next period; gives the blocks that had no use in the last one.
+    fn age(&mut self) -> Vec<Block> {
+        let mut unused = Vec::new();
+        for at in (0..self.idle.len()).rev() {
+            if self.idle[at].since != self.period {
+                unused.push(self.remove(at));
+            }
+        }
+        self.period = self.period.wrapping_add(1);
+        self.most = [self.used, self.most[0]];
+        self.is_watched = !self.idle.is_empty();
+        unused
+    }
+}
+
+fn pool() -> MutexGuard<'static, Pool> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Frees blocks without use as long as there are any.
+fn watch() {
+    let mut is_watched = true;
+    while is_watched {
+        thread::sleep(PERIOD);
+        let unused;
+        {
+            let mut pool = pool();
+            unused = pool.age();
+            is_watched = pool.is_watched;
+        }
+        drop(unused);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pool in which blocks of so many pages wait.
+    fn waiting(pages: &[usize]) -> Pool {
+        let mut pool = Pool::new();
+        for pages in pages {
+            pool.count(pages * PAGE);
+        }
+        for pages in pages {
+            pool.put(Block::new(pages * PAGE));
+        }
+        pool
+    }
+
+    fn taken(pool: &mut Pool, pages: usize) -> Option<usize> {
+        pool.take(pages * PAGE).0.map(|block| block.size / PAGE)
+    }
+
+    #[test]
+    fn the_smallest_block_that_suffices_is_taken() {
+        let mut pool = waiting(&[40, 20, 30]);
+        assert_eq!(taken(&mut pool, 19), Some(20));
+        assert_eq!(taken(&mut pool, 19), Some(30));
+        assert_eq!(taken(&mut pool, 20), Some(40));
+        let mut pool = waiting(&[40]);
+        assert_eq!(taken(&mut pool, 41), None);
+        let mut pool = waiting(&[40, 70]);
+        assert_eq!(taken(&mut pool, 70), Some(70));
+        pool.most[0] = 200 * PAGE;
+        assert_eq!(taken(&mut pool, 19), None);
+        pool.most[0] = 0;
+        assert_eq!(taken(&mut pool, 19), Some(40));
+    }
+
+    #[test]
+    fn of_equal_blocks_the_latest_is_taken() {
+        let mut pool = waiting(&[20, 20]);
+        let last = pool.idle[1].block.first;
+        let block = pool.take(20 * PAGE).0.expect("a block");
+        assert_eq!(block.first, last);
+    }
+
+    #[test]
+    fn no_more_waits_than_was_in_use() {
+        let mut pool = waiting(&[10, 10, 10]);
+        let (found, freed) = pool.take(25 * PAGE);
+        assert!(found.is_none() && freed.len() == 3);
+        assert!(pool.used == 25 * PAGE && pool.waiting == 0);
+    }
+
+    #[test]
+    fn what_had_no_use_in_a_period_is_freed() {
+        let mut pool = waiting(&[10, 20]);
+        assert!(pool.age().is_empty() && pool.is_watched);
+        let block = pool.take(20 * PAGE).0.expect("a block");
+        assert_eq!(pool.age().len(), 1);
+        pool.put(block);
+        assert!(pool.age().is_empty());
+        assert_eq!(pool.age().len(), 1);
+        assert!(!pool.is_watched && pool.waiting == 0 && pool.most == [0; 2]);
+    }
+
+    #[test]
+    fn memory_is_aligned_and_of_one_user() {
+        let all: Vec<Memory> = (0..20).filter_map(|_| Memory::new(LEAST + 1)).collect();
+        assert_eq!(all.len(), 20);
+        let mut places: Vec<usize> = all.iter().map(|memory| memory.first() as usize).collect();
+        places.sort_unstable();
+        assert!(places.iter().all(|place| place % ALIGNMENT == 0));
+        assert!(places.windows(2).all(|two| two[1] - two[0] > LEAST));
+        assert!(Memory::new(LEAST - 1).is_none() && Memory::new(usize::MAX).is_none());
+    }
+}
