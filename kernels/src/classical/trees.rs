@@ -105,9 +105,10 @@ impl<T: Number> Forest<T> {
         );
         let count = out.len().checked_div(per_row).unwrap_or(0);
         let steps = count.saturating_mul(self.trees()).saturating_mul(8);
-        let threads = match std::thread::available_parallelism() {
-            Ok(most) => most.get().min(steps / STEPS).max(1),
-            Err(_) => 1,
+        // Asking for the processors reads files.
+        let threads = match steps / STEPS {
+            0 | 1 => 1,
+            most => std::thread::available_parallelism().map_or(1, |all| all.get().min(most)),
         };
         let all = |rows: &[T], out: &mut [S]| {
             for (at, out) in out.chunks_mut(BLOCK * per_row).enumerate() {
