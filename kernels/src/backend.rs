@@ -1,12 +1,9 @@
 //! What a backend may compute by a body of its own.
 //!
-//! An operator's function checks its operands and calls [`Kernels`] through [`call!`]; it does not
-//! ask for the device. Every method has a default body of Burn's primitives. It runs on backends
-//! without bodies here, and for tensors with gradients, which flow through primitives alone.
-//!
-//! A backend joins in three places: its folder with an `impl Kernels`, the attribute of the trait,
-//! and [`Routed::has_bodies`]. Burn's routing panics for a backend that the attribute leaves out,
-//! and which backends there are the features of other crates decide too: so [`call!`] asks first.
+//! An operator's function checks its operands and calls [`Kernels`] through [`call!`]. Every method has a default body of
+//! Burn's primitives. It runs on backends without bodies here, and for tensors with gradients, which flow through them alone.
+//! A backend joins in its folder, the attribute of the trait and [`Routed::has_bodies`]. Burn's routing panics for one
+//! that the attribute leaves out, and features of other crates decide which there are: so [`call!`] asks first.
 
 // Burn's routing uses the operands for the backends that there are.
 #![cfg_attr(not(any(feature = "cube", feature = "flex")), allow(unused_variables))]
@@ -22,40 +19,28 @@ mod recurrence;
 #[cfg(test)]
 mod tests;
 
-use burn::backend::{
-    Backend, backend_extension,
-    tensor::{FloatTensor, IntTensor},
-};
-use burn::tensor::{
-    DType,
-    ops::{ConvOptions, ConvTransposeOptions},
-};
+use burn::backend::tensor::{FloatTensor, IntTensor};
+use burn::backend::{Backend, backend_extension};
+use burn::tensor::DType;
+use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
+pub use self::{byte_product::ByteProduct, device::Runtime, packed::Packed};
+use crate::product::epilogue::{Activation, Epilogue};
+use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
+use crate::recurrent::{Cell, Sizes};
 use crate::{
-    attention::Scores,
-    convolution::window::Window,
-    fault::Axis,
-    normalize::Lrn,
-    pool::slide::Slide,
-    product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small},
-    recurrent::{Cell, Sizes},
-    reduce::cumulative::Scan,
-    signal::dft::Dft,
+    attention::Scores, convolution::window::Window, fault::Axis, normalize::Lrn,
+    pool::slide::Slide, reduce::cumulative::Scan, signal::dft::Dft,
 };
-pub use byte_product::ByteProduct;
 pub(crate) use call::call;
-pub use device::Runtime;
 #[cfg(feature = "cube")]
 pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
 #[cfg(feature = "flex")]
 pub use operand::{of_flex, on_flex};
-pub use packed::Packed;
 pub use recurrence::{Matrices, Recurrence};
 
 /// Operations that some backend computes otherwise than Burn does.
-///
 /// `fusion` says what comes of a method where operations wait to be fused: `default` runs the primitives, which
 /// can be; what has a body for CubeCL names the result and runs later, between fused operations.
 #[backend_extension(
@@ -74,6 +59,12 @@ pub trait Kernels: Backend {
         primitives::erf::<Self>(x)
     }
 
+    /// The greater or the lesser elements of tensors of one shape, NaN where either is.
+    #[fusion(default)]
+    fn extreme(a: FloatTensor<Self>, b: FloatTensor<Self>, greatest: bool) -> FloatTensor<Self> {
+        primitives::extreme::<Self>(a, b, greatest)
+    }
+
     #[fusion(default)]
     fn softmax(x: FloatTensor<Self>, axis: usize) -> FloatTensor<Self> {
         primitives::softmax::<Self>(x, axis)
@@ -88,6 +79,18 @@ pub trait Kernels: Backend {
         epsilon: f32,
     ) -> FloatTensor<Self> {
         primitives::layer_norm::<Self>(rows, scale, bias, epsilon)
+    }
+
+    /// Groups of channels of `[batch, channels, elements]` of mean 0 and variance 1, times `scale`, plus `bias`.
+    #[fusion(default)]
+    fn group_norm(
+        x: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        groups: usize,
+        epsilon: f32,
+    ) -> FloatTensor<Self> {
+        primitives::group_norm::<Self>(x, scale, bias, groups, epsilon)
     }
 
     /// Rows divided by the root of their mean square, times `scale`, which has an element for each one of a row.

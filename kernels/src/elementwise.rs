@@ -5,3 +5,4 @@ pub mod arithmetic;
 pub mod bit_cast;
 pub mod cast;
 pub mod elementary;
+pub mod extreme;

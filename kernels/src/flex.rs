@@ -4,6 +4,7 @@ mod attention;
 mod bits;
 mod conv;
 mod elementary;
+mod extreme;
 mod fft;
 mod gemm;
 mod instructions;
@@ -93,6 +94,10 @@ impl Kernels for Flex {
         elementary::erf(x)
     }
 
+    fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
+        extreme::extreme(a, b, greatest)
+    }
+
     fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
         softmax::softmax(x, axis)
     }
@@ -104,6 +109,16 @@ impl Kernels for Flex {
         epsilon: f32,
     ) -> FlexTensor {
         normalize::layer_norm(rows, scale, bias.float(), epsilon)
+    }
+
+    fn group_norm(
+        x: FlexTensor,
+        scale: FlexTensor,
+        bias: FlexTensor,
+        groups: usize,
+        epsilon: f32,
+    ) -> FlexTensor {
+        normalize::group_norm(x, scale, bias, groups, epsilon)
     }
 
     fn rms_norm(rows: FlexTensor, scale: FlexTensor, epsilon: f32) -> FlexTensor {

@@ -20,9 +20,6 @@ pub trait AnyKind: Basic {
 
     /// Where the values are not zero; NaN is not.
     fn truth<const D: usize>(x: Tensor<D, Self>) -> Tensor<D, Bool>;
-
-    /// Where the values are NaN, for the kind that has one.
-    fn nan<const D: usize>(x: &Tensor<D, Self>) -> Option<Tensor<D, Bool>>;
 }
 
 impl AnyKind for Float {
@@ -39,10 +36,6 @@ impl AnyKind for Float {
     fn truth<const D: usize>(x: Tensor<D>) -> Tensor<D, Bool> {
         x.not_equal_scalar(0)
     }
-
-    fn nan<const D: usize>(x: &Tensor<D>) -> Option<Tensor<D, Bool>> {
-        Some(x.clone().is_nan())
-    }
 }
 
 impl AnyKind for Int {
@@ -58,10 +51,6 @@ impl AnyKind for Int {
 
     fn truth<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Bool> {
         x.not_equal_scalar(0)
-    }
-
-    fn nan<const D: usize>(_: &Tensor<D, Int>) -> Option<Tensor<D, Bool>> {
-        None
     }
 }
 
@@ -80,28 +69,17 @@ impl AnyKind for Bool {
     fn truth<const D: usize>(x: Tensor<D, Bool>) -> Tensor<D, Bool> {
         x
     }
-
-    fn nan<const D: usize>(_: &Tensor<D, Bool>) -> Option<Tensor<D, Bool>> {
-        None
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{bool, float, same};
+    use crate::testing::{bool, same};
 
     #[test]
     fn booleans_survive_the_way_through_numbers() {
         let x = bool::<2>([[true, false], [false, true]]);
         let back = Bool::from_number(Bool::into_number(x.clone()));
         same(back, x.into_data());
-    }
-
-    #[test]
-    fn only_floats_have_nan() {
-        let x = float::<1>([f32::NAN, 1.0]);
-        same(Float::nan(&x).expect("a mask"), [true, false]);
-        assert!(Bool::nan(&bool::<1>([true])).is_none());
     }
 }

@@ -37,6 +37,18 @@ pub fn erf<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_erf(x)
 }
 
+pub fn extreme<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>, greatest: bool) -> FloatTensor<B> {
+    let dtype = get_or_init_device_settings::<B>(&a.device()).bool_dtype;
+    let compare = if greatest {
+        B::float_lower
+    } else {
+        B::float_greater
+    };
+    let passes = compare(a.clone(), b.clone(), dtype);
+    let takes_b = B::bool_or(passes, B::float_is_nan(b.clone(), dtype));
+    B::float_mask_where(a, takes_b, b)
+}
+
 pub fn softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B> {
     B::softmax(x, axis)
 }
@@ -48,6 +60,26 @@ pub fn layer_norm<B: Backend>(
     epsilon: f32,
 ) -> FloatTensor<B> {
     B::layer_norm(rows, scale, bias.float(), f64::from(epsilon))
+}
+
+pub fn group_norm<B: Backend>(
+    x: FloatTensor<B>,
+    scale: FloatTensor<B>,
+    bias: FloatTensor<B>,
+    groups: usize,
+    epsilon: f32,
+) -> FloatTensor<B> {
+    let shape = x.shape();
+    let length = shape[1] / groups * shape[2];
+    let ones = B::float_ones(Shape::from([length]), &x.device(), x.dtype().into());
+    let rows = B::float_reshape(x, Shape::from([shape[0] * groups, length]));
+    let y = B::layer_norm(rows, ones, None, f64::from(epsilon));
+    let channels = || Shape::from([1, shape[1], 1]);
+    let y = B::float_mul(
+        B::float_reshape(y, shape.clone()),
+        B::float_reshape(scale, channels()),
+    );
+    B::float_add(y, B::float_reshape(bias, channels()))
 }
 
 pub fn rms_norm<B: Backend>(

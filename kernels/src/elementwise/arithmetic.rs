@@ -5,10 +5,10 @@ use burn::tensor::{
     kind::{Numeric, Ordered},
 };
 
+pub use super::extreme::{max, min};
 use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
-    kind::AnyKind,
     shape::expand::{to_shape, together},
 };
 
@@ -140,20 +140,6 @@ pub fn shift_right<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Ten
     a.bitwise_right_shift(by.mask_fill(out, most))
 }
 
-/// The greater of two, NaN where either is.
-pub fn max<const D: usize, K: Ordered + AnyKind>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tensor<D, K> {
-    let (a, b) = together(a, b);
-    let takes_b = or_nan(a.clone().lower(b.clone()), &b);
-    a.mask_where(takes_b, b)
-}
-
-/// The lesser of two, NaN where either is.
-pub fn min<const D: usize, K: Ordered + AnyKind>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tensor<D, K> {
-    let (a, b) = together(a, b);
-    let takes_b = or_nan(a.clone().greater(b.clone()), &b);
-    a.mask_where(takes_b, b)
-}
-
 /// Clip to bounds of one element each; the upper bound wins where they cross, and NaN stays.
 ///
 /// For bounds known on the host, Burn's `clamp_min` followed by `clamp_max` does the same.
@@ -208,13 +194,6 @@ fn shifted_out<const D: usize>(by: &Tensor<D, Int>) -> Tensor<D, Bool> {
         out
     } else {
         out.bool_or(by.clone().lower_scalar(0))
-    }
-}
-
-fn or_nan<const D: usize, K: AnyKind>(mask: Tensor<D, Bool>, x: &Tensor<D, K>) -> Tensor<D, Bool> {
-    match K::nan(x) {
-        Some(nan) => mask.bool_or(nan),
-        None => mask,
     }
 }
 
@@ -348,22 +327,6 @@ mod tests {
         let (a, by) = (int::<1>([-9i8, 9, -9, -9]), int::<1>([1i8, 8, -1, 8]));
         same(shift_right(a.clone(), by.clone()), [-5i8, 0, -1, -1]);
         same(shift_left(a, by), [-18i8, 0, 0, 0]);
-    }
-
-    #[test]
-    fn nan_wins_over_every_bound() {
-        let a = float::<1>([NAN, 1.0, 2.0]);
-        let b = float::<1>([1.0, NAN, 3.0]);
-        same(max(a.clone(), b.clone()), [NAN, NAN, 3.0]);
-        same(min(a, b), [NAN, NAN, 2.0]);
-    }
-
-    #[test]
-    fn max_and_min_broadcast_every_dtype() {
-        let a = int::<2>([[1u8, 200]]);
-        let b = int::<2>([[100u8], [250]]);
-        same(max(a.clone(), b.clone()), [[100u8, 200], [250, 250]]);
-        same(min(a, b), [[1u8, 100], [1, 200]]);
     }
 
     #[test]

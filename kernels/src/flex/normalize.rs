@@ -5,6 +5,7 @@
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::ModuleOps};
 use burn::tensor::DType;
+use rayon::prelude::*;
 
 use super::{
     instructions::{Sum, dispatched},
@@ -14,6 +15,12 @@ use crate::backend::primitives;
 
 /// Elements that are summed side by side. Shorter rows take the way of primitives.
 const LANES: usize = 8;
+
+/// Elements that are summed in single precision.
+const BLOCK: usize = 1024;
+
+/// Elements that are worth several threads.
+const SHARE: usize = 1 << 15;
 
 pub fn layer_norm(
     rows: FlexTensor,
@@ -34,6 +41,38 @@ pub fn rms_norm(rows: FlexTensor, scale: FlexTensor, epsilon: f32) -> FlexTensor
     normalized(rows, scale, None, false, epsilon)
 }
 
+pub fn group_norm(
+    x: FlexTensor,
+    scale: FlexTensor,
+    bias: FlexTensor,
+    groups: usize,
+    epsilon: f32,
+) -> FlexTensor {
+    if x.dtype() != DType::F32 {
+        return primitives::group_norm::<Flex>(x, scale, bias, groups, epsilon);
+    }
+    let shape = x.shape();
+    let channels = shape[1] / groups;
+    let [scale, bias] = [scale, bias].map(values);
+    let run = |(at, group): (usize, &mut [f32])| {
+        let own = at % groups * channels..(at % groups + 1) * channels;
+        standardize(group, &scale[own.clone()], &bias[own], epsilon);
+    };
+    let all = |elements: &mut [f32]| {
+        let length = channels * shape[2];
+        if elements.len() >= 2 * SHARE {
+            elements.par_chunks_mut(length).enumerate().for_each(run);
+        } else {
+            elements.chunks_mut(length).enumerate().for_each(run);
+        }
+    };
+    in_place(x, all, |x| x)
+}
+
+fn values(factors: FlexTensor) -> Vec<f32> {
+    factors.into_data().iter().collect()
+}
+
 fn is_possible(rows: &FlexTensor) -> bool {
     rows.dtype() == DType::F32 && rows.shape()[1] >= LANES
 }
@@ -46,7 +85,6 @@ fn normalized(
     epsilon: f32,
 ) -> FlexTensor {
     let length = rows.shape()[1];
-    let values = |factor: FlexTensor| -> Vec<f32> { factor.into_data().iter().collect() };
     let (scale, bias) = (values(scale), bias.map(values));
     let run = |elements: &mut [f32]| {
         by_rows(elements, length, |rows| {
@@ -57,6 +95,7 @@ fn normalized(
 }
 
 dispatched! {
+    fn standardize(group: &mut [f32], scale: &[f32], bias: &[f32], epsilon: f32) = standardize_of;
     fn normalize(rows: &mut [f32], scale: &[f32], bias: Option<&[f32]>, centered: bool, epsilon: f32) = normalize_of;
 }
 
@@ -118,4 +157,39 @@ fn squares<S: Sum>(row: &[f32]) -> f32 {
     let four: [f32; LANES / 2] = std::array::from_fn(|at| sums[at] + sums[at + LANES / 2]);
     let total = (four[0] + four[2]) + (four[1] + four[3]);
     rest.iter().fold(total, |total, x| S::of(*x, *x, total))
+}
+
+/// Channels of a group, which share mean and variance.
+#[inline(always)]
+fn standardize_of<S: Sum>(group: &mut [f32], scale: &[f32], bias: &[f32], epsilon: f32) {
+    let (length, plane) = (group.len() as f64, group.len() / scale.len());
+    let mean = (total(group, |x, sum| sum + x) / length) as f32;
+    let squares = total(group, |x, sum| S::of(x - mean, x - mean, sum));
+    let inverse = 1.0 / ((squares / length) as f32 + epsilon).sqrt();
+    for ((channel, scale), bias) in group.chunks_exact_mut(plane).zip(scale).zip(bias) {
+        let factor = inverse * scale;
+        for x in channel {
+            *x = S::of(*x - mean, factor, *bias);
+        }
+    }
+}
+
+/// The sum of a function of all elements, of blocks in single precision and of their sums in double.
+#[inline(always)]
+fn total(values: &[f32], add: impl Fn(f32, f32) -> f32) -> f64 {
+    let mut total = 0.0;
+    for block in values.chunks(BLOCK) {
+        let mut sums = [0.0; 4 * LANES];
+        let (parts, rest) = block.as_chunks::<{ 4 * LANES }>();
+        for part in parts {
+            for (sum, x) in sums.iter_mut().zip(part) {
+                *sum = add(*x, *sum);
+            }
+        }
+        for (sum, x) in sums.iter_mut().zip(rest) {
+            *sum = add(*x, *sum);
+        }
+        total += sums.iter().map(|sum| f64::from(*sum)).sum::<f64>();
+    }
+    total
 }

@@ -48,3 +48,14 @@ pub fn by_rows(elements: &mut [f32], length: usize, run: impl Fn(&mut [f32]) + S
     }
     run(elements);
 }
+
+/// Runs over parts and those of `others` at the same places, on several threads where it is worth it.
+pub fn with_each(elements: &mut [f32], others: &[f32], run: impl Fn(&mut [f32], &[f32]) + Sync) {
+    if elements.len() >= 2 * SHARE {
+        use rayon::prelude::*;
+
+        let parts = elements.par_chunks_mut(SHARE).zip(others.par_chunks(SHARE));
+        return parts.for_each(|(part, others)| run(part, others));
+    }
+    run(elements, others);
+}

@@ -2,8 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{scale_channels, standardized};
-use crate::widen::widened;
+use crate::{backend::call, widen::widened};
 
 /// Standardizes each channel of each element of the batch, then applies `scale` and `bias` per channel.
 pub fn instance_norm<const D: usize>(
@@ -26,11 +25,15 @@ pub fn group_norm<const D: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (dtype, dims) = (x.dtype(), x.dims());
-    let length = dims[1..].iter().product::<usize>() / groups;
-    let rows = widened(x).reshape([dims[0] * groups, length]);
-    let normalized = standardized(rows, epsilon).reshape(dims);
-    let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]));
-    scale_channels(normalized, scale, bias).cast(dtype)
+    if dims.contains(&0) {
+        return x;
+    }
+    let rest = dims[2..].iter().product();
+    let x = widened(x).reshape([dims[0], dims[1], rest]);
+    let wide = x.dtype();
+    let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]).cast(wide));
+    let y = call!(group_norm(x, scale, bias; groups, epsilon));
+    Tensor::<3>::from_dispatch(y).reshape(dims).cast(dtype)
 }
 
 fn per_channel(values: Tensor<1>, channels: usize) -> Tensor<1> {

@@ -1,0 +1,75 @@
+//! The greater or the lesser elements of two tensors, in the memory of one of them.
+
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
+use burn::tensor::DType;
+
+use super::{
+    instructions::{Sum, dispatched},
+    rows::{by_rows, in_place, with_each},
+    view::Dense,
+};
+use crate::backend::primitives;
+
+pub fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
+    // Memory that no other tensor has is written in place.
+    let (x, other) = if is_one(&a) || !is_one(&b) && !a.is_unique() && b.is_unique() {
+        (b, a)
+    } else {
+        (a, b)
+    };
+    if x.dtype() != DType::F32 || x.shape().contains(&0) {
+        return primitives::extreme::<Flex>(x, other, greatest);
+    }
+    let unchanged = |x| x;
+    if is_one(&other) {
+        let bound = other.storage::<f32>()[other.layout().start_offset()];
+        let run = |part: &mut [f32]| limit(part, bound, greatest);
+        return in_place(x, |elements| by_rows(elements, 1, run), unchanged);
+    }
+    let other = Dense::new(&other);
+    let run = |elements: &mut [f32]| {
+        with_each(elements, other.values(), |x, y| choose(x, y, greatest));
+    };
+    in_place(x, run, unchanged)
+}
+
+/// Whether all elements are one, broadcast.
+fn is_one(x: &FlexTensor) -> bool {
+    let (shape, steps) = (x.shape(), x.layout().strides());
+    let mut axes = shape.iter().zip(steps);
+    axes.all(|(size, step)| *size == 1 || *step == 0)
+}
+
+dispatched! {
+    fn limit(elements: &mut [f32], bound: f32, greatest: bool) = limit_of;
+    fn choose(elements: &mut [f32], others: &[f32], greatest: bool) = choose_of;
+}
+
+#[inline(always)]
+fn limit_of<S: Sum>(elements: &mut [f32], bound: f32, greatest: bool) {
+    if bound.is_nan() {
+        elements.fill(bound);
+    } else if greatest {
+        for x in elements {
+            *x = if *x < bound { bound } else { *x };
+        }
+    } else {
+        for x in elements {
+            *x = if *x > bound { bound } else { *x };
+        }
+    }
+}
+
+#[inline(always)]
+fn choose_of<S: Sum>(elements: &mut [f32], others: &[f32], greatest: bool) {
+    let pairs = elements.iter_mut().zip(others);
+    if greatest {
+        for (x, y) in pairs {
+            *x = if *x < *y || y.is_nan() { *y } else { *x };
+        }
+    } else {
+        for (x, y) in pairs {
+            *x = if *x > *y || y.is_nan() { *y } else { *x };
+        }
+    }
+}
