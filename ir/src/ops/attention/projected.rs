@@ -209,8 +209,16 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     } else {
         Some(code!(None))
     };
-    if let (Some(weight), Some(bias), true) = (cx.weight(1), bias, single) {
+    if let (Some(weight), Some(bias)) = (cx.weight(1), bias) {
         let load = code!(layers::Linear::load(weights, #weight, #bias));
+        let (load, x) = if single {
+            (load, x)
+        } else {
+            (
+                code!(#load.widened()),
+                code!(ops::dtype::computed(#x, DType::F32)),
+            )
+        };
         let named = [("weight", 1), ("bias", 2)];
         let layer = cx.layer_of(&hint, code!(layers::Linear), load, &named);
         return Ok(code!(#layer.forward(#x)));

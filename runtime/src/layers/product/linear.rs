@@ -1,7 +1,8 @@
 //! Matrix product with a weight, and its bias.
 
 use burn::module::{Module, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
+use onnx_embed_kernels::dtype::computed;
 use onnx_embed_kernels::epilogue::{Activation, Epilogue};
 use onnx_embed_kernels::matmul::linear_then;
 
@@ -39,6 +40,16 @@ impl Linear {
             bias: bias.map(Param::from_tensor),
             epilogue,
         }
+    }
+
+    /// With what is of half precision in single precision.
+    pub fn widened(self) -> Self {
+        if self.weight.val().dtype() == DType::F32 {
+            return self;
+        }
+        let wide = |x: Tensor<1>| computed(x, DType::F32);
+        let bias = self.bias.as_ref().map(|bias| wide(bias.val()));
+        Self::new(computed(self.weight.val(), DType::F32), bias)
     }
 
     /// Ends with an activation.
