@@ -16,6 +16,7 @@ mod operand;
 mod packed;
 pub mod primitives;
 mod recurrence;
+pub mod switches;
 #[cfg(test)]
 mod tests;
 

@@ -49,7 +49,7 @@ use crate::{
 };
 pub use conv::pack_filters;
 #[cfg(test)]
-pub use instructions::with_each_set;
+pub use instructions::{rounds_once, with_each_set};
 pub use matmul::pack_matrix;
 
 /// Convolutions in tiles, and those of Flex where there are none.

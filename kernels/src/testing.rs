@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use burn::tensor::DeviceType;
 use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData, kind::Basic};
 
-use crate::dtype::stored;
+use crate::{backend::switches, dtype::stored};
 
 thread_local! {
     /// The device of [`on_each`].
@@ -86,6 +86,14 @@ pub fn on_cpu(reason: &str) -> bool {
         eprintln!("left out on {:?}: {reason}", device());
     }
     here
+}
+
+/// Whether the bodies for CPUs run; where not, a test says why it leaves itself out.
+pub fn by_flex(reason: &str) -> bool {
+    if switches::is_plain() {
+        eprintln!("left out without bodies: {reason}");
+    }
+    !switches::is_plain() && on_cpu(reason)
 }
 
 /// A tensor of any kind, of the literal's own dtype or the one that stands for it on the device.

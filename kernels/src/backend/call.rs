@@ -4,11 +4,11 @@
 /// of Burn's dispatch.
 macro_rules! call {
     ($method:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
-        use $crate::backend::{Kernels, Operand, Routed, primitives};
+        use $crate::backend::{Kernels, Operand, Routed, primitives, switches};
         use burn::backend::Dispatch;
 
         $(let $operand = $operand.into_primitive();)+
-        if $(Routed::has_bodies(&$operand))&&+ {
+        if !switches::is_plain() && $(Routed::has_bodies(&$operand))&&+ {
             $crate::observe::note($crate::observe::Event::Kernel(stringify!($method)));
             <Dispatch as Kernels>::$method($($operand),+ $(, $($option),+)?)
         } else {

@@ -1,6 +1,8 @@
 //! Tensors as the methods of the trait take them.
 
 use super::burn;
+#[cfg(feature = "flex")]
+use super::switches;
 use burn::backend::{
     Backend, Dispatch, DispatchAutodiffContext, DispatchTensor, ExtensionType, TensorMetadata,
     TensorPrimitive,
@@ -62,7 +64,7 @@ impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
     }
 }
 
-/// The floats of a tensor of Flex without gradients.
+/// The floats of a tensor of Flex without gradients, for bodies.
 #[cfg(feature = "flex")]
 pub fn on_flex<const D: usize, K: Basic>(
     tensor: &Tensor<D, K>,
@@ -74,7 +76,7 @@ pub fn on_flex<const D: usize, K: Basic>(
         (
             DispatchTensorKind::Flex(BackendTensor::Float(tensor)),
             DispatchAutodiffContext::Disabled,
-        ) => Some(tensor),
+        ) if !switches::is_plain() => Some(tensor),
         _ => None,
     }
 }

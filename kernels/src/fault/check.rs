@@ -123,7 +123,7 @@ impl fmt::Display for Axis {
 mod tests {
     use super::*;
     use crate::fault::attempt;
-    use crate::testing::{int, on_cpu, same};
+    use crate::testing::{by_flex, int, same};
 
     const ROWS: Axis = Axis { number: 0, size: 3 };
 
@@ -150,7 +150,7 @@ mod tests {
         );
         let columns = Axis { number: 1, size: 0 };
         let found = message(|| within(int::<1>([0i32]), columns));
-        let index = if on_cpu("other devices do not keep the index into nothing") {
+        let index = if by_flex("other devices do not keep the index into nothing") {
             "index 0"
         } else {
             "an index"

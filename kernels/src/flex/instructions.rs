@@ -1,7 +1,11 @@
 //! Functions compiled for the instructions of the processor.
 
-/// A set of instructions that tiles are written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use std::sync::OnceLock;
+
+use crate::backend::switches;
+
+/// A set of instructions that tiles are written for, from the widest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Set {
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -20,14 +24,38 @@ impl Set {
         Self::Portable,
     ];
 
-    /// The best one that the processor has.
+    /// The best one that the processor has and the environment allows.
     pub fn best() -> Self {
+        static BEST: OnceLock<Set> = OnceLock::new();
         #[cfg(test)]
         if let Some(set) = FORCED.get() {
             return set;
         }
-        let mut sets = Self::ALL.iter().copied();
-        sets.find(|set| set.is_there()).unwrap_or(Self::Portable)
+        *BEST.get_or_init(|| {
+            let mut sets = Self::ALL.iter().copied();
+            let best = sets.find(|set| set.is_there() && set.is_allowed());
+            best.unwrap_or(Self::Portable)
+        })
+    }
+
+    /// Whether the environment allows it: `ONNX_EMBED_INSTRUCTIONS` names the widest set that is used.
+    pub fn is_allowed(self) -> bool {
+        static WIDEST: OnceLock<Set> = OnceLock::new();
+        self >= *WIDEST.get_or_init(|| {
+            let words: Vec<_> = Self::ALL.iter().map(|set| (set.word(), *set)).collect();
+            switches::chosen("ONNX_EMBED_INSTRUCTIONS", &words).unwrap_or(Self::ALL[0])
+        })
+    }
+
+    /// What it is called in the environment.
+    fn word(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            Self::Portable => "portable",
+        }
     }
 
     /// Whether the processor has its instructions.
@@ -84,6 +112,12 @@ pub fn with_each_set(run: impl Fn(Set)) {
         }
     }
     FORCED.set(None);
+}
+
+/// Whether a sum of a product is rounded once.
+#[cfg(test)]
+pub fn rounds_once() -> bool {
+    Set::best() != Set::Portable || cfg!(target_arch = "aarch64")
 }
 
 /// `a * b + c`.
@@ -175,8 +209,7 @@ mod tests {
         with_each_set(|set| {
             let mut sum = -1.0;
             add_product([1.0 + f32::EPSILON, 1.0 - f32::EPSILON], &mut sum);
-            let is_fused = set != Set::Portable || cfg!(target_arch = "aarch64");
-            assert_eq!(sum != 0.0, is_fused, "{set:?}");
+            assert_eq!(sum != 0.0, rounds_once(), "{set:?}");
         });
     }
 }

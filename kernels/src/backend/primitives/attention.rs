@@ -8,7 +8,7 @@ use burn::tensor::{Shape, ops::AttentionModuleOptions};
 
 use crate::{
     attention::{Scores, Undefined},
-    backend::Optional,
+    backend::{Optional, switches},
 };
 
 pub fn attention<B: Backend>(
@@ -19,8 +19,9 @@ pub fn attention<B: Backend>(
     bias: Optional<B>,
     scores: Scores,
 ) -> FloatTensor<B> {
-    // Backends differ in what they give a query that sees no key.
-    let differs = matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero);
+    // Backends differ in what they give a query that sees no key; Flex gives 0 for scores that are no numbers.
+    let differs =
+        matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero) || switches::is_plain();
     let operands = Operands::<B>::new(query, key, value, mask, bias, scores);
     if differs || !scores.removes_hidden() {
         operands.in_steps()

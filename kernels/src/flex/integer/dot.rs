@@ -1,6 +1,5 @@
 //! Instructions for products of bytes.
 
-#[cfg(target_arch = "x86_64")]
 use crate::flex::instructions::Set;
 
 /// How four products of bytes are added to a sum.
@@ -27,14 +26,26 @@ impl Dot {
         Self::Portable,
     ];
 
-    /// The best one that the processor has.
+    /// The best one that the processor has and the environment allows.
     pub fn best() -> Self {
         #[cfg(test)]
         if let Some(dot) = FORCED.get() {
             return dot;
         }
         let mut all = Self::ALL.iter().copied();
-        all.find(|dot| dot.is_there()).unwrap_or(Self::Portable)
+        all.find(|dot| dot.is_there() && dot.set().is_allowed())
+            .unwrap_or(Self::Portable)
+    }
+
+    /// The set that its instructions go with.
+    fn set(self) -> Set {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => Set::Avx512,
+            #[cfg(target_arch = "x86_64")]
+            Self::VnniNarrow | Self::Madd => Set::Avx2,
+            Self::Portable => Set::Portable,
+        }
     }
 
     /// Whether the processor has its instructions.
@@ -42,14 +53,14 @@ impl Dot {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni => {
-                Set::Avx512.is_there()
+                self.set().is_there()
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vnni")
             }
             #[cfg(target_arch = "x86_64")]
-            Self::VnniNarrow => Set::Avx2.is_there() && is_x86_feature_detected!("avxvnni"),
+            Self::VnniNarrow => self.set().is_there() && is_x86_feature_detected!("avxvnni"),
             #[cfg(target_arch = "x86_64")]
-            Self::Madd => Set::Avx2.is_there(),
+            Self::Madd => self.set().is_there(),
             Self::Portable => true,
         }
     }

@@ -73,7 +73,9 @@ fn main() -> ExitCode {
             wrong += 1;
             println!("{operator}: no case of our own");
         }
-        if !table::is_fresh(&outcomes) {
+        // The table lists the bodies that run by default.
+        let is_default = std::env::var_os("ONNX_EMBED_PLAIN").is_none();
+        if is_default && !table::is_fresh(&outcomes) {
             wrong += 1;
             println!(
                 "OPERATORS.md is stale; write it anew with `BLESS=1 cargo test -p \

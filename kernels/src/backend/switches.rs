@@ -1,0 +1,52 @@
+//! Variables of the environment that turn bodies off.
+//!
+//! They are read once. Tests run with each, and a user finds out with them whether a body is at fault.
+
+use std::{env, ffi::OsStr, sync::OnceLock};
+
+/// Whether every backend computes by primitives: `ONNX_EMBED_PLAIN=1`.
+pub fn is_plain() -> bool {
+    static PLAIN: OnceLock<bool> = OnceLock::new();
+    *PLAIN.get_or_init(|| chosen("ONNX_EMBED_PLAIN", &[("0", false), ("1", true)]).unwrap_or(false))
+}
+
+/// What a variable chooses; none where it is not set.
+///
+/// Panics at a word that is not among the choices: a run that is not what it was asked to be shows nothing.
+pub fn chosen<T: Copy>(variable: &str, choices: &[(&str, T)]) -> Option<T> {
+    let word = env::var_os(variable)?;
+    match parsed(&word, choices) {
+        Ok(choice) => choice,
+        Err(problem) => panic!("{variable} is {problem}"),
+    }
+}
+
+fn parsed<T: Copy>(word: &OsStr, choices: &[(&str, T)]) -> Result<Option<T>, String> {
+    if word.is_empty() {
+        return Ok(None);
+    }
+    match choices.iter().find(|(name, _)| word == *name) {
+        Some((_, choice)) => Ok(Some(*choice)),
+        None => {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            Err(format!("{word:?}, which is none of {}", names.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_the_choices() {
+        let choices = [("0", false), ("1", true)];
+        let parsed = |word: &str| parsed(OsStr::new(word), &choices);
+        assert_eq!(parsed("1"), Ok(Some(true)));
+        assert_eq!(parsed(""), Ok(None));
+        assert_eq!(
+            parsed("yes"),
+            Err(String::from("\"yes\", which is none of 0, 1"))
+        );
+    }
+}
