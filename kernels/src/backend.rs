@@ -41,9 +41,8 @@ pub use operand::{Operand, Optional, Routed};
 pub use operand::{of_flex, on_flex};
 pub use recurrence::{Matrices, Recurrence};
 
-/// Operations that some backend computes otherwise than Burn does.
-/// `fusion` says what comes of a method where operations wait to be fused: `default` runs the primitives, which
-/// can be; what has a body for CubeCL names the result and runs later, between fused operations.
+/// Operations that some backend computes otherwise than Burn does. `fusion` says what comes of one where others wait to be
+/// fused: `default` runs primitives, which can be; a body for CubeCL names its result and runs later, between the others.
 #[backend_extension(
     Flex: cfg(feature = "flex"),
     Cube: cfg(feature = "cube"),
