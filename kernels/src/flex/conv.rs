@@ -308,6 +308,19 @@ mod tests {
     }
 
     #[test]
+    fn positions_beside_the_input_are_the_bias() {
+        with_each_set(|_| {
+            let (x, weight) = (noise([1, 16, 1, 7, 7], 1), noise([16, 1, 1, 3, 3], 2));
+            let bias = noise::<1>([16], 3);
+            let window = Window::new([1, 3, 3]).strides([3, 1, 1]).pads([(1, 1); 3]);
+            let end = Epilogue::default();
+            let y = conv3d_then(x, weight, Some(bias.clone()), None, window, 16, end);
+            let expected = bias.reshape([1, 16, 1, 1, 1]).expand([1, 16, 1, 7, 7]);
+            near(y, expected.into_data(), 0.0);
+        });
+    }
+
+    #[test]
     fn half_precision_is_summed_in_single_precision() {
         for (dtype, tolerance) in [(DType::F16, 1e-3), (DType::BF16, 8e-3)] {
             let (x, weight) = (noise::<4>([1, 40, 6, 6], 1), noise::<4>([3, 40, 3, 3], 2));

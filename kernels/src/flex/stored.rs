@@ -101,8 +101,11 @@ pub fn rows(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTe
 impl Raw {
     pub fn of(x: &FlexTensor) -> Self {
         let memory = x.data_arc();
+        // A view of a file would read it at each call.
+        let lies_here = memory.property() == AllocationProperty::Other;
+        let view = lies_here.then(|| memory.view(0, memory.len()).ok());
         Self {
-            view: memory.view(0, memory.len()).ok(),
+            view: view.flatten(),
             memory,
         }
     }

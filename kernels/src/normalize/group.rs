@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use crate::{backend::call, widen::widened};
+use crate::{backend::call, ensure, widen::widened};
 
 /// Standardizes each channel of each element of the batch, then applies `scale` and `bias` per channel.
 pub fn instance_norm<const D: usize>(
@@ -28,6 +28,11 @@ pub fn group_norm<const D: usize>(
     if dims.contains(&0) {
         return x;
     }
+    ensure!(
+        groups > 0 && dims[1].is_multiple_of(groups),
+        "{} channels are not {groups} groups of equal size",
+        dims[1]
+    );
     let rest = dims[2..].iter().product();
     let x = widened(x).reshape([dims[0], dims[1], rest]);
     let wide = x.dtype();

@@ -44,13 +44,17 @@ impl Convolution<'_> {
         let (g, filters) = (self.geometry, self.filters);
         let lanes = filters.set.lanes();
         let [channel, row, column] = [1, 3, 4].map(|axis| self.steps[axis]);
-        let is_plane = g.sizes[0] == 1 && g.kernel[0] == 1 && g.positions[0] == 1;
+        let is_plane = [g.sizes[0], g.kernel[0], g.positions[0]] == [1; 3] && g.before[0] == 0;
         let dense = (g.sizes[2] == 1 || column == 1) && (g.sizes[1] == 1 || row == g.sizes[2]);
         let taps = g.taps();
-        let [height, width] = [1, 2].map(|axis| {
-            let reach = (g.kernel[axis] - 1) * g.dilations[axis];
-            (g.positions[axis] - 1) * g.strides[axis] + reach + 1
+        let padded = [1, 2].map(|axis| {
+            let reach = (g.kernel[axis] - 1).checked_mul(g.dilations[axis])?;
+            let last = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
+            reach.checked_add(last)?.checked_add(1)
         });
+        let [Some(height), Some(width)] = padded else {
+            return None;
+        };
         if !is_plane
             || !dense
             || filters.inner != taps

@@ -129,11 +129,11 @@ impl Windows {
         let g = self.geometry;
         let [_, above, before] = g.before;
         let count = self.pitch.saturating_sub(before).min(g.sizes[2]);
-        let lines = plane.chunks_exact_mut(self.pitch).take(self.height);
-        let rows = values.chunks_exact(g.sizes[2]);
         if count == 0 {
             return;
         }
+        let lines = plane.chunks_exact_mut(self.pitch).take(self.height);
+        let rows = values.chunks_exact(g.sizes[2]);
         for (line, row) in lines.skip(above).zip(rows) {
             let line = &mut line[before..][..count];
             line.copy_from_slice(&row[..count]);

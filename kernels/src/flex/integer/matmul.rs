@@ -47,7 +47,12 @@ pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTen
     let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], right.dot)?;
     let a = dense(a);
     let (values, is_signed) = bytes(&a)?;
-    let packed = Left::of(right.dot, Matrix::dense(values, inner), is_signed);
+    // Memory may go on behind the rows.
+    let matrix = Matrix {
+        rows,
+        ..Matrix::dense(values, inner)
+    };
+    let packed = Left::of(right.dot, matrix, is_signed);
     let product = Product {
         left: &packed,
         right: &right,

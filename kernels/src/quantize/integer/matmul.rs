@@ -185,6 +185,14 @@ mod tests {
     }
 
     #[test]
+    fn rows_inside_of_a_larger_tensor() {
+        let a = int::<2>([[1u8, 2], [3, 4], [5, 6], [7, 8]]);
+        let one = int::<2>([[1u8, 0], [0, 1]]);
+        let y: Tensor<2, Int> = matmul_integer(a.narrow(0, 1, 2), one, (None, None));
+        same(y, [[3i32, 4], [5, 6]]);
+    }
+
+    #[test]
     fn long_sums_are_exact() {
         let ones = |shape| int::<2>(TensorData::new(vec![255u8; 1001], shape));
         let y: Tensor<2, Int> = matmul_integer(ones([1, 1001]), ones([1001, 1]), (None, None));
