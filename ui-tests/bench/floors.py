@@ -70,7 +70,9 @@ def work(model, feed):
     weights = {tensor.name: list(tensor.dims) for tensor in proto.graph.initializer}
     size = sum(onnx.numpy_helper.to_array(tensor).nbytes for tensor in proto.graph.initializer)
     nodes = [node for node in proto.graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
-    wanted = {name for node in nodes for name in (node.input[0], node.output[0])} - weights.keys() - feed.keys()
+    # Weights may be results of nodes.
+    names = {name for node in nodes for name in (*node.input[:2], node.output[0])}
+    wanted = names - weights.keys() - feed.keys()
     known = {value.name for value in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(wanted - known))
     shapes = weights | {name: list(numpy.shape(value)) for name, value in feed.items()}
