@@ -22,12 +22,19 @@ fn main() {
         black_box(sum(&words));
         BYTES as f64 / start.elapsed().as_secs_f64()
     });
-    println!("{}", json!({ "gflops": flops / 1e9, "gigabytes": bandwidth / 1e9 }));
+    println!(
+        "{}",
+        json!({ "gflops": flops / 1e9, "gigabytes": bandwidth / 1e9 })
+    );
 }
 
 fn best(trial: impl Fn() -> f64) -> f64 {
     (0..TRIALS).map(|_| trial()).fold(0.0, f64::max)
 }
+
+/// Products that wait for no other one's result.
+const CHAINS: usize = 12;
+const STEPS: u64 = 3_000_000;
 
 /// The number of operations of a long run of fused multiply-adds on registers.
 fn products() -> u64 {
@@ -35,43 +42,50 @@ fn products() -> u64 {
     {
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has AVX-512.
-            return unsafe { avx512() };
+            return unsafe { x86::avx512() };
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has AVX2 and FMA.
-            return unsafe { avx2() };
+            return unsafe { x86::avx2() };
         }
     }
-    chains::<4>(black_box(1.0))
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn avx512() -> u64 {
-    chains::<16>(black_box(1.0))
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2() -> u64 {
-    chains::<8>(black_box(1.0))
-}
-
-/// Twelve sums of `N` lanes, so that each may wait for its last product.
-#[inline(always)]
-fn chains<const N: usize>(factor: f32) -> u64 {
-    const CHAINS: usize = 12;
-    const STEPS: u64 = 20_000_000;
-    let mut sums = [[0.0_f32; N]; CHAINS];
+    let mut sums = [0.0_f32; CHAINS];
+    let factor = black_box(1.0_f32);
     for _ in 0..STEPS {
         for sum in &mut sums {
-            for lane in sum {
-                *lane = lane.mul_add(factor, factor);
-            }
+            *sum = *sum * factor + factor;
         }
     }
     black_box(sums);
-    2 * STEPS * (CHAINS * N) as u64
+    2 * STEPS * CHAINS as u64
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+    use std::hint::black_box;
+
+    use super::{CHAINS, STEPS};
+
+    macro_rules! run {
+        ($name:ident $feature:literal $lanes:literal $splat:ident $fused:ident) => {
+            #[target_feature(enable = $feature)]
+            pub fn $name() -> u64 {
+                let mut sums = [$splat(0.0); CHAINS];
+                let factor = black_box($splat(1.0));
+                for _ in 0..STEPS {
+                    for sum in &mut sums {
+                        *sum = $fused(*sum, factor, factor);
+                    }
+                }
+                black_box(sums);
+                2 * STEPS * (CHAINS * $lanes) as u64
+            }
+        };
+    }
+
+    run! { avx512 "avx512f" 16 _mm512_set1_ps _mm512_fmadd_ps }
+    run! { avx2 "avx2,fma" 8 _mm256_set1_ps _mm256_fmadd_ps }
 }
 
 fn sum(words: &[u64]) -> u64 {
