@@ -237,10 +237,8 @@ unsafe fn sums<L: Transpose, const N: usize>(block: &Block<'_>, room: &[f32]) {
             |tap| L::load(block.weight[tap].as_ptr()),
         );
         let bias = L::load(block.bias.as_ptr());
-        let [low, high_bound] = [block.bounds.low, block.bounds.high].map(
-            #[inline(always)]
-            |bound| L::splat(bound),
-        );
+        let low = L::splat(block.bounds.low);
+        let high_bound = L::splat(block.bounds.high);
         for first in (0..high * wide).step_by(L::COUNT) {
             let count = L::COUNT.min(high * wide - first);
             for lanes in &mut square.0[..count] {

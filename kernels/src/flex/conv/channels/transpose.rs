@@ -119,7 +119,11 @@ mod x86 {
             // Register `4 * i + j` has number `4 * k + j` of four rows in its part `k`.
             let mut fours = [_mm512_setzero_pd(); WIDEST];
             for at in (0..WIDEST).step_by(4) {
-                let [a, b, c, d] = [0, 1, 2, 3].map(|row| _mm512_castps_pd(pairs[at + row]));
+                // Closures over registers are not inlined for sure.
+                let a = _mm512_castps_pd(pairs[at]);
+                let b = _mm512_castps_pd(pairs[at + 1]);
+                let c = _mm512_castps_pd(pairs[at + 2]);
+                let d = _mm512_castps_pd(pairs[at + 3]);
                 fours[at] = _mm512_unpacklo_pd(a, c);
                 fours[at + 1] = _mm512_unpackhi_pd(a, c);
                 fours[at + 2] = _mm512_unpacklo_pd(b, d);
@@ -127,7 +131,10 @@ mod x86 {
             }
             let mut columns = rows;
             for at in 0..4 {
-                let [a, b, c, d] = [0, 4, 8, 12].map(|row| _mm512_castpd_ps(fours[at + row]));
+                let a = _mm512_castpd_ps(fours[at]);
+                let b = _mm512_castpd_ps(fours[at + 4]);
+                let c = _mm512_castpd_ps(fours[at + 8]);
+                let d = _mm512_castpd_ps(fours[at + 12]);
                 let even = [
                     _mm512_shuffle_f32x4::<0x88>(a, b),
                     _mm512_shuffle_f32x4::<0x88>(c, d),
