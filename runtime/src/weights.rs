@@ -155,23 +155,6 @@ impl<'a> Weights<'a> {
         })
     }
 
-    /// The elements of a float weight along one axis.
-    pub fn flat(&self, name: &str) -> Tensor<1> {
-        let (data, dtype) = self.flattened(name);
-        Tensor::from_data(data, (&self.device, dtype))
-    }
-
-    /// The elements of an integer weight along one axis.
-    pub fn flat_int(&self, name: &str) -> Tensor<1, Int> {
-        let (data, dtype) = self.flattened(name);
-        Tensor::from_data(data, (&self.device, dtype))
-    }
-
-    /// The dtype that carries the type of a weight.
-    pub fn dtype(&self, name: &str) -> DType {
-        self.entry(name).dtype.carrier().unwrap_or(DType::F32)
-    }
-
     /// A weight that stays on the host.
     pub fn array<T: Scalar>(&self, name: &str) -> Array<T> {
         let shape = self.entry(name).shape;
@@ -219,15 +202,6 @@ impl<'a> Weights<'a> {
         let bytes = &self.embedded?[part.file][part.start..][..part.length];
         let shape = Shape::from(entry.shape.to_vec());
         stored::data(bytes, shape, dtype, &self.device)
-    }
-
-    fn flattened(&self, name: &str) -> (TensorData, DType) {
-        let data = self.data(name);
-        let dtype = lowered(&self.device, data.dtype());
-        let count = data.num_elements();
-        let (bytes, _, dtype_in_file) = data.into_parts();
-        let data = TensorData::from_bytes(bytes, Shape::from([count]), dtype_in_file);
-        (convert(data, dtype), dtype)
     }
 
     fn lowered(&self, name: &str, rank: usize) -> (TensorData, DType) {
@@ -341,7 +315,7 @@ mod tests {
             let of_file = expected.clone().select(0, rows);
             assert_eq!(picked.into_data(), of_file.into_data());
             assert_eq!(table.into_data(), expected.into_data());
-            let flat = weights.flat("table").into_data();
+            let flat = weights.tensor::<2>("table").flatten::<1>(0, 1).into_data();
             assert_eq!(flat.try_into_vec::<f32>().unwrap(), values);
         }
     }

@@ -17,17 +17,37 @@ use burn::tensor::DType;
 use super::{
     gemm::{End, multiply_unpacked, threads},
     instructions::Set,
-    memory::{Output, Target, side_by_side},
+    memory::{Output, Target, in_parts},
     view::{Dense, Matrix},
 };
 use crate::product::epilogue::Activation;
-use crate::quantize::{BitMatrix, PANEL, Panels};
+use crate::quantize::{BitMatrix, PANEL, Panels, ZeroPoints};
 
 /// Rows for which codes are unpacked in registers: for more of them, floats in memory are faster.
 const FEW: usize = 8;
 
 /// Products of codes in the time of one of floats.
 const CODES: usize = 2;
+
+/// A panel of a matrix.
+#[derive(Clone, Copy)]
+struct Panel<'a> {
+    of: &'a Panels,
+    number: usize,
+}
+
+impl Panel<'_> {
+    /// Asserts that there is what kernels read of it.
+    fn check(self) {
+        let end = (self.number + 1) * self.of.count;
+        assert!(self.of.scales.len() >= end && self.of.codes.len() >= end * self.of.words());
+        assert!(match &self.of.zeros {
+            ZeroPoints::Whole(zeros) => zeros.len() >= end,
+            ZeroPoints::Floats(zeros) => zeros.len() >= end,
+            ZeroPoints::Middle => true,
+        });
+    }
+}
 
 /// `x * matrix + bias` over the last axis of `x`; none where there is nothing.
 pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: &BitMatrix) -> Option<FlexTensor> {
@@ -87,10 +107,7 @@ fn by_panels(rows: usize, panels: &Panels, run: impl Fn(usize) + Sync + Send) {
     let multiplications = (rows * panels.blocks.outputs).saturating_mul(panels.blocks.inputs);
     let threads = threads(multiplications / CODES);
     let count = panels.panels();
-    let share = count.div_ceil(threads);
-    side_by_side(count.div_ceil(share), |part| {
-        (part * share..count.min((part + 1) * share)).for_each(&run);
-    });
+    in_parts(count, threads, |panels| panels.for_each(&run));
 }
 
 /// Writes the sums of some rows of a panel, with their bias.

@@ -15,6 +15,9 @@ pub enum Set {
     Portable,
 }
 
+/// Numbers in the widest register.
+pub const WIDEST: usize = 16;
+
 impl Set {
     pub const ALL: &[Self] = &[
         #[cfg(target_arch = "x86_64")]

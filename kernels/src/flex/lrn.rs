@@ -5,7 +5,7 @@ use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
-    memory::{Output, side_by_side},
+    memory::{Output, in_parts},
     view::Dense,
 };
 use crate::normalize::Lrn;
@@ -29,11 +29,10 @@ pub fn lrn(x: &FlexTensor, options: &Lrn) -> Option<FlexTensor> {
     let blocks = plane.div_ceil(BLOCK);
     let units = shape[0] * blocks;
     let parts = (x.len() / SHARE).clamp(1, rayon::current_num_threads());
-    let share = units.div_ceil(parts);
     let y = Output::filled(x.len(), |out| {
-        side_by_side(units.div_ceil(share), |part| {
+        in_parts(units, parts, |units| {
             let mut sums = [0.0; BLOCK];
-            for unit in part * share..units.min((part + 1) * share) {
+            for unit in units {
                 let first = unit % blocks * BLOCK;
                 let length = BLOCK.min(plane - first);
                 let sums = &mut sums[..length];

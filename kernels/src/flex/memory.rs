@@ -3,7 +3,7 @@
 mod buffer;
 mod recycled;
 
-use std::{cell::Cell, mem::MaybeUninit};
+use std::{cell::Cell, mem::MaybeUninit, ops::Range};
 
 pub use buffer::Buffer;
 
@@ -99,6 +99,19 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
         return (0..count).for_each(run);
     }
     (0..count).into_par_iter().for_each(run);
+}
+
+/// Runs units from 0 to `count` in so many parts of about equal size, side by side.
+pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + Sync) {
+    let share = count.div_ceil(parts).max(1);
+    side_by_side(count.div_ceil(share), |part| {
+        run(part * share..count.min((part + 1) * share));
+    });
+}
+
+/// Into how many parts so many threads divide units that take unlike times.
+pub fn uneven_parts(threads: usize) -> usize {
+    if threads == 1 { 1 } else { 4 * threads }
 }
 
 /// Numbers in a line of memory.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{
     instructions::{Sum, dispatched},
-    rows::{by_rows, in_place},
+    rows::{SHARE, by_rows, in_place},
 };
 use crate::backend::primitives;
 
@@ -18,9 +18,6 @@ const LANES: usize = 8;
 
 /// Elements that are summed in single precision.
 const BLOCK: usize = 1024;
-
-/// Elements that are worth several threads.
-const SHARE: usize = 1 << 15;
 
 pub fn layer_norm(
     rows: FlexTensor,

@@ -6,14 +6,11 @@ use burn::tensor::DType;
 use super::{
     gemm::threads,
     instructions::Set,
-    memory::{Output, Target, side_by_side},
+    memory::{Output, Target, in_parts, uneven_parts},
     view::View,
     window::{At, Fold, Masked, Windows},
 };
 use crate::pool::slide::{Of, Slide};
-
-/// Parts for each thread, as they take unlike times.
-const PARTS: usize = 4;
 
 /// The largest element of each window of one channel.
 struct Largest {
@@ -49,11 +46,10 @@ pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
         Of::Mean { padding } => (0.0, Some([0, 1, 2].map(|axis| slide.counts(axis, padding)))),
     };
     let windows = Windows::new(Set::best(), g, [depth, row], value)?;
-    let threads = threads(count * g.taps());
-    let share = units.div_ceil(if threads == 1 { 1 } else { threads * PARTS });
+    let parts = uneven_parts(threads(count * g.taps()));
     let y = Output::filled(count, |out| {
-        side_by_side(units.div_ceil(share), |part| {
-            for unit in part * share..units.min((part + 1) * share) {
+        in_parts(units, parts, |units| {
+            for unit in units {
                 let from = unit / channels * batch + unit % channels * channel;
                 let values = &values[from..];
                 let out = out.part(unit * positions, positions);

@@ -6,7 +6,7 @@ use burn::tensor::DType;
 use super::{memory::Buffer, view::dense, widened};
 
 /// Elements that one thread takes at least, where there are several threads.
-const SHARE: usize = 1 << 15;
+pub const SHARE: usize = 1 << 15;
 
 /// `x` with its elements changed by `run` in single precision; `other` computes in double precision.
 pub fn in_place(

@@ -4,7 +4,7 @@ use super::lanes::{Lanes, Words};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Narrow, Wide};
 use super::operand::Floats;
-use super::{by_panels, finish};
+use super::{Panel, by_panels, finish};
 use crate::flex::{gemm::Lanes as _, instructions::Set, memory::Target, view::Matrix};
 use crate::quantize::{PANEL, Panels, ZeroPoints};
 
@@ -13,13 +13,6 @@ const ROWS: usize = 4;
 
 /// Sums of rows for a panel.
 type Sums = [[f32; PANEL]; ROWS];
-
-/// A panel of the matrix.
-#[derive(Clone, Copy)]
-struct Panel<'a> {
-    of: &'a Panels,
-    number: usize,
-}
 
 /// Floats of as many outputs as a register has, those of each place one `step` after another.
 #[derive(Clone, Copy)]
@@ -39,7 +32,7 @@ pub fn multiply(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Targe
         let panel = Panel { of: panels, number };
         let mut sums: Sums = [[0.0; PANEL]; ROWS];
         for (rows, x) in x.rows() {
-            panel.multiply(set, rows.len(), x, &mut sums);
+            panel.multiply_floats(set, rows.len(), x, &mut sums);
             let sums = &sums[..rows.len()];
             finish(sums, rows.start, number, panels.blocks.outputs, bias, out);
         }
@@ -65,20 +58,9 @@ pub fn unpack(set: Set, panels: &Panels, first: usize, out: &mut [f32]) {
 }
 
 impl Panel<'_> {
-    fn check(self, set: Set) {
-        let (count, words) = (self.of.count, self.of.words());
-        let end = (self.number + 1) * count;
+    fn multiply_floats(self, set: Set, rows: usize, x: &[f32], out: &mut Sums) {
+        self.check();
         assert!(set.is_there());
-        assert!(self.of.scales.len() >= end && self.of.codes.len() >= end * words);
-        assert!(match &self.of.zeros {
-            ZeroPoints::Whole(zeros) => zeros.len() >= end,
-            ZeroPoints::Floats(zeros) => zeros.len() >= end,
-            ZeroPoints::Middle => true,
-        });
-    }
-
-    fn multiply(self, set: Set, rows: usize, x: &[f32], out: &mut Sums) {
-        self.check(set);
         assert!(x.len() >= self.of.count * self.of.blocks.size * rows);
         // SAFETY: the processor has the instructions, and the assertions hold for what is read.
         unsafe {
@@ -94,7 +76,8 @@ impl Panel<'_> {
 
     /// Writes outputs from `lane` of the panel on, as many as a register has.
     fn unpack(self, set: Set, lane: usize, out: &mut [f32], step: usize) {
-        self.check(set);
+        self.check();
+        assert!(set.is_there());
         let lanes = set.lanes();
         let all = self.of.count * self.of.blocks.size;
         let places = (out.len() + step - lanes) / step;
@@ -227,7 +210,7 @@ impl<L: Lanes> Codes<L> {
 
 /// # Safety
 ///
-/// [`Panel::multiply`] has checked panel and rows, of which there are `R`.
+/// [`Panel::multiply_floats`] has checked panel and rows, of which there are `R`.
 #[inline(always)]
 unsafe fn run<L: Lanes, const BITS: usize, const R: usize>(
     panel: Panel<'_>,

@@ -4,7 +4,7 @@ use super::lanes::{Lanes, Words};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Narrow, NarrowVnni, Wide};
 use super::operand::{Rounded, RoundedRows};
-use super::{by_panels, finish};
+use super::{Panel, by_panels, finish};
 use crate::flex::{gemm::Lanes as _, integer::Dot, memory::Target, view::Matrix};
 use crate::quantize::{PANEL, Panels, ZeroPoints};
 
@@ -13,13 +13,6 @@ const ROWS: usize = 8;
 
 /// Sums of rows for a panel.
 type Sums = [[f32; PANEL]; ROWS];
-
-/// A panel of the matrix.
-#[derive(Clone, Copy)]
-struct Panel<'a> {
-    of: &'a Panels,
-    number: usize,
-}
 
 /// Writes `x * matrix + bias`.
 pub fn multiply(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Target) {
@@ -51,14 +44,9 @@ fn rows(dot: Dot) -> usize {
 impl Panel<'_> {
     fn multiply(self, dot: Dot, x: RoundedRows<'_>, out: &mut Sums) {
         let (count, words) = (self.of.count, self.of.words());
-        let end = (self.number + 1) * count;
         assert!(dot.is_there() && x.rows <= rows(dot));
-        assert!(self.of.scales.len() >= end && self.of.codes.len() >= end * words);
-        assert!(match &self.of.zeros {
-            ZeroPoints::Whole(zeros) => zeros.len() >= end,
-            ZeroPoints::Middle => true,
-            ZeroPoints::Floats(_) => false,
-        });
+        self.check();
+        assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
         let parts = 8 / self.of.blocks.bits;
         assert!(x.values.len() >= count * words * parts * x.rows);
         assert!(x.scales.len() >= count * x.rows && x.sums.len() >= count * x.rows);

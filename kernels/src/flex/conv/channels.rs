@@ -6,20 +6,17 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, Plain, threads},
-    instructions::Set,
-    memory::{Buffer, Output, Target, side_by_side, with_scratch},
+    instructions::{Set, WIDEST},
+    memory::{Buffer, Output, Target, in_parts, uneven_parts, with_scratch},
 };
 use crate::product::epilogue::Activation;
-use transpose::{Square, Transpose, WIDEST};
+use transpose::{Square, Transpose};
 
 /// Numbers of a padded plane for each lane, at most.
 const MOST: usize = 1 << 10;
 
 /// Taps that a window has at most.
 const TAPS: usize = 64;
-
-/// Blocks of channels for each thread.
-const BLOCKS: usize = 4;
 
 /// Planes of as many channels as a register has lanes.
 struct Block<'a> {
@@ -79,11 +76,10 @@ impl Convolution<'_> {
         let blocks = groups.div_ceil(lanes);
         let units = self.batches * blocks;
         let count = self.batches * groups * positions;
-        let threads = threads(count * taps);
-        let share = units.div_ceil(if threads == 1 { 1 } else { threads * BLOCKS });
+        let parts = uneven_parts(threads(count * taps));
         Some(Output::filled(count, |out| {
-            side_by_side(units.div_ceil(share), |part| {
-                for unit in part * share..units.min((part + 1) * share) {
+            in_parts(units, parts, |units| {
+                for unit in units {
                     let (batch, first) = (unit / blocks, unit % blocks * lanes);
                     let there = lanes.min(groups - first);
                     let mut weight = [[0.0; WIDEST]; TAPS];

@@ -4,7 +4,7 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, threads},
-    memory::{Buffer, Output, Target, side_by_side},
+    memory::{Buffer, Output, Target, in_parts, uneven_parts},
     window::{At, Fold, Masked, Windows},
 };
 use crate::product::epilogue::Activation;
@@ -14,9 +14,6 @@ const MOST: usize = 256;
 
 /// Outputs that see one channel: products read the inputs of more of them once.
 const FEW: usize = 2;
-
-/// Parts for each thread, as they take unlike times.
-const PARTS: usize = 4;
 
 /// Results of one channel.
 struct Channel<'a> {
@@ -46,12 +43,11 @@ impl Convolution<'_> {
         let units = self.batches * outputs;
         let count = units * positions;
         assert!(self.sum.is_none_or(|sum| sum.len() >= count));
-        let threads = threads(count * taps);
-        let share = units.div_ceil(if threads == 1 { 1 } else { threads * PARTS });
+        let parts = uneven_parts(threads(count * taps));
         Some(Output::filled(count, |out| {
-            side_by_side(units.div_ceil(share), |part| {
+            in_parts(units, parts, |units| {
                 let mut weight = [0.0; MOST];
-                for unit in part * share..units.min((part + 1) * share) {
+                for unit in units {
                     let output = unit % outputs;
                     let group = output / filters.outputs;
                     filters.copy(group, output % filters.outputs, &mut weight[..taps]);

@@ -51,26 +51,20 @@ impl Filters {
         panels(outputs.end, self.panel).skip(outputs.start / self.panel)
     }
 
-    /// A panel of a group, and what follows it.
-    pub fn rows(&self, group: usize, rows: Range<usize>) -> &[f32] {
-        let first = group * self.outputs;
-        &self.values[(first + rows.start) * self.inner..]
+    /// The panel of a group that begins with an output, and what follows it.
+    pub fn from(&self, group: usize, output: usize) -> &[f32] {
+        &self.values[(group * self.outputs + output) * self.inner..]
     }
 
     /// The weight of an output of a group.
     pub fn copy(&self, group: usize, output: usize, out: &mut [f32]) {
         let first = output / self.panel * self.panel;
-        let rows = first..self.outputs.min(first + self.panel);
-        let (row, count) = (output - first, rows.len());
-        let values = self.rows(group, rows).iter().skip(row).step_by(count);
+        let count = self.panel.min(self.outputs - first);
+        let values = self.from(group, first).iter();
+        let values = values.skip(output - first).step_by(count);
         for (out, value) in out.iter_mut().zip(values) {
             *out = *value;
         }
-    }
-
-    /// What follows the panels of a group up to an output.
-    pub fn behind(&self, group: usize, output: usize) -> &[f32] {
-        &self.values[(group * self.outputs + output) * self.inner..]
     }
 }
 

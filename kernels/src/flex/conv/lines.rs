@@ -1,6 +1,7 @@
 //! Lines of numbers, copied with zeros on both sides.
 
-use crate::flex::instructions::Set;
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_imports))]
+use crate::flex::instructions::{Set, WIDEST};
 
 /// Lines of an input, and which part of a line of the copy they are.
 pub struct Lines<'a> {
@@ -16,10 +17,6 @@ pub struct Lines<'a> {
     pub end: usize,
     pub width: usize,
 }
-
-/// Numbers in the widest register.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-const WIDEST: usize = 16;
 
 impl Lines<'_> {
     /// Writes line after line; up to [`WIDEST`] numbers behind the last one may change.

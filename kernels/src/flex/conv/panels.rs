@@ -1,6 +1,7 @@
 //! What positions see, copied term after term, for tiles that read it many times.
 
-use crate::flex::instructions::Set;
+use super::columns::Columns;
+use crate::flex::{gemm::FEW, instructions::Set};
 
 /// Positions that a tile computes, of those of a band.
 pub struct Panel {
@@ -39,6 +40,25 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
 }
 
 impl Panel {
+    /// The columns of its tiles. Few columns behind a register take less time than one of their own.
+    pub fn tiles(&self, set: Set) -> impl Iterator<Item = Columns> {
+        let rest = self.count % set.lanes();
+        let first = if rest <= FEW {
+            self.count - rest
+        } else {
+            self.count
+        };
+        let tiles = [0..first, first..self.count].into_iter();
+        let at = self.at;
+        let tiles = tiles.filter(|columns| !columns.is_empty());
+        tiles.map(move |columns| Columns {
+            first: columns.start,
+            registers: columns.len().div_ceil(set.lanes()),
+            mask: (1 << columns.len()) - 1,
+            at: at + columns.start,
+        })
+    }
+
     /// Writes [`Set::columns`] numbers for each of the offsets; up to a register behind them may change.
     pub fn copy(&self, set: Set, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         assert!(set.is_there());

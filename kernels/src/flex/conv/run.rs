@@ -9,7 +9,7 @@ use super::geometry::Geometry;
 use super::panels::{Panel, is_fast, panels};
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, FEW as FEW_COLUMNS, LINE, Place, Start, Steps, Tile, threads},
+    gemm::{Bounds, LINE, Place, Start, Steps, Tile, threads},
     memory::{Buffer, Output, Target, side_by_side, with_scratch},
 };
 use crate::product::epilogue::Activation;
@@ -79,8 +79,9 @@ impl Convolution<'_> {
         let flat = dense(column, wide, 1)
             && dense(row, high, wide)
             && dense(depth, self.geometry.sizes[0], high * wide);
-        let pointwise = self.geometry.is_pointwise() && flat;
-        if pointwise {
+        // Nothing is copied of what single places see but what panels take.
+        let there = self.geometry.is_pointwise() && flat;
+        if there {
             self.geometry = self.geometry.flat();
             self.steps = [self.steps[0], channel, 0, 0, 1];
         }
@@ -97,8 +98,6 @@ impl Convolution<'_> {
         let plane = positions / self.geometry.positions[0];
         let parts = parts.min(plane / (4 * filters.set.columns())).max(1);
         let channels = filters.inner / self.geometry.taps();
-        // Nothing is copied of what single places see but what panels take.
-        let there = pointwise;
         let mut layout = Layout::new(self.geometry, if there { 1 } else { channels }, parts);
         if there {
             layout.band[1] = layout.band[1].next_multiple_of(filters.set.columns());
@@ -147,7 +146,11 @@ impl Convolution<'_> {
             bands: bands.collect(),
             layout,
             steps,
-            panel: Steps::of_panel(filters.inner, filters.set.columns()),
+            panel: if by_panels {
+                Steps::of_panel(filters.inner, filters.set.columns())
+            } else {
+                Steps::default()
+            },
             there,
             together,
             outputs,
@@ -227,59 +230,64 @@ impl Plan<'_> {
         room: &mut [f32],
         out: Target,
     ) {
-        let filters = self.of.filters;
-        let set = filters.set;
+        let rows = self.of.filters.panels(outputs);
+        let rows = rows.map(|rows| Rows::new(self, band, group, rows));
         match seen {
             Seen::Lying(columns) => {
-                for rows in filters.panels(outputs) {
-                    let rows = Rows::new(self, band, group, rows);
-                    for (at, columns) in columns.iter().enumerate() {
-                        let right = &values[columns.first..];
-                        let width = columns.registers * set.lanes();
-                        let copy;
-                        let (right, steps) = if right.len() >= self.steps.furthest() + width {
-                            (right, &self.steps)
-                        } else {
-                            copy = self.last(right, columns);
-                            (&copy.0[..], &copy.1)
-                        };
-                        self.tile(&rows, at == 0, (right, steps), columns, out);
-                    }
+                for rows in rows {
+                    self.lying(&rows, values, columns, out);
                     self.activate(&rows, 0..band.rows.len() * band.columns.len(), out);
                 }
             }
             Seen::Panels(panels) => {
-                let length = filters.inner * set.columns();
+                let rows: Vec<Rows<'_>> = rows.collect();
+                let length = self.of.filters.inner * self.of.filters.set.columns();
                 for panels in panels.chunks((room.len() / length).max(1)) {
-                    for (at, panel) in panels.iter().enumerate() {
-                        panel.copy(set, values, &self.steps.offsets, &mut room[at * length..]);
-                    }
-                    let end = panels.last().map_or(0, |panel| panel.at + panel.count);
-                    for rows in filters.panels(outputs.clone()) {
-                        let rows = Rows::new(self, band, group, rows);
-                        for (at, panel) in panels.iter().enumerate() {
-                            // Few columns behind a register take less than one of their own.
-                            let few =
-                                Some(panel.count % set.lanes()).filter(|few| *few <= FEW_COLUMNS);
-                            let most = panel.count - few.unwrap_or(0);
-                            for columns in [0..most, most..panel.count] {
-                                if columns.is_empty() {
-                                    continue;
-                                }
-                                let right = (&room[at * length + columns.start..], &self.panel);
-                                let columns = Columns {
-                                    first: 0,
-                                    registers: columns.len().div_ceil(set.lanes()),
-                                    mask: (1 << columns.len()) - 1,
-                                    at: panel.at + columns.start,
-                                };
-                                self.tile(&rows, at == 0, right, &columns, out);
-                            }
-                        }
-                        self.activate(&rows, panels[0].at..end, out);
-                    }
+                    self.by_panels(&rows, values, panels, room, out);
                 }
             }
+        }
+    }
+
+    /// The tiles of some rows that read what positions see where it lies.
+    fn lying(&self, rows: &Rows<'_>, values: &[f32], columns: &[Columns], out: Target) {
+        for (at, columns) in columns.iter().enumerate() {
+            let right = &values[columns.first..];
+            let width = columns.registers * self.of.filters.set.lanes();
+            let copy;
+            let (right, steps) = if right.len() >= self.steps.furthest() + width {
+                (right, &self.steps)
+            } else {
+                copy = self.last(right, columns);
+                (&copy.0[..], &copy.1)
+            };
+            self.tile(rows, at == 0, (right, steps), columns, out);
+        }
+    }
+
+    /// The tiles of all rows over panels, which are copied first.
+    fn by_panels(
+        &self,
+        all: &[Rows<'_>],
+        values: &[f32],
+        panels: &[Panel],
+        room: &mut [f32],
+        out: Target,
+    ) {
+        let set = self.of.filters.set;
+        let length = self.of.filters.inner * set.columns();
+        for (at, panel) in panels.iter().enumerate() {
+            panel.copy(set, values, &self.steps.offsets, &mut room[at * length..]);
+        }
+        let end = panels.last().map_or(0, |panel| panel.at + panel.count);
+        for rows in all {
+            for (at, panel) in panels.iter().enumerate() {
+                for columns in panel.tiles(set) {
+                    let right = (&room[at * length + columns.first..], &self.panel);
+                    self.tile(rows, at == 0, right, &columns, out);
+                }
+            }
+            self.activate(rows, panels[0].at..end, out);
         }
     }
 
@@ -370,7 +378,7 @@ impl<'a> Rows<'a> {
         let output = number * filters.outputs + rows.start;
         let group = number % filters.groups;
         Self {
-            left: filters.rows(group, rows.clone()),
+            left: filters.from(group, rows.start),
             count: rows.len(),
             start: match of.bias {
                 Some(bias) => Start::Rows(&bias[output % (filters.groups * filters.outputs)..]),
@@ -378,7 +386,7 @@ impl<'a> Rows<'a> {
             },
             first: output * positions + begin,
             step: positions,
-            next: filters.behind(group, rows.end),
+            next: filters.from(group, rows.end),
         }
     }
 }

@@ -2,13 +2,10 @@
 
 use super::lanes::Lanes;
 use super::tile::{Place, Start, Tile};
-use crate::flex::instructions::Set;
+use crate::flex::instructions::{Set, WIDEST};
 
 /// Columns that are few.
 pub const FEW: usize = 4;
-
-/// Numbers in the widest register.
-const WIDEST: usize = 16;
 
 impl Tile<'_> {
     /// Whether [`Tile::run_few`] computes it: rows fit a register, behind the last of which there is memory.

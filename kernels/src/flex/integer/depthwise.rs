@@ -2,6 +2,8 @@
 //!
 //! The channel is copied with its padding. A lane is a position, and multiplies four neighbours of a row at once.
 
+use std::ops::Range;
+
 use burn::tensor::TensorData;
 
 use super::band::Grouping;
@@ -13,7 +15,7 @@ use super::tile::{End, Place, finish};
 use crate::flex::{
     conv::Geometry,
     gemm::threads,
-    memory::{side_by_side, with_scratch},
+    memory::{in_parts, uneven_parts, with_scratch},
 };
 
 /// Rows of positions that are computed at once.
@@ -21,9 +23,6 @@ const ROWS: usize = 4;
 
 /// Bytes that are loaded for four lanes.
 const LOADED: usize = 16;
-
-/// Parts for each thread, as they take unlike times.
-const PARTS: usize = 4;
 
 /// Windows that slide over one channel after another.
 struct Windows {
@@ -65,13 +64,12 @@ impl Convolution<'_> {
         let channels = filters.groups.len();
         let units = self.batches * channels;
         let threads = threads((units * positions).saturating_mul(g.taps()) / BYTES);
-        let share = units.div_ceil(if threads == 1 { 1 } else { threads * PARTS });
         let length = windows.length();
-        let run = |part: usize, out: Target| {
+        let run = |units: Range<usize>, out: Target| {
             with_scratch(length.div_ceil(4), |copy| {
                 let plane: &mut [u8] = bytemuck::cast_slice_mut(copy);
                 plane.fill(self.zero ^ self.flip as u8);
-                for unit in part * share..units.min((part + 1) * share) {
+                for unit in units {
                     let output = unit % channels;
                     let values = &self.values[unit * high * wide..][..high * wide];
                     windows.copy(values, self.flip as u8, plane);
@@ -89,7 +87,7 @@ impl Convolution<'_> {
             });
         };
         Some(result.filled(shape.to_vec(), |out| {
-            side_by_side(units.div_ceil(share), |part| run(part, out));
+            in_parts(units, uneven_parts(threads), |units| run(units, out));
         }))
     }
 }

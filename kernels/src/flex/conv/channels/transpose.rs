@@ -2,11 +2,9 @@
 
 use crate::flex::{
     gemm::{Lanes, Plain},
+    instructions::WIDEST,
     memory::Target,
 };
-
-/// Numbers in the widest register.
-pub const WIDEST: usize = 16;
 
 /// Registers of channels, one for each place.
 #[repr(align(64))]
