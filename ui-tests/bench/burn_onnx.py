@@ -14,8 +14,8 @@ SOURCES = engines.HERE / "burn"
 def build(models):
     """The seconds that each model's program took, by id, and why others have none."""
     folder = engines.TARGET / "burn"
-    write_package(folder / "import", "import.toml.in", "import.rs.in", {})
-    write_workspace(folder, ["import"])
+    engines.write_package(folder / "import", SOURCES / "import", {})
+    engines.write_workspace(folder, ["import"])
     engines.cargo(["build", "--release", "--package", "bench-burn-import"], folder)
     failures, made = {}, []
     for model in models:
@@ -24,23 +24,9 @@ def build(models):
             made.append(model)
         except engines.Failed as problem:
             failures[model.id] = str(problem)
-    write_workspace(folder, ["import", *(model.id for model in made)])
+    engines.write_workspace(folder, ["import", *(model.id for model in made)])
     seconds, others = engines.build_each("bench-burn", made, folder)
     return seconds, failures | others
-
-
-def write_workspace(folder, members):
-    engines.write(folder / "Cargo.toml", f'[workspace]\nresolver = "3"\nmembers = {json.dumps(members)}\n')
-    engines.write(folder / "Cargo.lock", (engines.ROOT / "Cargo.lock").read_text(), unless_there=True)
-
-
-def write_package(home, manifest, main, words):
-    (home / "src").mkdir(parents=True, exist_ok=True)
-    for source, to in ((manifest, "Cargo.toml"), (main, "src/main.rs")):
-        text = (SOURCES / source).read_text()
-        for word, value in words.items():
-            text = text.replace(f"@{word}@", str(value))
-        engines.write(home / to, text)
 
 
 def write_program(home, model):
@@ -68,7 +54,7 @@ def write_program(home, model):
         "GIVE": "outputs" if len(written) > 1 else "(outputs,)",
         "WRITE": ", ".join(f"outputs.{place}.write({json.dumps(name)})?" for place, name in enumerate(written)),
     }
-    write_package(home, "Cargo.toml.in", "main.rs.in", words)
+    engines.write_package(home, SOURCES, words)
 
 
 def last_words(text):

@@ -27,17 +27,10 @@ def build_ours(models):
     folder = TARGET / "ours"
     members = []
     for model in models:
-        home = folder / model.id
-        (home / "src").mkdir(parents=True, exist_ok=True)
         words = {"ID": model.id, "BENCH": HERE, "ROOT": ROOT, "MODEL": model.path}
-        for source, to in (("Cargo.toml.in", "Cargo.toml"), ("main.rs.in", "src/main.rs")):
-            text = (HERE / "ours" / source).read_text()
-            for word, value in words.items():
-                text = text.replace(f"@{word}@", str(value))
-            write(home / to, text)
+        write_package(folder / model.id, HERE / "ours", words)
         members.append(model.id)
-    write(folder / "Cargo.toml", f'[workspace]\nresolver = "3"\nmembers = {json.dumps(members)}\n')
-    write(folder / "Cargo.lock", (ROOT / "Cargo.lock").read_text(), unless_there=True)
+    write_workspace(folder, members)
     cargo(["build", "--release", "--package", "bench-protocol", "--package", "onnx-embed"], folder)
     return build_each("bench", models, folder)
 
@@ -52,6 +45,21 @@ def build_each(prefix, models, folder):
         except Failed as problem:
             failures[model.id] = str(problem)
     return seconds, failures
+
+
+def write_workspace(folder, members):
+    write(folder / "Cargo.toml", f'[workspace]\nresolver = "3"\nmembers = {json.dumps(members)}\n')
+    write(folder / "Cargo.lock", (ROOT / "Cargo.lock").read_text(), unless_there=True)
+
+
+def write_package(home, sources, words):
+    """A package of the texts in `sources`, in which words between `@` stand for others."""
+    (home / "src").mkdir(parents=True, exist_ok=True)
+    for source, to in (("Cargo.toml.in", "Cargo.toml"), ("main.rs.in", "src/main.rs")):
+        text = (sources / source).read_text()
+        for word, value in words.items():
+            text = text.replace(f"@{word}@", str(value))
+        write(home / to, text)
 
 
 def write(path, text, unless_there=False):
