@@ -129,6 +129,14 @@ impl Known {
         }
     }
 
+    /// Whether no element is infinite or not a number.
+    pub fn is_finite(&self) -> bool {
+        match self {
+            Known::Floats(values) => values.iter().all(|value| value.is_finite()),
+            _ => true,
+        }
+    }
+
     /// The numbers, when these are integers and none is symbolic.
     pub fn numbers(&self) -> Option<Vec<i64>> {
         match self {

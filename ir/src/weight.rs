@@ -91,6 +91,11 @@ impl Weight {
         })
     }
 
+    /// Whether all elements are known to be finite numbers.
+    pub fn is_finite(&self) -> bool {
+        self.elements().is_some_and(|known| known.is_finite())
+    }
+
     fn raw_bits(&self, count: usize) -> Option<Vec<u64>> {
         let bytes: Vec<u8> = self
             .parts
@@ -192,6 +197,15 @@ mod tests {
     fn raw_integers_keep_their_sign() {
         let ints = weight(DType::I16, 2, Encoding::Raw, &[0xfe, 0xff, 2, 0]);
         assert_eq!(ints.known(), Some(Known::Ints(vec![(-2).into(), 2.into()])));
+    }
+
+    #[test]
+    fn infinite_elements_are_found() {
+        let floats = |bytes| weight(DType::Bf16, 2, Encoding::Raw, bytes);
+        assert!(floats(&[0x80, 0x3f, 0, 0]).is_finite());
+        assert!(!floats(&[0x80, 0x3f, 0x80, 0x7f]).is_finite());
+        assert!(!floats(&[0xc0, 0x7f, 0, 0]).is_finite());
+        assert!(!floats(&[0]).is_finite());
     }
 
     #[test]

@@ -112,6 +112,20 @@ impl<'g> Match<'_, 'g> {
         number(self.values[id].known.read()?)
     }
 
+    /// Whether all elements of a constant are finite numbers, as are those of the constants that it is
+    /// computed from.
+    pub fn finite(&self, id: ValueId) -> bool {
+        let value = &self.values[id];
+        if let Some(weight) = &value.weight {
+            return weight.is_finite();
+        }
+        match (value.known.peek(), &value.maker) {
+            (Some(known), _) if known.is_concrete() => known.is_finite(),
+            (_, Some(maker)) => maker.inputs.iter().flatten().all(|&id| self.finite(id)),
+            _ => false,
+        }
+    }
+
     /// How often a value is read.
     pub fn uses(&self, id: ValueId) -> usize {
         self.view.uses(id)

@@ -40,6 +40,9 @@ pub const RULES: &[Rule] = &[
         if !m.operator::<Conv>("product")?.is_unpadded() {
             return Err("what is padded is not added to");
         }
+        if !m.finite(weight) {
+            return Err("an infinite weight times a negative number and added to itself is no number");
+        }
         let bias = node.input(2);
         if bias.is_some_and(|id| !m.value_of(id).is_constant()) || node.inputs.len() > 3 {
             return Err("the bias is no constant");
@@ -56,7 +59,7 @@ pub const RULES: &[Rule] = &[
         }
         m.made(node.clone(), &with(node, &[x, weight, added]))
     })
-    .law("Σ w(x + c) = Σ wx + c Σ w, where nothing is padded")
+    .law("Σ w(x + c) = Σ wx + c Σ w, where nothing is padded and w is finite")
     .example(
         "(float[N, 2, 5] x) => (float[N, 3, 4] y)
         <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float two = {2}> {
