@@ -8,14 +8,11 @@ use super::{
     pack::RightPart,
     threads,
 };
-use crate::flex::{
-    elementary::activate,
-    instructions::Set,
-    memory::{Target, side_by_side},
-};
+use crate::flex::{elementary::activate, instructions::Set, memory::Target, threads::side_by_side};
 
-/// Panels that are read side by side.
+/// Panels that are read side by side, as far as there are registers for their sums.
 const PANELS: usize = 4;
+const PANELS_OF_FEW_REGISTERS: usize = 2;
 
 /// Numbers of so many panels: two registers of the widest set each.
 const MOST: usize = PANELS * 2 * 16;
@@ -46,12 +43,19 @@ fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32
     let set = b.right.set;
     let width = set.columns();
     assert!(set.is_there() && a.len() == b.steps.count());
+    let most = if set == Set::Avx512 {
+        PANELS
+    } else {
+        PANELS_OF_FEW_REGISTERS
+    };
     let mut sums = [0f32; MOST];
     let mut done = 0;
     while done < out.len() {
         let missing = (out.len() - done).div_ceil(width);
-        let count = [4, 2, 1].into_iter().find(|count| *count <= missing);
-        let count = count.unwrap_or(1);
+        let count = match missing.min(most) {
+            3 => 2,
+            count => count,
+        };
         let panels: [&[f32]; PANELS] = std::array::from_fn(|panel| {
             if panel < count {
                 b.panel(first + done + panel * width)
@@ -123,7 +127,8 @@ unsafe fn run<L: Lanes, const P: usize>(a: &[f32], b: [&[f32]; PANELS], out: &mu
     // SAFETY: of all reads and writes: what the caller says, and there is room for the largest registers.
     unsafe {
         let mut sums = [[L::splat(0.0); 2]; P];
-        // Sums of odd numbers, where there are too few panels for the processor to be busy.
+        // Few panels have too few sums for the processor to be busy. Those of every column are added in
+        // the same order: equal columns have equal sums.
         let mut odd = [[L::splat(0.0); 2]; P];
         let (pairs, rest) = a.as_chunks::<2>();
         let mut at = 0;
@@ -135,12 +140,7 @@ unsafe fn run<L: Lanes, const P: usize>(a: &[f32], b: [&[f32]; PANELS], out: &mu
                     let line = line.add(register * L::COUNT);
                     sums[panel][register] = sums[panel][register].plus(even_value, L::load(line));
                     let line = line.add(2 * L::COUNT);
-                    if P == PANELS {
-                        sums[panel][register] =
-                            sums[panel][register].plus(odd_value, L::load(line));
-                    } else {
-                        odd[panel][register] = odd[panel][register].plus(odd_value, L::load(line));
-                    }
+                    odd[panel][register] = odd[panel][register].plus(odd_value, L::load(line));
                 }
             }
             at += 4 * L::COUNT;
@@ -167,6 +167,28 @@ unsafe fn run<L: Lanes, const P: usize>(a: &[f32], b: [&[f32]; PANELS], out: &mu
 mod tests {
     use super::*;
     use crate::flex::{gemm::Right, instructions::with_each_set, view::Matrix};
+
+    #[test]
+    fn equal_columns_have_equal_sums() {
+        with_each_set(|set| {
+            let (inner, columns) = (201, 1000);
+            let value = |at: usize| (at % 89) as f32 * 0.1 - 4.0;
+            let a: Vec<f32> = (0..inner).map(value).collect();
+            let b: Vec<f32> = (0..inner * columns)
+                .map(|at| value(at / columns * 7))
+                .collect();
+            let right = Right::new(
+                set,
+                Matrix {
+                    rows: inner,
+                    ..Matrix::dense(&b, columns)
+                },
+            );
+            let mut out = vec![f32::NAN; columns];
+            multiply_packed_row(&a, right.whole(), 0, &mut out);
+            assert!(out.iter().all(|sum| *sum == out[0]), "{set:?}");
+        });
+    }
 
     #[test]
     fn every_count_of_columns_and_terms() {
