@@ -20,6 +20,7 @@ mod recurrent;
 mod rows;
 mod softmax;
 pub mod stored;
+mod threads;
 mod view;
 mod window;
 mod within;

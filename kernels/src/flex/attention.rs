@@ -17,6 +17,7 @@ use super::{
     gemm::{Right, few_rows, panel_rows, panels, threads},
     instructions::Set,
     memory::Output,
+    threads::{in_parts, on_chunks, uneven_parts},
     view::View,
     widened,
 };
@@ -152,8 +153,6 @@ impl Operands {
 
     /// The result lies as `[batch, queries, heads, size]`, which joins heads without a copy.
     fn attend(&self) -> FlexTensor {
-        use rayon::prelude::*;
-
         let Sizes {
             batch,
             heads,
@@ -171,15 +170,12 @@ impl Operands {
         } else {
             0
         };
-        let pack = |at: usize| {
+        let pack = |at: usize, packed: &mut Packed| {
             let (at, own) = (at / own, at % own);
             let each = parts.len() / batch;
             let seen = parts[at * each..][..each].iter().map(|part| &part.seen);
-            let mut packed = Packed::new();
-            self.pack(at, own, joined(seen), &mut packed);
-            packed
+            self.pack(at, own, joined(seen), packed);
         };
-        let new = || (Packed::new(), Scratch::default());
         let out = Output::filled(batch * queries * heads * size, |out| {
             let run = |packed: &[Packed], (alone, scratch): &mut (Packed, Scratch), part: &Part| {
                 for own in part.own.clone() {
@@ -195,17 +191,18 @@ impl Operands {
                     }
                 }
             };
-            if threads == 1 {
-                let packed: Vec<Packed> = (0..shared).map(pack).collect();
-                let mut scratch = new();
-                parts
-                    .iter()
-                    .for_each(|part| run(&packed, &mut scratch, part));
-            } else {
-                let packed: Vec<Packed> = (0..shared).into_par_iter().map(pack).collect();
-                let parts = parts.par_iter();
-                parts.for_each_init(new, |scratch, part| run(&packed, scratch, part));
-            }
+            let mut packed: Vec<Packed> = (0..shared).map(|_| Packed::new()).collect();
+            let together = if threads == 1 { shared.max(1) } else { 1 };
+            on_chunks(&mut packed, together, |first, packed| {
+                for (at, packed) in packed.iter_mut().enumerate() {
+                    pack(first * together + at, packed);
+                }
+            });
+            in_parts(parts.len(), uneven_parts(threads), |share| {
+                let mut scratch = (Packed::new(), Scratch::default());
+                let parts = parts[share].iter();
+                parts.for_each(|part| run(&packed, &mut scratch, part));
+            });
         });
         let y = out.tensor([batch, queries, heads, size]);
         Flex::float_swap_dims(y, 1, 2)

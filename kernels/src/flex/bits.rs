@@ -17,7 +17,8 @@ use burn::tensor::DType;
 use super::{
     gemm::{End, multiply_unpacked, threads},
     instructions::Set,
-    memory::{Output, Target, in_parts},
+    memory::{Output, Target},
+    threads::in_parts,
     view::{Dense, Matrix},
 };
 use crate::product::epilogue::Activation;

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
-use rayon::prelude::*;
 use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
 
+use super::threads::on_chunks;
 use crate::{fault::fail, signal::dft::Dft};
 
 /// Numbers that one thread transforms at least, where there are several threads.
@@ -172,7 +172,7 @@ fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
     }
     let plan = plan(options);
     let pairs = (SHARE / options.length).max(1);
-    let run = |(share, out): (usize, &mut [T])| {
+    let run = |share: usize, out: &mut [T]| {
         let none = Complex::default();
         let mut numbers = vec![none; options.length];
         let mut scratch = vec![none; plan.get_inplace_scratch_len()];
@@ -196,11 +196,9 @@ fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
         }
     };
     if out.len() > pairs * 2 * one {
-        out.par_chunks_mut(pairs * 2 * one)
-            .enumerate()
-            .for_each(run);
+        on_chunks(out, pairs * 2 * one, run);
     } else {
-        run((0, out));
+        run(0, out);
     }
 }
 

@@ -117,6 +117,17 @@ pub fn with_each_set(run: impl Fn(Set)) {
     FORCED.set(None);
 }
 
+/// Work of other threads, with the set of this one.
+#[cfg(test)]
+pub fn with_this_set(run: impl Fn(usize) + Send + Sync) -> impl Fn(usize) + Send + Sync {
+    let set = FORCED.get();
+    move |part| {
+        let own = FORCED.replace(set);
+        run(part);
+        FORCED.set(own);
+    }
+}
+
 /// Whether a sum of a product is rounded once.
 #[cfg(test)]
 pub fn rounds_once() -> bool {

@@ -5,7 +5,8 @@ use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
-    memory::{Output, in_parts},
+    memory::Output,
+    threads::{self, in_parts},
     view::Dense,
 };
 use crate::normalize::Lrn;
@@ -28,7 +29,7 @@ pub fn lrn(x: &FlexTensor, options: &Lrn) -> Option<FlexTensor> {
     let x = x.values();
     let blocks = plane.div_ceil(BLOCK);
     let units = shape[0] * blocks;
-    let parts = (x.len() / SHARE).clamp(1, rayon::current_num_threads());
+    let parts = (x.len() / SHARE).clamp(1, threads::count());
     let y = Output::filled(x.len(), |out| {
         in_parts(units, parts, |units| {
             let mut sums = [0.0; BLOCK];

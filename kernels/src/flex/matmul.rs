@@ -13,8 +13,9 @@ use super::{
     elementary::{activate, finish},
     gemm::{End, Right, multiply, multiply_packed, multiply_row, threads},
     instructions::Set,
-    memory::{Buffer, Output, Target, side_by_side},
+    memory::{Buffer, Output, Target},
     packed::{Pack, without_memory},
+    threads::side_by_side,
     view::{Dense, Matrix, RawView, View},
     widened,
 };

@@ -1,9 +1,9 @@
-//! Memory that kernels write to, and threads that do so side by side.
+//! Memory that kernels write to.
 
 mod buffer;
 mod recycled;
 
-use std::{cell::Cell, mem::MaybeUninit, ops::Range};
+use std::{cell::Cell, mem::MaybeUninit};
 
 pub use buffer::Buffer;
 
@@ -91,29 +91,6 @@ impl Target {
     }
 }
 
-/// Runs parts of work with the number of each: here if there is one alone, else on several threads.
-pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
-    use rayon::prelude::*;
-
-    if count <= 1 || rayon::current_num_threads() == 1 {
-        return (0..count).for_each(run);
-    }
-    (0..count).into_par_iter().for_each(run);
-}
-
-/// Runs units from 0 to `count` in so many parts of about equal size, side by side.
-pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + Sync) {
-    let share = count.div_ceil(parts).max(1);
-    side_by_side(count.div_ceil(share), |part| {
-        run(part * share..count.min((part + 1) * share));
-    });
-}
-
-/// Into how many parts so many threads divide units that take unlike times.
-pub fn uneven_parts(threads: usize) -> usize {
-    if threads == 1 { 1 } else { 4 * threads }
-}
-
 /// Numbers in a line of memory.
 const LINE: usize = 16;
 
@@ -138,6 +115,7 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flex::threads::side_by_side;
 
     #[test]
     fn scratch_memory_may_be_used_inside_of_itself() {

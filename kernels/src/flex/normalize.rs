@@ -5,11 +5,11 @@
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::ModuleOps};
 use burn::tensor::DType;
-use rayon::prelude::*;
 
 use super::{
     instructions::{Sum, dispatched},
     rows::{SHARE, by_rows, in_place},
+    threads::on_chunks,
 };
 use crate::backend::primitives;
 
@@ -51,16 +51,17 @@ pub fn group_norm(
     let shape = x.shape();
     let channels = shape[1] / groups;
     let [scale, bias] = [scale, bias].map(values);
-    let run = |(at, group): (usize, &mut [f32])| {
+    let run = |at: usize, group: &mut [f32]| {
         let own = at % groups * channels..(at % groups + 1) * channels;
         standardize(group, &scale[own.clone()], &bias[own], epsilon);
     };
     let all = |elements: &mut [f32]| {
         let length = channels * shape[2];
         if elements.len() >= 2 * SHARE {
-            elements.par_chunks_mut(length).enumerate().for_each(run);
+            on_chunks(elements, length, run);
         } else {
-            elements.chunks_mut(length).enumerate().for_each(run);
+            let groups = elements.chunks_mut(length).enumerate();
+            groups.for_each(|(at, group)| run(at, group));
         }
     };
     in_place(x, all, |x| x)

@@ -6,9 +6,9 @@ use burn::tensor::DType;
 use super::{
     gemm::threads,
     instructions::Set,
-    memory::{Output, Target, in_parts, uneven_parts},
+    memory::{Output, Target},
     view::View,
-    window::{At, Fold, Masked, Windows},
+    window::{At, Fold, Masked, Windows, by_bands},
 };
 use crate::pool::slide::{Of, Slide};
 
@@ -46,17 +46,16 @@ pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
         Of::Mean { padding } => (0.0, Some([0, 1, 2].map(|axis| slide.counts(axis, padding)))),
     };
     let windows = Windows::new(Set::best(), g, [depth, row], value)?;
-    let parts = uneven_parts(threads(count * g.taps()));
+    let plane = [g.positions[1], g.positions[2]];
     let y = Output::filled(count, |out| {
-        in_parts(units, parts, |units| {
-            for unit in units {
-                let from = unit / channels * batch + unit % channels * channel;
-                let values = &values[from..];
-                let out = out.part(unit * positions, positions);
-                match &counts {
-                    None => windows.run(values, &Largest { out }),
-                    Some(counts) => windows.run(values, &Mean { counts, out }),
-                }
+        let threads = threads(count * g.taps());
+        by_bands(Set::best(), units, plane, threads, |unit, rows| {
+            let from = unit / channels * batch + unit % channels * channel;
+            let values = &values[from..];
+            let out = out.part(unit * positions, positions);
+            match &counts {
+                None => windows.run(values, rows, &Largest { out }),
+                Some(counts) => windows.run(values, rows, &Mean { counts, out }),
             }
         });
     });

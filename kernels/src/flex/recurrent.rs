@@ -13,7 +13,8 @@ use burn::tensor::{DType, Shape, TensorData};
 
 use super::{
     gemm::threads,
-    memory::{Output, Target, side_by_side},
+    memory::{Output, Target},
+    threads::side_by_side,
     view::Dense,
 };
 use crate::{

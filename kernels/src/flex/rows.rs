@@ -3,7 +3,7 @@
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
 
-use super::{memory::Buffer, view::dense, widened};
+use super::{memory::Buffer, threads::on_chunks, view::dense, widened};
 
 /// Elements that one thread takes at least, where there are several threads.
 pub const SHARE: usize = 1 << 15;
@@ -41,21 +41,22 @@ fn changed(mut x: FlexTensor, run: impl FnOnce(&mut [f32])) -> FlexTensor {
 /// Runs over parts of whole rows of `length`, on several threads where it is worth it.
 pub fn by_rows(elements: &mut [f32], length: usize, run: impl Fn(&mut [f32]) + Sync + Send) {
     if elements.len() >= 2 * SHARE {
-        use rayon::prelude::*;
-
         let part = SHARE.next_multiple_of(length);
-        return elements.par_chunks_mut(part).for_each(run);
+        return on_chunks(elements, part, |_, rows| run(rows));
     }
     run(elements);
 }
 
 /// Runs over parts and those of `others` at the same places, on several threads where it is worth it.
-pub fn with_each(elements: &mut [f32], others: &[f32], run: impl Fn(&mut [f32], &[f32]) + Sync) {
+pub fn with_each(
+    elements: &mut [f32],
+    others: &[f32],
+    run: impl Fn(&mut [f32], &[f32]) + Send + Sync,
+) {
     if elements.len() >= 2 * SHARE {
-        use rayon::prelude::*;
-
-        let parts = elements.par_chunks_mut(SHARE).zip(others.par_chunks(SHARE));
-        return parts.for_each(|(part, others)| run(part, others));
+        return on_chunks(elements, SHARE, |at, part| {
+            run(part, &others[at * SHARE..][..part.len()]);
+        });
     }
     run(elements, others);
 }

@@ -5,10 +5,14 @@
 
 mod fold;
 mod masked;
+mod shares;
+
+use std::ops::Range;
 
 use super::{conv::Geometry, gemm::Plain, instructions::Set};
 pub use fold::{AnyFold, At, Fold};
 pub use masked::Masked;
+pub use shares::{bands, by_bands};
 
 /// Rows of positions that are computed at once.
 const ROWS: usize = 4;
@@ -71,17 +75,18 @@ impl Windows {
         })
     }
 
-    /// Runs over the positions of one channel, the numbers of which begin `values`.
-    pub fn run(&self, values: &[f32], fold: &impl AnyFold) {
+    /// Runs over some rows of positions of one channel, the numbers of which begin `values`.
+    pub fn run(&self, values: &[f32], rows: Range<usize>, fold: &impl AnyFold) {
         assert!(values.len() >= self.length && self.set.is_there());
+        assert!(rows.end <= self.geometry.positions[1]);
         // SAFETY: the processor has the instructions, and all numbers of the input are there.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(self, values, fold),
+                Set::Avx512 => x86::wide(self, values, rows, fold),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(self, values, fold),
-                Set::Portable => all::<Plain, _>(self, values, fold),
+                Set::Avx2 => x86::narrow(self, values, rows, fold),
+                Set::Portable => all::<Plain, _>(self, values, rows, fold),
             }
         }
     }
@@ -130,6 +135,7 @@ impl Register {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{__m256, __m512};
+    use std::ops::Range;
 
     use super::{AnyFold, Windows, all};
 
@@ -137,18 +143,23 @@ mod x86 {
     ///
     /// The processor has AVX-512, and the windows' input is there.
     #[target_feature(enable = "avx512f")]
-    pub unsafe fn wide(windows: &Windows, values: &[f32], fold: &impl AnyFold) {
+    pub unsafe fn wide(windows: &Windows, values: &[f32], rows: Range<usize>, fold: &impl AnyFold) {
         // SAFETY: what the caller says.
-        unsafe { all::<__m512, _>(windows, values, fold) }
+        unsafe { all::<__m512, _>(windows, values, rows, fold) }
     }
 
     /// # Safety
     ///
     /// The processor has AVX2, and the windows' input is there.
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn narrow(windows: &Windows, values: &[f32], fold: &impl AnyFold) {
+    pub unsafe fn narrow(
+        windows: &Windows,
+        values: &[f32],
+        rows: Range<usize>,
+        fold: &impl AnyFold,
+    ) {
         // SAFETY: what the caller says.
-        unsafe { all::<__m256, _>(windows, values, fold) }
+        unsafe { all::<__m256, _>(windows, values, rows, fold) }
     }
 }
 
@@ -156,24 +167,29 @@ mod x86 {
 ///
 /// [`Windows::run`] has checked the input.
 #[inline(always)]
-unsafe fn all<L: Masked, F: Fold<L>>(windows: &Windows, values: &[f32], fold: &F) {
+unsafe fn all<L: Masked, F: Fold<L>>(
+    windows: &Windows,
+    values: &[f32],
+    rows: Range<usize>,
+    fold: &F,
+) {
     let g = &windows.geometry;
     let [_, down, right] = g.strides;
     let is_square = L::COUNT > 4
-        && g.positions[1] >= ROWS
+        && rows.len() >= ROWS
         && g.kernel[1] == g.kernel[2]
         && down == right
         && g.dilations[1] == 1;
     // SAFETY: what the caller says.
     unsafe {
         match (right, g.kernel[2]) {
-            (1, 3) if is_square => by_rows::<L, F, 1, 3>(windows, values, fold),
-            (1, 5) if is_square => by_rows::<L, F, 1, 5>(windows, values, fold),
-            (1, 7) if is_square => by_rows::<L, F, 1, 7>(windows, values, fold),
-            (2, 3) if is_square => by_rows::<L, F, 2, 3>(windows, values, fold),
-            (1, _) => by_rows::<L, F, 1, 0>(windows, values, fold),
-            (2, _) => by_rows::<L, F, 2, 0>(windows, values, fold),
-            _ => by_rows::<L, F, 0, 0>(windows, values, fold),
+            (1, 3) if is_square => by_rows::<L, F, 1, 3>(windows, values, rows, fold),
+            (1, 5) if is_square => by_rows::<L, F, 1, 5>(windows, values, rows, fold),
+            (1, 7) if is_square => by_rows::<L, F, 1, 7>(windows, values, rows, fold),
+            (2, 3) if is_square => by_rows::<L, F, 2, 3>(windows, values, rows, fold),
+            (1, _) => by_rows::<L, F, 1, 0>(windows, values, rows, fold),
+            (2, _) => by_rows::<L, F, 2, 0>(windows, values, rows, fold),
+            _ => by_rows::<L, F, 0, 0>(windows, values, rows, fold),
         }
     }
 }
@@ -187,21 +203,21 @@ unsafe fn all<L: Masked, F: Fold<L>>(windows: &Windows, values: &[f32], fold: &F
 unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
     windows: &Windows,
     values: &[f32],
+    range: Range<usize>,
     fold: &F,
 ) {
-    let [deep, high, _] = windows.geometry.positions;
-    for depth in 0..deep {
+    for depth in 0..windows.geometry.positions[0] {
         // SAFETY: what the caller says.
         unsafe {
-            if high < ROWS {
-                for row in 0..high {
+            if range.len() < ROWS {
+                for row in range.clone() {
                     rows::<L, F, STRIDE, 1>(windows, values, fold, [depth, row]);
                 }
                 continue;
             }
-            for row in (0..high).step_by(ROWS) {
+            for row in range.clone().step_by(ROWS) {
                 // The last ones may be computed twice.
-                let row = row.min(high - ROWS);
+                let row = row.min(range.end - ROWS);
                 if WIDE == 0 {
                     rows::<L, F, STRIDE, ROWS>(windows, values, fold, [depth, row]);
                 } else {

@@ -7,7 +7,8 @@ use crate::flex::{
     elementary::activate,
     gemm::{Bounds, Plain, threads},
     instructions::{Set, WIDEST},
-    memory::{Buffer, Output, Target, in_parts, uneven_parts, with_scratch},
+    memory::{Buffer, Output, Target, with_scratch},
+    threads::{in_parts, uneven_parts},
 };
 use crate::product::epilogue::Activation;
 use transpose::{Square, Transpose};

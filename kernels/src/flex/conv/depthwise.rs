@@ -4,8 +4,8 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, threads},
-    memory::{Buffer, Output, Target, in_parts, uneven_parts},
-    window::{At, Fold, Masked, Windows},
+    memory::{Buffer, Output, Target},
+    window::{At, Fold, Masked, Windows, by_bands},
 };
 use crate::product::epilogue::Activation;
 
@@ -43,28 +43,29 @@ impl Convolution<'_> {
         let units = self.batches * outputs;
         let count = units * positions;
         assert!(self.sum.is_none_or(|sum| sum.len() >= count));
-        let parts = uneven_parts(threads(count * taps));
+        let [deep, high, wide] = g.positions;
         Some(Output::filled(count, |out| {
-            in_parts(units, parts, |units| {
+            let threads = threads(count * taps);
+            by_bands(filters.set, units, [high, wide], threads, |unit, rows| {
                 let mut weight = [0.0; MOST];
-                for unit in units {
-                    let output = unit % outputs;
-                    let group = output / filters.outputs;
-                    filters.copy(group, output % filters.outputs, &mut weight[..taps]);
-                    let from = unit / outputs * batch + group * channel;
-                    let out = out.part(unit * positions, positions);
-                    let channel = Channel {
-                        weight: &weight[..taps],
-                        bias: self.bias.map_or(0.0, |bias| bias[output]),
-                        sum: self.sum.map(|sum| &sum[unit * positions..][..positions]),
-                        bounds,
-                        out,
-                    };
-                    windows.run(&self.values[from..], &channel);
-                    if after {
-                        // SAFETY: the windows have written them, and no other part reads them.
-                        activate(unsafe { out.written(0, positions) }, self.activation);
-                    }
+                let output = unit % outputs;
+                let group = output / filters.outputs;
+                filters.copy(group, output % filters.outputs, &mut weight[..taps]);
+                let from = unit / outputs * batch + group * channel;
+                let out = out.part(unit * positions, positions);
+                let channel = Channel {
+                    weight: &weight[..taps],
+                    bias: self.bias.map_or(0.0, |bias| bias[output]),
+                    sum: self.sum.map(|sum| &sum[unit * positions..][..positions]),
+                    bounds,
+                    out,
+                };
+                windows.run(&self.values[from..], rows.clone(), &channel);
+                for depth in (0..deep).filter(|_| after) {
+                    let first = (depth * high + rows.start) * wide;
+                    // SAFETY: the windows have written them, and no other part reads them.
+                    let written = unsafe { out.written(first, rows.len() * wide) };
+                    activate(written, self.activation);
                 }
             });
         }))

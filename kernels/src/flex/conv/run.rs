@@ -10,7 +10,9 @@ use super::panels::{Panel, is_fast, panels};
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, LINE, Place, Start, Steps, Tile, threads},
-    memory::{Buffer, Output, Target, side_by_side, with_scratch},
+    memory::{Buffer, Output, Target, with_scratch},
+    threads::side_by_side,
+    window::bands as shares_of,
 };
 use crate::product::epilogue::Activation;
 
@@ -96,7 +98,7 @@ impl Convolution<'_> {
         let parts = threads.div_ceil(units);
         // Few positions are shared by few threads, which then share the outputs.
         let plane = positions / self.geometry.positions[0];
-        let parts = parts.min(plane / (4 * filters.set.columns())).max(1);
+        let parts = shares_of(filters.set, plane, parts);
         let channels = filters.inner / self.geometry.taps();
         let mut layout = Layout::new(self.geometry, if there { 1 } else { channels }, parts);
         if there {

@@ -13,8 +13,9 @@ use crate::backend::Packed;
 use crate::flex::{
     gemm::threads,
     in_wide_sums,
-    memory::{Buffer, Output, Target, side_by_side},
+    memory::{Buffer, Output, Target},
     packed::Pack,
+    threads::side_by_side,
     view::{Dense, View},
     widened,
 };

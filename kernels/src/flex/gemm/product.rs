@@ -11,7 +11,8 @@ use super::{
 use crate::flex::{
     elementary::activate,
     instructions::Set,
-    memory::{Target, side_by_side, with_scratch},
+    memory::{Target, with_scratch},
+    threads::{self, side_by_side},
     view::Matrix,
 };
 use crate::product::epilogue::Activation;
@@ -158,7 +159,7 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
 
 /// How many threads so many multiplications are for.
 pub fn threads(multiplications: usize) -> usize {
-    (multiplications / SHARE).clamp(1, rayon::current_num_threads())
+    (multiplications / SHARE).clamp(1, threads::count())
 }
 
 /// What one thread computes.

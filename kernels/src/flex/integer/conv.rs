@@ -11,7 +11,8 @@ use super::tile::{End, Place, Tile};
 use crate::flex::{
     conv::{Band, Columns, Geometry, Layout, columns},
     gemm::{Steps, panels, threads},
-    memory::{side_by_side, with_scratch},
+    memory::with_scratch,
+    threads::side_by_side,
 };
 
 /// Products of bytes in the time of one of floats.

@@ -15,7 +15,8 @@ use super::tile::{End, Place, finish};
 use crate::flex::{
     conv::Geometry,
     gemm::threads,
-    memory::{in_parts, uneven_parts, with_scratch},
+    memory::with_scratch,
+    threads::{in_parts, uneven_parts},
 };
 
 /// Rows of positions that are computed at once.

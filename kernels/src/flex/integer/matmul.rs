@@ -13,8 +13,8 @@ use super::tile::{End, Tile};
 use super::{Operands, bytes};
 use crate::flex::{
     gemm::{panels, threads},
-    memory::side_by_side,
     packed::Pack,
+    threads::side_by_side,
     view::{Matrix, dense},
 };
 use crate::{backend::ByteProduct, quantize::Integers};

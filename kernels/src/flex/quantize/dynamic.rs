@@ -7,6 +7,7 @@ use super::element::Rounding;
 use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
 use crate::flex::instructions::{Set, Sum};
+use crate::flex::threads::on_chunks;
 use crate::quantize::Affine;
 
 /// The greatest byte.
@@ -54,10 +55,12 @@ fn range(x: &[f32]) -> (f32, f32) {
     if x.len() < 2 * SHARE {
         return of_part(x);
     }
-    use rayon::prelude::*;
-
-    let parts = x.par_chunks(SHARE).map(of_part);
-    parts.reduce(|| (0.0, 0.0), |a, b| (lesser(a.0, b.0), greater(a.1, b.1)))
+    let mut ranges = vec![(0.0, 0.0); x.len().div_ceil(SHARE)];
+    on_chunks(&mut ranges, 1, |at, range| {
+        range[0] = of_part(&x[at * SHARE..x.len().min((at + 1) * SHARE)]);
+    });
+    let both = |a: (f32, f32), b: (f32, f32)| (lesser(a.0, b.0), greater(a.1, b.1));
+    ranges.into_iter().fold((0.0, 0.0), both)
 }
 
 fn lesser(a: f32, b: f32) -> f32 {

@@ -9,6 +9,7 @@ use super::element::Integer;
 use crate::flex::{
     instructions::{Fused, Separate, Set, Sum},
     memory::Buffer,
+    threads::on_chunks,
 };
 
 /// Elements that one thread takes at least, where there are several threads.
@@ -76,10 +77,7 @@ pub fn written_in<T: bytemuck::Pod + Send + Sync>(
 ) -> Buffer<T> {
     let parts = |blank: &mut Blank<T>| {
         if length >= 2 * SHARE {
-            use rayon::prelude::*;
-
-            let parts = blank.par_chunks_mut(share).enumerate();
-            parts.for_each(|(part, blank)| write(part * share, blank));
+            on_chunks(blank, share, |part, blank| write(part * share, blank));
         } else {
             write(0, blank);
         }

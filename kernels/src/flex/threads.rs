@@ -1,0 +1,265 @@
+//! Threads that run parts of a kernel side by side.
+//!
+//! Between two kernels of a model there are microseconds, in which a thread that sleeps could not be
+//! woken: threads without work look for some during [`AWAKE`] before they sleep.
+
+mod region;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use region::{Job, Region};
+
+/// How long a thread without work stays awake.
+const AWAKE: Duration = Duration::from_micros(200);
+
+/// How often it looks for work before it lets others run.
+const LOOKS: usize = 64;
+
+/// As many callers share the threads at once; further ones run all parts themselves.
+const REGIONS: usize = 8;
+
+struct Pool {
+    /// How many threads there are beside callers'.
+    workers: usize,
+    regions: [Region; REGIONS],
+    /// How many regions have been opened.
+    opened: AtomicUsize,
+    asleep: AtomicUsize,
+    lock: Mutex<()>,
+    wake: Condvar,
+}
+
+/// How many threads run a kernel: those of the rayon pool that calls it, else as many as rayon's own has.
+pub fn count() -> usize {
+    if rayon::current_thread_index().is_some() {
+        rayon::current_num_threads()
+    } else {
+        pool().workers + 1
+    }
+}
+
+/// Runs parts of work with the number of each: here if there is one alone, else on several threads.
+pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
+    use rayon::prelude::*;
+
+    #[cfg(test)]
+    let run = super::instructions::with_this_set(run);
+    if count <= 1 || self::count() == 1 {
+        (0..count).for_each(run);
+    } else if rayon::current_thread_index().is_some() {
+        (0..count).into_par_iter().for_each(run);
+    } else {
+        pool().run(count, &run);
+    }
+}
+
+/// Runs units from 0 to `count` in so many parts of about equal size, side by side.
+pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + Sync) {
+    let share = count.div_ceil(parts).max(1);
+    side_by_side(count.div_ceil(share), |part| {
+        run(part * share..count.min((part + 1) * share));
+    });
+}
+
+/// Into how many parts so many threads divide units that take unlike times.
+pub fn uneven_parts(threads: usize) -> usize {
+    if threads == 1 { 1 } else { 4 * threads }
+}
+
+/// Runs over chunks of so many elements with the number of each, side by side.
+pub fn on_chunks<T: Send>(all: &mut [T], size: usize, run: impl Fn(usize, &mut [T]) + Send + Sync) {
+    struct First<T>(*mut T);
+    // SAFETY: each part of the work takes other elements, which may be sent.
+    unsafe impl<T: Send> Sync for First<T> {}
+    // SAFETY: as above.
+    unsafe impl<T: Send> Send for First<T> {}
+
+    let (first, length) = (First(all.as_mut_ptr()), all.len());
+    side_by_side(length.div_ceil(size), |at| {
+        let First(first) = &first;
+        let start = at * size;
+        // SAFETY: chunks are inside of the slice, and no two have an element in common.
+        let chunk =
+            unsafe { std::slice::from_raw_parts_mut(first.add(start), size.min(length - start)) };
+        run(at, chunk);
+    });
+}
+
+fn pool() -> &'static Pool {
+    static POOL: OnceLock<Pool> = OnceLock::new();
+    static STARTED: OnceLock<()> = OnceLock::new();
+
+    let pool = POOL.get_or_init(|| Pool::new(rayon::current_num_threads() - 1));
+    STARTED.get_or_init(|| {
+        for number in 1..=pool.workers {
+            let thread = std::thread::Builder::new().name(format!("onnx-embed-{number}"));
+            // Callers run all parts themselves where no thread starts.
+            let _ = thread.spawn(move || pool.work(number));
+        }
+    });
+    pool
+}
+
+impl Pool {
+    fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            regions: Default::default(),
+            opened: AtomicUsize::new(0),
+            asleep: AtomicUsize::new(0),
+            lock: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    fn run(&self, count: usize, run: &(dyn Fn(usize) + Sync)) {
+        let Some(region) = self.regions.iter().find(|region| region.take()) else {
+            return (0..count).for_each(run);
+        };
+        let job = Job::new(count, self.workers + 1, run);
+        region.share(&job, || self.wake(count - 1));
+    }
+
+    /// Calls as many threads as parts are for them.
+    fn wake(&self, parts: usize) {
+        self.opened.fetch_add(1, SeqCst);
+        let asleep = self.asleep.load(SeqCst);
+        if asleep == 0 {
+            return;
+        }
+        let awake = self.workers - asleep;
+        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in awake..parts.min(self.workers) {
+            self.wake.notify_one();
+        }
+    }
+
+    /// What the thread with a number does for ever.
+    fn work(&self, thread: usize) {
+        loop {
+            let opened = self.opened.load(SeqCst);
+            for region in &self.regions {
+                region.help(thread);
+            }
+            if !self.is_opened(opened) {
+                self.sleep(opened);
+            }
+        }
+    }
+
+    /// Whether a region has been opened, or is so after some time.
+    fn is_opened(&self, opened: usize) -> bool {
+        let start = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                if self.opened.load(SeqCst) != opened {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if start.elapsed() > AWAKE {
+                return false;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn sleep(&self, opened: usize) {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.asleep.fetch_add(1, SeqCst);
+        while self.opened.load(SeqCst) == opened {
+            lock = self.wake.wait(lock).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.asleep.fetch_sub(1, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    fn sum(parts: usize) -> usize {
+        let sum = AtomicUsize::new(0);
+        side_by_side(parts, |part| {
+            sum.fetch_add(part, SeqCst);
+        });
+        sum.into_inner()
+    }
+
+    #[test]
+    fn every_part_runs_once() {
+        for parts in [0, 1, 2, 3, 1000] {
+            assert_eq!(sum(parts), parts * parts.saturating_sub(1) / 2);
+        }
+    }
+
+    #[test]
+    fn parts_may_have_parts_of_their_own() {
+        let all = AtomicUsize::new(0);
+        side_by_side(20, |_| {
+            all.fetch_add(sum(10), SeqCst);
+        });
+        assert_eq!(all.into_inner(), 20 * 45);
+    }
+
+    #[test]
+    fn more_callers_than_regions_are_served() {
+        std::thread::scope(|scope| {
+            for _ in 0..2 * REGIONS {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        assert_eq!(sum(10), 45);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn sleeping_threads_are_woken() {
+        for _ in 0..5 {
+            std::thread::sleep(5 * AWAKE);
+            assert_eq!(sum(10), 45);
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_threads_live_on() {
+        for at in [0, 5, 9] {
+            let run = || side_by_side(10, |part| assert_ne!(part, at, "this one"));
+            let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+            let message = panic.downcast_ref::<String>().unwrap();
+            assert!(message.contains("this one"), "{message}");
+            assert_eq!(sum(10), 45);
+        }
+    }
+
+    #[test]
+    fn a_pool_of_rayon_runs_parts_on_its_own_threads() {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            assert_eq!(count(), 2);
+            side_by_side(10, |_| assert!(rayon::current_thread_index().is_some()));
+        });
+    }
+
+    #[test]
+    fn chunks_are_parts_of_the_slice() {
+        let mut all = [0; 9];
+        on_chunks(&mut all, 4, |at, chunk| {
+            for (place, x) in chunk.iter_mut().enumerate() {
+                *x = 4 * at + place;
+            }
+        });
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        on_chunks(&mut [(); 0], 4, |_, _| panic!("there is none"));
+    }
+}
