@@ -12,15 +12,12 @@ mod packed_row;
 mod product;
 mod row;
 mod tile;
+mod worth;
 
 pub use few::FEW;
 pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
-pub use product::{
-    End, few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked, threads,
-};
+pub use product::{End, few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
 pub use row::multiply_row;
 pub use tile::{Bounds, LINE, Place, Start, Steps, Tile};
-
-/// Multiplications that are worth another thread.
-pub const SHARE: usize = 1 << 20;
+pub use worth::{threads, threads_reading};

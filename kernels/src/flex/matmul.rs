@@ -11,11 +11,11 @@ use burn::tensor::DType;
 
 use super::{
     elementary::{activate, finish},
-    gemm::{End, Right, multiply, multiply_packed, multiply_row, threads},
+    gemm::{End, Right, multiply, multiply_packed, multiply_row, threads, threads_reading},
     instructions::Set,
     memory::{Buffer, Output, Target},
     packed::{Pack, without_memory},
-    threads::side_by_side,
+    threads::{in_parts, side_by_side},
     view::{Dense, Matrix, RawView, View},
     widened,
 };
@@ -81,7 +81,8 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
         };
         let matrices = count / (rows * columns).max(1);
         Output::filled(count, |out| {
-            if matrices > 1 && threads(count * inner) > 1 {
+            let threads = threads(count * inner);
+            if threads > 1 && matrices >= threads {
                 side_by_side(matrices, |at| run(at, out));
             } else {
                 (0..matrices).for_each(|at| run(at, out));
@@ -111,16 +112,21 @@ fn product(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Target) {
     }
     let mut row = vec![0.0; a.columns];
     a.copy(0, 0, &mut row);
-    // SAFETY: nobody else writes to the target.
-    let out = unsafe { out.filled(0, b.columns) };
-    multiply_row(&row, b, out);
-    for (y, bias) in out.iter_mut().zip(end.bias.unwrap_or(&[])) {
-        *y += bias;
-    }
-    for (y, sum) in out.iter_mut().zip(end.sum.unwrap_or(&[])) {
-        *y += sum;
-    }
-    activate(out, end.activation);
+    in_parts(
+        b.columns,
+        threads_reading(0, 4 * b.rows * b.columns),
+        |columns| {
+            // SAFETY: nobody else writes to the target, and no other part to these columns.
+            let out = unsafe { out.filled(columns.start, columns.len()) };
+            multiply_row(&row, b.columns(columns.start, columns.len()), out);
+            for more in [end.bias, end.sum].into_iter().flatten() {
+                for (y, more) in out.iter_mut().zip(&more[columns.start..]) {
+                    *y += more;
+                }
+            }
+            activate(out, end.activation);
+        },
+    );
 }
 
 fn tiled_linear(

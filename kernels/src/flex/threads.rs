@@ -32,9 +32,12 @@ struct Pool {
     wake: Condvar,
 }
 
-/// How many threads run a kernel: those of the rayon pool that calls it, else as many as rayon's own has.
+/// How many threads run a kernel: those of the rayon pool that calls it, else as many as rayon's own has,
+/// and one inside of a part of a kernel.
 pub fn count() -> usize {
-    if rayon::current_thread_index().is_some() {
+    if region::is_inside() {
+        1
+    } else if rayon::current_thread_index().is_some() {
         rayon::current_num_threads()
     } else {
         pool().workers + 1
@@ -64,7 +67,13 @@ pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + 
     });
 }
 
-/// Into how many parts so many threads divide units that take unlike times.
+/// Into how many parts so many threads divide units that take about equal times: the thread that comes
+/// late, or is slower, leaves some to others.
+pub fn even_parts(threads: usize) -> usize {
+    if threads == 1 { 1 } else { 2 * threads }
+}
+
+/// The same for units that take unlike times.
 pub fn uneven_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 4 * threads }
 }

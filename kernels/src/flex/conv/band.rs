@@ -73,14 +73,16 @@ impl Layout {
             let fit = (most / (wide + columns.furthest)).saturating_sub(rows.furthest);
             even(high, fit.clamp(1, high))
         };
+        // As many for each thread.
+        let evenly =
+            |size: usize, by: usize| size.div_ceil(size.div_ceil(by).next_multiple_of(parts));
         let bands = high.div_ceil(by_rows) * wide.div_ceil(by_columns);
-        let more = parts.div_ceil(bands);
-        let band = if more <= 1 {
-            [by_rows, by_columns]
-        } else if high > 1 {
-            [by_rows.div_ceil(more), by_columns]
+        let band = if high > 1 && (by_columns == wide || bands < parts) {
+            [evenly(high, by_rows), by_columns]
+        } else if high == 1 {
+            [1, evenly(wide, by_columns)]
         } else {
-            [1, by_columns.div_ceil(more)]
+            [by_rows, by_columns]
         };
         let (height, width) = (band[0] + rows.furthest, band[1] + columns.furthest);
         Self {

@@ -11,7 +11,7 @@ use crate::flex::{
     elementary::activate,
     gemm::{Bounds, LINE, Place, Start, Steps, Tile, threads},
     memory::{Buffer, Output, Target, with_scratch},
-    threads::side_by_side,
+    threads::{even_parts, side_by_side},
     window::bands as shares_of,
 };
 use crate::product::epilogue::Activation;
@@ -95,12 +95,12 @@ impl Convolution<'_> {
         let count = self.batches * filters.groups * filters.outputs * positions;
         let threads = threads(count * filters.inner);
         let units = self.batches * filters.groups * self.geometry.positions[0];
-        let parts = threads.div_ceil(units);
+        let parts = even_parts(threads);
         // Few positions are shared by few threads, which then share the outputs.
         let plane = positions / self.geometry.positions[0];
-        let parts = shares_of(filters.set, plane, parts);
+        let along = shares_of(filters.set, plane, parts.div_ceil(units));
         let channels = filters.inner / self.geometry.taps();
-        let mut layout = Layout::new(self.geometry, if there { 1 } else { channels }, parts);
+        let mut layout = Layout::new(self.geometry, if there { 1 } else { channels }, along);
         if there {
             layout.band[1] = layout.band[1].next_multiple_of(filters.set.columns());
         }
@@ -127,7 +127,7 @@ impl Convolution<'_> {
         let units = self.batches * filters.groups.div_ceil(together) * bands.len();
         let outputs = filters
             .outputs
-            .div_ceil(threads.div_ceil(units))
+            .div_ceil(parts.div_ceil(units))
             .next_multiple_of(filters.panel);
         let seen = |band: &Band| {
             let (high, wide) = (band.rows.len(), band.columns.len());

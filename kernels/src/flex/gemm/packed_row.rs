@@ -6,7 +6,7 @@ use super::{
     End,
     lanes::{Lanes, Plain},
     pack::RightPart,
-    threads,
+    worth::threads_reading,
 };
 use crate::flex::{elementary::activate, instructions::Set, memory::Target, threads::side_by_side};
 
@@ -19,7 +19,7 @@ const MOST: usize = PANELS * 2 * 16;
 
 /// One row times packed columns.
 pub fn packed_row(a: &[f32], b: RightPart<'_>, columns: usize, end: End<'_>, out: Target) {
-    let parts = threads(a.len() * columns);
+    let parts = threads_reading(0, 4 * a.len() * columns);
     let width = columns
         .div_ceil(parts)
         .next_multiple_of(b.right.set.columns());

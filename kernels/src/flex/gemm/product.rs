@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use super::{
-    SHARE,
     pack::{Right, RightPart, pack_columns, pack_left, panel_rows, panels},
     packed_row::packed_row,
     tile::{Bounds, LINE, Place, Start, Steps, Tile},
+    worth::threads,
 };
 use crate::flex::{
     elementary::activate,
     instructions::Set,
     memory::{Target, with_scratch},
-    threads::{self, side_by_side},
+    threads::{even_parts, on_chunks, side_by_side},
     view::Matrix,
 };
 use crate::product::epilogue::Activation;
@@ -129,10 +129,14 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
     }
     let panel = panel_rows(set, rows);
     with_scratch(rows * inner, |left| {
-        pack_left(a, panel, left);
-        let left = &*left;
         let width = set.columns();
-        let parts = threads(rows * inner * columns);
+        let parts = even_parts(threads(rows * inner * columns));
+        let share = rows.div_ceil(parts).next_multiple_of(panel);
+        on_chunks(left, (share * inner).max(1), |at, left| {
+            let first = at * share;
+            pack_left(a.rows(first, share.min(rows - first)), panel, left);
+        });
+        let left = &*left;
         let by_columns = columns.div_ceil(parts).next_multiple_of(width);
         let by_rows = if columns.div_ceil(by_columns) == parts {
             rows
@@ -155,11 +159,6 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
             part.run(b, end, out);
         });
     });
-}
-
-/// How many threads so many multiplications are for.
-pub fn threads(multiplications: usize) -> usize {
-    (multiplications / SHARE).clamp(1, threads::count())
 }
 
 /// What one thread computes.

@@ -11,6 +11,9 @@ const STRIP: usize = 1024;
 /// Parts of a sum.
 const LANES: usize = 16;
 
+/// Columns whose values follow one another that are summed at once.
+const COLUMNS: usize = 4;
+
 dispatched! {
     /// Writes `a * b` to `out`.
     pub fn multiply_row(a: &[f32], b: Matrix<'_>, out: &mut [f32]) = multiply_row_of;
@@ -57,20 +60,40 @@ fn by_rows<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
 /// A sum for each column, whose values follow one another.
 #[inline(always)]
 fn by_columns<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    let (several, rest) = out.as_chunks_mut::<COLUMNS>();
+    let first = several.len() * COLUMNS;
+    for (at, out) in several.iter_mut().enumerate() {
+        *out = some_columns::<S, COLUMNS>(a, b, at * COLUMNS);
+    }
+    for (at, out) in rest.iter_mut().enumerate() {
+        [*out] = some_columns::<S, 1>(a, b, first + at);
+    }
+}
+
+/// Sums that do not wait for one another.
+#[inline(always)]
+fn some_columns<S: Sum, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) -> [f32; C] {
     let (parts, rest) = a.as_chunks::<LANES>();
-    for (column, out) in out.iter_mut().enumerate() {
-        let values = &b.values[column * b.column_step..][..a.len()];
-        let (value_parts, value_rest) = values.as_chunks::<LANES>();
-        let mut sums = [0.0; LANES];
-        for (a, values) in parts.iter().zip(value_parts) {
+    let mut columns = [&[][..]; C];
+    for (at, column) in columns.iter_mut().enumerate() {
+        *column = &b.values[(first + at) * b.column_step..][..a.len()];
+    }
+    let mut sums = [[0.0; LANES]; C];
+    for (at, a) in parts.iter().enumerate() {
+        for (sums, column) in sums.iter_mut().zip(columns) {
+            let values = &column[at * LANES..(at + 1) * LANES];
             for ((sum, a), value) in sums.iter_mut().zip(a).zip(values) {
                 *sum = S::of(*a, *value, *sum);
             }
         }
-        let rest = rest.iter().zip(value_rest);
-        let rest = rest.fold(0.0, |sum, (a, value)| S::of(*a, *value, sum));
-        *out = sums.iter().sum::<f32>() + rest;
     }
+    let mut all = [0.0; C];
+    for ((all, sums), column) in all.iter_mut().zip(sums).zip(columns) {
+        let rest = rest.iter().zip(&column[parts.len() * LANES..]);
+        let rest = rest.fold(0.0, |sum, (a, value)| S::of(*a, *value, sum));
+        *all = sums.iter().sum::<f32>() + rest;
+    }
+    all
 }
 
 #[cfg(test)]

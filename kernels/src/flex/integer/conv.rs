@@ -12,7 +12,7 @@ use crate::flex::{
     conv::{Band, Columns, Geometry, Layout, columns},
     gemm::{Steps, panels, threads},
     memory::with_scratch,
-    threads::side_by_side,
+    threads::{even_parts, side_by_side},
 };
 
 /// Products of bytes in the time of one of floats.
@@ -63,12 +63,13 @@ impl Convolution<'_> {
         let positions: usize = self.geometry.positions.iter().product();
         let count = self.batches * groups * outputs * positions;
         let threads = threads(count.saturating_mul(filters.terms) / BYTES);
-        let parts = threads.div_ceil(self.batches * groups * self.geometry.positions[0]);
+        let parts = even_parts(threads);
+        let along = parts.div_ceil(self.batches * groups * self.geometry.positions[0]);
         // Few positions are shared by few threads, which then share the outputs.
         let plane = positions / self.geometry.positions[0];
-        let parts = parts.min(plane / (4 * dot.columns())).max(1);
+        let along = along.min(plane / (4 * dot.columns())).max(1);
         let (planes, geometry) = filters.grouping.grouped(filters.channels, self.geometry);
-        let layout = Layout::new(geometry, planes, parts);
+        let layout = Layout::new(geometry, planes, along);
         let steps = layout.steps(planes)?;
         let bands = layout.bands().into_iter().map(|band| {
             let most = if filters.groups[0].panel == 1 { 4 } else { 2 };
@@ -86,7 +87,7 @@ impl Convolution<'_> {
         };
         let units = self.batches * groups.div_ceil(at_once) * bands.len();
         let part = outputs
-            .div_ceil(threads.div_ceil(units))
+            .div_ceil(parts.div_ceil(units))
             .next_multiple_of(filters.groups[0].panel);
         let plan = Plan {
             of: &self,

@@ -12,7 +12,7 @@ use super::result::Target;
 use super::tile::{End, Tile};
 use super::{Operands, bytes};
 use crate::flex::{
-    gemm::{panels, threads},
+    gemm::{panels, threads, threads_reading},
     packed::Pack,
     threads::side_by_side,
     view::{Matrix, dense},
@@ -60,7 +60,8 @@ pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTen
     let corrections = product.corrections(&zeros.shifted([is_signed, right_signed]), &ends);
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
-    let threads = threads((rows * columns).saturating_mul(inner) / BYTES);
+    let weight = columns.saturating_mul(inner);
+    let threads = threads_reading(rows.saturating_mul(weight) / BYTES, weight);
     let (result, outcome) = ends.outcome()?;
     let end = End {
         result: outcome,

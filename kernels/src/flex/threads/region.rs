@@ -1,6 +1,7 @@
 //! Parts of work that threads take one after another.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{
@@ -39,6 +40,15 @@ pub struct Region {
 
 const OPEN: usize = 1 << (usize::BITS - 1);
 
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs parts of a job: they are not divided again.
+pub fn is_inside() -> bool {
+    IS_INSIDE.get()
+}
+
 impl<'a> Job<'a> {
     pub fn new(count: usize, threads: usize, run: &'a (dyn Fn(usize) + Sync)) -> Self {
         let shares = threads.min(SHARES);
@@ -65,7 +75,10 @@ impl<'a> Job<'a> {
                 }
             }
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(parts)) {
+        IS_INSIDE.set(true);
+        let outcome = catch_unwind(AssertUnwindSafe(parts));
+        IS_INSIDE.set(false);
+        if let Err(panic) = outcome {
             self.next
                 .iter()
                 .for_each(|next| next.store(self.count, Relaxed));
