@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 import tomllib
 from pathlib import Path
 from statistics import median
@@ -27,6 +28,9 @@ import record  # noqa: E402
 
 # A larger share of the largest element and an output is wrong.
 WRONG = 0.05
+
+# Seconds between the turns of two engines.
+PAUSE = 0.3
 
 
 class Model:
@@ -147,6 +151,8 @@ def measure(model, inputs, threads, options, failures):
     for _ in range(options.rounds):
         for engine, process in list(running.items()):
             try:
+                # An engine's threads look for more work for a while, on the processors of the next one.
+                time.sleep(PAUSE if threads > 1 else 0)
                 rounds[engine].append(process.round(options.seconds))
             except engines.Failed as problem:
                 results[engine] = {"problem": str(problem)}
