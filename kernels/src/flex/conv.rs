@@ -206,6 +206,7 @@ mod tests {
         case(8, 12, 4, [6, 9], three);
         case(6, 6, 6, [7, 7], three);
         case(6, 6, 6, [15, 70], three.strides([2, 2]));
+        case(6, 6, 6, [120, 80], three);
         case(5, 10, 5, [9, 8], Window::new([5, 5]).pads([(2, 2); 2]));
         let seven = Window::new([7, 7]).pads([(3, 3); 2]);
         case(2, 2, 2, [7, 7], seven);

@@ -81,8 +81,8 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
         };
         let matrices = count / (rows * columns).max(1);
         Output::filled(count, |out| {
-            let threads = threads(count * inner);
-            if threads > 1 && matrices >= threads {
+            let each = threads(rows * inner * columns);
+            if matrices.min(threads(count * inner)) > each {
                 side_by_side(matrices, |at| run(at, out));
             } else {
                 (0..matrices).for_each(|at| run(at, out));

@@ -6,8 +6,11 @@
 mod region;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::{Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use region::{Job, Region};
@@ -23,10 +26,12 @@ const REGIONS: usize = 8;
 
 struct Pool {
     /// How many threads there are beside callers'.
-    workers: usize,
+    workers: AtomicUsize,
     regions: [Region; REGIONS],
     /// How many regions have been opened.
     opened: AtomicUsize,
+    /// How many threads look for work, and how many sleep.
+    awake: AtomicUsize,
     asleep: AtomicUsize,
     lock: Mutex<()>,
     wake: Condvar,
@@ -36,12 +41,20 @@ struct Pool {
 /// and one inside of a part of a kernel.
 pub fn count() -> usize {
     if region::is_inside() {
-        1
-    } else if rayon::current_thread_index().is_some() {
-        rayon::current_num_threads()
-    } else {
-        pool().workers + 1
+        return 1;
     }
+    match own() {
+        Some(pool) => pool.workers() + 1,
+        None => rayon::current_num_threads(),
+    }
+}
+
+/// The threads of this module, where rayon's do not call and any can be started.
+fn own() -> Option<&'static Pool> {
+    if rayon::current_thread_index().is_some() {
+        return None;
+    }
+    Some(pool()).filter(|pool| pool.workers() > 0)
 }
 
 /// Runs parts of work with the number of each: here if there is one alone, else on several threads.
@@ -51,11 +64,11 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     #[cfg(test)]
     let run = super::instructions::with_this_set(run);
     if count <= 1 || self::count() == 1 {
-        (0..count).for_each(run);
-    } else if rayon::current_thread_index().is_some() {
-        (0..count).into_par_iter().for_each(run);
-    } else {
-        pool().run(count, &run);
+        return (0..count).for_each(run);
+    }
+    match own() {
+        Some(pool) => pool.run(count, &run),
+        None => (0..count).into_par_iter().for_each(run),
     }
 }
 
@@ -98,51 +111,53 @@ pub fn on_chunks<T: Send>(all: &mut [T], size: usize, run: impl Fn(usize, &mut [
 }
 
 fn pool() -> &'static Pool {
-    static POOL: OnceLock<Pool> = OnceLock::new();
-    static STARTED: OnceLock<()> = OnceLock::new();
+    static POOL: Pool = Pool::new();
+    static STARTED: Once = Once::new();
 
-    let pool = POOL.get_or_init(|| Pool::new(rayon::current_num_threads() - 1));
-    STARTED.get_or_init(|| {
-        for number in 1..=pool.workers {
+    STARTED.call_once(|| {
+        let numbers = 1..rayon::current_num_threads();
+        let started = numbers.filter(|&number| {
             let thread = std::thread::Builder::new().name(format!("onnx-embed-{number}"));
-            // Callers run all parts themselves where no thread starts.
-            let _ = thread.spawn(move || pool.work(number));
-        }
+            thread.spawn(move || POOL.work(number)).is_ok()
+        });
+        POOL.workers.store(started.count(), SeqCst);
     });
-    pool
+    &POOL
 }
 
 impl Pool {
-    fn new(workers: usize) -> Self {
+    const fn new() -> Self {
         Self {
-            workers,
-            regions: Default::default(),
+            workers: AtomicUsize::new(0),
+            regions: [const { Region::new() }; REGIONS],
             opened: AtomicUsize::new(0),
+            awake: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
             lock: Mutex::new(()),
             wake: Condvar::new(),
         }
     }
 
+    fn workers(&self) -> usize {
+        self.workers.load(Relaxed)
+    }
+
     fn run(&self, count: usize, run: &(dyn Fn(usize) + Sync)) {
         let Some(region) = self.regions.iter().find(|region| region.take()) else {
             return (0..count).for_each(run);
         };
-        let job = Job::new(count, self.workers + 1, run);
+        let job = Job::new(count, self.workers() + 1, run);
         region.share(&job, || self.wake(count - 1));
     }
 
     /// Calls as many threads as parts are for them.
     fn wake(&self, parts: usize) {
         self.opened.fetch_add(1, SeqCst);
-        let asleep = self.asleep.load(SeqCst);
-        if asleep == 0 {
-            return;
-        }
-        let awake = self.workers - asleep;
-        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        for _ in awake..parts.min(self.workers) {
-            self.wake.notify_one();
+        let missing = parts.saturating_sub(self.awake.load(SeqCst));
+        let missing = missing.min(self.asleep.load(SeqCst));
+        if missing > 0 {
+            let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            (0..missing).for_each(|_| self.wake.notify_one());
         }
     }
 
@@ -153,7 +168,10 @@ impl Pool {
             for region in &self.regions {
                 region.help(thread);
             }
-            if !self.is_opened(opened) {
+            self.awake.fetch_add(1, SeqCst);
+            let is_opened = self.is_opened(opened);
+            self.awake.fetch_sub(1, SeqCst);
+            if !is_opened {
                 self.sleep(opened);
             }
         }
@@ -229,11 +247,24 @@ mod tests {
         });
     }
 
+    /// Two parts that wait for each other end only where two threads run them.
+    fn two_threads_run() {
+        let (here, there) = (AtomicUsize::new(0), count());
+        side_by_side(2, |_| {
+            here.fetch_add(1, SeqCst);
+            let start = Instant::now();
+            while here.load(SeqCst) < 2 && there > 1 {
+                assert!(start.elapsed() < Duration::from_secs(20), "no thread comes");
+                std::thread::yield_now();
+            }
+        });
+    }
+
     #[test]
     fn sleeping_threads_are_woken() {
         for _ in 0..5 {
             std::thread::sleep(5 * AWAKE);
-            assert_eq!(sum(10), 45);
+            two_threads_run();
         }
     }
 
@@ -244,7 +275,7 @@ mod tests {
             let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
             let message = panic.downcast_ref::<String>().unwrap();
             assert!(message.contains("this one"), "{message}");
-            assert_eq!(sum(10), 45);
+            two_threads_run();
         }
     }
 

@@ -138,12 +138,12 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
         });
         let left = &*left;
         let by_columns = columns.div_ceil(parts).next_multiple_of(width);
-        let by_rows = if columns.div_ceil(by_columns) == parts {
-            rows
+        // Whatever makes more parts.
+        let (by_rows, by_columns) = if columns.div_ceil(by_columns) >= rows.div_ceil(share) {
+            (rows, by_columns)
         } else {
-            rows.div_ceil(parts).next_multiple_of(panel)
+            (share, columns)
         };
-        let by_columns = if by_rows < rows { columns } else { by_columns };
         let across = columns.div_ceil(by_columns);
         side_by_side(across * rows.div_ceil(by_rows), |part| {
             let (down, across) = (part / across * by_rows, part % across * by_columns);

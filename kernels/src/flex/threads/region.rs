@@ -29,7 +29,6 @@ pub struct Job<'a> {
 }
 
 /// A place where threads find the job of one caller. No two share a line of memory.
-#[derive(Default)]
 #[repr(align(128))]
 pub struct Region {
     taken: AtomicBool,
@@ -83,7 +82,12 @@ impl<'a> Job<'a> {
                 .iter()
                 .for_each(|next| next.store(self.count, Relaxed));
             let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert(panic);
+            if first.is_none() {
+                *first = Some(panic);
+            } else {
+                // What it panicked with may panic too when it is dropped.
+                std::mem::forget(panic);
+            }
         }
     }
 }
@@ -94,6 +98,14 @@ fn first(share: usize, shares: usize, count: usize) -> usize {
 }
 
 impl Region {
+    pub const fn new() -> Self {
+        Self {
+            taken: AtomicBool::new(false),
+            state: AtomicUsize::new(0),
+            job: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
     /// Whether it was free, and is the caller's from now on.
     pub fn take(&self) -> bool {
         !self.taken.load(Relaxed) && !self.taken.swap(true, Acquire)

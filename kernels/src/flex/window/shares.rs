@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::ROWS;
 use crate::flex::{
     instructions::Set,
     threads::{in_parts, uneven_parts},
@@ -26,7 +27,9 @@ pub fn by_bands(
     threads: usize,
     run: impl Fn(usize, Range<usize>) + Send + Sync,
 ) {
-    let rows = high.div_ceil(bands(set, high * wide, threads)).max(1);
+    let rows = high.div_ceil(bands(set, high * wide, threads));
+    // As many as are computed at once.
+    let rows = rows.next_multiple_of(ROWS).max(ROWS);
     in_parts(
         planes * high.div_ceil(rows),
         uneven_parts(threads),
@@ -47,9 +50,15 @@ mod tests {
 
     #[test]
     fn every_row_of_every_plane_runs_once() {
-        for (planes, high, wide, threads) in
-            [(3, 5, 4, 2), (2, 301, 40, 3), (0, 4, 4, 2), (2, 7, 900, 9)]
-        {
+        for (planes, high, wide, threads) in [
+            (3, 5, 4, 2),
+            (2, 301, 40, 3),
+            (0, 4, 4, 2),
+            (2, 7, 900, 9),
+            (2, 0, 900, 2),
+            (2, 3, 0, 2),
+            (3, 50, 50, 1),
+        ] {
             let seen = Mutex::new(vec![0; planes * high]);
             by_bands(Set::best(), planes, [high, wide], threads, |plane, rows| {
                 let mut seen = seen.lock().unwrap();
