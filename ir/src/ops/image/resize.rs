@@ -195,7 +195,7 @@ impl Operator for Resize {
             }
             _ => Ok::<_, Problem>(None),
         };
-        let (scales, sizes) = (present(1)?, present(2)?);
+        let [scales, sizes] = target::checked(cx, [present(1)?, present(2)?])?;
         let target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
             cx.known(input).cloned()
         })?;

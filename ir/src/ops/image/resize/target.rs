@@ -3,8 +3,9 @@
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::DType;
+use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType};
 
@@ -36,6 +37,21 @@ pub enum Target {
 
 /// Sizes are exact for scales that are multiples of this fraction.
 const FINEST: f32 = 256.0;
+
+/// The inputs of scales, which are floats, and of sizes, which are integers.
+pub fn checked(cx: &Infer<'_>, inputs: [Option<usize>; 2]) -> Result<[Option<usize>; 2], Problem> {
+    let [scales, sizes] = inputs;
+    for (input, name, kind) in [(scales, "scales", Kind::Float), (sizes, "sizes", Kind::Int)] {
+        let dtype = input
+            .map(|input| cx.tensor(input))
+            .transpose()?
+            .map(|x| x.dtype);
+        if let Some(dtype) = dtype.filter(|dtype| dtype.kind() != kind) {
+            return Err(Problem::new(format!("the {name} are of type {dtype}")));
+        }
+    }
+    Ok(inputs)
+}
 
 impl Target {
     /// From scales of attributes, or from the inputs of scales or sizes.
@@ -161,7 +177,10 @@ pub fn scaled(size: &Dim, scale: f32) -> Option<Dim> {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::*;
+    use crate::testing::problems;
 
     #[test]
     fn scaled_sizes_are_rounded_down() {
@@ -203,5 +222,21 @@ mod tests {
         target.keep_changed(&mut axes, &tensor(4), &tensor(8));
         assert_eq!(axes, [1]);
         assert!(matches!(target, Target::Scales(scales) if scales == [2.0]));
+    }
+
+    #[test]
+    fn scales_are_floats_and_sizes_integers() {
+        problems(
+            &[
+                "(float[1, 1, 4, 4] x, int64[4] s) => (y) { y = Resize (x, , s) }",
+                "(float[1, 1, 4, 4] x, float[4] s) => (y) { y = Resize (x, , , s) }",
+                "(float[1, 1, 4, 4] x, int64[4] s) => (y) { y = Resize (x, , , s) }",
+            ],
+            expect![[r#"
+                the scales are of type int64
+                the sizes are of type float32
+                fine
+            "#]],
+        );
     }
 }
