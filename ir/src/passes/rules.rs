@@ -9,6 +9,7 @@ mod group_normalization;
 mod identity;
 mod movement;
 mod normalization;
+mod product_elements;
 mod product_epilogue;
 mod product_operands;
 mod product_prologue;
@@ -40,6 +41,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     attention::heads::RULES,
     attention::batches::RULES,
     activation::RULES,
+    product_elements::RULES,
     product_weights::RULES,
     product_prologue::RULES,
     quantized_steps::RULES,
