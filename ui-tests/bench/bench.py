@@ -2,8 +2,8 @@
 
     python ui-tests/bench/bench.py [--write] [--threads 1,2] [--engines ort,ours] [id..]
 
-Needs onnx, onnxruntime and numpy, and cargo. All engines have the model loaded at once and take turns, so that what else
-the machine does meets all of them.
+Needs onnx, onnxruntime and numpy, and cargo. All engines have the model loaded at once, with each count of threads, and
+take turns, so that what else the machine does meets all of them.
 """
 
 import argparse
@@ -29,7 +29,7 @@ import record  # noqa: E402
 # A larger share of the largest element and an output is wrong.
 WRONG = 0.05
 
-# Seconds between the turns of two engines.
+# Seconds between the turns of two engines: threads look for more work for a while, on the processors of the next one.
 PAUSE = 0.3
 
 
@@ -88,8 +88,7 @@ def main():
     rows = []
     for model in models:
         inputs = model.inputs(listed.get(model.id, {}))
-        for threads in options.threads:
-            row = measure(model, inputs, threads, options, failures)
+        for row in measure(model, inputs, options, failures):
             row["build_s"] = seconds.get(model.id)
             rows.append(row)
             print(tables.line(row), flush=True)
@@ -129,55 +128,63 @@ def prepare(models, names):
     return seconds, failures
 
 
-def measure(model, inputs, threads, options, failures):
-    """What each engine takes for a model, or why it does not run it."""
-    results, running = {}, {}
+def measure(model, inputs, options, failures):
+    """What each engine takes for a model with each count of threads, or why it does not run it: a row for each count."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         values.write(folder / "inputs", inputs)
-        for engine in options.engines:
-            try:
-                if problem := failures.get(engine, {}).get(model.id):
-                    raise engines.Failed(problem)
-                running[engine] = engines.Running(engine, model, folder / "inputs", folder / engine, threads)
-                results[engine] = dict(running[engine].loaded)
-            except engines.Failed as problem:
-                results[engine] = {"problem": str(problem)}
-        expected = values.read(folder / "ort") if "ort" in running else None
-        for engine in running:
-            if expected is not None and engine != "ort":
-                results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
-    rounds = {engine: [] for engine in running}
+        starts = {threads: start(model, folder, threads, options, failures) for threads in options.threads}
+    running = [(threads, engine) for threads in starts for engine in starts[threads][0]]
+    rounds = {key: [] for key in running}
     for _ in range(options.rounds):
-        for engine, process in list(running.items()):
+        for threads, engine in list(running):
+            processes, results = starts[threads]
             try:
-                # An engine's threads look for more work for a while, on the processors of the next one.
-                time.sleep(PAUSE if threads > 1 else 0)
-                rounds[engine].append(process.round(options.seconds))
+                time.sleep(PAUSE)
+                rounds[threads, engine].append(processes[engine].round(options.seconds))
             except engines.Failed as problem:
                 results[engine] = {"problem": str(problem)}
-                del running[engine]
-    for engine, process in running.items():
-        process.end()
-        key = "cpu_ms" if threads == 1 else "median_ms"
-        results[engine] |= {
-            "ms": median(round[key] for round in rounds[engine]),
-            "wall_ms": median(round["median_ms"] for round in rounds[engine]),
-            "least_ms": min(round["least_ms"] for round in rounds[engine]),
-            "faults": median(round["faults"] for round in rounds[engine]),
-            "peak_bytes": rounds[engine][-1]["peak_bytes"],
-        }
+                running.remove((threads, engine))
+    for threads, engine in running:
+        processes, results = starts[threads]
+        processes[engine].end()
+        results[engine] |= figures(rounds[threads, engine], threads)
         if engine != "ort":
             results[engine]["program_bytes"] = engines.bytes_of(engine, model)
         results[engine]["wrong"] = bool(results[engine].get("distance", 0.0) > WRONG)
+    weights = sum(file.stat().st_size for file in model.path.parent.iterdir() if file.suffix != ".npz")
+    about = {"model": model.name, "kind": model.kind, "quantized": model.quantized, "grows": model.grows}
+    about["weights_bytes"] = weights
+    return [about | {"threads": threads, "engines": results} for threads, (_, results) in starts.items()]
+
+
+def start(model, folder, threads, options, failures):
+    """The engines that have loaded a model, and what each says of it."""
+    running, results = {}, {}
+    for engine in options.engines:
+        try:
+            if problem := failures.get(engine, {}).get(model.id):
+                raise engines.Failed(problem)
+            time.sleep(PAUSE)
+            running[engine] = engines.Running(engine, model, folder / "inputs", folder / engine, threads)
+            results[engine] = dict(running[engine].loaded)
+        except engines.Failed as problem:
+            results[engine] = {"problem": str(problem)}
+    expected = values.read(folder / "ort") if "ort" in running else None
+    for engine in running:
+        if expected is not None and engine != "ort":
+            results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
+    return running, results
+
+
+def figures(rounds, threads):
+    key = "cpu_ms" if threads == 1 else "median_ms"
     return {
-        "model": model.name,
-        "kind": model.kind,
-        "quantized": model.quantized,
-        "grows": model.grows,
-        "threads": threads,
-        "weights_bytes": sum(file.stat().st_size for file in model.path.parent.iterdir() if file.suffix != ".npz"),
-        "engines": results,
+        "ms": median(round[key] for round in rounds),
+        "wall_ms": median(round["median_ms"] for round in rounds),
+        "least_ms": min(round["least_ms"] for round in rounds),
+        "faults": median(round["faults"] for round in rounds),
+        "peak_bytes": rounds[-1]["peak_bytes"],
     }
 
 
