@@ -38,6 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::ops;
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, TensorType, Type};
 use budget::Budget;
@@ -81,6 +82,8 @@ pub struct Context<'g> {
     sizes: Sizes,
     /// The first value that has a size as one of its own.
     origins: BTreeMap<Symbol, ValueId>,
+    /// What may lie in memory in another order than that of its axes.
+    views: BTreeSet<ValueId>,
     /// The weights in use and their names, each once.
     weights: BTreeMap<ValueId, String>,
     weight_names: Unique,
@@ -205,6 +208,12 @@ impl Emit<'_, '_> {
         id.is_some_and(|id| self.source.cx.values[id].known.is_some())
     }
 
+    /// Whether an input may lie in memory in another order than that of its axes.
+    pub fn is_view(&self, input: usize) -> bool {
+        let id = self.node.input(input);
+        id.is_some_and(|id| self.source.cx.views.contains(&id))
+    }
+
     /// A name for the node's layer: that of the weight without its last part, else the node's.
     pub fn layer_hint(&self, weight: usize) -> String {
         let weight = self.node.input(weight);
@@ -239,6 +248,7 @@ impl<'g> Context<'g> {
             values: &graph.values,
             sizes: Sizes::default(),
             origins: BTreeMap::new(),
+            views: BTreeSet::new(),
             weights: BTreeMap::new(),
             weight_names: Unique::default(),
             module: tree::common(&graph.body.nodes),
@@ -271,6 +281,9 @@ impl<'g> Context<'g> {
     fn note_origins(&mut self, block: &Block) {
         block.inputs.iter().for_each(|&id| self.note_origin(id));
         for node in &block.nodes {
+            if ops::facts(&node.kind).view {
+                self.views.extend(node.outputs.iter().flatten());
+            }
             node.blocks
                 .iter()
                 .for_each(|(_, block)| self.note_origins(block));

@@ -61,6 +61,8 @@ pub struct Facts {
     pub nonnegative: bool,
     /// A constructor may compute it when the model is loaded.
     pub hoisted: bool,
+    /// Results are the elements of an input in other steps, which Burn does not copy.
+    pub view: bool,
 }
 
 /// As many inputs or outputs as the file likes.
@@ -83,6 +85,7 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
             commutative: false,
             nonnegative: false,
             hoisted: false,
+            view: false,
         },
         notes: "",
     }
@@ -136,6 +139,11 @@ impl Row {
 
     pub const fn hoisted(mut self) -> Row {
         self.facts.hoisted = true;
+        self
+    }
+
+    const fn view(mut self) -> Row {
+        self.facts.view = true;
         self
     }
 

@@ -3,6 +3,7 @@
 mod attention;
 mod bits;
 mod conv;
+pub mod copy;
 mod elementary;
 mod extreme;
 mod fft;

@@ -390,8 +390,8 @@ mod model_onnx {
             let sin = sin.unsqueeze_dim::<4>(1);
             let q = ops::rotary::rotate_pairs(q, cos.clone(), sin.clone(), false);
             let k = ops::rotary::rotate_pairs(k, cos, sin, false);
-            let present_key = Tensor::cat(vec![past_key, k], 2);
-            let present_value = Tensor::cat(vec![past_value, v], 2);
+            let present_key = ops::stack::concat(vec![past_key, k], 2);
+            let present_value = ops::stack::concat(vec![past_value, v], 2);
             let attention = self
                 .joined_attention
                 .run(|| ops::attention::merge_heads(

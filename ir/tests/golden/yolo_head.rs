@@ -66,7 +66,7 @@ mod model_onnx {
             let x = self.cv2_0_2.forward(x);
             let y = self.cv3_0_0_conv.forward(features);
             let y = self.cv3_0_2.forward(y);
-            let x = Tensor::cat(vec![x, y], 1).reshape([batch, 19, 16]);
+            let x = ops::stack::concat(vec![x, y], 1).reshape([batch, 19, 16]);
             let [x, y] = ops::slice::split(x, 1, [16, 3]);
             let x = self.dfl.forward(x);
             let z = x.clone().slice_dim(1, ..2);
@@ -74,9 +74,9 @@ mod model_onnx {
             let z = self.constant.clone() - z;
             let x = self.constant.clone() + x;
             let w = (z.clone() + x.clone()) / 2.0;
-            let x = Tensor::cat(vec![w, x - z], 1) * 8.0;
+            let x = ops::stack::concat(vec![w, x - z], 1) * 8.0;
             let y = ops::elementary::sigmoid(y);
-            Tensor::cat(vec![x, y], 1)
+            ops::stack::concat(vec![x, y], 1)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -231,7 +231,7 @@ mod model_onnx {
         #[inline(never)]
         fn forward(&self, x: Tensor<3>) -> Tensor<3> {
             let [batch, _, _] = x.dims();
-            let x = x.reshape([batch, 4, 4, 16]).swap_dims(1, 2);
+            let x = ops::shape::reshape(x, [batch, 4, 4, 16]).swap_dims(1, 2);
             let x = ops::softmax::softmax(x, 1);
             self.conv.forward(x).reshape([batch, 4, 16])
         }

@@ -64,7 +64,7 @@ impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
     }
 }
 
-/// The floats of a tensor of Flex without gradients, for bodies.
+/// A tensor of Flex without gradients, for bodies that the trait cannot call.
 #[cfg(feature = "flex")]
 pub fn on_flex<const D: usize, K: Basic>(
     tensor: &Tensor<D, K>,
@@ -74,20 +74,29 @@ pub fn on_flex<const D: usize, K: Basic>(
     let tensor = tensor.clone().into_dispatch();
     match (tensor.kind, tensor.autodiff) {
         (
-            DispatchTensorKind::Flex(BackendTensor::Float(tensor)),
+            DispatchTensorKind::Flex(
+                BackendTensor::Float(tensor)
+                | BackendTensor::Int(tensor)
+                | BackendTensor::Bool(tensor),
+            ),
             DispatchAutodiffContext::Disabled,
         ) if !switches::is_plain() => Some(tensor),
         _ => None,
     }
 }
 
-/// A tensor of floats of Flex as one of Burn's dispatch.
+/// A tensor of Flex as one of Burn's dispatch.
 #[cfg(feature = "flex")]
 pub fn of_flex(tensor: burn::backend::flex::FlexTensor) -> DispatchTensor {
     use burn::backend::{BackendTensor, DispatchTensorKind};
 
+    let tensor = match tensor.dtype() {
+        dtype if dtype.is_float() => BackendTensor::Float(tensor),
+        dtype if dtype.is_bool() => BackendTensor::Bool(tensor),
+        _ => BackendTensor::Int(tensor),
+    };
     DispatchTensor {
-        kind: DispatchTensorKind::Flex(BackendTensor::Float(tensor)),
+        kind: DispatchTensorKind::Flex(tensor),
         autodiff: DispatchAutodiffContext::Disabled,
     }
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, ops::ConvOptions};
 
-use super::{conv::Geometry, packed::Pack, view::dense};
+use super::{conv::Geometry, copy::dense, packed::Pack};
 use crate::{
     backend::{ByteProduct, Optional},
     quantize::{Ending, Integers},

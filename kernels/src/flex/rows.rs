@@ -3,7 +3,7 @@
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
 
-use super::{memory::Buffer, threads::on_chunks, view::dense, widened};
+use super::{copy::dense, memory::Buffer, threads::on_chunks, widened};
 
 /// Elements that one thread takes at least, where there are several threads.
 pub const SHARE: usize = 1 << 15;

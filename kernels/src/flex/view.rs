@@ -6,7 +6,7 @@ use burn::backend::{
 };
 use burn::tensor::DType;
 
-use super::{stored::Raw, widened};
+use super::{copy::dense, stored::Raw, widened};
 
 /// A tensor of single precision that is read where it lies.
 pub struct View(FlexTensor);
@@ -35,12 +35,7 @@ pub struct Dense(FlexTensor);
 
 impl Dense {
     pub fn new(x: &FlexTensor) -> Self {
-        let x = widened(x.clone());
-        Self(if x.is_contiguous() {
-            x
-        } else {
-            x.to_contiguous()
-        })
+        Self(dense(widened(x.clone())))
     }
 
     pub fn values(&self) -> &[f32] {
@@ -56,11 +51,7 @@ impl View {
             return None;
         }
         let forward = x.layout().strides().iter().all(|step| *step >= 0);
-        Some(Self(if forward {
-            x.clone()
-        } else {
-            x.to_contiguous()
-        }))
+        Some(Self(if forward { x.clone() } else { dense(x.clone()) }))
     }
 
     /// The elements from the first one on, and the steps along the batch, channels, depth, rows and
@@ -198,14 +189,6 @@ impl<'a, T: Copy> Matrix<'a, T> {
 }
 
 /// The tensor with its elements one behind the other.
-pub fn dense(x: FlexTensor) -> FlexTensor {
-    if x.is_contiguous() {
-        x
-    } else {
-        x.to_contiguous()
-    }
-}
-
 #[cfg(test)]
 impl Matrix<'_> {
     /// The columns that are multiples of `stride`.

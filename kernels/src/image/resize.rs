@@ -134,12 +134,42 @@ fn nearest<const D: usize, K: Basic>(
     plan: &[Axis],
     rounding: Rounding,
 ) -> Tensor<D, K> {
+    #[cfg(feature = "flex")]
+    if let Some(y) = on_flex_nearest(&x, plan, rounding) {
+        return y;
+    }
     plan.iter().fold(x, |x, axis| {
         let indices = axis.nearest(rounding);
         let device = x.device();
         let data = TensorData::new(indices, [axis.output]);
         x.select(axis.dim, Tensor::from_data(data, (&device, DType::I32)))
     })
+}
+
+/// The same of the last two axes.
+#[cfg(feature = "flex")]
+fn on_flex_nearest<const D: usize, K: Basic>(
+    x: &Tensor<D, K>,
+    plan: &[Axis],
+    rounding: Rounding,
+) -> Option<Tensor<D, K>> {
+    use crate::backend::{of_flex, on_flex};
+
+    let dims = x.dims();
+    let outer = D.checked_sub(2)?;
+    if plan.iter().any(|axis| axis.dim < outer) {
+        return None;
+    }
+    let places = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {
+        Some(axis) => axis
+            .nearest(rounding)
+            .iter()
+            .map(|place| *place as usize)
+            .collect(),
+        None => (0..dims[dim]).collect::<Vec<_>>(),
+    };
+    let y = crate::flex::copy::nearest(on_flex(x)?, &places(outer), &places(outer + 1))?;
+    Some(Tensor::from_dispatch(of_flex(y)))
 }
 
 /// For each axis with coordinates outside the input: where the extrapolation value stands.

@@ -24,8 +24,21 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
     if shape.contains(&0) {
         empty(&x, shape)
     } else {
-        x.reshape(shape)
+        dense(x).reshape(shape)
     }
+}
+
+/// The tensor with its elements in the order of its axes, where that is worth a copy of our own.
+fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {
+    #[cfg(feature = "flex")]
+    {
+        use crate::backend::{of_flex, on_flex};
+
+        if let Some(tensor) = on_flex(&x).filter(|tensor| !tensor.is_contiguous()) {
+            return Tensor::from_dispatch(of_flex(crate::flex::copy::dense(tensor)));
+        }
+    }
+    x
 }
 
 /// [`reshape`] by ONNX's rules: a size of -1 is what is left, and one of 0 the input's own unless `allow_zero`.

@@ -4,7 +4,7 @@ use burn::tensor::{Tensor, kind::Basic};
 
 use crate::fault::fail;
 
-/// Concat of tensors whose sizes only the run can tell.
+/// Concat.
 ///
 /// # Panics
 /// If two differ in a size along another axis.
@@ -21,7 +21,23 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
             "shapes {a:?} and {b:?} cannot be joined along axis {axis}"
         ));
     }
+    #[cfg(feature = "flex")]
+    if let Some(joined) = on_flex_joined(&parts, axis) {
+        return joined;
+    }
     Tensor::cat(parts, axis)
+}
+
+#[cfg(feature = "flex")]
+fn on_flex_joined<const D: usize, K: Basic>(
+    parts: &[Tensor<D, K>],
+    axis: usize,
+) -> Option<Tensor<D, K>> {
+    use crate::backend::{of_flex, on_flex};
+
+    let parts = parts.iter().map(on_flex).collect::<Option<_>>()?;
+    let joined = crate::flex::copy::concat(parts, axis)?;
+    Some(Tensor::from_dispatch(of_flex(joined)))
 }
 
 /// The items along a new axis; `none` where there are no items.

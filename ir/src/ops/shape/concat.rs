@@ -85,11 +85,7 @@ impl Operator for Concat {
         }
         let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
         let parts: Vec<Code> = parts.collect::<Result<_, _>>()?;
-        Ok(if proven {
-            code!(Tensor::cat(vec![#(#parts),*], #at))
-        } else {
-            code!(ops::stack::concat(vec![#(#parts),*], #at))
-        })
+        Ok(code!(ops::stack::concat(vec![#(#parts),*], #at)))
     }
 
     fn runs_on_host(&self) -> bool {

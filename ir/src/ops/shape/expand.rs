@@ -16,6 +16,7 @@ use crate::types::{Known, Shape, TensorType};
 pub const ROWS: &[Row] = &[
     row("Expand", &[8, 13], |_| Ok(Rc::new(Expand)))
         .hoisted()
+        .view()
         .arity(2, 1),
     row("Tile", &[1, 6, 13], tile)
         .hoisted()

@@ -164,11 +164,13 @@ impl Operator for Reshape {
             _ => cx.shape(&shape),
         };
         // Burn's own takes a size of 0 for the one that was there.
-        Ok(if !proven || shape.iter().any(|dim| dim.is(0)) {
-            code!(ops::shape::reshape(#x, #sizes))
-        } else {
-            code!(#x.reshape(#sizes))
-        })
+        Ok(
+            if !proven || cx.is_view(0) || shape.iter().any(|dim| dim.is(0)) {
+                code!(ops::shape::reshape(#x, #sizes))
+            } else {
+                code!(#x.reshape(#sizes))
+            },
+        )
     }
 
     fn wants_host(&self, input: usize) -> bool {

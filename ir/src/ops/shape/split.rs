@@ -17,6 +17,7 @@ use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)
+    .view()
     .arity(2, MANY)
     .before(&[(2, 2, MANY), (13, 1, MANY)])];
 

@@ -18,7 +18,8 @@ pub const ROWS: &[Row] = &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| {
         axes: a.ints("perm")?,
     }))
 })
-.hoisted()];
+.hoisted()
+.view()];
 
 /// Axis `i` of the result is axis `axes[i]` of the input; without `axes` their order is reversed.
 #[derive(Debug)]

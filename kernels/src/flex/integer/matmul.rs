@@ -12,10 +12,11 @@ use super::result::Target;
 use super::tile::{End, Tile};
 use super::{Operands, bytes};
 use crate::flex::{
+    copy::dense,
     gemm::{panels, threads, threads_reading},
     packed::Pack,
     threads::side_by_side,
-    view::{Matrix, dense},
+    view::Matrix,
 };
 use crate::{backend::ByteProduct, quantize::Integers};
 

@@ -5,7 +5,7 @@ use burn::tensor::{DType, Shape};
 
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
-use crate::flex::view::dense;
+use crate::flex::copy::dense;
 use crate::flex::{
     instructions::{Set, Sum},
     widened,

@@ -4,8 +4,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Work, elements, run_with, tensor};
+use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
-use crate::flex::view::dense;
 use crate::quantize::{Mean, Rounded};
 
 /// Integers whose sum has 32 bits.

@@ -5,8 +5,8 @@ use burn::tensor::Shape;
 
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
+use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
-use crate::flex::view::dense;
 use crate::quantize::{Pair, Step};
 
 /// `None` where the integers are others.

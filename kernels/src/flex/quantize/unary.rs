@@ -8,7 +8,7 @@ use super::linear::single;
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
 use super::softmax;
 use super::table::look_up;
-use crate::flex::view::dense;
+use crate::flex::copy::dense;
 use crate::flex::{
     elementary::activate,
     instructions::{Set, Sum},

@@ -1,0 +1,158 @@
+//! Tensors one behind another along an axis.
+
+use std::mem::MaybeUninit;
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+
+use super::{Word, Words, by_words, dense, dense_words, filled};
+use crate::flex::{
+    gemm::threads_reading,
+    instructions::Set,
+    threads::{even_parts, in_parts},
+    window::by_bands,
+};
+
+/// Elements of a plane that are copied in bands of rows, as the kernels around compute them.
+const PLANE: usize = 1 << 9;
+
+/// Tensors of one dtype, whose sizes along other axes are equal; none where their memory is not aligned.
+pub fn concat(parts: Vec<FlexTensor>, axis: usize) -> Option<FlexTensor> {
+    let dtype = parts.first()?.dtype();
+    if parts.iter().any(|part| part.dtype() != dtype) {
+        return None;
+    }
+    let parts: Vec<FlexTensor> = parts.into_iter().map(dense).collect();
+    by_words!(dtype, joined(&parts, axis))
+}
+
+/// The words of one tensor, and how many of them are at each place of the axes before.
+struct Part<'a, T> {
+    words: &'a [T],
+    length: usize,
+    /// Where they begin among those of the result.
+    first: usize,
+}
+
+fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
+    let mut shape = tensors.first()?.shape();
+    let plane: usize = shape[axis + 1..].iter().product();
+    let outer: usize = shape[..axis].iter().product();
+    let mut parts = Vec::new();
+    let mut total = 0;
+    for tensor in tensors {
+        let (words, length) = (dense_words::<T>(tensor)?, tensor.shape()[axis] * plane);
+        parts.push(Part {
+            words,
+            length,
+            first: total,
+        });
+        total += length;
+    }
+    shape[axis] = tensors.iter().map(|tensor| tensor.shape()[axis]).sum();
+    if outer * total == 0 {
+        return None;
+    }
+    let wide = shape.last().copied().unwrap_or(1);
+    let threads = threads_reading(0, outer * total * size_of::<T>());
+    let dtype = tensors[0].dtype();
+    let is_spatial = axis + 2 < shape.num_dims() && plane >= PLANE;
+    let fill = |out: &Words<T>| {
+        if is_spatial && threads > 1 {
+            let planes = outer * total / plane;
+            by_bands(
+                Set::best(),
+                planes,
+                [plane / wide, wide],
+                threads,
+                |at, rows| {
+                    let (first, length) = (at * plane + rows.start * wide, rows.len() * wide);
+                    let (outer, place) = (first / total, first % total);
+                    let part = parts.partition_point(|part| part.first + part.length <= place);
+                    let Part {
+                        words,
+                        length: own,
+                        first: start,
+                    } = parts[part];
+                    let from = outer * own + place - start;
+                    // SAFETY: bands have no elements in common.
+                    write(unsafe { out.part(first, length) }, &words[from..][..length]);
+                },
+            );
+        } else {
+            let rows = outer * parts.len();
+            in_parts(rows, even_parts(threads).min(rows), |units| {
+                for unit in units {
+                    let (outer, part) = (unit / parts.len(), &parts[unit % parts.len()]);
+                    let words = &part.words[outer * part.length..][..part.length];
+                    // SAFETY: parts have no elements in common.
+                    write(
+                        unsafe { out.part(outer * total + part.first, part.length) },
+                        words,
+                    );
+                }
+            });
+        }
+    };
+    // SAFETY: every part is written at every place of the axes before, or every band of every plane.
+    Some(unsafe { filled(shape, dtype, fill) })
+}
+
+fn write<T: Word>(to: &mut [MaybeUninit<T>], words: &[T]) {
+    to.write_copy_of_slice(words);
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Int, Tensor, kind::Basic};
+
+    use crate::{
+        shape::stack::concat,
+        testing::{noise, same},
+    };
+
+    fn check<const D: usize, K: Basic>(parts: &[Tensor<D, K>], axis: usize) {
+        let expected = Tensor::cat(parts.to_vec(), axis);
+        same(concat(parts.to_vec(), axis), expected.into_data());
+    }
+
+    #[test]
+    fn tensors_of_any_shape_are_joined() {
+        for axis in 0..4 {
+            for sizes in [[2, 3, 5, 7], [1, 1, 1, 1], [2, 4, 40, 33], [1, 6, 90, 91]] {
+                let part = |size: usize, seed: u64| {
+                    let mut sizes = sizes;
+                    sizes[axis] = size;
+                    noise::<4>(sizes, seed)
+                };
+                check(&[part(3, 1), part(1, 2), part(5, 3)], axis);
+                check(&[part(2, 1), part(0, 2), part(4, 3)], axis);
+            }
+        }
+    }
+
+    #[test]
+    fn elements_may_lie_anyhow_and_be_of_any_type() {
+        let (a, b) = (noise::<3>([4, 5, 6], 1), noise::<3>([6, 5, 4], 2));
+        let sliced = noise::<3>([9, 5, 8], 3).slice([2..6, 0..5, 1..7]);
+        check(&[a.clone(), b.clone().swap_dims(0, 2), sliced.flip([1])], 1);
+        let dtypes = [DType::F64, DType::F16, DType::BF16];
+        for dtype in dtypes {
+            check(
+                &[a.clone().cast(dtype), b.clone().swap_dims(0, 2).cast(dtype)],
+                2,
+            );
+        }
+        let whole = |x: Tensor<3>| -> Tensor<3, Int> { (x * 9.0).int() };
+        check(&[whole(a.clone()), whole(b.clone().swap_dims(0, 2))], 0);
+        for dtype in [DType::I64, DType::I32, DType::I8, DType::U8] {
+            check(
+                &[
+                    whole(a.clone()).cast(dtype),
+                    whole(a.clone() + 2.0).cast(dtype),
+                ],
+                0,
+            );
+        }
+        check(&[a.clone().greater_elem(0.0), a.lower_elem(0.3)], 2);
+    }
+}

@@ -1,0 +1,138 @@
+//! Rows and columns of planes, each as often as it is asked for.
+
+use std::mem::MaybeUninit;
+
+use burn::backend::{TensorMetadata, flex::FlexTensor};
+
+use super::{Word, Words, by_words, dense, dense_words, filled};
+use crate::flex::{gemm::threads_reading, instructions::Set, window::by_bands};
+
+/// The elements of planes, which are of the last two axes, at these rows and columns; none where one lies
+/// outside.
+pub fn nearest(x: FlexTensor, rows: &[usize], columns: &[usize]) -> Option<FlexTensor> {
+    let x = dense(x);
+    by_words!(x.dtype(), picked(&x, rows, columns))
+}
+
+fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<FlexTensor> {
+    let (words, mut shape) = (dense_words::<T>(x)?, x.shape());
+    let rank = shape.num_dims();
+    let [high, wide] = [shape[rank - 2], shape[rank - 1]];
+    let is_within = |places: &[usize], size: usize| places.iter().all(|place| *place < size);
+    if !is_within(rows, high) || !is_within(columns, wide) {
+        return None;
+    }
+    shape[rank - 2] = rows.len();
+    shape[rank - 1] = columns.len();
+    let (length, plane) = (shape.num_elements(), rows.len() * columns.len());
+    if length == 0 {
+        return None;
+    }
+    let times = repeats(columns, wide);
+    let fill = |out: &Words<T>| {
+        let threads = threads_reading(0, length * size_of::<T>());
+        let sizes = [rows.len(), columns.len()];
+        by_bands(Set::best(), length / plane, sizes, threads, |at, band| {
+            let words = &words[at * high * wide..][..high * wide];
+            // SAFETY: bands have no elements in common.
+            let out = unsafe {
+                out.part(
+                    at * plane + band.start * columns.len(),
+                    band.len() * columns.len(),
+                )
+            };
+            for (at, row) in band.clone().enumerate() {
+                let (before, out) = out.split_at_mut(at * columns.len());
+                let out = &mut out[..columns.len()];
+                if at > 0 && rows[row] == rows[row - 1] {
+                    out.copy_from_slice(&before[(at - 1) * columns.len()..]);
+                    continue;
+                }
+                let words = &words[rows[row] * wide..][..wide];
+                match times {
+                    Some(1) => {
+                        out.write_copy_of_slice(words);
+                    }
+                    Some(2) => repeat::<T, 2>(words, out),
+                    Some(4) => repeat::<T, 4>(words, out),
+                    Some(8) => repeat::<T, 8>(words, out),
+                    _ => {
+                        for (out, column) in out.iter_mut().zip(columns) {
+                            out.write(words[*column]);
+                        }
+                    }
+                }
+            }
+        });
+    };
+    // SAFETY: every band of every plane is written.
+    Some(unsafe { filled(shape, x.dtype(), fill) })
+}
+
+/// How often each column comes, where all come equally often and in order.
+fn repeats(columns: &[usize], wide: usize) -> Option<usize> {
+    let times = columns.len() / wide;
+    let mut places = columns.iter().enumerate();
+    (columns.len() == times * wide && places.all(|(at, column)| *column == at / times))
+        .then_some(times)
+}
+
+fn repeat<T: Word, const N: usize>(words: &[T], out: &mut [MaybeUninit<T>]) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    for (out, word) in out.iter_mut().zip(words) {
+        *out = [MaybeUninit::new(*word); N];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Int, Tensor, kind::Basic};
+
+    use crate::backend::{of_flex, on_flex};
+    use crate::testing::{device, noise, same};
+
+    fn check<const D: usize, K: Basic>(x: Tensor<D, K>, rows: &[usize], columns: &[usize]) {
+        let Some(flex) = on_flex(&x) else { return };
+        let y = super::nearest(flex, rows, columns).unwrap();
+        let places = |places: &[usize]| {
+            let places: Vec<i64> = places.iter().map(|place| *place as i64).collect();
+            Tensor::<1, Int>::from_data(places.as_slice(), &device())
+        };
+        let expected = x.select(D - 2, places(rows)).select(D - 1, places(columns));
+        same(
+            Tensor::<D, K>::from_dispatch(of_flex(y)),
+            expected.into_data(),
+        );
+    }
+
+    #[test]
+    fn rows_and_columns_are_picked() {
+        let times = |size: usize, times: usize| (0..size * times).map(|at| at / times).collect();
+        let all: [(Vec<usize>, Vec<usize>); 6] = [
+            (times(5, 2), times(6, 2)),
+            (times(5, 1), times(6, 4)),
+            (times(5, 3), times(6, 8)),
+            (times(5, 3), times(6, 3)),
+            (vec![0, 4], vec![5, 0, 0, 1]),
+            (vec![3], vec![2]),
+        ];
+        for (rows, columns) in all {
+            let x = noise::<4>([2, 3, 5, 6], 1);
+            check(x.clone(), &rows, &columns);
+            check(noise::<4>([2, 6, 5, 3], 2).swap_dims(1, 3), &rows, &columns);
+            check((x.clone() * 99.0).int().cast(DType::U8), &rows, &columns);
+            check(x.cast(DType::F64), &rows, &columns);
+        }
+        let rows: Vec<usize> = (0..180).map(|at| at / 2).collect();
+        check(noise::<3>([7, 90, 90], 3), &rows, &rows);
+    }
+
+    #[test]
+    fn places_outside_are_refused() {
+        let Some(flex) = on_flex(&noise::<2>([3, 4], 1)) else {
+            return;
+        };
+        assert!(super::nearest(flex.clone(), &[3], &[0]).is_none());
+        assert!(super::nearest(flex, &[0], &[4]).is_none());
+    }
+}

@@ -1,0 +1,216 @@
+//! Elements brought into the order of their axes.
+
+use std::mem::MaybeUninit;
+
+use burn::backend::{
+    TensorMetadata,
+    flex::{FlexTensor, Layout},
+};
+
+use super::{Word, Words, by_words, filled, words};
+use crate::flex::{
+    gemm::threads_reading,
+    threads::{even_parts, in_parts},
+};
+
+/// Words along each side of a square that is read and written at once.
+const SIDE: usize = 16;
+
+/// Rows of the result that a unit of work has at most.
+const ROWS: usize = 64;
+
+/// The tensor with its elements one behind another.
+pub fn dense(x: FlexTensor) -> FlexTensor {
+    if x.is_contiguous() {
+        return x;
+    }
+    let copied = by_words!(x.dtype(), copied(&x));
+    copied.unwrap_or_else(|| x.to_contiguous())
+}
+
+fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
+    let (shape, words) = (x.shape(), words::<T>(x)?);
+    let axes = Axes::of(x.layout())?;
+    if shape.num_elements() == 0 || !axes.are_within(words) {
+        return None;
+    }
+    let threads = threads_reading(0, shape.num_elements() * size_of::<T>());
+    let units = axes.units();
+    let fill = |out: &Words<T>| {
+        in_parts(units, even_parts(threads).min(units), |part| {
+            part.for_each(|unit| axes.copy(unit, words, out));
+        });
+    };
+    // SAFETY: each unit writes rows of its own, and together they are all.
+    Some(unsafe { filled(shape, x.dtype(), fill) })
+}
+
+/// Axes with the steps between their elements, those joined that lie as one.
+struct Axes {
+    first: usize,
+    /// All but the last two, outermost first.
+    outer: Vec<(usize, isize)>,
+    rows: (usize, isize),
+    columns: (usize, isize),
+}
+
+impl Axes {
+    /// `None` where steps are no numbers of this process.
+    fn of(layout: &Layout) -> Option<Self> {
+        let mut axes: Vec<(usize, isize)> = Vec::new();
+        for (&size, &step) in layout.shape().iter().zip(layout.strides()) {
+            match axes.last_mut() {
+                _ if size == 1 => {}
+                Some((outer, before)) if *before == step.checked_mul(size.try_into().ok()?)? => {
+                    *outer = outer.checked_mul(size)?;
+                    *before = step;
+                }
+                _ => axes.push((size, step)),
+            }
+        }
+        let columns = axes.pop().unwrap_or((1, 1));
+        Some(Self {
+            first: layout.start_offset(),
+            rows: axes.pop().unwrap_or((1, 0)),
+            columns,
+            outer: axes,
+        })
+    }
+
+    /// Whether all elements are among these words.
+    fn are_within<T>(&self, words: &[T]) -> bool {
+        let all = self.outer.iter().chain([&self.rows, &self.columns]);
+        let mut reach = (self.first as i128, self.first as i128);
+        for (size, step) in all {
+            let far = (*size as i128 - 1) * *step as i128;
+            reach = (reach.0 + far.min(0), reach.1 + far.max(0));
+        }
+        reach.0 >= 0 && reach.1 < words.len() as i128
+    }
+
+    /// How many parts of rows there are.
+    fn units(&self) -> usize {
+        let outer: usize = self.outer.iter().map(|(size, _)| size).product();
+        outer * self.rows.0.div_ceil(ROWS)
+    }
+
+    /// Copies some rows of the last two axes.
+    fn copy<T: Word>(&self, unit: usize, words: &[T], out: &Words<T>) {
+        let ((rows, down), (columns, along)) = (self.rows, self.columns);
+        let parts = rows.div_ceil(ROWS);
+        let (mut outer, first) = (unit / parts, unit % parts * ROWS);
+        let to = (outer * rows + first) * columns;
+        let mut from = self.first as isize + first as isize * down;
+        for (size, step) in self.outer.iter().rev() {
+            from += (outer % size) as isize * step;
+            outer /= size;
+        }
+        let rows = ROWS.min(rows - first);
+        // SAFETY: no other unit has these rows.
+        let out = unsafe { out.part(to, rows * columns) };
+        if along == 1 {
+            for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+                let from = (from + row as isize * down) as usize;
+                out.write_copy_of_slice(&words[from..][..columns]);
+            }
+        } else if down == 1 && along > 0 {
+            exchanged(
+                &words[from as usize..],
+                along as usize,
+                [rows, columns],
+                out,
+            );
+        } else {
+            for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+                let from = from + row as isize * down;
+                for (column, out) in out.iter_mut().enumerate() {
+                    out.write(words[(from + column as isize * along) as usize]);
+                }
+            }
+        }
+    }
+}
+
+/// Rows whose elements lie side by side, and columns a step apart, square by square.
+fn exchanged<T: Word>(
+    words: &[T],
+    step: usize,
+    [rows, columns]: [usize; 2],
+    out: &mut [MaybeUninit<T>],
+) {
+    let mut square = [[T::zeroed(); SIDE]; SIDE];
+    for first in (0..columns).step_by(SIDE) {
+        let wide = SIDE.min(columns - first);
+        for top in (0..rows).step_by(SIDE) {
+            let high = SIDE.min(rows - top);
+            for column in 0..wide {
+                let words = &words[(first + column) * step + top..][..high];
+                for (row, word) in square.iter_mut().zip(words) {
+                    row[column] = *word;
+                }
+            }
+            for (row, line) in square[..high].iter().enumerate() {
+                let out = &mut out[(top + row) * columns + first..][..wide];
+                out.write_copy_of_slice(&line[..wide]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Tensor};
+
+    use super::*;
+    use crate::backend::{of_flex, on_flex};
+    use crate::testing::{noise, same};
+
+    fn check<const D: usize>(x: Tensor<D>, view: impl Fn(Tensor<D>) -> Tensor<D>) {
+        for dtype in [DType::F32, DType::F64, DType::F16] {
+            let Some(flex) = on_flex(&view(x.clone().cast(dtype))) else {
+                return;
+            };
+            let y = dense(flex.clone());
+            assert!(y.is_contiguous());
+            same(
+                Tensor::<D>::from_dispatch(of_flex(y)),
+                flex.to_contiguous().into_data(),
+            );
+        }
+    }
+
+    #[test]
+    fn axes_in_any_order_are_copied() {
+        for sizes in [
+            [2, 3, 4, 5],
+            [1, 17, 1, 33],
+            [3, 70, 65, 2],
+            [40, 1, 30, 50],
+            [3, 0, 2, 1],
+        ] {
+            for order in [
+                [0, 1, 3, 2],
+                [0, 2, 1, 3],
+                [3, 2, 1, 0],
+                [1, 0, 3, 2],
+                [2, 3, 0, 1],
+            ] {
+                check(noise::<4>(sizes, 1), |x| x.permute(order));
+            }
+        }
+    }
+
+    #[test]
+    fn parts_steps_and_copies_are_copied() {
+        let x = noise::<3>([5, 40, 37], 1);
+        let part = |x: Tensor<3>| x.slice([1..4, 3..39, 2..30]);
+        check(x.clone(), part);
+        check(x.clone(), |x| part(x).swap_dims(1, 2));
+        check(x.clone(), |x| x.flip([1]));
+        check(x.clone(), |x| x.flip([0, 2]).swap_dims(0, 2));
+        check(x.clone(), |x| x.slice(burn::tensor::s![.., ..;3, 1..;2]));
+        check(x.clone(), |x| x.narrow(1, 4, 1).expand([5, 60, 37]));
+        check(x, |x| x.narrow(0, 4, 1).expand([8, 40, 37]).swap_dims(0, 1));
+        check(noise::<1>([90], 2), |x| x.slice(burn::tensor::s![5..;7]));
+    }
+}
