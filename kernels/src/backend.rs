@@ -93,6 +93,17 @@ pub trait Kernels: Backend {
         primitives::group_norm::<Self>(x, scale, bias, groups, epsilon)
     }
 
+    /// `activation(x * factor + offset)`, with a factor and an offset for each channel of `[batch, channels, ..]`.
+    #[fusion(default)]
+    fn scale_channels(
+        x: FloatTensor<Self>,
+        factor: FloatTensor<Self>,
+        offset: FloatTensor<Self>,
+        activation: Activation,
+    ) -> FloatTensor<Self> {
+        primitives::scale_channels::<Self>(x, factor, offset, activation)
+    }
+
     /// Rows divided by the root of their mean square, times `scale`, which has an element for each one of a row.
     #[fusion(default)]
     fn rms_norm(

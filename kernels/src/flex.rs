@@ -2,6 +2,7 @@
 
 mod attention;
 mod bits;
+mod channels;
 mod conv;
 pub mod copy;
 mod elementary;
@@ -121,6 +122,15 @@ impl Kernels for Flex {
         epsilon: f32,
     ) -> FlexTensor {
         normalize::group_norm(x, scale, bias, groups, epsilon)
+    }
+
+    fn scale_channels(
+        x: FlexTensor,
+        factor: FlexTensor,
+        offset: FlexTensor,
+        activation: Activation,
+    ) -> FlexTensor {
+        channels::scale(x, factor, offset, activation)
     }
 
     fn rms_norm(rows: FlexTensor, scale: FlexTensor, epsilon: f32) -> FlexTensor {

@@ -1,6 +1,7 @@
 //! Normalisation by statistics of batches, rows, channels and neighbours.
 
 pub mod batch;
+pub mod channels;
 pub mod embed;
 pub mod group;
 pub mod layer;

@@ -4,6 +4,7 @@ mod activation;
 mod attention;
 mod bounds;
 mod broadcast;
+mod channel_scale;
 mod concat_elementwise;
 mod group_normalization;
 mod identity;
@@ -20,6 +21,7 @@ mod quantized_steps;
 mod reduction;
 mod rotary;
 mod slices;
+mod sum;
 mod transpose_sink;
 
 use super::rewrite::Rule;
@@ -27,6 +29,7 @@ use super::rewrite::Rule;
 /// The families in the order in which their rules are tried at a node.
 pub const FAMILIES: &[&[Rule]] = &[
     identity::RULES,
+    sum::RULES,
     movement::RULES,
     slices::RULES,
     concat_elementwise::RULES,
@@ -48,6 +51,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     quantized_bias::RULES,
     quantized_product::RULES,
     product_epilogue::RULES,
+    channel_scale::RULES,
     product_operands::RULES,
 ];
 

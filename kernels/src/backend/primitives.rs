@@ -19,7 +19,7 @@ use crate::{
     fault::Axis,
     normalize::Lrn,
     pool::slide::Slide,
-    product::epilogue::Epilogue,
+    product::epilogue::{Activation, Epilogue},
     quantize::{Integers, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
@@ -80,6 +80,19 @@ pub fn group_norm<B: Backend>(
         B::float_reshape(scale, channels()),
     );
     B::float_add(y, B::float_reshape(bias, channels()))
+}
+
+pub fn scale_channels<B: Backend>(
+    x: FloatTensor<B>,
+    factor: FloatTensor<B>,
+    offset: FloatTensor<B>,
+    activation: Activation,
+) -> FloatTensor<B> {
+    let mut channels = vec![1; x.shape().num_dims()];
+    channels[1] = x.shape()[1];
+    let along = |values| B::float_reshape(values, Shape::from(channels.clone()));
+    let y = B::float_add(B::float_mul(x, along(factor)), along(offset));
+    finish::<B>(y, Optional::None, activation)
 }
 
 pub fn rms_norm<B: Backend>(

@@ -2,6 +2,9 @@
 
 use burn::tensor::Tensor;
 
+use crate::backend::call;
+use crate::ensure;
+use crate::product::epilogue::Activation;
 use crate::shape::reshape;
 use crate::widen::widened;
 
@@ -15,7 +18,7 @@ pub fn batch_norm<const D: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (factor, offset) = batch_norm_factors(scale, bias, mean, variance, epsilon);
-    scale_channels(x, factor, offset)
+    scale_channels(x, factor, offset, Activation::Identity)
 }
 
 /// As [`batch_norm`], with parameters for each element of an image.
@@ -51,21 +54,31 @@ pub fn batch_norm_factors(
     (factor, offset)
 }
 
-/// `x * factor + offset` per channel of `[batch, channels, ..]`.
+/// `activation(x * factor + offset)` per channel of `[batch, channels, ..]`.
+///
+/// # Panics
+/// If there are not as many factors or offsets as channels.
+#[inline(never)]
 pub fn scale_channels<const D: usize>(
     x: Tensor<D>,
     factor: Tensor<1>,
     offset: Tensor<1>,
+    activation: Activation,
 ) -> Tensor<D> {
+    let channels = [x.dims()[1]];
+    ensure!(
+        factor.dims() == channels && offset.dims() == channels,
+        "{} channels have {} factors and {} offsets",
+        channels[0],
+        factor.dims()[0],
+        offset.dims()[0]
+    );
     let dtype = x.dtype();
     let x = widened(x);
     let wide = x.dtype();
-    let per_channel = |values: Tensor<1>| {
-        let mut shape = [1; D];
-        shape[1] = values.dims()[0];
-        values.cast(wide).reshape(shape)
-    };
-    (x * per_channel(factor) + per_channel(offset)).cast(dtype)
+    let [factor, offset] = [factor, offset].map(|values| values.cast(wide));
+    let y = call!(scale_channels(x, factor, offset; activation));
+    Tensor::<D>::from_dispatch(y).cast(dtype)
 }
 
 /// What [`batch_norm_train`] computes.

@@ -166,15 +166,9 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     if product.axis != 1 {
         return Err("the channels are along another axis");
     }
-    let epsilon = m.operator::<Batch>("norm")?.inference();
-    let epsilon = epsilon.ok_or("the statistics are those of training")?;
     in_single(m)?;
-    let [scale, shift, mean, variance] =
-        ["scale", "shift", "mean", "variance"].map(|name| m.value(name));
-    let epsilon = m.scalar(epsilon.into())?;
-    let shifted = m.call("Add", &[], &[Some(variance?), Some(epsilon)])?;
-    let root = m.call("Sqrt", &[], &[Some(shifted)])?;
-    let factor = m.call("Div", &[], &[Some(scale?), Some(root)])?;
+    let [shift, mean] = ["shift", "mean"].map(|name| m.value(name));
+    let factor = norm_factor(m)?;
     let weight = product.scaled(m, factor)?;
     let bias = match product.bias {
         Some(bias) => {
@@ -188,6 +182,20 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         }
     };
     product.with(m, weight, bias)
+}
+
+/// What a batch norm called `norm` multiplies each channel by.
+pub fn norm_factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let epsilon = m.operator::<Batch>("norm")?.inference();
+    let epsilon = m.scalar(
+        epsilon
+            .ok_or("the statistics are those of training")?
+            .into(),
+    )?;
+    let [scale, variance] = ["scale", "variance"].map(|name| m.value(name));
+    let shifted = m.call("Add", &[], &[Some(variance?), Some(epsilon)])?;
+    let root = m.call("Sqrt", &[], &[Some(shifted)])?;
+    m.call("Div", &[], &[Some(scale?), Some(root)])
 }
 
 fn factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
@@ -221,10 +229,10 @@ fn bias(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 }
 
 /// Half precision would be rounded once more, and the product of two such numbers may overflow.
-fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
+pub fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     let dtype = m.result()?.dtype;
     let same = |name: &str| m.tensor(name).is_ok_and(|tensor| tensor.dtype == dtype);
-    let others = ["scale", "shift", "mean", "variance", "factor"];
+    let others = ["scale", "shift", "mean", "variance", "factor", "offset"];
     let present = others.into_iter().filter(|name| m.value(name).is_ok());
     if dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {
         Ok(())

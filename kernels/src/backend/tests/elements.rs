@@ -65,3 +65,18 @@ fn groups_of_channels() {
         }
     });
 }
+
+#[test]
+fn channels_scaled() {
+    on_each(|| {
+        for shape in [[2, 6, 35], [1, 4, 1], [3, 5, 1200]] {
+            let x = noise::<3>(shape, 1).mul_scalar(3.0);
+            let [factor, offset] = [2, 3].map(|seed| noise::<1>([shape[1]], seed));
+            for activation in [Activation::Identity, Activation::Relu, Activation::Silu] {
+                agree!(scale_channels<3>(x, factor, offset; activation));
+                let x = x.clone().swap_dims(1, 2).mul_scalar(2.0).swap_dims(1, 2);
+                agree!(scale_channels<3>(x, factor, offset; activation));
+            }
+        }
+    });
+}

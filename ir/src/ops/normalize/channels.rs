@@ -1,0 +1,46 @@
+//! Channels scaled and moved, which rules alone write.
+
+use crate::attributes::attributes;
+use crate::diagnostics::Problem;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::ops::elementwise::activation::Fused;
+use crate::ops::normalize::floats;
+use crate::rust::{Code, code};
+
+/// The operator's name, which ONNX does not know.
+pub const KIND: &str = "ScaleChannels";
+
+/// `activation(x * factor + offset)`, input 1 and 2 having an element for each channel of `[batch, channels, ..]`.
+#[derive(Clone, Debug, Default)]
+pub struct ScaleChannels {
+    pub activation: Option<Fused>,
+}
+
+attributes!(struct ScaleChannels { activation });
+
+impl Operator for ScaleChannels {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = floats(cx, 2)?;
+        for input in [1, 2] {
+            let values = cx.tensor_of_rank(input, 1)?;
+            if values.dtype != x.dtype || values.shape.first() != x.shape.get(1) {
+                let problem = format!("input {input} is {values}, but the input is {x}");
+                return Err(Problem::new(problem));
+            }
+        }
+        cx.output(0, x.dtype, x.shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let dtype = cx.output_tensor(0)?.dtype;
+        let activation = match &self.activation {
+            Some(activation) => activation.code(dtype),
+            None => code!(Activation::Identity),
+        };
+        let (x, factor, offset) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        Ok(code!(ops::normalize::scale_channels(#x, #factor, #offset, #activation)))
+    }
+}
