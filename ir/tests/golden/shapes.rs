@@ -75,7 +75,7 @@ mod model_onnx {
             let device = &device(&self.anchor);
             let [batch, length, _] = x.dims();
             let heads = x.clone().reshape([batch, length, 2, 3]).swap_dims(1, 2);
-            let table = x.reshape([batch * length, 6]);
+            let table = ops::shape::reshape(x, [batch * length, 6]);
             let wanted = host::reshape(&count, &[1], true);
             let missing = host::sub(
                 &wanted,

@@ -164,13 +164,16 @@ impl Operator for Reshape {
             _ => cx.shape(&shape),
         };
         // Burn's own takes a size of 0 for the one that was there.
-        Ok(
-            if !proven || cx.is_view(0) || shape.iter().any(|dim| dim.is(0)) {
-                code!(ops::shape::reshape(#x, #sizes))
-            } else {
-                code!(#x.reshape(#sizes))
-            },
-        )
+        let from = &cx.tensor_type(0)?.shape;
+        let mut to = shape.iter().enumerate();
+        let is_meant = to.all(|(axis, size)| {
+            size.number().is_some_and(|size| size > 0) || from.get(axis) == Some(size)
+        });
+        Ok(if !proven || !is_meant || cx.is_view(0) {
+            code!(ops::shape::reshape(#x, #sizes))
+        } else {
+            code!(#x.reshape(#sizes))
+        })
     }
 
     fn wants_host(&self, input: usize) -> bool {
