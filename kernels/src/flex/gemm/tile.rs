@@ -203,6 +203,9 @@ mod x86 {
     compiled! { narrow narrow_tile "avx2,fma" 6 __m256 }
 }
 
+/// Terms that are added before the loop goes on: its own instructions would take the place of others.
+const TERMS: usize = 4;
+
 /// Numbers in the largest tile.
 const MOST: usize = 14 * 2 * 16;
 
@@ -217,21 +220,18 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
         let mut left = tile.left.as_ptr();
         let right = tile.right.as_ptr();
         let mut next = tile.next.as_ptr();
-        for &offset in &tile.steps.offsets {
-            let right = right.add(offset as usize);
-            let mut columns = [L::splat(0.0); V];
-            for (at, column) in columns.iter_mut().enumerate() {
-                *column = L::load(right.add(at * L::COUNT));
+        let (several, rest) = tile.steps.offsets.as_chunks::<TERMS>();
+        for offsets in several {
+            for (term, &offset) in offsets.iter().enumerate() {
+                add(&mut sums, left.add(term * G), right.add(offset as usize));
+                L::prefetch(next.wrapping_add(term * LINE));
             }
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let value = L::splat(*left.add(row));
-                for (sum, column) in sums.iter_mut().zip(columns) {
-                    *sum = sum.plus(value, column);
-                }
-            }
+            left = left.add(TERMS * G);
+            next = next.wrapping_add(TERMS * LINE);
+        }
+        for &offset in rest {
+            add(&mut sums, left, right.add(offset as usize));
             left = left.add(G);
-            L::prefetch(next);
-            next = next.wrapping_add(LINE);
         }
         // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.
         let mut done = MaybeUninit::<[f32; MOST]>::uninit();
@@ -242,6 +242,32 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
             }
         }
         end::<L>(first, tile, place);
+    }
+}
+
+/// Adds the products of a term.
+///
+/// # Safety
+///
+/// As for [`run`], for numbers of the rows and of the columns.
+#[inline(always)]
+unsafe fn add<L: Lanes, const G: usize, const V: usize>(
+    sums: &mut [[L; V]; G],
+    left: *const f32,
+    right: *const f32,
+) {
+    // SAFETY: what the caller says.
+    unsafe {
+        let mut columns = [L::splat(0.0); V];
+        for (at, column) in columns.iter_mut().enumerate() {
+            *column = L::load(right.add(at * L::COUNT));
+        }
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let value = L::splat(*left.add(row));
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                *sum = sum.plus(value, column);
+            }
+        }
     }
 }
 
