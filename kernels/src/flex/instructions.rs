@@ -11,6 +11,8 @@ pub enum Set {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// What the compiler may assume.
     Portable,
 }
@@ -24,6 +26,8 @@ impl Set {
         Self::Avx512,
         #[cfg(target_arch = "x86_64")]
         Self::Avx2,
+        #[cfg(target_arch = "aarch64")]
+        Self::Neon,
         Self::Portable,
     ];
 
@@ -57,6 +61,8 @@ impl Set {
             Self::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -68,6 +74,9 @@ impl Set {
             Self::Avx512 => is_x86_feature_detected!("avx512f"),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            // The compiler assumes it for all targets that have a standard library.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => true,
             Self::Portable => true,
         }
     }
@@ -79,6 +88,8 @@ impl Set {
             Self::Avx512 => 16,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => 8,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => 4,
             Self::Portable => 4,
         }
     }
@@ -90,7 +101,22 @@ impl Set {
             Self::Avx512 => 14,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => 6,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => 12,
             Self::Portable => 6,
+        }
+    }
+
+    /// Whether there are 32 registers, not 16.
+    pub fn has_many_registers(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => false,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => true,
+            Self::Portable => false,
         }
     }
 
@@ -161,14 +187,22 @@ impl Sum for Fused {
 }
 
 /// Rounded twice, where one instruction cannot do it.
+#[cfg(not(target_arch = "aarch64"))]
 pub struct Separate;
 
+#[cfg(not(target_arch = "aarch64"))]
 impl Sum for Separate {
     #[inline(always)]
     fn of(a: f32, b: f32, c: f32) -> f32 {
         a * b + c
     }
 }
+
+/// With what the compiler may assume.
+#[cfg(target_arch = "aarch64")]
+pub type Usual = Fused;
+#[cfg(not(target_arch = "aarch64"))]
+pub type Usual = Separate;
 
 /// Functions by whichever instructions the processor has: `fn name(..) = generic;` calls `generic::<impl Sum>(..)`.
 macro_rules! dispatched {
@@ -192,11 +226,12 @@ macro_rules! dispatched {
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 $crate::flex::instructions::Set::Avx2 => unsafe { wide($($argument),*) },
-                $crate::flex::instructions::Set::Portable if cfg!(target_arch = "aarch64") => {
+                #[cfg(target_arch = "aarch64")]
+                $crate::flex::instructions::Set::Neon => {
                     $generic::<$crate::flex::instructions::Fused>($($argument),*);
                 }
                 $crate::flex::instructions::Set::Portable => {
-                    $generic::<$crate::flex::instructions::Separate>($($argument),*);
+                    $generic::<$crate::flex::instructions::Usual>($($argument),*);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Products and convolutions of bytes, summed in integers of 32 bits.
 //!
-//! Instructions multiply unsigned bytes with signed ones. The other kind is shifted by 128, and so is its zero point,
-//! which changes no difference of the two. Zero points are not subtracted from operands: sums of rows and columns,
+//! Instructions multiply unsigned bytes with signed ones, or signed ones with each other ([`Dot::flip`]). The other kind is
+//! shifted by 128, and so is its zero point, which changes no difference of the two. Zero points are not subtracted from operands: sums of rows and columns,
 //! multiplied by them, are added to the sums of products.
 
 mod along;
@@ -128,12 +128,14 @@ pub fn conv(
         return None;
     };
     let weight_zeros = Along::<i32>::of_outputs(weight_zero.int(), outputs)?.each(outputs);
-    // As unsigned and as signed bytes.
-    let shifted = if is_signed {
-        zero.wrapping_add(128)
+    // What does not fit a byte is the zero point of nothing.
+    let padding = if is_signed {
+        i8::try_from(zero).ok()? as u8
     } else {
-        zero
+        u8::try_from(zero).ok()?
     };
+    // As the bytes that a product takes, and as signed ones.
+    let shifted = zero + filters.dot.shift(is_signed);
     let shift = if weight_signed { 0 } else { -128 };
     let weight_zeros: Vec<i32> = weight_zeros
         .iter()
@@ -166,9 +168,8 @@ pub fn conv(
         batches: sizes[0],
         filters: &filters,
         values,
-        // What does not fit a byte is the zero point of nothing.
-        zero: u8::try_from(shifted).ok()? ^ if is_signed { 0x80 } else { 0 },
-        flip: if is_signed { pack::SHIFT } else { 0 },
+        zero: padding,
+        flip: filters.dot.flip(is_signed),
         end: End {
             rows: Some(&start),
             result: outcome.1,

@@ -7,6 +7,8 @@ mod fold;
 mod masked;
 mod shares;
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::float32x4_t;
 use std::ops::Range;
 
 use super::{conv::Geometry, gemm::Plain, instructions::Set};
@@ -86,6 +88,8 @@ impl Windows {
                 Set::Avx512 => x86::wide(self, values, rows, fold),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow(self, values, rows, fold),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => all::<float32x4_t, _>(self, values, rows, fold),
                 Set::Portable => all::<Plain, _>(self, values, rows, fold),
             }
         }

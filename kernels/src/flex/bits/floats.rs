@@ -1,5 +1,7 @@
 //! Products of codes with rows of floats, and codes as floats.
 
+#[cfg(target_arch = "aarch64")]
+use super::lanes::Neon;
 use super::lanes::{Lanes, Words};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Narrow, Wide};
@@ -69,6 +71,8 @@ impl Panel<'_> {
                 Set::Avx512 => x86::wide(self, rows, x, out),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow(self, rows, x, out),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_bits!(self.of, run, Neon, (self, x, out), rows),
                 Set::Portable => by_bits!(self.of, run, Words, (self, x, out), rows),
             }
         }
@@ -95,6 +99,8 @@ impl Panel<'_> {
                 Set::Avx512 => x86::wide_floats(self, place),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow_floats(self, place),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_bits!(self.of, write, Neon, (self, place)),
                 Set::Portable => by_bits!(self.of, write, Words, (self, place)),
             }
         }

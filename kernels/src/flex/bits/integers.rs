@@ -1,8 +1,8 @@
 //! Products of codes with rows that are rounded to 8 bits, summed block by block in integers.
 
-use super::lanes::{Lanes, Words};
-#[cfg(target_arch = "x86_64")]
-use super::lanes::{Narrow, NarrowVnni, Wide};
+#[cfg(target_arch = "aarch64")]
+use super::lanes::Neon;
+use super::lanes::{self, Lanes, Words};
 use super::operand::{Rounded, RoundedRows};
 use super::{Panel, by_panels, finish};
 use crate::flex::{gemm::Lanes as _, integer::Dot, memory::Target, view::Matrix};
@@ -37,6 +37,8 @@ fn rows(dot: Dot) -> usize {
         Dot::Vnni => ROWS,
         #[cfg(target_arch = "x86_64")]
         Dot::VnniNarrow | Dot::Madd => 4,
+        #[cfg(target_arch = "aarch64")]
+        Dot::Sdot | Dot::Neon => ROWS,
         Dot::Portable => 4,
     }
 }
@@ -54,11 +56,15 @@ impl Panel<'_> {
         unsafe {
             match dot {
                 #[cfg(target_arch = "x86_64")]
-                Dot::Vnni => x86::wide(self, x, out),
+                Dot::Vnni => compiled::wide(self, x, out),
                 #[cfg(target_arch = "x86_64")]
-                Dot::VnniNarrow => x86::narrow_vnni(self, x, out),
+                Dot::VnniNarrow => compiled::narrow_vnni(self, x, out),
                 #[cfg(target_arch = "x86_64")]
-                Dot::Madd => x86::narrow(self, x, out),
+                Dot::Madd => compiled::narrow(self, x, out),
+                #[cfg(target_arch = "aarch64")]
+                Dot::Sdot => compiled::neon_dot(self, x, out),
+                #[cfg(target_arch = "aarch64")]
+                Dot::Neon => by_bits!(self, x, out, run::<Neon>),
                 Dot::Portable => by_bits!(self, x, out, run::<Words>),
             }
         }
@@ -87,12 +93,12 @@ macro_rules! by_bits {
 
 use by_bits;
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{Lanes, Narrow, NarrowVnni, Panel, RoundedRows, Sums, Wide, run};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod compiled {
+    use super::{Lanes, Panel, RoundedRows, Sums, lanes, run};
 
     macro_rules! compiled {
-        ($name:ident $one:ident $feature:literal $lanes:ty) => {
+        ($name:ident $one:ident $feature:literal $lanes:ident) => {
             pub unsafe fn $name(panel: Panel<'_>, x: RoundedRows<'_>, out: &mut Sums) {
                 #[target_feature(enable = $feature)]
                 unsafe fn $one<L: Lanes, const BITS: usize, const R: usize>(
@@ -104,14 +110,19 @@ mod x86 {
                     unsafe { run::<L, BITS, R>(panel, x, out) }
                 }
                 // SAFETY: what the caller says.
-                unsafe { super::by_bits!(panel, x, out, $one::<$lanes>) }
+                unsafe { super::by_bits!(panel, x, out, $one::<lanes::$lanes>) }
             }
         };
     }
 
+    #[cfg(target_arch = "x86_64")]
     compiled! { wide wide_rows "avx512f,avx512bw,avx512vnni" Wide }
+    #[cfg(target_arch = "x86_64")]
     compiled! { narrow_vnni narrow_vnni_rows "avx2,fma,avxvnni" NarrowVnni }
+    #[cfg(target_arch = "x86_64")]
     compiled! { narrow narrow_rows "avx2,fma" Narrow }
+    #[cfg(target_arch = "aarch64")]
+    compiled! { neon_dot neon_dot_rows "dotprod" NeonDot }
 }
 
 /// # Safety
@@ -125,7 +136,7 @@ unsafe fn run<L: Lanes, const BITS: usize, const R: usize>(
 ) {
     let (of, words, count) = (panel.of, panel.of.words(), panel.of.count);
     let first = panel.number * count;
-    let middle = 1 << (BITS - 1);
+    let (middle, less) = (1 << (BITS - 1), L::less(BITS));
     for lane in (0..PANEL).step_by(L::COUNT) {
         // SAFETY: of all reads and writes: the assertions of the caller.
         unsafe {
@@ -140,12 +151,12 @@ unsafe fn run<L: Lanes, const BITS: usize, const R: usize>(
                         let zeros = zeros.as_ptr().add(first + block).cast::<u8>();
                         let zeros = L::widened(zeros.add(lane));
                         for (row, sum) in sums.iter_mut().enumerate() {
-                            *sum = zeros.times(-*numbers.add(row));
+                            *sum = zeros.times::<BITS>(-*numbers.add(row));
                         }
                     }
                     _ => {
                         for (row, sum) in sums.iter_mut().enumerate() {
-                            *sum = L::splat(-middle * *numbers.add(row));
+                            *sum = L::splat((less - middle) * *numbers.add(row));
                         }
                     }
                 }

@@ -19,10 +19,17 @@ pub trait Lanes: Copy {
     unsafe fn widened(from: *const u8) -> Self;
     /// Those of each byte's codes that have this number.
     unsafe fn part<const BITS: usize>(self, part: usize) -> Self;
-    /// Adds the products of four codes with four signed bytes.
+    /// What [`dot`](Self::dot) takes from codes of so many bits before it multiplies them.
+    #[inline(always)]
+    fn less(_bits: usize) -> i32 {
+        0
+    }
+
+    /// Adds the products of four codes with four signed bytes above -128.
     unsafe fn dot<const BITS: usize>(self, codes: Self, row: *const u32) -> Self;
-    /// The products of what [`widened`](Self::widened) gives with a number of 16 bits.
-    unsafe fn times(self, factor: i32) -> Self;
+    /// The products of what [`widened`](Self::widened) gives, [`less`](Self::less) what is taken from codes, with a number
+    /// of 16 bits.
+    unsafe fn times<const BITS: usize>(self, factor: i32) -> Self;
     unsafe fn float(self) -> Self::Float;
     /// For codes less a number.
     unsafe fn table(less: f32) -> Self::Table;
@@ -95,7 +102,7 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    unsafe fn times(self, factor: i32) -> Self {
+    unsafe fn times<const BITS: usize>(self, factor: i32) -> Self {
         Self(self.map(|word| (word as i32 * factor) as u32))
     }
 
@@ -133,3 +140,9 @@ mod x86;
 
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Narrow, NarrowVnni, Wide};
+
+#[cfg(target_arch = "aarch64")]
+mod arm;
+
+#[cfg(target_arch = "aarch64")]
+pub use arm::{Neon, NeonDot};

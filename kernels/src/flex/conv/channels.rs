@@ -2,6 +2,9 @@
 
 mod transpose;
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::float32x4_t;
+
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
@@ -133,6 +136,8 @@ impl Block<'_> {
                 Set::Avx512 => x86::wide(self, room),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow(self, room),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => all::<float32x4_t>(self, room),
                 Set::Portable => all::<Plain>(self, room),
             }
         }

@@ -1,5 +1,8 @@
 //! Tiles of so few columns that rows lie side by side in registers.
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::float32x4_t;
+
 use super::lanes::Lanes;
 use super::tile::{Place, Start, Tile};
 use crate::flex::instructions::{Set, WIDEST};
@@ -38,6 +41,8 @@ impl Tile<'_> {
                 Set::Avx512 => x86::wide(&self, columns, &mut sums),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow(&self, columns, &mut sums),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => all::<float32x4_t>(&self, columns, &mut sums),
                 Set::Portable => all::<super::Plain>(&self, columns, &mut sums),
             }
         }

@@ -17,6 +17,23 @@ pub trait Lanes: Copy {
     /// Within bounds; NaN stays.
     unsafe fn clamp(self, low: Self, high: Self) -> Self;
 
+    /// Adds the products of the numbers of all rows with some columns.
+    #[inline(always)]
+    unsafe fn add_products<const G: usize, const V: usize>(
+        sums: &mut [[Self; V]; G],
+        rows: *const f32,
+        columns: [Self; V],
+    ) {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: there is a number for each row.
+            let value = unsafe { Self::splat(*rows.add(row)) };
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                // SAFETY: the processor has the instructions.
+                *sum = unsafe { sum.plus(value, column) };
+            }
+        }
+    }
+
     /// Says that a line of memory is read soon; there need not be one.
     #[inline(always)]
     fn prefetch(line: *const f32) {
@@ -26,7 +43,16 @@ pub trait Lanes: Copy {
             use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T1>(line.cast());
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: all processors have the instruction, and it never fails.
+        unsafe {
+            std::arch::asm!(
+                "prfm pldl2keep, [{line}]",
+                line = in(reg) line,
+                options(nostack, readonly, preserves_flags)
+            );
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = line;
     }
 
@@ -129,6 +155,86 @@ impl Lanes for Plain {
                 value
             }
         }))
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use std::arch::aarch64::*;
+
+    use super::Lanes;
+
+    impl Lanes for float32x4_t {
+        const COUNT: usize = 4;
+
+        #[inline(always)]
+        unsafe fn splat(value: f32) -> Self {
+            // SAFETY: the processor has the instructions, as for all methods.
+            unsafe { vdupq_n_f32(value) }
+        }
+
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: as above, and the pointer is good for the lanes.
+            unsafe { vld1q_f32(from) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: as above.
+            unsafe { vst1q_f32(to, self) };
+        }
+
+        #[inline(always)]
+        unsafe fn plus(self, a: Self, b: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { vfmaq_f32(self, a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { vaddq_f32(self, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn clamp(self, low: Self, high: Self) -> Self {
+            // SAFETY: as above.
+            unsafe {
+                let value = vbslq_f32(vcltq_f32(self, low), low, self);
+                vbslq_f32(vcgtq_f32(value, high), high, value)
+            }
+        }
+
+        /// Takes the numbers of four rows out of a register, which loads and copies of single ones are slower than.
+        #[inline(always)]
+        unsafe fn add_products<const G: usize, const V: usize>(
+            sums: &mut [[Self; V]; G],
+            rows: *const f32,
+            columns: [Self; V],
+        ) {
+            // SAFETY: as above; there is a number for each row.
+            unsafe {
+                let mut row = 0;
+                while row + 4 <= G {
+                    let four = vld1q_f32(rows.add(row));
+                    for (at, column) in columns.into_iter().enumerate() {
+                        sums[row][at] = vfmaq_laneq_f32::<0>(sums[row][at], column, four);
+                        sums[row + 1][at] = vfmaq_laneq_f32::<1>(sums[row + 1][at], column, four);
+                        sums[row + 2][at] = vfmaq_laneq_f32::<2>(sums[row + 2][at], column, four);
+                        sums[row + 3][at] = vfmaq_laneq_f32::<3>(sums[row + 3][at], column, four);
+                    }
+                    row += 4;
+                }
+                while row < G {
+                    let value = vld1q_dup_f32(rows.add(row));
+                    for (at, column) in columns.into_iter().enumerate() {
+                        sums[row][at] = vfmaq_f32(sums[row][at], value, column);
+                    }
+                    row += 1;
+                }
+            }
+        }
     }
 }
 

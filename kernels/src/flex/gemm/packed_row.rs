@@ -2,6 +2,9 @@
 //!
 //! A tile of one row would wait for each of its sums: several panels side by side have enough of them.
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::float32x4_t;
+
 use super::{
     End,
     lanes::{Lanes, Plain},
@@ -43,7 +46,7 @@ fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32
     let set = b.right.set;
     let width = set.columns();
     assert!(set.is_there() && a.len() == b.steps.count());
-    let most = if set == Set::Avx512 {
+    let most = if set.has_many_registers() {
         PANELS
     } else {
         PANELS_OF_FEW_REGISTERS
@@ -75,6 +78,8 @@ fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32
                 Set::Avx512 => x86::wide(a, panels, count, &mut sums),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow(a, panels, count, &mut sums),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_count::<float32x4_t>(a, panels, count, &mut sums),
                 Set::Portable => by_count::<Plain>(a, panels, count, &mut sums),
             }
         }

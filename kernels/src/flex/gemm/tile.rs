@@ -1,5 +1,7 @@
 //! One tile of a product.
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::float32x4_t;
 use std::mem::MaybeUninit;
 
 use super::lanes::{Lanes, Plain};
@@ -126,6 +128,9 @@ macro_rules! by_rows {
     ($tile:expr, $place:expr, 14, $run:ident::<$lanes:ty>) => {
         by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
     };
+    ($tile:expr, $place:expr, 12, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
+    };
     ($tile:expr, $place:expr, 6, $run:ident::<$lanes:ty>) => {
         by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6)
     };
@@ -170,6 +175,8 @@ impl Tile<'_> {
                 Set::Avx512 => x86::wide(self, place),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => x86::narrow(self, place),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_rows!(self, place, 12, run::<float32x4_t>),
                 Set::Portable => by_rows!(self, place, 6, run::<Plain>),
             }
         }
@@ -262,12 +269,7 @@ unsafe fn add<L: Lanes, const G: usize, const V: usize>(
         for (at, column) in columns.iter_mut().enumerate() {
             *column = L::load(right.add(at * L::COUNT));
         }
-        for (row, sums) in sums.iter_mut().enumerate() {
-            let value = L::splat(*left.add(row));
-            for (sum, column) in sums.iter_mut().zip(columns) {
-                *sum = sum.plus(value, column);
-            }
-        }
+        L::add_products(sums, left, columns);
     }
 }
 

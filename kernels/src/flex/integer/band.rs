@@ -19,7 +19,7 @@ pub struct Input<'a> {
     pub channels: usize,
     /// The byte that padding is.
     pub zero: u8,
-    /// Changes signed bytes to unsigned ones.
+    /// The bits that change in them ([`Dot::flip`]).
     pub flip: u32,
 }
 

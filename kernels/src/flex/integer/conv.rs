@@ -26,7 +26,7 @@ pub struct Convolution<'a> {
     /// Dense.
     pub values: &'a [u8],
     pub zero: u8,
-    /// Changes signed bytes to unsigned ones.
+    /// The bits that change in them ([`Dot::flip`](super::Dot::flip)).
     pub flip: u32,
     /// What follows the sums of all outputs.
     pub end: End<'a>,

@@ -1,6 +1,7 @@
 //! What zero points add to sums of products.
 
 use super::along::Along;
+use super::dot::Dot;
 use super::tile::End;
 
 /// The zero points of both operands, of which one has several at most.
@@ -31,12 +32,10 @@ impl Zeros {
         }
     }
 
-    /// Those of the left side as signed bytes and of the right one as unsigned bytes.
-    pub fn shifted(self, [left_signed, right_signed]: [bool; 2]) -> Self {
-        let (left_shift, right_shift) = (
-            if left_signed { 0 } else { -128 },
-            if right_signed { 128 } else { 0 },
-        );
+    /// Those of the left side as signed bytes and of the right one as the bytes that a product takes.
+    pub fn shifted(self, dot: Dot, [left_signed, right_signed]: [bool; 2]) -> Self {
+        let left_shift = if left_signed { 0 } else { -128 };
+        let right_shift = dot.shift(right_signed);
         let left_of = |zero: i32| zero.wrapping_add(left_shift);
         let right_of = |zero: i32| zero.wrapping_add(right_shift);
         match self {

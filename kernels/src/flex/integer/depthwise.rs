@@ -9,6 +9,8 @@ use burn::tensor::TensorData;
 use super::band::Grouping;
 use super::conv::{BYTES, Convolution};
 use super::dot::Dot;
+#[cfg(target_arch = "aarch64")]
+use super::lanes::Neon;
 use super::lanes::{Lanes, Plain};
 use super::result::{Result, Target};
 use super::tile::{End, Place, finish};
@@ -163,35 +165,44 @@ impl Windows {
         unsafe {
             match self.dot {
                 #[cfg(target_arch = "x86_64")]
-                Dot::Vnni => x86::vnni(self, channel),
+                Dot::Vnni => compiled::vnni(self, channel),
                 #[cfg(target_arch = "x86_64")]
-                Dot::VnniNarrow => x86::vnni_narrow(self, channel),
+                Dot::VnniNarrow => compiled::vnni_narrow(self, channel),
                 #[cfg(target_arch = "x86_64")]
-                Dot::Madd => x86::madd(self, channel),
+                Dot::Madd => compiled::madd(self, channel),
+                #[cfg(target_arch = "aarch64")]
+                Dot::Sdot => compiled::sdot(self, channel),
+                #[cfg(target_arch = "aarch64")]
+                Dot::Neon => all::<Neon>(self, channel),
                 Dot::Portable => all::<Plain>(self, channel),
             }
         }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::super::lanes::{Madd, Vnni, VnniNarrow};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod compiled {
+    use super::super::lanes;
     use super::{Channel, Windows, all};
 
     macro_rules! compiled {
-        ($name:ident $feature:literal $lanes:ty) => {
+        ($name:ident $feature:literal $lanes:ident) => {
             #[target_feature(enable = $feature)]
             pub unsafe fn $name(windows: &Windows, channel: &Channel<'_>) {
                 // SAFETY: what the caller says.
-                unsafe { all::<$lanes>(windows, channel) }
+                unsafe { all::<lanes::$lanes>(windows, channel) }
             }
         };
     }
 
+    #[cfg(target_arch = "x86_64")]
     compiled! { vnni "avx512f,avx512bw,avx512vnni" Vnni }
+    #[cfg(target_arch = "x86_64")]
     compiled! { vnni_narrow "avx2,avxvnni" VnniNarrow }
+    #[cfg(target_arch = "x86_64")]
     compiled! { madd "avx2" Madd }
+    #[cfg(target_arch = "aarch64")]
+    compiled! { sdot "dotprod" Sdot }
 }
 
 /// # Safety
@@ -215,7 +226,7 @@ unsafe fn all<L: Lanes>(windows: &Windows, channel: &Channel<'_>) {
 #[inline(always)]
 unsafe fn by_kernel<L: Lanes, const ZERO: bool>(windows: &Windows, channel: &Channel<'_>) {
     let g = &windows.geometry;
-    let is_plain = g.dilations[1] == 1 && g.positions[1] >= ROWS && L::COUNT > 4;
+    let is_plain = g.dilations[1] == 1 && g.positions[1] >= ROWS && L::HAS_REGISTERS;
     // SAFETY: what the caller says.
     unsafe {
         match (g.strides[1], g.kernel[1], windows.fours) {

@@ -1,8 +1,8 @@
 //! Weights of convolutions of bytes in the order in which tiles read them.
 
 use super::band::Grouping;
-use super::dot::Dot;
-use super::pack::{Left, SHIFT, first_bytes};
+use super::dot::{Dot, SHIFT};
+use super::pack::{Left, first_bytes};
 use crate::flex::conv::Geometry;
 
 /// The weight of each group of channels in panels of outputs.

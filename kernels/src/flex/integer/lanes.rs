@@ -9,7 +9,9 @@ pub trait Lanes: Copy {
     const COUNT: usize;
     /// Words that four terms of a row take.
     const WORDS: usize;
-    /// Four unsigned terms of each column.
+    /// Whether there are registers for several rows of windows.
+    const HAS_REGISTERS: bool = true;
+    /// Four terms of each column.
     type Terms: Copy;
     type Float: Copy;
 
@@ -17,11 +19,26 @@ pub trait Lanes: Copy {
     unsafe fn load(from: *const i32) -> Self;
     unsafe fn store(self, to: *mut i32);
     unsafe fn terms(from: *const u32) -> Self::Terms;
-    /// Four unsigned terms of each lane from wherever they are: an index has the places of those of four lanes, and the
+    /// Four terms of each lane from wherever they are: an index has the places of those of four lanes, and the
     /// next four lanes begin a `step` further. Reads sixteen bytes for each four lanes.
     unsafe fn windows(from: *const u8, step: usize, index: &[u8; 16]) -> Self::Terms;
     /// Adds the products with four signed terms of a row.
     unsafe fn plus(self, terms: Self::Terms, row: *const u32) -> Self;
+    /// Adds the products of the terms of all rows with those of some columns.
+    #[inline(always)]
+    unsafe fn add_products<const G: usize, const V: usize>(
+        sums: &mut [[Self; V]; G],
+        rows: *const u32,
+        columns: [Self::Terms; V],
+    ) {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                // SAFETY: there are terms of each row.
+                *sum = unsafe { sum.plus(column, rows.add(row * Self::WORDS)) };
+            }
+        }
+    }
+
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn mul(self, other: Self) -> Self;
 
@@ -88,6 +105,7 @@ pub struct Plain([i32; 4]);
 impl Lanes for Plain {
     const COUNT: usize = 4;
     const WORDS: usize = 1;
+    const HAS_REGISTERS: bool = false;
     type Terms = [u32; 4];
     type Float = [f32; 4];
 
@@ -190,3 +208,9 @@ mod x86;
 
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Madd, Vnni, VnniNarrow};
+
+#[cfg(target_arch = "aarch64")]
+mod arm;
+
+#[cfg(target_arch = "aarch64")]
+pub use arm::{Neon, Sdot};

@@ -58,7 +58,8 @@ pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTen
         left: &packed,
         right: &right,
     };
-    let corrections = product.corrections(&zeros.shifted([is_signed, right_signed]), &ends);
+    let zeros = zeros.shifted(right.dot, [is_signed, right_signed]);
+    let corrections = product.corrections(&zeros, &ends);
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
     let weight = columns.saturating_mul(inner);
@@ -90,7 +91,7 @@ fn several(
     }
     let places: Vec<[usize; 2]> = (0..count).map(|at| place(at, &shape)).collect();
     let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], dot)?;
-    let zeros = zeros.shifted([a.is_signed, b.is_signed]);
+    let zeros = zeros.shifted(dot, [a.is_signed, b.is_signed]);
     let (result, outcome) = ends.outcome()?;
     let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES);
     // Few products run one after the other, each on all threads.

@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use super::dot::Dot;
+use super::dot::{Dot, SHIFT};
 use crate::flex::{
     gemm::{Steps, panels},
     view::Matrix,
 };
-
-/// The most significant bits of four bytes: what tells signed from unsigned ones, shifted by 128.
-pub const SHIFT: u32 = 0x8080_8080;
 
 /// Rows as signed bytes in panels, and the sum of each.
 pub struct Left {
@@ -21,7 +18,7 @@ pub struct Left {
     pub sums: Vec<i32>,
 }
 
-/// Columns as unsigned bytes in panels, and the sum of each; missing ones in the last panel are 0.
+/// Columns as the bytes that a product takes in panels, and the sum of each; missing ones in the last panel are 0.
 pub struct Right {
     pub dot: Dot,
     pub columns: usize,
@@ -136,7 +133,7 @@ impl Right {
     pub fn new(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
         let (inner, columns, width) = (matrix.rows, matrix.columns, dot.columns());
         let groups = inner.div_ceil(4);
-        let flip = if is_signed { SHIFT } else { 0 };
+        let flip = dot.flip(is_signed);
         let count = columns.next_multiple_of(width);
         let mut right = Self {
             dot,
@@ -157,6 +154,7 @@ impl Right {
     #[inline(always)]
     fn fill(&mut self, matrix: Matrix<'_, u8>, flip: u32) {
         let (inner, width) = (self.inner, self.dot.columns());
+        let (unsigned, more) = self.dot.unsigned();
         let groups = inner.div_ceil(4);
         let panels = self.values.chunks_exact_mut((width * groups).max(1));
         for (panel, out) in panels.enumerate() {
@@ -168,7 +166,8 @@ impl Right {
                     let bytes = &matrix.values[(first + column) * matrix.column_step..][..inner];
                     let out = out.chunks_exact_mut(width).map(|out| &mut out[column]);
                     copy_column(bytes, flip, out);
-                    *sum = unsigned_sum(bytes, flip);
+                    *sum = unsigned_sum(bytes, flip ^ unsigned)
+                        .wrapping_sub(more.wrapping_mul(inner as i32));
                 }
                 continue;
             }
@@ -188,8 +187,10 @@ impl Right {
                 }
                 for (sum, group) in sums.iter_mut().zip(out) {
                     // Neighbours of 16 bits, then both.
-                    let pairs = (*group & 0x00ff_00ff) + (*group >> 8 & 0x00ff_00ff);
-                    *sum = sum.wrapping_add((pairs & 0xffff) as i32 + (pairs >> 16) as i32);
+                    let group = *group ^ unsigned;
+                    let pairs = (group & 0x00ff_00ff) + (group >> 8 & 0x00ff_00ff);
+                    let all = (pairs & 0xffff) as i32 + (pairs >> 16) as i32;
+                    *sum = sum.wrapping_add(all - 4 * more);
                 }
             }
         }

@@ -3,6 +3,8 @@
 use std::mem::MaybeUninit;
 
 use super::dot::Dot;
+#[cfg(target_arch = "aarch64")]
+use super::lanes::Neon;
 use super::lanes::{Lanes, Plain};
 use crate::flex::gemm::Steps;
 
@@ -13,7 +15,7 @@ pub struct Tile<'a> {
     /// Four signed terms of each row, then the next four, as [`Dot::write`] has them.
     pub left: &'a [u32],
     pub rows: usize,
-    /// Begins with four unsigned terms of the columns.
+    /// Begins with four terms of the columns.
     pub right: &'a [u32],
     pub steps: &'a Steps,
     pub registers: usize,
@@ -132,6 +134,12 @@ macro_rules! by_rows {
     ($tile:expr, $end:expr, $place:expr, 14, $run:ident::<$lanes:ty>) => {
         by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
     };
+    ($tile:expr, $end:expr, $place:expr, 12, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
+    };
+    ($tile:expr, $end:expr, $place:expr, 8, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8)
+    };
     ($tile:expr, $end:expr, $place:expr, 6, $run:ident::<$lanes:ty>) => {
         by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6)
     };
@@ -150,7 +158,7 @@ macro_rules! by_rows {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use by_rows;
 
 impl Tile<'_> {
@@ -177,24 +185,28 @@ impl Tile<'_> {
         unsafe {
             match dot {
                 #[cfg(target_arch = "x86_64")]
-                Dot::Vnni => x86::vnni(self, end, place),
+                Dot::Vnni => compiled::vnni(self, end, place),
                 #[cfg(target_arch = "x86_64")]
-                Dot::VnniNarrow => x86::vnni_narrow(self, end, place),
+                Dot::VnniNarrow => compiled::vnni_narrow(self, end, place),
                 #[cfg(target_arch = "x86_64")]
-                Dot::Madd => x86::madd(self, end, place),
+                Dot::Madd => compiled::madd(self, end, place),
+                #[cfg(target_arch = "aarch64")]
+                Dot::Sdot => compiled::sdot(self, end, place),
+                #[cfg(target_arch = "aarch64")]
+                Dot::Neon => by_rows!(self, end, place, 8, run::<Neon>),
                 Dot::Portable => by_rows!(self, end, place, 4, run::<Plain>),
             }
         }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::super::lanes::{Lanes, Madd, Vnni, VnniNarrow};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod compiled {
+    use super::super::lanes::{self, Lanes};
     use super::{End, Place, Tile, run};
 
     macro_rules! compiled {
-        ($name:ident $one:ident $feature:literal $rows:tt $lanes:ty) => {
+        ($name:ident $one:ident $feature:literal $rows:tt $lanes:ident) => {
             pub unsafe fn $name(tile: Tile<'_>, end: End<'_>, place: Place) {
                 #[target_feature(enable = $feature)]
                 unsafe fn $one<L: Lanes, const G: usize, const V: usize>(
@@ -206,14 +218,19 @@ mod x86 {
                     unsafe { run::<L, G, V>(tile, end, place) }
                 }
                 // SAFETY: what the caller says.
-                unsafe { super::by_rows!(tile, end, place, $rows, $one::<$lanes>) }
+                unsafe { super::by_rows!(tile, end, place, $rows, $one::<lanes::$lanes>) }
             }
         };
     }
 
+    #[cfg(target_arch = "x86_64")]
     compiled! { vnni vnni_tile "avx512f,avx512bw,avx512vnni" 14 Vnni }
+    #[cfg(target_arch = "x86_64")]
     compiled! { vnni_narrow vnni_narrow_tile "avx2,avxvnni" 6 VnniNarrow }
+    #[cfg(target_arch = "x86_64")]
     compiled! { madd madd_tile "avx2" 4 Madd }
+    #[cfg(target_arch = "aarch64")]
+    compiled! { sdot sdot_tile "dotprod" 12 Sdot }
 }
 
 /// Sums in the largest tile.
@@ -239,11 +256,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
             for (at, column) in columns.iter_mut().enumerate().skip(1) {
                 *column = L::terms(right.add(at * L::COUNT));
             }
-            for (row, sums) in sums.iter_mut().enumerate() {
-                for (sum, column) in sums.iter_mut().zip(columns) {
-                    *sum = sum.plus(column, left.add(row * L::WORDS));
-                }
-            }
+            L::add_products(&mut sums, left, columns);
             left = left.add(G * L::WORDS);
         }
         // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.

@@ -6,8 +6,10 @@ use burn::backend::flex::FlexTensor;
 use burn::tensor::Shape;
 
 use super::element::Integer;
+#[cfg(target_arch = "x86_64")]
+use crate::flex::instructions::Fused;
 use crate::flex::{
-    instructions::{Fused, Separate, Set, Sum},
+    instructions::{Set, Sum, Usual},
     memory::Buffer,
     threads::on_chunks,
 };
@@ -43,8 +45,9 @@ pub fn run_with(set: Set, work: impl Work) {
         // SAFETY: as above; what has AVX-512 has these too.
         #[cfg(target_arch = "x86_64")]
         Set::Avx512 | Set::Avx2 => unsafe { wide(work) },
-        Set::Portable if cfg!(target_arch = "aarch64") => work.run::<Fused>(),
-        Set::Portable => work.run::<Separate>(),
+        #[cfg(target_arch = "aarch64")]
+        Set::Neon => work.run::<Usual>(),
+        Set::Portable => work.run::<Usual>(),
     }
 }
 

@@ -34,21 +34,18 @@ pub trait Fold<L: Masked> {
     unsafe fn end(&self, sum: L, at: At);
 }
 
-/// A fold for each set of instructions.
-#[cfg(target_arch = "x86_64")]
-pub trait AnyFold:
-    Fold<Plain> + Fold<std::arch::x86_64::__m256> + Fold<std::arch::x86_64::__m512>
-{
+macro_rules! any_fold {
+    ($($lanes:ty),*) => {
+        /// A fold for each set of instructions.
+        pub trait AnyFold: Fold<Plain> $(+ Fold<$lanes>)* {}
+
+        impl<F: Fold<Plain> $(+ Fold<$lanes>)*> AnyFold for F {}
+    };
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<F> AnyFold for F where
-    F: Fold<Plain> + Fold<std::arch::x86_64::__m256> + Fold<std::arch::x86_64::__m512>
-{
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub trait AnyFold: Fold<Plain> {}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl<F: Fold<Plain>> AnyFold for F {}
+any_fold! { std::arch::x86_64::__m256, std::arch::x86_64::__m512 }
+#[cfg(target_arch = "aarch64")]
+any_fold! { std::arch::aarch64::float32x4_t }
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+any_fold! {}

@@ -84,6 +84,118 @@ impl Masked for Plain {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use std::arch::aarch64::*;
+
+    use super::Masked;
+
+    /// Lane `at` of a mask reads the number `stride * at`.
+    ///
+    /// # Safety
+    ///
+    /// There are the numbers of the mask.
+    #[inline(always)]
+    unsafe fn load(
+        from: *const f32,
+        stride: usize,
+        mask: u32,
+        mut values: float32x4_t,
+    ) -> float32x4_t {
+        let at = |lane: usize| from.wrapping_add(lane * stride);
+        // SAFETY: what the caller says.
+        unsafe {
+            if mask & 1 != 0 {
+                values = vld1q_lane_f32::<0>(at(0), values);
+            }
+            if mask & 2 != 0 {
+                values = vld1q_lane_f32::<1>(at(1), values);
+            }
+            if mask & 4 != 0 {
+                values = vld1q_lane_f32::<2>(at(2), values);
+            }
+            if mask & 8 != 0 {
+                values = vld1q_lane_f32::<3>(at(3), values);
+            }
+        }
+        values
+    }
+
+    impl Masked for float32x4_t {
+        #[inline(always)]
+        unsafe fn max(self, other: Self) -> Self {
+            // SAFETY: the processor has the instructions, as for all methods.
+            unsafe { vmaxq_f32(self, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn mul(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { vmulq_f32(self, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn div(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { vdivq_f32(self, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_some(from: *const f32, mask: u32, other: Self) -> Self {
+            // SAFETY: as above, and the mask says what is read.
+            unsafe {
+                if mask == 15 {
+                    vld1q_f32(from)
+                } else {
+                    load(from, 1, mask, other)
+                }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn load_pairs(from: *const f32, mask: u32, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe {
+                if mask & 0x55 == 0x55 {
+                    // The last number is the sixth: there need not be a seventh.
+                    let (low, high) = (vld1q_f32(from), vld1q_f32(from.add(3)));
+                    return vuzp1q_f32(low, vextq_f32::<1>(high, high));
+                }
+                let every = mask & 1 | mask >> 1 & 2 | mask >> 2 & 4 | mask >> 3 & 8;
+                load(from, 2, every, other)
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn load_strided(from: *const f32, stride: usize, mask: u32, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { load(from, stride, mask, other) }
+        }
+
+        #[inline(always)]
+        unsafe fn store_some(self, to: *mut f32, mask: u32) {
+            // SAFETY: as above, and the mask says what is written.
+            unsafe {
+                if mask == 15 {
+                    return vst1q_f32(to, self);
+                }
+                if mask & 1 != 0 {
+                    vst1q_lane_f32::<0>(to, self);
+                }
+                if mask & 2 != 0 {
+                    vst1q_lane_f32::<1>(to.add(1), self);
+                }
+                if mask & 4 != 0 {
+                    vst1q_lane_f32::<2>(to.add(2), self);
+                }
+                if mask & 8 != 0 {
+                    vst1q_lane_f32::<3>(to.add(3), self);
+                }
+            }
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
@@ -253,6 +365,8 @@ mod tests {
         // SAFETY: the processor has the instructions.
         unsafe {
             check::<Plain>();
+            #[cfg(target_arch = "aarch64")]
+            check::<std::arch::aarch64::float32x4_t>();
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                 check::<std::arch::x86_64::__m256>();

@@ -57,7 +57,7 @@ macro_rules! narrow {
             }
 
             #[inline(always)]
-            unsafe fn times(self, factor: i32) -> Self {
+            unsafe fn times<const BITS: usize>(self, factor: i32) -> Self {
                 // SAFETY: as above; of pairs of products of 16 bits the second ones are those of 0.
                 Self(unsafe { _mm256_madd_epi16(self.0, _mm256_set1_epi32(factor)) })
             }
@@ -183,7 +183,7 @@ impl Lanes for Wide {
     }
 
     #[inline(always)]
-    unsafe fn times(self, factor: i32) -> Self {
+    unsafe fn times<const BITS: usize>(self, factor: i32) -> Self {
         // SAFETY: as above; of pairs of products of 16 bits the second ones are those of 0.
         Self(unsafe { _mm512_madd_epi16(self.0, _mm512_set1_epi32(factor)) })
     }

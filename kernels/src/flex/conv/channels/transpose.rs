@@ -52,6 +52,9 @@ pub trait Transpose: Lanes {
 
 impl Transpose for Plain {}
 
+#[cfg(target_arch = "aarch64")]
+impl Transpose for std::arch::aarch64::float32x4_t {}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
@@ -176,6 +179,10 @@ mod tests {
                         }
                         #[cfg(target_arch = "x86_64")]
                         Set::Avx2 => through::<std::arch::x86_64::__m256>(read, size, &mut square),
+                        #[cfg(target_arch = "aarch64")]
+                        Set::Neon => {
+                            through::<std::arch::aarch64::float32x4_t>(read, size, &mut square)
+                        }
                         Set::Portable => through::<Plain>(read, size, &mut square),
                     }
                 };
