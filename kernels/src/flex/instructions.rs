@@ -172,6 +172,10 @@ pub trait Sum {
 }
 
 /// Rounded once.
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code)
+)]
 pub struct Fused;
 
 impl Sum for Fused {

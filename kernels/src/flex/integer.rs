@@ -1,8 +1,8 @@
 //! Products and convolutions of bytes, summed in integers of 32 bits.
 //!
 //! Instructions multiply unsigned bytes with signed ones, or signed ones with each other ([`Dot::flip`]). The other kind is
-//! shifted by 128, and so is its zero point, which changes no difference of the two. Zero points are not subtracted from operands: sums of rows and columns,
-//! multiplied by them, are added to the sums of products.
+//! shifted by 128, and so is its zero point, which changes no difference of the two. Zero points are not subtracted from
+//! operands: sums of rows and columns, multiplied by them, are added to the sums of products.
 
 mod along;
 mod band;

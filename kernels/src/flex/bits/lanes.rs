@@ -27,8 +27,8 @@ pub trait Lanes: Copy {
 
     /// Adds the products of four codes with four signed bytes above -128.
     unsafe fn dot<const BITS: usize>(self, codes: Self, row: *const u32) -> Self;
-    /// The products of what [`widened`](Self::widened) gives, [`less`](Self::less) what is taken from codes, with a number
-    /// of 16 bits.
+    /// The products of what [`widened`](Self::widened) gives, less what [`dot`](Self::dot) takes from codes of so many bits,
+    /// with a number of 16 bits.
     unsafe fn times<const BITS: usize>(self, factor: i32) -> Self;
     unsafe fn float(self) -> Self::Float;
     /// For codes less a number.

@@ -157,7 +157,7 @@ mod arm {
             // SAFETY: as above.
             unsafe {
                 if mask & 0x55 == 0x55 {
-                    // The last number is the sixth: there need not be a seventh.
+                    // Lane 3 is number 6: there need not be a number 7.
                     let (low, high) = (vld1q_f32(from), vld1q_f32(from.add(3)));
                     return vuzp1q_f32(low, vextq_f32::<1>(high, high));
                 }
