@@ -165,6 +165,7 @@ impl Plan<'_> {
                 rows: 1,
                 right: &seen[columns.first..],
                 steps: &self.steps,
+                ahead: 0,
                 registers: columns.registers,
                 columns: u128::MAX >> (128 - width),
             };
@@ -207,6 +208,7 @@ impl Plan<'_> {
                     rows: rows.len(),
                     right: &seen[columns.first..],
                     steps: &self.steps,
+                    ahead: 0,
                     registers: columns.registers,
                     columns: columns.mask,
                 };

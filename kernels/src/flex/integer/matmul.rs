@@ -20,6 +20,9 @@ use crate::flex::{
 };
 use crate::{backend::ByteProduct, quantize::Integers};
 
+/// Words: columns come from memory, a page of which ends the stream that the processor reads ahead.
+const AHEAD: usize = 256;
+
 /// Products of bytes in the time of one of floats.
 const BYTES: usize = 4;
 
@@ -253,6 +256,7 @@ impl Product<'_> {
                     rows: rows.len(),
                     right: right.panel(first),
                     steps: &right.steps,
+                    ahead: AHEAD,
                     registers: count.div_ceil(right.dot.lanes()),
                     columns: (1 << count) - 1,
                 };

@@ -18,6 +18,8 @@ pub struct Tile<'a> {
     /// Begins with four terms of the columns.
     pub right: &'a [u32],
     pub steps: &'a Steps,
+    /// How many words behind those that it reads are read soon, if they are further than the processor looks.
+    pub ahead: usize,
     pub registers: usize,
     /// The columns that there are, by bits; one after another they are a row of the output.
     pub columns: u128,
@@ -233,6 +235,22 @@ mod compiled {
     compiled! { sdot sdot_tile "dotprod" 12 Sdot }
 }
 
+/// Words in a line of memory.
+const LINE: usize = 16;
+
+/// Says that a line of memory is read soon; there need not be one.
+#[inline(always)]
+fn prefetch(line: *const u32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: all processors with 64 bits have the instruction, and it never fails.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(line.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
+}
+
 /// Sums in the largest tile.
 const MOST: usize = 14 * 2 * 16;
 
@@ -255,6 +273,9 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
             let mut columns = [L::terms(right); V];
             for (at, column) in columns.iter_mut().enumerate().skip(1) {
                 *column = L::terms(right.add(at * L::COUNT));
+            }
+            for line in 0..(V * L::COUNT).div_ceil(LINE) {
+                prefetch(right.wrapping_add(tile.ahead + line * LINE));
             }
             L::add_products(&mut sums, left, columns);
             left = left.add(G * L::WORDS);
