@@ -177,7 +177,7 @@ pub fn pack_matrix(weight: FlexTensor, epilogue: &Epilogue) -> FlexTensor {
 fn kept(weight: &FlexTensor, packed: &Packed) -> Option<Arc<Right>> {
     let make = || {
         let weight = RawView::of(&widened(weight.clone()))?;
-        let right = Right::new(Set::best(), weight.matrix(&[]));
+        let right = Right::of_weight(Set::best(), weight.matrix(&[]));
         Some(Pack::Right(Arc::new(right)))
     };
     let fits = |pack: &Pack| matches!(pack, Pack::Right(_));

@@ -1,11 +1,13 @@
 //! Memory that kernels write to.
 
 mod buffer;
+mod lines;
 mod recycled;
 
 use std::{cell::Cell, mem::MaybeUninit};
 
 pub use buffer::Buffer;
+pub use lines::Lines;
 
 /// The memory of a result, which threads write in parts.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use super::tile::Steps;
-use crate::flex::{instructions::Set, stored::Plain, view::Matrix};
+use crate::flex::{instructions::Set, memory::Lines, stored::Plain, view::Matrix};
 
 /// The columns of a matrix in panels of [`Set::columns`]; what is missing in the last one is 0.
 pub struct Right {
@@ -13,7 +13,7 @@ pub struct Right {
     pub columns: usize,
     pub inner: usize,
     pub steps: Steps,
-    values: Vec<f32>,
+    values: Lines<f32>,
 }
 
 /// Some terms and columns of a packed matrix.
@@ -33,6 +33,15 @@ impl Right {
         right
     }
 
+    /// The same for a matrix that is kept.
+    pub fn of_weight<T: Pod>(set: Set, matrix: Matrix<'_, T>) -> Self {
+        let mut right = Self::empty(set);
+        right.values =
+            Lines::of_weight(matrix.rows * matrix.columns.next_multiple_of(set.columns()));
+        right.pack(matrix);
+        right
+    }
+
     /// No matrix yet.
     pub fn empty(set: Set) -> Self {
         Self {
@@ -40,7 +49,7 @@ impl Right {
             columns: 0,
             inner: 0,
             steps: Steps::default(),
-            values: Vec::new(),
+            values: Lines::new(0),
         }
     }
 
@@ -53,16 +62,14 @@ impl Right {
         (self.inner, self.columns) = (matrix.rows, matrix.columns);
         let panel = width * self.inner;
         let panels = self.columns.div_ceil(width);
-        if self.values.is_empty() {
-            // Such memory comes as zeros from the system.
-            self.values = vec![0.0; panels * panel];
-        } else {
-            self.values.resize(panels * panel, 0.0);
+        if self.values.len() < panels * panel {
+            self.values = Lines::new(panels * panel);
         }
+        let values = &mut self.values[..panels * panel];
         if !self.columns.is_multiple_of(width) {
-            self.values[(panels - 1) * panel..].fill(0.0);
+            values[(panels - 1) * panel..].fill(0.0);
         }
-        pack_right(matrix, width, bytemuck::cast_slice_mut(&mut self.values));
+        pack_right(matrix, width, bytemuck::cast_slice_mut(values));
     }
 
     /// The panel with the columns from `first` on, a multiple of [`Set::columns`].

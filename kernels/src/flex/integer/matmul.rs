@@ -210,19 +210,17 @@ fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
 /// The right side in tiles, and whether it is of signed bytes.
 fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
     let is_signed = bytes(b)?.1;
-    let make = || {
+    let make = |right: fn(Dot, Matrix<'_, u8>, bool) -> Right| {
         let b = forward(b, false);
-        let right = Right::new(Dot::best(), Matrices::of(&b)?.matrix(0), is_signed);
-        Some(Arc::new(right))
+        let matrix = Matrices::of(&b)?.matrix(0);
+        Some(Arc::new(right(Dot::best(), matrix, is_signed)))
     };
     let right = match &integers.packed {
-        None => make()?,
+        None => make(Right::new)?,
         Some(packed) => {
             let fits = |pack: &Pack| matches!(pack, Pack::ByteRight(_));
-            match packed
-                .cell()
-                .pack(b, fits, || make().map(Pack::ByteRight))?
-            {
+            let make = || make(Right::of_weight).map(Pack::ByteRight);
+            match packed.cell().pack(b, fits, make)? {
                 Pack::ByteRight(right) => right,
                 _ => return None,
             }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::dot::{Dot, SHIFT};
 use crate::flex::{
     gemm::{Steps, panels},
+    memory::Lines,
     view::Matrix,
 };
 
@@ -24,7 +25,7 @@ pub struct Right {
     pub columns: usize,
     pub inner: usize,
     pub steps: Steps,
-    values: Vec<u32>,
+    values: Lines<u32>,
     pub sums: Vec<i32>,
 }
 
@@ -131,6 +132,20 @@ impl Left {
 
 impl Right {
     pub fn new(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
+        Self::in_lines(dot, matrix, is_signed, Lines::new)
+    }
+
+    /// The same for a matrix that is kept.
+    pub fn of_weight(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
+        Self::in_lines(dot, matrix, is_signed, Lines::of_weight)
+    }
+
+    fn in_lines(
+        dot: Dot,
+        matrix: Matrix<'_, u8>,
+        is_signed: bool,
+        lines: fn(usize) -> Lines<u32>,
+    ) -> Self {
         let (inner, columns, width) = (matrix.rows, matrix.columns, dot.columns());
         let groups = inner.div_ceil(4);
         let flip = dot.flip(is_signed);
@@ -140,7 +155,7 @@ impl Right {
             columns,
             inner,
             steps: Steps::of_panel(groups, width),
-            values: vec![0; count * groups],
+            values: lines(count * groups),
             sums: vec![0; count],
         };
         compiled(

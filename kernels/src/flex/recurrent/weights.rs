@@ -72,7 +72,7 @@ impl Weights {
                     sizes.features,
                 ];
                 let view = RawView::of(&weight.reshape(rows.into()))?;
-                let right = Right::new(Set::best(), view.matrix(&[]).transposed());
+                let right = Right::of_weight(Set::best(), view.matrix(&[]).transposed());
                 Some(Pack::Right(Arc::new(right)))
             },
         )?;
@@ -86,7 +86,7 @@ impl Weights {
                 let matrix = view.matrix(&[direction]);
                 separate(matrix, cell, sizes.hidden)
             });
-            let rights = parts.map(|matrix| Right::new(Set::best(), matrix.transposed()));
+            let rights = parts.map(|matrix| Right::of_weight(Set::best(), matrix.transposed()));
             Some(Pack::Rights(rights.collect()))
         })?;
         let scales = match (input_matrices.scales(sizes), matrices.scales(sizes)) {
