@@ -20,6 +20,9 @@ const PAGE: usize = 4 << 10;
 /// A line of a cache, which the widest registers fill.
 const ALIGNMENT: usize = 64;
 
+/// Bytes at most that wait beyond what was in use at once, and an eighth of that.
+const MORE: usize = 2 << 20;
+
 /// Memory without use in a whole period is given back.
 const PERIOD: Duration = Duration::from_secs(5);
 
@@ -149,10 +152,10 @@ impl Pool {
         self.most[0] = self.most[0].max(self.used);
     }
 
-    /// What was in use at once, and an eighth.
+    /// What was in use at once, and some more.
     fn room(&self) -> usize {
         let most = self.most[0].max(self.most[1]);
-        most + most / 8
+        most + (most / 8).min(MORE)
     }
 
     /// Blocks that wait for longest, so that there is no more memory than room.
@@ -268,6 +271,14 @@ mod tests {
         let (found, freed) = pool.take(25 * PAGE);
         assert!(found.is_none() && freed.len() == 3);
         assert!(pool.used == 25 * PAGE && pool.waiting == 0);
+    }
+
+    #[test]
+    fn little_waits_beyond_large_memory() {
+        let mut pool = waiting(&[10_000, 20_000]);
+        assert_eq!(taken(&mut pool, 20_000), Some(20_000));
+        assert_eq!(taken(&mut pool, 500), None);
+        assert_eq!(taken(&mut pool, 500), Some(10_000));
     }
 
     #[test]
