@@ -120,6 +120,12 @@ pub trait Kernels: Backend {
         primitives::matmul::<Self>(a, b)
     }
 
+    /// Integers as floats of single precision.
+    #[fusion(default)]
+    fn int_to_single(x: IntTensor<Self>) -> FloatTensor<Self> {
+        primitives::int_to_single::<Self>(x)
+    }
+
     /// `activation(x + sum)`, with a sum of the same shape.
     #[fusion(default)]
     fn finish(

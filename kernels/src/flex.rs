@@ -2,6 +2,7 @@
 
 mod attention;
 mod bits;
+mod cast;
 mod channels;
 mod conv;
 pub mod copy;
@@ -139,6 +140,10 @@ impl Kernels for Flex {
 
     fn matmul(a: FlexTensor, b: FlexTensor) -> FlexTensor {
         matmul::matmul(a, b)
+    }
+
+    fn int_to_single(x: FlexTensor) -> FlexTensor {
+        cast::int_to_single(x)
     }
 
     fn finish(x: FlexTensor, sum: Optional<Flex>, activation: Activation) -> FlexTensor {

@@ -9,7 +9,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use burn::tensor::{
-    Shape,
+    DType, Shape,
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
@@ -31,6 +31,10 @@ pub use quantize::*;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)
+}
+
+pub fn int_to_single<B: Backend>(x: IntTensor<B>) -> FloatTensor<B> {
+    B::int_into_float(x, DType::F32.into())
 }
 
 pub fn erf<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {

@@ -2,6 +2,7 @@
 
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, kind::Numeric};
 
+use crate::backend::call;
 use crate::dtype::{computed, lowered, stored};
 
 /// Rounds to the nearest value of `dtype`, ties to even; what is too large becomes infinite.
@@ -18,6 +19,9 @@ pub fn float_to_int<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D, Int
 
 /// Rounds to the nearest value of `dtype`.
 pub fn int_to_float<const D: usize>(x: Tensor<D, Int>, dtype: DType) -> Tensor<D> {
+    if dtype == DType::F32 {
+        return Tensor::from_dispatch(call!(int_to_single(x)));
+    }
     let nearest: FloatDType = stored(&x.device(), dtype).into();
     computed(x.cast(nearest), dtype)
 }
