@@ -7,7 +7,7 @@ use burn::backend::{
     flex::FlexTensor,
     ops::{FloatTensorOps, IntTensorOps},
 };
-use burn::tensor::FloatDType;
+use burn::tensor::TensorData;
 
 use super::{inputs::Inputs, levels::scale_columns};
 use crate::{
@@ -17,7 +17,8 @@ use crate::{
         instructions::Set,
         memory::{Buffer, Output},
         packed::Pack,
-        view::{Matrix, RawView},
+        quantize::{Integer, by_dtype, elements},
+        view::{Matrix, RawView, dense},
         widened,
     },
     recurrent::{Cell, Sizes},
@@ -157,12 +158,25 @@ impl<'a> Matrices<'a> {
         let Some([_, zero]) = self.factors else {
             return Some(widened(self.weight.clone()));
         };
-        let float = |x: &FlexTensor| Flex::int_into_float(x.clone(), FloatDType::F32);
-        let (weight, zero) = (float(self.weight), float(zero));
-        let [directions, columns] = [zero.shape()[0], zero.shape()[1]];
-        let zero = Flex::float_reshape(zero, [directions, 1, columns].into());
-        let differences = Flex::float_sub(weight, zero);
-        Some(Flex::float_swap_dims(differences, 1, 2))
+        let weight = dense(self.weight.clone());
+        let [directions, inputs, outputs] = weight.shape()[..] else {
+            return None;
+        };
+        let zeros: Vec<f32> = {
+            let each = Flex::int_expand(zero.clone(), [directions, outputs].into());
+            each.into_data().convert::<f32>().iter().collect()
+        };
+        by_dtype!(weight.dtype(), T => {
+            let all = elements::<T>(&weight);
+            let mut floats = Vec::with_capacity(all.len());
+            for (column, zero) in zeros.iter().enumerate() {
+                let (direction, output) = (column / outputs, column % outputs);
+                let matrix = &all[direction * inputs * outputs..][..inputs * outputs];
+                let terms = matrix[output..].iter().step_by(outputs);
+                floats.extend(terms.map(|x| x.float() - zero));
+            }
+            FlexTensor::from_data(TensorData::new(floats, [directions, outputs, inputs]))
+        })
     }
 
     /// The scale of each column of all directions, where they are quantized.
