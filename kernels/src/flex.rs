@@ -54,6 +54,7 @@ use crate::{
 pub use conv::pack_filters;
 #[cfg(test)]
 pub use instructions::{rounds_once, with_each_set};
+pub use integer::pack_matrix as pack_bytes;
 pub use matmul::pack_matrix;
 
 /// Convolutions in tiles, and those of Flex where there are none.

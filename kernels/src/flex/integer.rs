@@ -36,7 +36,7 @@ pub use dot::Dot;
 #[cfg(test)]
 pub use dot::with_each_dot;
 pub use filters::Filters;
-pub use matmul::matmul;
+pub use matmul::{matmul, pack_matrix};
 pub use pack::Right;
 use result::Result;
 use tile::{End, Outcome};

@@ -8,6 +8,8 @@ mod matmul;
 
 use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor};
 
+#[cfg(feature = "flex")]
+use crate::backend::on_flex;
 use crate::{backend::Packed, dtype::lowered};
 pub use conv::{
     conv_integer1d, conv_integer2d, conv_integer3d, qlinear_conv1d, qlinear_conv2d, qlinear_conv3d,
@@ -69,10 +71,11 @@ impl<const D: usize> Weight<D> {
 }
 
 impl Weight<2> {
-    pub fn transpose(self) -> Self {
-        Self {
-            values: self.values.transpose(),
-            ..self
+    /// Packs the right side of a product before its first use, where a device packs it.
+    pub fn pack_matrix(&self) {
+        #[cfg(feature = "flex")]
+        if let (Some(values), Some(packed)) = (on_flex(&self.values), &self.packed) {
+            crate::flex::pack_bytes(&values, packed);
         }
     }
 }

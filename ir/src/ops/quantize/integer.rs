@@ -197,14 +197,30 @@ fn right(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     if !cx.is_stored(input) {
         return cx.tensor(input);
     }
+    let values = cx.loaded(input)?;
+    layer(cx, input, code!(layers::QuantizedWeight::new(#values)))
+}
+
+/// The right operand of a product of matrices, a layer that is made for it where it can be.
+fn right_matrix(cx: &mut Emit<'_, '_>, input: usize, is_transposed: bool) -> Result<Code, Problem> {
+    let operand = |x: Code| {
+        if is_transposed {
+            code!(#x.transpose())
+        } else {
+            x
+        }
+    };
+    if !cx.is_stored(input) || cx.tensor_type(input)?.burn_rank() != 2 {
+        return Ok(operand(right(cx, input)?));
+    }
+    let values = operand(cx.loaded(input)?);
+    layer(cx, input, code!(layers::QuantizedWeight::matrix(#values)))
+}
+
+fn layer(cx: &mut Emit<'_, '_>, input: usize, load: Code) -> Result<Code, Problem> {
     let rank = Literal::usize_unsuffixed(cx.tensor_type(input)?.burn_rank());
     let hint = cx.layer_hint(input);
-    let values = cx.loaded(input)?;
-    let layer = cx.layer(
-        &hint,
-        code!(layers::QuantizedWeight<#rank>),
-        code!(layers::QuantizedWeight::new(#values)),
-    );
+    let layer = cx.layer(&hint, code!(layers::QuantizedWeight<#rank>), load);
     Ok(code!(#layer.weight()))
 }
 

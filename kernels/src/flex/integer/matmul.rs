@@ -18,7 +18,10 @@ use crate::flex::{
     threads::side_by_side,
     view::Matrix,
 };
-use crate::{backend::ByteProduct, quantize::Integers};
+use crate::{
+    backend::{ByteProduct, Packed},
+    quantize::{Ending, Integers},
+};
 
 /// Words: columns come from memory, a page of which ends the stream that the processor reads ahead.
 const AHEAD: usize = 256;
@@ -205,6 +208,18 @@ fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
             rest /= size;
             [left + along * steps[0], right + along * steps[1]]
         })
+}
+
+/// Packs the right side of products before the first of them.
+pub fn pack_matrix(weight: &FlexTensor, packed: &Packed) {
+    let integers = Integers {
+        ending: Ending::Sums,
+        packed: Some(packed.clone()),
+    };
+    if weight.shape().num_elements() > 0 {
+        // What is not of bytes has no tiles.
+        right_of(weight, &integers);
+    }
 }
 
 /// The right side in tiles, and whether it is of signed bytes.

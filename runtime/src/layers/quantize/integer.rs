@@ -5,7 +5,7 @@ use burn::tensor::{Int, Tensor};
 use onnx_embed_kernels::epilogue::Packed;
 use onnx_embed_kernels::quantize::Weight;
 
-/// Integers that stand for a weight, and what the device makes of them when they are first used.
+/// Integers that stand for a weight, and what the device makes of them.
 #[derive(Module, Debug)]
 pub struct QuantizedWeight<const D: usize> {
     pub values: Tensor<D, Int>,
@@ -24,5 +24,14 @@ impl<const D: usize> QuantizedWeight<D> {
     /// For one product.
     pub fn weight(&self) -> Weight<D> {
         Weight::packed(self.values.clone(), self.packed.clone())
+    }
+}
+
+impl QuantizedWeight<2> {
+    /// The right side of products.
+    pub fn matrix(values: Tensor<2, Int>) -> Self {
+        let layer = Self::new(values);
+        layer.weight().pack_matrix();
+        layer
     }
 }

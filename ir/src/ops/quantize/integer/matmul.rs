@@ -5,7 +5,8 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::{
-    End, Ended, INTEGER, Places, QUANTIZED, Side, check_factor, optional, right, spread, zeros,
+    End, Ended, INTEGER, Places, QUANTIZED, Side, check_factor, optional, right_matrix, spread,
+    zeros,
 };
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -154,10 +155,13 @@ impl Operator for MatMul {
         ];
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
-        let operand =
-            |x: Code, transposed: bool| if transposed { code!(#x.transpose()) } else { x };
-        let a = operand(cx.tensor(left)?, self.transposed[0]);
-        let b = operand(right(cx, other)?, self.transposed[1]);
+        let a = cx.tensor(left)?;
+        let a = if self.transposed[0] {
+            code!(#a.transpose())
+        } else {
+            a
+        };
+        let b = right_matrix(cx, other, self.transposed[1])?;
         let rank = cx.output_tensor(0)?.burn_rank();
         let dimension = Literal::usize_unsuffixed(rank);
         let rows = Side::Before(rank.saturating_sub(2));
@@ -203,7 +207,7 @@ impl Operator for Dynamic {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.output_tensor(0)?.burn_rank();
-        let (a, b) = (cx.tensor(0)?, right(cx, 1)?);
+        let (a, b) = (cx.tensor(0)?, right_matrix(cx, 1, false)?);
         let scale = spread(cx, 2, rank, Side::Last)?;
         let tensor = cx.tensor_type(1)?.burn_rank();
         let (zero, bias) = (
