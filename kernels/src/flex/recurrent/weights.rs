@@ -13,12 +13,13 @@ use super::{inputs::Inputs, levels::scale_columns};
 use crate::{
     backend::{self, Optional, Packed, Recurrence},
     flex::{
+        copy::dense,
         gemm::{End, Right, multiply_packed},
         instructions::Set,
         memory::{Buffer, Output},
         packed::Pack,
         quantize::{Integer, by_dtype, elements},
-        view::{Matrix, RawView, dense},
+        view::{Matrix, RawView},
         widened,
     },
     recurrent::{Cell, Sizes},
