@@ -1,6 +1,7 @@
 //! Models that are known to differ, each with the reason.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -12,11 +13,14 @@ pub struct Expectations {
 }
 
 impl Expectations {
-    /// Reads `name = "reason"` lines, a subset of TOML.
+    /// Reads `name = "reason"` lines, a subset of TOML. Those below `["VARIABLE=WORD"]` hold where the
+    /// environment has that.
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("`{}` cannot be read", path.display()))?;
-        Self::parse(&text).with_context(|| format!("in `{}`", path.display()))
+        let holds =
+            |variable: &str, word: &str| env::var_os(variable).is_some_and(|set| set == word);
+        Self::parse(&text, holds).with_context(|| format!("in `{}`", path.display()))
     }
 
     /// Why the model is known to differ.
@@ -24,10 +28,22 @@ impl Expectations {
         self.reasons.get(model).map(String::as_str)
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    fn parse(text: &str, holds: impl Fn(&str, &str) -> bool) -> Result<Self> {
         let mut reasons = BTreeMap::new();
+        let mut applies = true;
         for (at, line) in text.lines().map(str::trim).enumerate() {
             if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if line.starts_with('[') {
+                let setting = line
+                    .strip_prefix("[\"")
+                    .and_then(|line| line.strip_suffix("\"]"));
+                let setting = setting.and_then(|setting| setting.split_once('='));
+                let Some((variable, word)) = setting else {
+                    bail!("line {} is not `[\"VARIABLE=WORD\"]`", at + 1);
+                };
+                applies = holds(variable, word);
                 continue;
             }
             let parts = line
@@ -40,7 +56,9 @@ impl Expectations {
             let Some((name, reason)) = reason else {
                 bail!("line {} is not `model = \"reason\"`", at + 1);
             };
-            reasons.insert(name, reason);
+            if applies {
+                reasons.insert(name, reason);
+            }
         }
         Ok(Expectations { reasons })
     }
@@ -50,16 +68,29 @@ impl Expectations {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<Expectations> {
+        Expectations::parse(text, |variable, word| (variable, word) == ("PLAIN", "1"))
+    }
+
     #[test]
     fn a_model_has_a_reason() {
-        let expectations = Expectations::parse("# known\nfoo = \"noise\"\n").unwrap();
+        let expectations = parse("# known\nfoo = \"noise\"\n").unwrap();
+        assert_eq!(expectations.reason("foo"), Some("noise"));
+        assert_eq!(expectations.reason("bar"), None);
+    }
+
+    #[test]
+    fn a_reason_below_a_variable_holds_where_it_is_set() {
+        let text = "[\"PLAIN=1\"]\nfoo = \"noise\"\n[\"PLAIN=0\"]\nbar = \"noise\"\n";
+        let expectations = parse(text).unwrap();
         assert_eq!(expectations.reason("foo"), Some("noise"));
         assert_eq!(expectations.reason("bar"), None);
     }
 
     #[test]
     fn a_line_without_a_reason_is_an_error() {
-        assert!(Expectations::parse("foo = \"\"").is_err());
-        assert!(Expectations::parse("foo").is_err());
+        assert!(parse("foo = \"\"").is_err());
+        assert!(parse("foo").is_err());
+        assert!(parse("[PLAIN]").is_err());
     }
 }
