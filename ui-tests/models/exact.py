@@ -42,6 +42,48 @@ class DynamicQuantizeLinear(OpRun):
         return quantized(x, scale, zero, np.uint8), np.asarray(scale), np.asarray(zero, np.uint8)
 
 
+class DynamicQuantizeLSTM(OpRun):
+    """With the default functions; each product quantizes what it multiplies."""
+
+    op_domain = "com.microsoft"
+
+    def _run(self, x, w, r, bias=None, lengths=None, hidden=None, cell=None, peepholes=None, *quantization, **options):
+        others = [name for name, value in options.items() if value and name not in ("direction", "hidden_size")]
+        if others or lengths is not None or peepholes is not None:
+            raise ValueError("only plain walks over whole sequences are evaluated in double precision")
+        directions = {"forward": [1], "reverse": [-1], "bidirectional": [1, -1]}[options.get("direction") or "forward"]
+        times, batch, _ = x.shape
+        width = options["hidden_size"]
+        zeros = np.zeros((len(directions), batch, width))
+        states = [zeros if state is None else np.asarray(state, np.float64) for state in (hidden, cell)]
+        bias = np.zeros((len(directions), 8 * width)) if bias is None else bias
+        y = np.zeros((times, len(directions), batch, width))
+        lasts = []
+        for index, step in enumerate(directions):
+            ws, wz, rs, rz = (factor[index].astype(np.float64) for factor in quantization)
+            inputs = dynamic_product(x.reshape(times * batch, -1), w[index], ws, wz).reshape(times, batch, -1)
+            h, c = (state[index] for state in states)
+            for time in range(times)[::step]:
+                gates = inputs[time] + dynamic_product(h, r[index], rs, rz)
+                gates = gates + bias[index, : 4 * width] + bias[index, 4 * width :]
+                entry, out, forget, candidate = np.split(gates, 4, axis=1)
+                c = sigmoid(forget) * c + sigmoid(entry) * np.tanh(candidate)
+                h = sigmoid(out) * np.tanh(c)
+                y[time, index] = h
+            lasts.append((h, c))
+        return y, *(np.stack(last) for last in zip(*lasts))
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def dynamic_product(x, weight, scale, zero):
+    """By the integers of a matrix that quantizes what it multiplies by the range of that."""
+    levels, step, middle = DynamicQuantizeLinear._run(None, x)
+    return (levels.astype(np.float64) - middle) @ (weight.astype(np.float64) - zero) * (step * scale)
+
+
 class DequantizeLinear(OpRun):
     op_domain = ""
 
@@ -100,12 +142,14 @@ def in_doubles(graph):
 
 def exact(path, inputs):
     model = onnx.load(path)
-    # The ranges of 16-bit floats and functions of other domains have no meaning in double precision.
-    other = {node.domain for node in model.graph.node} - {"", "ai.onnx"}
+    operators = [DynamicQuantizeLinear, DynamicQuantizeLSTM, DequantizeLinear, QuantizeLinear, STFT]
+    # The ranges of 16-bit floats and other functions of other domains have no meaning in double precision.
+    known = {f"{operator.op_domain}.{operator.__name__}" for operator in operators}
+    other = {f"{node.domain}.{node.op_type}" for node in model.graph.node if node.domain not in ("", "ai.onnx")}
+    other -= known
     if other:
-        raise SystemExit(f"{path}: operators of {', '.join(sorted(other))} are not evaluated in double precision")
+        raise SystemExit(f"{path}: {', '.join(sorted(other))} cannot be evaluated in double precision")
     in_doubles(model.graph)
-    operators = [DynamicQuantizeLinear, DequantizeLinear, QuantizeLinear, STFT]
     run = ReferenceEvaluator(model, new_ops=operators)
     wide = {name: x.astype(np.float64) if x.dtype == np.float32 else x for name, x in inputs.items()}
     return dict(zip([value.name for value in model.graph.output], run.run(None, wide)))
