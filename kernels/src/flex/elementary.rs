@@ -68,16 +68,17 @@ const TANH: Fraction<7, 4> = Fraction {
 };
 
 impl<const A: usize, const B: usize> Fraction<A, B> {
+    /// Sums are rounded once: where they are rounded twice, a sigmoid near 0 is up to 1.5e-7 off.
     #[inline(always)]
     fn at<S: Sum>(&self, x: f32) -> f32 {
         let x = x.clamp(-self.bound, self.bound);
         let square = x * x;
         let (mut upper, mut lower) = (self.upper[0], self.lower[0]);
         for next in &self.upper[1..] {
-            upper = S::of(upper, square, *next);
+            upper = S::once(upper, square, *next);
         }
         for next in &self.lower[1..] {
-            lower = S::of(lower, square, *next);
+            lower = S::once(lower, square, *next);
         }
         upper * x / lower
     }
@@ -100,4 +101,18 @@ fn erf_of<S: Sum>(elements: &mut [f32]) {
 dispatched! {
     fn powers(elements: &mut [f32]) = exp_of;
     fn errors(elements: &mut [f32]) = erf_of;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flex::instructions::{Fused, Separate};
+
+    #[test]
+    fn fractions_are_the_same_with_and_without_fused_sums() {
+        for x in (-4096..=4096).map(|step| step as f32 / 224.0) {
+            assert_eq!(LOGISTIC.at::<Separate>(x), LOGISTIC.at::<Fused>(x), "{x}");
+            assert_eq!(TANH.at::<Separate>(x), TANH.at::<Fused>(x), "{x}");
+        }
+    }
 }
