@@ -8,6 +8,7 @@ use places::Places;
 use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
 };
+use crate::shape::stack::concat;
 use crate::{
     attention::rotary::rotate,
     dtype::lowered,
@@ -165,7 +166,7 @@ impl Prepared {
             let sinks = widened(sinks).reshape([1, heads, 1, 1]);
             let sinks = to_shape(sinks, [batch, heads, queries, 1]);
             let added_to = to_shape(added, [batch, heads, queries, places.keys]);
-            added = Tensor::cat(vec![added_to, sinks], 3);
+            added = concat(vec![added_to, sinks], 3);
         }
         let inner = AttentionOptions {
             scale: options.scale,

@@ -6,6 +6,7 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores,
     merge_heads, split_heads,
 };
+use crate::shape::stack::concat;
 use crate::{
     dtype::lowered,
     shape::expand::{common, to_shape},
@@ -178,7 +179,7 @@ fn behind(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>, Te
         return (0, key, value);
     };
     let dtype: FloatDType = key.dtype().into();
-    let join = |past: Tensor<4>, new| Tensor::cat(vec![past.cast(dtype), new], 2);
+    let join = |past: Tensor<4>, new| concat(vec![past.cast(dtype), new], 2);
     let length = past_key.dims()[2];
     (length, join(past_key, key), join(past_value, value))
 }

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use crate::shape::reshape;
+use crate::shape::{reshape, stack::concat};
 
 /// Rotates pairs of features of `[batch, heads, length, size]` by angles, as their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
 ///
@@ -41,10 +41,10 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
             [batch, heads, length, 2 * pairs],
         )
     } else {
-        Tensor::cat(vec![real, imaginary], 3)
+        concat(vec![real, imaginary], 3)
     };
     match rest {
-        Some(rest) => Tensor::cat(vec![rotated, rest], 3),
+        Some(rest) => concat(vec![rotated, rest], 3),
         None => rotated,
     }
 }
@@ -74,11 +74,11 @@ pub fn rotate_pairs<const D: usize>(
     let real = first.clone().mul(cosine).sub(second.clone().mul(sine));
     let imaginary = second.mul(other_cosine).add(first.mul(other_sine));
     if !interleaved {
-        return Tensor::cat(vec![real, imaginary], D - 1);
+        return concat(vec![real, imaginary], D - 1);
     }
     let rows = shape.iter().product::<usize>() / features;
     let column = |x: Tensor<D>| reshape(x, [rows, features / 2, 1]);
-    let both: Tensor<3> = Tensor::cat(vec![column(real), column(imaginary)], 2);
+    let both: Tensor<3> = concat(vec![column(real), column(imaginary)], 2);
     reshape(both, shape)
 }
 

@@ -188,7 +188,6 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 }
 
-/// The tensor with its elements one behind the other.
 #[cfg(test)]
 impl Matrix<'_> {
     /// The columns that are multiples of `stride`.

@@ -157,7 +157,7 @@ fn on_flex_nearest<const D: usize, K: Basic>(
 
     let dims = x.dims();
     let outer = D.checked_sub(2)?;
-    if plan.iter().any(|axis| axis.dim < outer) {
+    if plan.is_empty() || plan.iter().any(|axis| axis.dim < outer) {
         return None;
     }
     let places = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {

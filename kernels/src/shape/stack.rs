@@ -1,10 +1,10 @@
-//! Tensors of several iterations as one.
+//! Tensors joined along an axis, an old or a new one.
 
 use burn::tensor::{Tensor, kind::Basic};
 
 use crate::fault::fail;
 
-/// Concat.
+/// Tensors one behind another along an axis.
 ///
 /// # Panics
 /// If two differ in a size along another axis.

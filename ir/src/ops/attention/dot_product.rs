@@ -273,7 +273,7 @@ impl Attention {
         };
         let x = split(cx, input, self.key_heads)?;
         Ok(match past {
-            Some(past) => code!(Tensor::cat(vec![#past, #x], 2)),
+            Some(past) => code!(ops::stack::concat(vec![#past, #x], 2)),
             None => x,
         })
     }

@@ -12,6 +12,9 @@ use crate::flex::{
     window::by_bands,
 };
 
+/// Words that are worth a piece of their own.
+const UNIT: usize = 1 << 13;
+
 /// Elements of a plane that are copied in bands of rows, as the kernels around compute them.
 const PLANE: usize = 1 << 9;
 
@@ -79,14 +82,20 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
                 },
             );
         } else {
-            let rows = outer * parts.len();
-            in_parts(rows, even_parts(threads).min(rows), |units| {
+            // Long parts are divided as well.
+            let pieces = (total / UNIT).clamp(1, threads);
+            let count = outer * parts.len() * pieces;
+            in_parts(count, even_parts(threads).min(count), |units| {
                 for unit in units {
+                    let (piece, unit) = (unit % pieces, unit / pieces);
                     let (outer, part) = (unit / parts.len(), &parts[unit % parts.len()]);
-                    let words = &part.words[outer * part.length..][..part.length];
-                    // SAFETY: parts have no elements in common.
+                    let share = part.length.div_ceil(pieces);
+                    let [start, end] =
+                        [piece, piece + 1].map(|piece| (piece * share).min(part.length));
+                    let words = &part.words[outer * part.length..][start..end];
+                    // SAFETY: pieces have no elements in common.
                     write(
-                        unsafe { out.part(outer * total + part.first, part.length) },
+                        unsafe { out.part(outer * total + part.first + start, words.len()) },
                         words,
                     );
                 }

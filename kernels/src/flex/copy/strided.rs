@@ -16,8 +16,8 @@ use crate::flex::{
 /// Words along each side of a square that is read and written at once.
 const SIDE: usize = 16;
 
-/// Rows of the result that a unit of work has at most.
-const ROWS: usize = 64;
+/// Words of a unit of work, about as many as the nearest cache has.
+const UNIT: usize = 1 << 13;
 
 /// The tensor with its elements one behind another.
 pub fn dense(x: FlexTensor) -> FlexTensor {
@@ -88,55 +88,68 @@ impl Axes {
         reach.0 >= 0 && reach.1 < words.len() as i128
     }
 
-    /// How many parts of rows there are.
-    fn units(&self) -> usize {
-        let outer: usize = self.outer.iter().map(|(size, _)| size).product();
-        outer * self.rows.0.div_ceil(ROWS)
+    /// How many rows and columns a unit of work has at most.
+    fn unit(&self) -> [usize; 2] {
+        let wide = self.columns.0.min(UNIT);
+        let high = (UNIT / wide).min(self.rows.0);
+        [
+            if high > SIDE {
+                high / SIDE * SIDE
+            } else {
+                high
+            },
+            wide,
+        ]
     }
 
-    /// Copies some rows of the last two axes.
+    /// How many units there are.
+    fn units(&self) -> usize {
+        let [high, wide] = self.unit();
+        let outer: usize = self.outer.iter().map(|(size, _)| size).product();
+        outer * self.rows.0.div_ceil(high) * self.columns.0.div_ceil(wide)
+    }
+
+    /// Copies some rows and columns of the last two axes.
     fn copy<T: Word>(&self, unit: usize, words: &[T], out: &Words<T>) {
         let ((rows, down), (columns, along)) = (self.rows, self.columns);
-        let parts = rows.div_ceil(ROWS);
-        let (mut outer, first) = (unit / parts, unit % parts * ROWS);
-        let to = (outer * rows + first) * columns;
-        let mut from = self.first as isize + first as isize * down;
+        let [high, wide] = self.unit();
+        let [lines, parts] = [rows.div_ceil(high), columns.div_ceil(wide)];
+        let (mut outer, unit) = (unit / (lines * parts), unit % (lines * parts));
+        let (top, left) = (unit / parts * high, unit % parts * wide);
+        let to = (outer * rows + top) * columns + left;
+        let mut from = self.first as isize + top as isize * down + left as isize * along;
         for (size, step) in self.outer.iter().rev() {
             from += (outer % size) as isize * step;
             outer /= size;
         }
-        let rows = ROWS.min(rows - first);
-        // SAFETY: no other unit has these rows.
-        let out = unsafe { out.part(to, rows * columns) };
-        if along == 1 {
-            for (row, out) in out.chunks_exact_mut(columns).enumerate() {
-                let from = (from + row as isize * down) as usize;
-                out.write_copy_of_slice(&words[from..][..columns]);
+        let [high, wide] = [high.min(rows - top), wide.min(columns - left)];
+        // SAFETY: no other unit has these rows and columns.
+        let line = |row: usize, first: usize, length: usize| unsafe {
+            out.part(to + row * columns + first, length)
+        };
+        if along != 1 && down == 1 && along > 0 {
+            return exchanged(&words[from as usize..], along as usize, [high, wide], line);
+        }
+        for row in 0..high {
+            let (from, out) = (from + row as isize * down, line(row, 0, wide));
+            if along == 1 {
+                out.write_copy_of_slice(&words[from as usize..][..wide]);
+                continue;
             }
-        } else if down == 1 && along > 0 {
-            exchanged(
-                &words[from as usize..],
-                along as usize,
-                [rows, columns],
-                out,
-            );
-        } else {
-            for (row, out) in out.chunks_exact_mut(columns).enumerate() {
-                let from = from + row as isize * down;
-                for (column, out) in out.iter_mut().enumerate() {
-                    out.write(words[(from + column as isize * along) as usize]);
-                }
+            for (column, out) in out.iter_mut().enumerate() {
+                out.write(words[(from + column as isize * along) as usize]);
             }
         }
     }
 }
 
-/// Rows whose elements lie side by side, and columns a step apart, square by square.
-fn exchanged<T: Word>(
+/// Rows whose elements lie side by side, and columns a step apart, square by square. A line is so many words
+/// of a row of the result from one on.
+fn exchanged<'a, T: Word>(
     words: &[T],
     step: usize,
     [rows, columns]: [usize; 2],
-    out: &mut [MaybeUninit<T>],
+    line: impl Fn(usize, usize, usize) -> &'a mut [MaybeUninit<T>],
 ) {
     let mut square = [[T::zeroed(); SIDE]; SIDE];
     for first in (0..columns).step_by(SIDE) {
@@ -149,9 +162,8 @@ fn exchanged<T: Word>(
                     row[column] = *word;
                 }
             }
-            for (row, line) in square[..high].iter().enumerate() {
-                let out = &mut out[(top + row) * columns + first..][..wide];
-                out.write_copy_of_slice(&line[..wide]);
+            for (row, words) in square[..high].iter().enumerate() {
+                line(top + row, first, wide).write_copy_of_slice(&words[..wide]);
             }
         }
     }

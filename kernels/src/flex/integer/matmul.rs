@@ -173,7 +173,7 @@ fn forward(x: &FlexTensor, by_rows: bool) -> FlexTensor {
     if is_forward && (!by_rows || steps.last() == Some(&1)) {
         x.clone()
     } else {
-        x.to_contiguous()
+        dense(x.clone())
     }
 }
 
