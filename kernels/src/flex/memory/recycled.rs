@@ -20,7 +20,7 @@ const PAGE: usize = 4 << 10;
 /// A line of a cache, which the widest registers fill.
 const ALIGNMENT: usize = 64;
 
-/// Bytes at most that wait beyond what was in use at once, and an eighth of that.
+/// At most so many bytes wait beyond what was in use at once, and never more than an eighth of that.
 const MORE: usize = 2 << 20;
 
 /// Memory without use in a whole period is given back.

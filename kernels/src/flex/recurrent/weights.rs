@@ -19,7 +19,7 @@ use crate::{
         memory::{Buffer, Output},
         packed::Pack,
         quantize::{Integer, by_dtype, elements},
-        view::{Matrix, RawView},
+        view::{Matrix, RawView, Unaligned},
         widened,
     },
     recurrent::{Cell, Sizes},
@@ -58,6 +58,10 @@ impl Weights {
         sizes: Sizes,
         packed: Option<&[Packed; 2]>,
     ) -> Option<Self> {
+        let make: fn(Set, Matrix<'_, Unaligned>) -> Right = match packed {
+            Some(_) => Right::of_weight,
+            None => Right::new,
+        };
         let [input, recurrent] = match packed {
             Some([input, recurrent]) => [Some(input), Some(recurrent)],
             None => [None, None],
@@ -74,7 +78,7 @@ impl Weights {
                     sizes.features,
                 ];
                 let view = RawView::of(&weight.reshape(rows.into()))?;
-                let right = Right::of_weight(Set::best(), view.matrix(&[]).transposed());
+                let right = make(Set::best(), view.matrix(&[]).transposed());
                 Some(Pack::Right(Arc::new(right)))
             },
         )?;
@@ -88,7 +92,7 @@ impl Weights {
                 let matrix = view.matrix(&[direction]);
                 separate(matrix, cell, sizes.hidden)
             });
-            let rights = parts.map(|matrix| Right::of_weight(Set::best(), matrix.transposed()));
+            let rights = parts.map(|matrix| make(Set::best(), matrix.transposed()));
             Some(Pack::Rights(rights.collect()))
         })?;
         let scales = match (input_matrices.scales(sizes), matrices.scales(sizes)) {
@@ -163,6 +167,9 @@ impl<'a> Matrices<'a> {
         let [directions, inputs, outputs] = weight.shape()[..] else {
             return None;
         };
+        if inputs == 0 {
+            return None;
+        }
         let zeros: Vec<f32> = {
             let each = Flex::int_expand(zero.clone(), [directions, outputs].into());
             each.into_data().convert::<f32>().iter().collect()
