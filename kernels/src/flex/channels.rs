@@ -19,6 +19,9 @@ use crate::{backend::primitives, product::epilogue::Activation};
 /// Elements that stay in the nearest cache from one step to the next.
 const BLOCK: usize = 1 << 11;
 
+/// Planes of fewer elements cost more to begin than to compute.
+const PLANE: usize = 16;
+
 /// The numbers of channels, and what follows.
 struct Channels<'a> {
     shape: &'a Shape,
@@ -36,7 +39,8 @@ pub fn scale(
 ) -> FlexTensor {
     let shape = x.shape();
     let length = shape.num_elements();
-    if x.dtype() != DType::F32 || length == 0 {
+    let plane: usize = shape[2..].iter().product();
+    if x.dtype() != DType::F32 || length == 0 || plane < PLANE {
         return primitives::scale_channels::<Flex>(x, factor, offset, activation);
     }
     let of_channels = [factor, offset].map(|values| Dense::new(&values));

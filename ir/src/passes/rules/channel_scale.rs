@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
         },
     )
     .last()
-    .law("(xa + b)f + o = x(af) + (bf + o), for finite numbers")
+    .law("(xa + b)f + o = x(af) + (bf + o), for numbers whose products are finite")
     .example(
         "(float[N, 3, 4] x) => (float[N, 3, 4] y)
         <float[3] s = {1, 2, 3}, float[3] b = {1, 1, 2}, float[3] m = {0, 1, 0}, float[3] v = {1, 2, 1},

@@ -247,7 +247,16 @@ fn prefetch(line: *const u32) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: all processors have the instruction, and it never fails.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{line}]",
+            line = in(reg) line,
+            options(nostack, readonly, preserves_flags)
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = line;
 }
 
@@ -274,8 +283,10 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
             for (at, column) in columns.iter_mut().enumerate().skip(1) {
                 *column = L::terms(right.add(at * L::COUNT));
             }
-            for line in 0..(V * L::COUNT).div_ceil(LINE) {
-                prefetch(right.wrapping_add(tile.ahead + line * LINE));
+            if tile.ahead > 0 {
+                for line in 0..(V * L::COUNT).div_ceil(LINE) {
+                    prefetch(right.wrapping_add(tile.ahead + line * LINE));
+                }
             }
             L::add_products(&mut sums, left, columns);
             left = left.add(G * L::WORDS);

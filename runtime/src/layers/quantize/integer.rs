@@ -28,7 +28,7 @@ impl<const D: usize> QuantizedWeight<D> {
 }
 
 impl QuantizedWeight<2> {
-    /// The right side of products.
+    /// The right side of products, which have it in this order of its axes, and packed.
     pub fn matrix(values: Tensor<2, Int>) -> Self {
         let layer = Self::new(values);
         layer.weight().pack_matrix();
