@@ -72,12 +72,16 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     }
 }
 
-/// Runs units from 0 to `count` in so many parts of about equal size, side by side.
+/// Runs units from 0 to `count` in so many parts, side by side.
 pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + Sync) {
-    let share = count.div_ceil(parts).max(1);
-    side_by_side(count.div_ceil(share), |part| {
-        run(part * share..count.min((part + 1) * share));
-    });
+    let parts = parts.min(count);
+    side_by_side(parts, |at| run(part(count, parts, at)));
+}
+
+/// The units of one of so many parts, whose sizes differ by 1 at most, so that threads with as many parts have as
+/// much to do.
+pub fn part(count: usize, parts: usize, at: usize) -> Range<usize> {
+    at * count / parts..(at + 1) * count / parts
 }
 
 /// Into how many parts so many threads divide units that take about equal times: the thread that comes
@@ -293,6 +297,25 @@ mod tests {
             assert_eq!(count(), 2);
             side_by_side(10, |_| assert!(rayon::current_thread_index().is_some()));
         });
+    }
+
+    #[test]
+    fn parts_are_about_equal_and_all() {
+        for (count, parts) in [(0, 1), (1, 1), (10, 4), (3, 3), (101, 8)] {
+            let all: Vec<_> = (0..parts).map(|at| part(count, parts, at)).collect();
+            assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert!(all[0].start == 0 && all[parts - 1].end == count);
+            assert!(
+                all.iter()
+                    .all(|part| part.len().abs_diff(count / parts) <= 1)
+            );
+        }
+        let seen = Mutex::new(vec![0; 10]);
+        in_parts(10, 40, |part| {
+            part.for_each(|unit| seen.lock().unwrap()[unit] += 1);
+        });
+        assert_eq!(seen.into_inner().unwrap(), [1; 10]);
+        in_parts(0, 4, |_| panic!("there are none"));
     }
 
     #[test]

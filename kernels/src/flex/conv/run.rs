@@ -11,7 +11,7 @@ use crate::flex::{
     elementary::activate,
     gemm::{Bounds, LINE, Place, Start, Steps, Tile, threads},
     memory::{Buffer, Output, Target, with_scratch},
-    threads::{even_parts, side_by_side},
+    threads::{self, even_parts, side_by_side},
     window::bands as shares_of,
 };
 use crate::product::epilogue::Activation;
@@ -61,8 +61,8 @@ struct Plan<'a> {
     there: bool,
     /// How many groups are copied at once.
     together: usize,
-    /// How many outputs of a group are computed at once.
-    outputs: usize,
+    /// Into how many parts the outputs of a group are divided.
+    across: usize,
     bounds: Option<Bounds>,
 }
 
@@ -125,10 +125,8 @@ impl Convolution<'_> {
             fit.min(most).clamp(1, filters.groups)
         };
         let units = self.batches * filters.groups.div_ceil(together) * bands.len();
-        let outputs = filters
-            .outputs
-            .div_ceil(parts.div_ceil(units))
-            .next_multiple_of(filters.panel);
+        let across = parts.div_ceil(units);
+        let across = across.min(filters.outputs.div_ceil(filters.panel));
         let seen = |band: &Band| {
             let (high, wide) = (band.rows.len(), band.columns.len());
             let step = if there { wide } else { layout.width };
@@ -155,9 +153,8 @@ impl Convolution<'_> {
             },
             there,
             together,
-            outputs,
+            across,
         };
-        let across = filters.outputs.div_ceil(outputs);
         Some(Output::filled(count, |out| {
             let run = |unit: usize| plan.part(unit / across, unit % across, out);
             if threads == 1 {
@@ -182,8 +179,9 @@ impl Plan<'_> {
         let channels = of.filters.inner / of.geometry.taps();
         let first = batch * of.steps[0] + group.start * channels * of.steps[1];
         let values = of.values.get(first..).unwrap_or(&[]);
-        let first = part * self.outputs;
-        let outputs = first..of.filters.outputs.min(first + self.outputs);
+        let Filters { outputs, panel, .. } = *of.filters;
+        let panels = threads::part(outputs.div_ceil(panel), self.across, part);
+        let outputs = panels.start * panel..outputs.min(panels.end * panel);
         let numbers = batch * groups + group.start..batch * groups + group.end;
         let [_, depth, row, column] = [1, 2, 3, 4].map(|axis| of.steps[axis]);
         let panels = self.room(seen);

@@ -12,7 +12,7 @@ use crate::flex::{
     elementary::activate,
     instructions::Set,
     memory::{Target, with_scratch},
-    threads::{even_parts, on_chunks, side_by_side},
+    threads::{even_parts, on_chunks, part, side_by_side},
     view::Matrix,
 };
 use crate::product::epilogue::Activation;
@@ -137,23 +137,25 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
             pack_left(a.rows(first, share.min(rows - first)), panel, left);
         });
         let left = &*left;
-        let by_columns = columns.div_ceil(parts).next_multiple_of(width);
+        let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(width));
         // Whatever makes more parts.
-        let (by_rows, by_columns) = if columns.div_ceil(by_columns) >= rows.div_ceil(share) {
-            (rows, by_columns)
+        let (down, across) = if parts.min(wide) >= parts.min(high) {
+            (1, parts.min(wide))
         } else {
-            (share, columns)
+            (parts.min(high), 1)
         };
-        let across = columns.div_ceil(by_columns);
-        side_by_side(across * rows.div_ceil(by_rows), |part| {
-            let (down, across) = (part / across * by_rows, part % across * by_columns);
+        side_by_side(down * across, |at| {
+            let (high, wide) = (
+                part(high, down, at / across),
+                part(wide, across, at % across),
+            );
             let part = Part {
                 set,
                 left,
                 inner,
                 panel,
-                rows: down..rows.min(down + by_rows),
-                columns: across..columns.min(across + by_columns),
+                rows: high.start * panel..rows.min(high.end * panel),
+                columns: wide.start * width..columns.min(wide.end * width),
                 out_step: columns,
             };
             part.run(b, end, out);

@@ -12,7 +12,7 @@ use crate::flex::{
     conv::{Band, Columns, Geometry, Layout, columns},
     gemm::{Steps, panels, threads},
     memory::with_scratch,
-    threads::{even_parts, side_by_side},
+    threads::{self, even_parts, side_by_side},
 };
 
 /// Products of bytes in the time of one of floats.
@@ -42,9 +42,9 @@ struct Plan<'a> {
     /// Groups of channels or channels.
     planes: usize,
     steps: Steps,
-    /// How many groups one part computes, and how many outputs of each.
+    /// How many groups one part computes, and into how many parts their outputs are divided.
     groups: usize,
-    outputs: usize,
+    across: usize,
 }
 
 impl Convolution<'_> {
@@ -86,9 +86,8 @@ impl Convolution<'_> {
             at_once.clamp(1, groups)
         };
         let units = self.batches * groups.div_ceil(at_once) * bands.len();
-        let part = outputs
-            .div_ceil(parts.div_ceil(units))
-            .next_multiple_of(filters.groups[0].panel);
+        let across = parts.div_ceil(units);
+        let across = across.min(outputs.div_ceil(filters.groups[0].panel));
         let plan = Plan {
             of: &self,
             layout,
@@ -96,9 +95,8 @@ impl Convolution<'_> {
             planes,
             steps,
             groups: at_once,
-            outputs: part,
+            across,
         };
-        let across = outputs.div_ceil(part);
         let run = |out: Target| {
             let run = |unit: usize| plan.part(unit / across, unit % across, out);
             if threads == 1 {
@@ -120,8 +118,9 @@ impl Plan<'_> {
         let shares = groups.div_ceil(self.groups);
         let batch = unit / self.bands.len() / shares;
         let first = unit / self.bands.len() % shares * self.groups;
-        let outputs = filters.groups[0].rows;
-        let outputs = part * self.outputs..outputs.min((part + 1) * self.outputs);
+        let (outputs, panel) = (filters.groups[0].rows, filters.groups[0].panel);
+        let panels = threads::part(outputs.div_ceil(panel), self.across, part);
+        let outputs = panels.start * panel..outputs.min(panels.end * panel);
         let size = filters.channels * self.of.geometry.sizes.iter().product::<usize>();
         let length = self.layout.length(self.planes);
         // Registers read on behind the last position.
