@@ -160,6 +160,33 @@ pub fn rounds_once() -> bool {
     Set::best() != Set::Portable || cfg!(target_arch = "aarch64")
 }
 
+/// Says that a line of memory is read soon, for the nearest cache or the next one; there need not be one.
+#[inline(always)]
+pub fn prefetch<const NEAREST: bool, T>(line: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: all processors with 64 bits have the instructions, and they never fail.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        if NEAREST {
+            _mm_prefetch::<_MM_HINT_T0>(line.cast());
+        } else {
+            _mm_prefetch::<_MM_HINT_T1>(line.cast());
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: all processors have the instructions, and they never fail.
+    unsafe {
+        use std::arch::asm;
+        if NEAREST {
+            asm!("prfm pldl1keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags));
+        } else {
+            asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags));
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = line;
+}
+
 /// `a * b + c`.
 pub trait Sum {
     fn of(a: f32, b: f32, c: f32) -> f32;

@@ -34,28 +34,6 @@ pub trait Lanes: Copy {
         }
     }
 
-    /// Says that a line of memory is read soon; there need not be one.
-    #[inline(always)]
-    fn prefetch(line: *const f32) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: all processors with 64 bits have the instruction, and it never fails.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T1>(line.cast());
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: all processors have the instruction, and it never fails.
-        unsafe {
-            std::arch::asm!(
-                "prfm pldl2keep, [{line}]",
-                line = in(reg) line,
-                options(nostack, readonly, preserves_flags)
-            );
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let _ = line;
-    }
-
     /// Numbers that lie one after another, for the lanes of a mask; the other lanes are anything.
     #[inline(always)]
     unsafe fn spread(from: *const f32, mask: u32) -> Self {

@@ -5,7 +5,7 @@ use std::arch::aarch64::float32x4_t;
 use std::mem::MaybeUninit;
 
 use super::lanes::{Lanes, Plain};
-use crate::flex::instructions::Set;
+use crate::flex::instructions::{Set, prefetch};
 use crate::product::epilogue::Activation;
 
 /// How far the columns of each term are from those of the first, in numbers.
@@ -231,7 +231,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
         for offsets in several {
             for (term, &offset) in offsets.iter().enumerate() {
                 add(&mut sums, left.add(term * G), right.add(offset as usize));
-                L::prefetch(next.wrapping_add(term * LINE));
+                prefetch::<false, _>(next.wrapping_add(term * LINE));
             }
             left = left.add(TERMS * G);
             next = next.wrapping_add(TERMS * LINE);

@@ -6,7 +6,7 @@ use super::dot::Dot;
 #[cfg(target_arch = "aarch64")]
 use super::lanes::Neon;
 use super::lanes::{Lanes, Plain};
-use crate::flex::gemm::Steps;
+use crate::flex::{gemm::Steps, instructions::prefetch};
 
 /// Rows of a panel times as many columns as some registers have, in sums of 32 bits that wrap around.
 #[derive(Clone, Copy)]
@@ -238,28 +238,6 @@ mod compiled {
 /// Words in a line of memory.
 const LINE: usize = 16;
 
-/// Says that a line of memory is read soon; there need not be one.
-#[inline(always)]
-fn prefetch(line: *const u32) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: all processors with 64 bits have the instruction, and it never fails.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(line.cast());
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: all processors have the instruction, and it never fails.
-    unsafe {
-        std::arch::asm!(
-            "prfm pldl1keep, [{line}]",
-            line = in(reg) line,
-            options(nostack, readonly, preserves_flags)
-        );
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = line;
-}
-
 /// Sums in the largest tile.
 const MOST: usize = 14 * 2 * 16;
 
@@ -285,7 +263,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
             }
             if tile.ahead > 0 {
                 for line in 0..(V * L::COUNT).div_ceil(LINE) {
-                    prefetch(right.wrapping_add(tile.ahead + line * LINE));
+                    prefetch::<true, _>(right.wrapping_add(tile.ahead + line * LINE));
                 }
             }
             L::add_products(&mut sums, left, columns);
