@@ -36,7 +36,7 @@ pub fn rows<K: Basic>(x: &Tensor<2, K>, indices: &Tensor<1, Int>) -> Option<Tens
     {
         let indices = || indices.to_data().iter().collect();
         let rows = crate::flex::stored::rows(&on_flex(x)?, indices)?;
-        Some(Tensor::from_dispatch(of_flex(rows)))
+        Some(of_flex(rows))
     }
     #[cfg(not(feature = "flex"))]
     None

@@ -85,9 +85,9 @@ pub fn on_flex<const D: usize, K: Basic>(
     }
 }
 
-/// A tensor of Flex as one of Burn's dispatch.
+/// A tensor of Flex as one of Burn's, which has its rank and kind.
 #[cfg(feature = "flex")]
-pub fn of_flex(tensor: burn::backend::flex::FlexTensor) -> DispatchTensor {
+pub fn of_flex<const D: usize, K: Basic>(tensor: burn::backend::flex::FlexTensor) -> Tensor<D, K> {
     use burn::backend::{BackendTensor, DispatchTensorKind};
 
     let tensor = match tensor.dtype() {
@@ -95,10 +95,10 @@ pub fn of_flex(tensor: burn::backend::flex::FlexTensor) -> DispatchTensor {
         dtype if dtype.is_bool() => BackendTensor::Bool(tensor),
         _ => BackendTensor::Int(tensor),
     };
-    DispatchTensor {
+    Tensor::from_dispatch(DispatchTensor {
         kind: DispatchTensorKind::Flex(tensor),
         autodiff: DispatchAutodiffContext::Disabled,
-    }
+    })
 }
 
 impl<B: Backend> Optional<B> {

@@ -5,11 +5,8 @@ use burn::tensor::{DType, FloatDType, TensorData};
 
 use super::{
     instructions::{Sum, dispatched},
-    threads::on_chunks,
+    rows::by_rows,
 };
-
-/// Elements that one thread takes at least, where there are several threads.
-const SHARE: usize = 1 << 15;
 
 /// Integers of 32 bits that nothing else reads become floats where they lie: sums of products are large.
 pub fn int_to_single(x: FlexTensor) -> FlexTensor {
@@ -18,24 +15,19 @@ pub fn int_to_single(x: FlexTensor) -> FlexTensor {
         return Flex::int_into_float(x, FloatDType::F32);
     }
     let (mut bytes, shape, _) = x.into_data().into_parts();
-    let words: &mut [u32] = bytemuck::cast_slice_mut(&mut bytes);
-    if words.len() >= 2 * SHARE {
-        on_chunks(words, SHARE, |_, words| floats(words));
-    } else {
-        floats(words);
-    }
+    by_rows(bytemuck::cast_slice_mut(&mut bytes), 1, floats);
     FlexTensor::from_data(TensorData::from_bytes(bytes, shape, DType::F32))
 }
 
 dispatched! {
-    /// The bits of floats instead of those of integers.
-    fn floats(words: &mut [u32]) = floats_of;
+    /// Elements whose bits are those of integers become these.
+    fn floats(elements: &mut [f32]) = floats_of;
 }
 
 #[inline(always)]
-fn floats_of<S: Sum>(words: &mut [u32]) {
-    for word in words {
-        *word = (*word as i32 as f32).to_bits();
+fn floats_of<S: Sum>(elements: &mut [f32]) {
+    for x in elements {
+        *x = x.to_bits() as i32 as f32;
     }
 }
 

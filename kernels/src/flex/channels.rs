@@ -73,7 +73,7 @@ impl Channels<'_> {
         let (length, channels) = (target.length(), self.factors.len());
         let planes = self.shape[0] * channels;
         let plane = length / planes;
-        let wide = self.shape.iter().skip(2).last().map_or(1, |size| *size);
+        let wide = self.shape[self.shape.num_dims() - 1];
         let threads = threads_reading(0, size_of::<f32>() * length);
         by_bands(
             Set::best(),

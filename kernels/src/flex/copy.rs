@@ -4,13 +4,11 @@ mod concat;
 mod nearest;
 mod strided;
 
-use std::mem::MaybeUninit;
-
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{DType, Shape, TensorData};
 use bytemuck::Pod;
 
-use super::memory::Buffer;
+use super::memory::{Output, Target};
 pub use concat::concat;
 pub use nearest::nearest;
 pub use strided::dense;
@@ -45,43 +43,8 @@ fn dense_words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     words(x)?.get(first..first + x.layout().num_elements())
 }
 
-/// Words of a result, which threads write in parts.
-struct Words<T> {
-    first: *mut T,
-    length: usize,
-}
-
-// SAFETY: who writes through the pointer says that no other thread writes there.
-unsafe impl<T: Send> Send for Words<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Words<T> {}
-
-impl<T: Word> Words<T> {
-    /// Words that are written, or about to be.
-    ///
-    /// # Safety
-    ///
-    /// No other thread reads or writes them meanwhile.
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn part(&self, first: usize, length: usize) -> &mut [MaybeUninit<T>] {
-        assert!(first <= self.length && length <= self.length - first);
-        // SAFETY: the words are inside of the memory, and what the caller says.
-        unsafe { std::slice::from_raw_parts_mut(self.first.add(first).cast(), length) }
-    }
-}
-
-/// A tensor of words that `fill` writes.
-///
-/// # Safety
-///
-/// It writes each.
-unsafe fn filled<T: Word>(shape: Shape, dtype: DType, fill: impl FnOnce(&Words<T>)) -> FlexTensor {
-    let length = shape.num_elements();
-    let write = |blank: &mut [MaybeUninit<T>]| {
-        let first = blank.as_mut_ptr().cast();
-        fill(&Words { first, length });
-    };
-    // SAFETY: what the caller says.
-    let words = unsafe { Buffer::<T>::written(length, write) };
+/// A tensor of words, each of which `fill` writes.
+fn filled<T: Word>(shape: Shape, dtype: DType, fill: impl FnOnce(Target<T>)) -> FlexTensor {
+    let words = Output::of(shape.num_elements(), fill);
     FlexTensor::from_data(TensorData::from_bytes(words.into_bytes(), shape, dtype))
 }

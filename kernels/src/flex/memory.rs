@@ -7,19 +7,20 @@ mod recycled;
 use std::{cell::Cell, mem::MaybeUninit};
 
 pub use buffer::Buffer;
+use bytemuck::Pod;
 pub use lines::Lines;
 
 /// The memory of a result, which threads write in parts.
 #[derive(Clone, Copy)]
-pub struct Target {
-    first: *mut f32,
+pub struct Target<T = f32> {
+    first: *mut T,
     length: usize,
 }
 
 // SAFETY: who writes through the pointer says that no other thread writes there.
-unsafe impl Send for Target {}
+unsafe impl<T: Send> Send for Target<T> {}
 // SAFETY: as above.
-unsafe impl Sync for Target {}
+unsafe impl<T: Send> Sync for Target<T> {}
 
 /// The elements of a result, none of which is written before the kernel does it.
 pub struct Output;
@@ -27,7 +28,12 @@ pub struct Output;
 impl Output {
     /// As many elements as `fill` writes; it writes each.
     pub fn filled(length: usize, fill: impl FnOnce(Target)) -> Buffer {
-        let write = |blank: &mut [MaybeUninit<f32>]| {
+        Self::of(length, fill)
+    }
+
+    /// The same of any numbers.
+    pub fn of<T: Pod + Send + Sync>(length: usize, fill: impl FnOnce(Target<T>)) -> Buffer<T> {
+        let write = |blank: &mut [MaybeUninit<T>]| {
             fill(Target {
                 first: blank.as_mut_ptr().cast(),
                 length,
@@ -38,9 +44,9 @@ impl Output {
     }
 }
 
-impl Target {
+impl<T> Target<T> {
     /// Memory that is written anew.
-    pub fn of(values: &mut [f32]) -> Self {
+    pub fn of(values: &mut [T]) -> Self {
         Self {
             first: values.as_mut_ptr(),
             length: values.len(),
@@ -52,7 +58,7 @@ impl Target {
     }
 
     /// The place of an element.
-    pub fn at(&self, at: usize) -> *mut f32 {
+    pub fn at(&self, at: usize) -> *mut T {
         assert!(at <= self.length);
         // SAFETY: the place is inside of the memory, or its end.
         unsafe { self.first.add(at) }
@@ -72,7 +78,10 @@ impl Target {
     /// # Safety
     ///
     /// No other thread reads or writes the elements meanwhile.
-    pub unsafe fn filled<'a>(self, first: usize, length: usize) -> &'a mut [f32] {
+    pub unsafe fn filled<'a>(self, first: usize, length: usize) -> &'a mut [T]
+    where
+        T: Pod,
+    {
         assert!(first + length <= self.length);
         // SAFETY: the elements are inside of the memory, and what the caller says.
         unsafe {
@@ -86,10 +95,21 @@ impl Target {
     /// # Safety
     ///
     /// This thread has written the elements, and no other thread reads or writes them meanwhile.
-    pub unsafe fn written<'a>(self, first: usize, length: usize) -> &'a mut [f32] {
+    pub unsafe fn written<'a>(self, first: usize, length: usize) -> &'a mut [T] {
         assert!(first + length <= self.length);
         // SAFETY: what the caller says.
         unsafe { std::slice::from_raw_parts_mut(self.at(first), length) }
+    }
+
+    /// Elements to be written.
+    ///
+    /// # Safety
+    ///
+    /// No other thread reads or writes the elements meanwhile.
+    pub unsafe fn blank<'a>(self, first: usize, length: usize) -> &'a mut [MaybeUninit<T>] {
+        assert!(first <= self.length && length <= self.length - first);
+        // SAFETY: the elements are inside of the memory, and what the caller says.
+        unsafe { std::slice::from_raw_parts_mut(self.at(first).cast(), length) }
     }
 }
 

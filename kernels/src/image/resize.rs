@@ -169,7 +169,7 @@ fn on_flex_nearest<const D: usize, K: Basic>(
         None => (0..dims[dim]).collect::<Vec<_>>(),
     };
     let y = crate::flex::copy::nearest(on_flex(x)?, &places(outer), &places(outer + 1))?;
-    Some(Tensor::from_dispatch(of_flex(y)))
+    Some(of_flex(y))
 }
 
 /// For each axis with coordinates outside the input: where the extrapolation value stands.

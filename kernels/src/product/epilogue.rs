@@ -65,7 +65,7 @@ impl Epilogue {
     pub fn pack_filters<const D: usize>(&self, weight: Tensor<D>, groups: usize) -> Tensor<D> {
         #[cfg(feature = "flex")]
         if let Some(weight) = on_flex(&weight) {
-            return Tensor::from_dispatch(of_flex(crate::flex::pack_filters(weight, groups, self)));
+            return of_flex(crate::flex::pack_filters(weight, groups, self));
         }
         weight
     }
@@ -74,7 +74,7 @@ impl Epilogue {
     pub fn pack_matrix(&self, weight: Tensor<2>) -> Tensor<2> {
         #[cfg(feature = "flex")]
         if let Some(weight) = on_flex(&weight) {
-            return Tensor::from_dispatch(of_flex(crate::flex::pack_matrix(weight, self)));
+            return of_flex(crate::flex::pack_matrix(weight, self));
         }
         weight
     }

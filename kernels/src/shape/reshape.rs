@@ -35,7 +35,7 @@ fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {
         use crate::backend::{of_flex, on_flex};
 
         if let Some(tensor) = on_flex(&x).filter(|tensor| !tensor.is_contiguous()) {
-            return Tensor::from_dispatch(of_flex(crate::flex::copy::dense(tensor)));
+            return of_flex(crate::flex::copy::dense(tensor));
         }
     }
     x

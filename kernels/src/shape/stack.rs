@@ -37,7 +37,7 @@ fn on_flex_joined<const D: usize, K: Basic>(
 
     let parts = parts.iter().map(on_flex).collect::<Option<_>>()?;
     let joined = crate::flex::copy::concat(parts, axis)?;
-    Some(Tensor::from_dispatch(of_flex(joined)))
+    Some(of_flex(joined))
 }
 
 /// The items along a new axis; `none` where there are no items.

@@ -4,10 +4,11 @@ use std::mem::MaybeUninit;
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
-use super::{Word, Words, by_words, dense, dense_words, filled};
+use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
     gemm::threads_reading,
     instructions::Set,
+    memory::Target,
     threads::{even_parts, in_parts},
     window::by_bands,
 };
@@ -59,7 +60,7 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let threads = threads_reading(0, outer * total * size_of::<T>());
     let dtype = tensors[0].dtype();
     let is_spatial = axis + 2 < shape.num_dims() && plane >= PLANE;
-    let fill = |out: &Words<T>| {
+    let fill = |out: Target<T>| {
         if is_spatial && threads > 1 {
             let planes = outer * total / plane;
             by_bands(
@@ -78,14 +79,17 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
                     } = parts[part];
                     let from = outer * own + place - start;
                     // SAFETY: bands have no elements in common.
-                    write(unsafe { out.part(first, length) }, &words[from..][..length]);
+                    write(
+                        unsafe { out.blank(first, length) },
+                        &words[from..][..length],
+                    );
                 },
             );
         } else {
             // Long parts are divided as well.
             let pieces = (total / UNIT).clamp(1, threads);
             let count = outer * parts.len() * pieces;
-            in_parts(count, even_parts(threads).min(count), |units| {
+            in_parts(count, even_parts(threads), |units| {
                 for unit in units {
                     let (piece, unit) = (unit % pieces, unit / pieces);
                     let (outer, part) = (unit / parts.len(), &parts[unit % parts.len()]);
@@ -95,15 +99,14 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
                     let words = &part.words[outer * part.length..][start..end];
                     // SAFETY: pieces have no elements in common.
                     write(
-                        unsafe { out.part(outer * total + part.first + start, words.len()) },
+                        unsafe { out.blank(outer * total + part.first + start, words.len()) },
                         words,
                     );
                 }
             });
         }
     };
-    // SAFETY: every part is written at every place of the axes before, or every band of every plane.
-    Some(unsafe { filled(shape, dtype, fill) })
+    Some(filled(shape, dtype, fill))
 }
 
 fn write<T: Word>(to: &mut [MaybeUninit<T>], words: &[T]) {

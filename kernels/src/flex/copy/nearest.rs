@@ -4,8 +4,8 @@ use std::mem::MaybeUninit;
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
-use super::{Word, Words, by_words, dense, dense_words, filled};
-use crate::flex::{gemm::threads_reading, instructions::Set, window::by_bands};
+use super::{Word, by_words, dense, dense_words, filled};
+use crate::flex::{gemm::threads_reading, instructions::Set, memory::Target, window::by_bands};
 
 /// The elements of planes, which are of the last two axes, at these rows and columns; none where one lies
 /// outside.
@@ -29,14 +29,14 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
         return None;
     }
     let times = repeats(columns, wide);
-    let fill = |out: &Words<T>| {
+    let fill = |out: Target<T>| {
         let threads = threads_reading(0, length * size_of::<T>());
         let sizes = [rows.len(), columns.len()];
         by_bands(Set::best(), length / plane, sizes, threads, |at, band| {
             let words = &words[at * high * wide..][..high * wide];
             // SAFETY: bands have no elements in common.
             let out = unsafe {
-                out.part(
+                out.blank(
                     at * plane + band.start * columns.len(),
                     band.len() * columns.len(),
                 )
@@ -65,8 +65,7 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
             }
         });
     };
-    // SAFETY: every band of every plane is written.
-    Some(unsafe { filled(shape, x.dtype(), fill) })
+    Some(filled(shape, x.dtype(), fill))
 }
 
 /// How often each column comes, where all come equally often and in order.
@@ -99,10 +98,7 @@ mod tests {
             Tensor::<1, Int>::from_data(places.as_slice(), &device())
         };
         let expected = x.select(D - 2, places(rows)).select(D - 1, places(columns));
-        same(
-            Tensor::<D, K>::from_dispatch(of_flex(y)),
-            expected.into_data(),
-        );
+        same(of_flex::<D, K>(y), expected.into_data());
     }
 
     #[test]

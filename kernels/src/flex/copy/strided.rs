@@ -7,9 +7,10 @@ use burn::backend::{
     flex::{FlexTensor, Layout},
 };
 
-use super::{Word, Words, by_words, filled, words};
+use super::{Word, by_words, filled, words};
 use crate::flex::{
     gemm::threads_reading,
+    memory::Target,
     threads::{even_parts, in_parts},
 };
 
@@ -36,13 +37,12 @@ fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
     }
     let threads = threads_reading(0, shape.num_elements() * size_of::<T>());
     let units = axes.units();
-    let fill = |out: &Words<T>| {
-        in_parts(units, even_parts(threads).min(units), |part| {
+    let fill = |out: Target<T>| {
+        in_parts(units, even_parts(threads), |part| {
             part.for_each(|unit| axes.copy(unit, words, out));
         });
     };
-    // SAFETY: each unit writes rows of its own, and together they are all.
-    Some(unsafe { filled(shape, x.dtype(), fill) })
+    Some(filled(shape, x.dtype(), fill))
 }
 
 /// Axes with the steps between their elements, those joined that lie as one.
@@ -110,7 +110,7 @@ impl Axes {
     }
 
     /// Copies some rows and columns of the last two axes.
-    fn copy<T: Word>(&self, unit: usize, words: &[T], out: &Words<T>) {
+    fn copy<T: Word>(&self, unit: usize, words: &[T], out: Target<T>) {
         let ((rows, down), (columns, along)) = (self.rows, self.columns);
         let [high, wide] = self.unit();
         let [lines, parts] = [rows.div_ceil(high), columns.div_ceil(wide)];
@@ -125,7 +125,7 @@ impl Axes {
         let [high, wide] = [high.min(rows - top), wide.min(columns - left)];
         // SAFETY: no other unit has these rows and columns.
         let line = |row: usize, first: usize, length: usize| unsafe {
-            out.part(to + row * columns + first, length)
+            out.blank(to + row * columns + first, length)
         };
         if along != 1 && down == 1 && along > 0 {
             return exchanged(&words[from as usize..], along as usize, [high, wide], line);
@@ -143,7 +143,7 @@ impl Axes {
     }
 }
 
-/// Rows whose elements lie side by side, and columns a step apart, square by square. A line is so many words
+/// Rows whose elements lie side by side, and columns at a step, square by square. A line is so many words
 /// of a row of the result from one on.
 fn exchanged<'a, T: Word>(
     words: &[T],
@@ -171,7 +171,7 @@ fn exchanged<'a, T: Word>(
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{DType, Tensor};
+    use burn::tensor::{DType, Float, Tensor};
 
     use super::*;
     use crate::backend::{of_flex, on_flex};
@@ -184,10 +184,7 @@ mod tests {
             };
             let y = dense(flex.clone());
             assert!(y.is_contiguous());
-            same(
-                Tensor::<D>::from_dispatch(of_flex(y)),
-                flex.to_contiguous().into_data(),
-            );
+            same(of_flex::<D, Float>(y), flex.to_contiguous().into_data());
         }
     }
 
