@@ -6,12 +6,11 @@ mod model_onnx {
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, attempt, device, entry, put, take};
+    use ::onnx_embed::__private::{Anchor, attempt, device, entry, ops, put, take};
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    use ::onnx_embed::burn::tensor::activation;
     /// What [`Model::forward`] takes.
     #[derive(Clone, Debug)]
     pub struct ModelInput {
@@ -71,7 +70,7 @@ mod model_onnx {
             let x = entry.float("x", x);
             let scaled = x * 0.5;
             let y = if training {
-                activation::relu(scaled.clone())
+                ops::activation::relu(scaled.clone())
             } else {
                 scaled.clone().neg()
             };

@@ -1,4 +1,4 @@
-//! Activations that Burn lacks or defines otherwise.
+//! Activations, each one pass over the elements.
 
 use burn::tensor::{FloatDType, Int, Tensor};
 
@@ -8,6 +8,36 @@ use crate::{
     shape::expand::{to_shape, together},
     widen::widened,
 };
+
+/// Relu: the greater of `x` and 0.
+pub fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    activated(x, Activation::Relu)
+}
+
+/// LeakyRelu: `x` from 0 on, else `alpha * x`.
+pub fn leaky_relu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    activated(x, Activation::LeakyRelu(alpha))
+}
+
+/// HardSigmoid: `alpha * x + beta` between 0 and 1.
+pub fn hard_sigmoid<const D: usize>(x: Tensor<D>, alpha: f64, beta: f64) -> Tensor<D> {
+    activated(x, Activation::HardSigmoid(alpha, beta))
+}
+
+/// HardSwish, `x * hard_sigmoid(x, 1 / 6, 0.5)`.
+pub fn hard_swish<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    activated(x, Activation::HardSwish)
+}
+
+/// Softsign, `x / (1 + |x|)`.
+pub fn softsign<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    activated(x, Activation::Softsign)
+}
+
+/// Celu: `x` above 0, else `alpha * (exp(x / alpha) - 1)`.
+pub fn celu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
+    activated(x, Activation::Celu(alpha))
+}
 
 /// Elu: `x` above 0, else `alpha * (exp(x) - 1)`.
 pub fn elu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
@@ -190,8 +220,7 @@ mod tests {
         }
         let x = || float::<1>([half::bf16::from_f32(-0.5859375)]);
         let once = |value: f32| [half::bf16::from_f32(value)];
-        let celu = |x| burn::tensor::activation::celu(x, 1.0);
-        same(in_single(x(), celu), once((-0.5859375f32).exp() - 1.0));
+        same(celu(x(), 1.0), once((-0.5859375f32).exp() - 1.0));
         same(elu(x(), 2.0), once(2.0 * ((-0.5859375f32).exp() - 1.0)));
         same(softplus(x()), once((-0.5859375f32).exp().ln_1p()));
     }

@@ -15,7 +15,8 @@ pub fn int_to_single(x: FlexTensor) -> FlexTensor {
         return Flex::int_into_float(x, FloatDType::F32);
     }
     let (mut bytes, shape, _) = x.into_data().into_parts();
-    by_rows(bytemuck::cast_slice_mut(&mut bytes), 1, floats);
+    let elements = bytemuck::cast_slice_mut(&mut bytes);
+    by_rows(elements, 1, |_, part| floats(part));
     FlexTensor::from_data(TensorData::from_bytes(bytes, shape, DType::F32))
 }
 

@@ -4,10 +4,11 @@ mod activate;
 mod power;
 
 use burn::backend::{Flex, flex::FlexTensor};
+use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
-    rows::{by_rows, in_place},
+    rows::in_place,
 };
 use crate::backend::primitives;
 pub use activate::{activate, finish};
@@ -23,7 +24,10 @@ pub fn erf(x: FlexTensor) -> FlexTensor {
 }
 
 fn each(x: FlexTensor, run: fn(&mut [f32]), other: fn(FlexTensor) -> FlexTensor) -> FlexTensor {
-    in_place(x, |elements| by_rows(elements, 1, run), other)
+    if x.dtype() == DType::F64 {
+        return other(x);
+    }
+    in_place(x, 1, |_, part| run(part))
 }
 
 /// A polynomial over another one, in `x²` and from the highest power on; the upper one is multiplied by `x`.

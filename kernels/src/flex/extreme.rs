@@ -5,7 +5,7 @@ use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
-    rows::{by_rows, in_place, with_each},
+    rows::in_place,
     view::Dense,
 };
 use crate::backend::primitives;
@@ -20,17 +20,14 @@ pub fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
     if x.dtype() != DType::F32 || x.shape().contains(&0) {
         return primitives::extreme::<Flex>(x, other, greatest);
     }
-    let unchanged = |x| x;
     if is_one(&other) {
         let bound = other.storage::<f32>()[other.layout().start_offset()];
-        let run = |part: &mut [f32]| limit(part, bound, greatest);
-        return in_place(x, |elements| by_rows(elements, 1, run), unchanged);
+        return in_place(x, 1, |_, part| limit(part, bound, greatest));
     }
     let other = Dense::new(&other);
-    let run = |elements: &mut [f32]| {
-        with_each(elements, other.values(), |x, y| choose(x, y, greatest));
-    };
-    in_place(x, run, unchanged)
+    in_place(x, 1, |at, part| {
+        choose(part, &other.values()[at..][..part.len()], greatest);
+    })
 }
 
 /// Whether all elements are one, broadcast.

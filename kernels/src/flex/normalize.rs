@@ -8,8 +8,7 @@ use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
-    rows::{SHARE, by_rows, in_place},
-    threads::on_chunks,
+    rows::in_place,
 };
 use crate::backend::primitives;
 
@@ -51,20 +50,14 @@ pub fn group_norm(
     let shape = x.shape();
     let channels = shape[1] / groups;
     let [scale, bias] = [scale, bias].map(values);
-    let run = |at: usize, group: &mut [f32]| {
-        let own = at % groups * channels..(at % groups + 1) * channels;
-        standardize(group, &scale[own.clone()], &bias[own], epsilon);
-    };
-    let all = |elements: &mut [f32]| {
-        let length = channels * shape[2];
-        if elements.len() >= 2 * SHARE {
-            on_chunks(elements, length, run);
-        } else {
-            let groups = elements.chunks_mut(length).enumerate();
-            groups.for_each(|(at, group)| run(at, group));
+    let length = channels * shape[2];
+    in_place(x, length, |at, part| {
+        for (group, elements) in part.chunks_mut(length).enumerate() {
+            let first = (at / length + group) % groups * channels;
+            let own = first..first + channels;
+            standardize(elements, &scale[own.clone()], &bias[own], epsilon);
         }
-    };
-    in_place(x, all, |x| x)
+    })
 }
 
 fn values(factors: FlexTensor) -> Vec<f32> {
@@ -84,12 +77,9 @@ fn normalized(
 ) -> FlexTensor {
     let length = rows.shape()[1];
     let (scale, bias) = (values(scale), bias.map(values));
-    let run = |elements: &mut [f32]| {
-        by_rows(elements, length, |rows| {
-            normalize(rows, &scale, bias.as_deref(), centered, epsilon);
-        });
-    };
-    in_place(rows, run, |rows| rows)
+    in_place(rows, length, |_, rows| {
+        normalize(rows, &scale, bias.as_deref(), centered, epsilon);
+    })
 }
 
 dispatched! {

@@ -1,24 +1,31 @@
 //! Elements changed where they are, row after row.
 
+use std::ops::Range;
+
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
 
-use super::{copy::dense, memory::Buffer, threads::on_chunks, widened};
+use super::{
+    copy::dense,
+    memory::{Output, Target},
+    threads::side_by_side,
+    widened,
+};
 
 /// Elements that one thread takes at least, where there are several threads.
-pub const SHARE: usize = 1 << 15;
+const SHARE: usize = 1 << 15;
 
-/// `x` with its elements changed by `run` in single precision; `other` computes in double precision.
+/// `x`, which is not of double precision, with its rows of `length` changed by `run` in single precision.
+///
+/// `run` gets some rows at a time, and how many elements are before them.
 pub fn in_place(
     x: FlexTensor,
-    run: impl FnOnce(&mut [f32]),
-    other: impl FnOnce(FlexTensor) -> FlexTensor,
+    length: usize,
+    run: impl Fn(usize, &mut [f32]) + Send + Sync,
 ) -> FlexTensor {
     let dtype = x.dtype();
-    if dtype == DType::F64 {
-        return other(x);
-    }
-    let y = changed(dense(widened(x)), run);
+    assert_ne!(dtype, DType::F64, "double precision has primitives");
+    let y = changed(dense(widened(x)), length, run);
     if dtype == DType::F32 {
         y
     } else {
@@ -27,36 +34,52 @@ pub fn in_place(
 }
 
 /// The same memory where no other tensor has it, else a copy.
-fn changed(mut x: FlexTensor, run: impl FnOnce(&mut [f32])) -> FlexTensor {
-    let (first, length) = (x.layout().start_offset(), x.layout().num_elements());
+fn changed(
+    mut x: FlexTensor,
+    length: usize,
+    run: impl Fn(usize, &mut [f32]) + Send + Sync,
+) -> FlexTensor {
+    let (first, count) = (x.layout().start_offset(), x.layout().num_elements());
     if let Some(elements) = x.try_storage_mut::<f32>() {
-        run(&mut elements[first..][..length]);
+        by_rows(&mut elements[first..][..count], length, run);
         return x;
     }
-    let mut y = Buffer::copied(&x.storage::<f32>()[first..][..length]);
-    run(&mut y);
+    let values = &x.storage::<f32>()[first..][..count];
+    let y = Output::filled(count, |out| {
+        let fetch = |part: Range<usize>| {
+            let values = &values[part.clone()];
+            let to = out.at(part.start);
+            // SAFETY: the part has as many elements, and is another memory.
+            unsafe { to.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+        };
+        fetched(&out, length, fetch, run);
+    });
     y.tensor(x.shape())
 }
 
 /// Runs over parts of whole rows of `length`, on several threads where it is worth it.
-pub fn by_rows(elements: &mut [f32], length: usize, run: impl Fn(&mut [f32]) + Sync + Send) {
-    if elements.len() >= 2 * SHARE {
-        let part = SHARE.next_multiple_of(length);
-        return on_chunks(elements, part, |_, rows| run(rows));
-    }
-    run(elements);
+pub fn by_rows(elements: &mut [f32], length: usize, run: impl Fn(usize, &mut [f32]) + Send + Sync) {
+    fetched(&Target::of(elements), length, |_| {}, run);
 }
 
-/// Runs over parts and those of `others` at the same places, on several threads where it is worth it.
-pub fn with_each(
-    elements: &mut [f32],
-    others: &[f32],
-    run: impl Fn(&mut [f32], &[f32]) + Send + Sync,
+/// The same over the elements of a target, each part once `fetch` has written it.
+fn fetched(
+    target: &Target,
+    length: usize,
+    fetch: impl Fn(Range<usize>) + Send + Sync,
+    run: impl Fn(usize, &mut [f32]) + Send + Sync,
 ) {
-    if elements.len() >= 2 * SHARE {
-        return on_chunks(elements, SHARE, |at, part| {
-            run(part, &others[at * SHARE..][..part.len()]);
-        });
-    }
-    run(elements, others);
+    let count = target.length();
+    let part = if count < 2 * SHARE {
+        count.max(1)
+    } else {
+        SHARE.next_multiple_of(length)
+    };
+    side_by_side(count.div_ceil(part), |at| {
+        let first = at * part;
+        let rows = first..count.min(first + part);
+        fetch(rows.clone());
+        // SAFETY: the elements are written, and no other thread has those of this part.
+        run(first, unsafe { target.written(first, rows.len()) });
+    });
 }

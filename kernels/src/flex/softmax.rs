@@ -1,11 +1,12 @@
 //! Softmax with the sums of ONNX Runtime.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
+use burn::tensor::DType;
 
 use super::{
     elementary::exp_below,
     instructions::{Sum, dispatched},
-    rows::{by_rows, in_place},
+    rows::in_place,
 };
 use crate::backend::primitives;
 
@@ -19,12 +20,13 @@ pub fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
     if length == 0 {
         return x;
     }
-    let run = |elements: &mut [f32]| {
-        by_rows(elements, length, |rows| softmax_rows(rows, length));
-    };
-    let other = |x| primitives::softmax::<Flex>(x, last);
     let rows = Flex::float_swap_dims(x, axis, last);
-    Flex::float_swap_dims(in_place(rows, run, other), axis, last)
+    let y = if rows.dtype() == DType::F64 {
+        primitives::softmax::<Flex>(rows, last)
+    } else {
+        in_place(rows, length, |_, rows| softmax_rows(rows, length))
+    };
+    Flex::float_swap_dims(y, axis, last)
 }
 
 dispatched! {

@@ -249,6 +249,9 @@ impl Operator for Pair {
             (Kind::Int, Some(device)) => device,
             _ => self.table.device,
         };
+        if let Some(shorter) = self.of_scalar(cx, rank)? {
+            return Ok(shorter);
+        }
         let mut result = cx.tensor_of_rank(0, rank)?;
         for at in 1..cx.inputs() {
             if let Some(shorter) = self.with_scalar(cx, at, device, &result)? {
@@ -322,6 +325,23 @@ impl Pair {
             }
             _ => None,
         })
+    }
+
+    /// The same where the number is the first of two operands that may change places.
+    fn of_scalar(&self, cx: &mut Emit<'_, '_>, rank: usize) -> Result<Option<Code>, Problem> {
+        let Symbol(symbol @ ("+" | "*")) = self.table.device else {
+            return Ok(None);
+        };
+        let first = cx.tensor_type(0)?;
+        if cx.inputs() != 2 || first.rank() > cx.tensor_type(1)?.rank() || self.mean.is_some() {
+            return Ok(None);
+        }
+        let Some(scalar) = cx.scalar(0).filter(|_| cx.scalar(1).is_none()) else {
+            return Ok(None);
+        };
+        let other = cx.tensor_of_rank(1, rank)?;
+        let (left, symbol) = (code!((#other)).as_left_of(symbol), Code::sign(symbol));
+        Ok(Some(code!(#left #symbol #scalar)))
     }
 
     fn known(&self, cx: &Infer<'_>, types: &[TensorType], shape: &[Dim]) -> Option<Known> {

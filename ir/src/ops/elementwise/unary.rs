@@ -104,8 +104,6 @@ attributes!(struct Unary { kinds, device, host, bool_result; known });
 enum Device {
     /// A method of the tensor.
     Method(&'static str),
-    /// A function of Burn's `activation`.
-    Activation(&'static str),
     /// A function of the kernels.
     Kernel(&'static str, &'static str),
 }
@@ -113,7 +111,6 @@ enum Device {
 attributes!(
     enum Device {
         Method(inner),
-        Activation(inner),
         Kernel(first, second),
     }
 );
@@ -140,9 +137,11 @@ const fn float(method: &'static str) -> Unary {
     unary(FLOAT, Device::Method(method), None, |_| None)
 }
 
-use Device::{Activation, Kernel, Method};
+use Device::{Kernel, Method};
 
-const RELU: Unary = unary(NUMBER, Activation("relu"), None, |x| Some(x.max(0.0)));
+const RELU: Unary = unary(NUMBER, Kernel("activation", "relu"), None, |x| {
+    Some(x.max(0.0))
+});
 const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
 const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
 const EXP: Unary = unary(FLOAT, Kernel("elementary", "exp"), Some("exp"), |_| None);
@@ -176,8 +175,8 @@ const ASINH: Unary = float("asinh");
 const ACOSH: Unary = float("acosh");
 const ATANH: Unary = float("atanh");
 const SOFTPLUS: Unary = unary(FLOAT, Kernel("activation", "softplus"), None, |_| None);
-const SOFTSIGN: Unary = unary(FLOAT, Activation("softsign"), None, |_| None);
-const HARD_SWISH: Unary = unary(FLOAT, Activation("hard_swish"), None, |_| None);
+const SOFTSIGN: Unary = unary(FLOAT, Kernel("activation", "softsign"), None, |_| None);
+const HARD_SWISH: Unary = unary(FLOAT, Kernel("activation", "hard_swish"), None, |_| None);
 const MISH: Unary = unary(FLOAT, Kernel("activation", "mish"), None, |_| None);
 const GELU: Unary = unary(FLOAT, Kernel("elementary", "gelu"), None, |_| None);
 const GELU_BY_TANH: Unary = unary(FLOAT, Kernel("activation", "gelu_tanh"), None, |_| None);
@@ -255,20 +254,12 @@ impl Operator for Plain {
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let x = cx.tensor(0)?;
         Ok(match self.0.device {
-            // An integer is never NaN, and Burn's relu takes floats alone.
+            // An integer is never NaN, and the activation takes floats alone.
             Kernel(_, "sign") if integers => code!(#x.sign()),
-            Activation("relu") if integers => code!(#x.clamp_min(0)),
+            Kernel(_, "relu") if integers => code!(#x.clamp_min(0)),
             Method(name) => {
                 let name = format_ident!("{name}");
                 code!(#x.#name())
-            }
-            Activation(name) => {
-                let name = format_ident!("{name}");
-                if cx.tensor_type(0)?.dtype.is_half() {
-                    code!(ops::activation::in_single(#x, activation::#name))
-                } else {
-                    code!(activation::#name(#x))
-                }
             }
             Kernel(family, name) => {
                 let (family, name) = (format_ident!("{family}"), format_ident!("{name}"));

@@ -90,7 +90,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// A constant of the match that has a number for each channel of the result, as a vector.
+/// A constant of the match that has a number for each channel of the result, or one for all, as a vector.
 fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let (id, result) = (m.value(name)?, m.result()?);
     let (rank, channels) = (result.rank(), result.shape.get(1).and_then(Dim::number));
@@ -99,6 +99,11 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let first = rank
         .checked_sub(shape.len())
         .ok_or("it has more axes than the result")?;
+    if rank >= 3 && shape.iter().all(|size| size.is(1)) {
+        let one = m.shaped(id, &[1])?;
+        let sizes = m.integers(vec![Dim::from(channels)]);
+        return m.call("Expand", &[], &[Some(one), Some(sizes)]);
+    }
     let mut sizes = shape.iter().enumerate();
     let fits = |(at, size): (usize, &Dim)| size.is(if first + at == 1 { channels } else { 1 });
     if rank < 3 || first > 1 || !sizes.all(fits) {

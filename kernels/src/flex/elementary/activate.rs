@@ -1,39 +1,49 @@
 //! Activations of elements where they lie.
 
-use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
+use burn::backend::{Flex, flex::FlexTensor};
+use burn::tensor::DType;
 
 use super::{LOGISTIC, TANH, erf_at, exp_at};
 use crate::{
     backend::{Optional, primitives},
     flex::{
         instructions::{Sum, dispatched},
-        rows::{by_rows, in_place},
-        widened,
+        rows::in_place,
+        view::Dense,
     },
     product::epilogue::Activation,
 };
 
 /// `activation(x + sum)`.
 pub fn finish(x: FlexTensor, sum: Option<FlexTensor>, activation: Activation) -> FlexTensor {
-    let dtype = x.dtype();
-    let x = match sum {
-        Some(sum) => Flex::float_add(widened(x), widened(sum)),
-        None => x,
-    };
-    let y = in_place(
-        x,
-        |elements| by_rows(elements, 1, |part| activate(part, activation)),
-        |x| primitives::finish::<Flex>(x, Optional::None, activation),
-    );
-    if y.dtype() == dtype {
-        y
-    } else {
-        Flex::float_cast(y, dtype.into())
+    if x.dtype() == DType::F64 {
+        let sum = sum.map_or(Optional::None, Optional::Float);
+        return primitives::finish::<Flex>(x, sum, activation);
     }
+    let (x, sum) = match sum {
+        // Memory that no other tensor has is written in place.
+        Some(sum) if sum.is_unique() && !x.is_unique() => (sum, Some(x)),
+        sum => (x, sum),
+    };
+    let sum = sum.map(|sum| Dense::new(&sum));
+    in_place(x, 1, |at, part| {
+        if let Some(sum) = &sum {
+            add(part, &sum.values()[at..][..part.len()]);
+        }
+        activate(part, activation);
+    })
 }
 
 dispatched! {
     pub fn activate(elements: &mut [f32], activation: Activation) = activate_of;
+    fn add(elements: &mut [f32], others: &[f32]) = add_of;
+}
+
+#[inline(always)]
+fn add_of<S: Sum>(elements: &mut [f32], others: &[f32]) {
+    for (x, y) in elements.iter_mut().zip(others) {
+        *x += y;
+    }
 }
 
 #[inline(always)]

@@ -59,7 +59,8 @@ impl<T: Pod + Send + Sync> Buffer<T> {
         }
     }
 
-    pub fn copied(values: &[T]) -> Self {
+    #[cfg(test)]
+    fn copied(values: &[T]) -> Self {
         // SAFETY: all elements are copied.
         unsafe {
             Self::written(values.len(), |blank| {

@@ -14,9 +14,6 @@ use crate::ops::Operator;
 use crate::ops::elementwise::cast::through_floats;
 use crate::rust::{Code, code};
 
-/// Activations with parameters for which Burn's own function is exact.
-const BURN: &[&str] = &["elu", "celu", "leaky_relu", "hard_sigmoid"];
-
 /// An activation with float parameters.
 #[derive(Debug)]
 pub struct Shaped {
@@ -65,7 +62,7 @@ impl Plain {
     /// The function of the element.
     pub fn function(&self) -> &'static str {
         match self.0.device {
-            Device::Method(name) | Device::Activation(name) | Device::Kernel(_, name) => name,
+            Device::Method(name) | Device::Kernel(_, name) => name,
         }
     }
 }
@@ -97,15 +94,7 @@ fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -> Co
     let name = format_ident!("{function}");
     let parameters = parameters.iter();
     let parameters = parameters.map(|&value| float_literal(f64::from(value), dtype));
-    let burn = BURN.contains(&function);
-    if !burn {
-        code!(ops::activation::#name(#x, #(#parameters),*))
-    } else if dtype.is_half() {
-        let function = code!(|x| activation::#name(x, #(#parameters),*));
-        code!(ops::activation::in_single(#x, #function))
-    } else {
-        code!(activation::#name(#x, #(#parameters),*))
-    }
+    code!(ops::activation::#name(#x, #(#parameters),*))
 }
 
 #[cfg(test)]
