@@ -125,7 +125,8 @@ impl Convolution<'_> {
             fit.min(most).clamp(1, filters.groups)
         };
         let units = self.batches * filters.groups.div_ceil(together) * bands.len();
-        let across = parts.div_ceil(units);
+        // Each part of the outputs copies for itself what positions see: no more of them than threads.
+        let across = threads.div_ceil(units);
         let across = across.min(filters.outputs.div_ceil(filters.panel));
         let seen = |band: &Band| {
             let (high, wide) = (band.rows.len(), band.columns.len());

@@ -138,8 +138,8 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
         });
         let left = &*left;
         let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(width));
-        // Whatever makes more parts.
-        let (down, across) = if parts.min(wide) >= parts.min(high) {
+        // Rows, which the same thread has written and reads next, unless columns make more parts.
+        let (down, across) = if parts.min(wide) > parts.min(high) {
             (1, parts.min(wide))
         } else {
             (parts.min(high), 1)

@@ -86,7 +86,8 @@ impl Convolution<'_> {
             at_once.clamp(1, groups)
         };
         let units = self.batches * groups.div_ceil(at_once) * bands.len();
-        let across = parts.div_ceil(units);
+        // Each part of the outputs copies for itself what positions see: no more of them than threads.
+        let across = threads.div_ceil(units);
         let across = across.min(outputs.div_ceil(filters.groups[0].panel));
         let plan = Plan {
             of: &self,
