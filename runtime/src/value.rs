@@ -68,6 +68,24 @@ impl Value {
         }
     }
 
+    /// The same value, whose clones have its memory in common.
+    fn shared(self) -> Self {
+        let shared_all = |values: Vec<Value>| values.into_iter().map(Value::shared).collect();
+        match self {
+            Value::Tensor(data) => {
+                let (bytes, shape, dtype) = data.into_parts();
+                Value::Tensor(TensorData::from_bytes(bytes.shared(), shape, dtype))
+            }
+            Value::Strings(_) => self,
+            Value::Sequence(values) => Value::Sequence(shared_all(values)),
+            Value::Optional(value) => Value::Optional(value.map(|value| Box::new(value.shared()))),
+            Value::Map(map) => {
+                let entries = map.into_iter();
+                Value::Map(entries.map(|(key, value)| (key, value.shared())).collect())
+            }
+        }
+    }
+
     pub(crate) fn description(&self) -> &'static str {
         match self {
             Value::Tensor(_) => "a tensor of numbers",
@@ -114,6 +132,16 @@ impl Values {
         self.entries
             .iter()
             .map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The same values, whose clones have their numbers in common: for inputs of several calls.
+    pub fn shared(self) -> Self {
+        let entries = self.entries.into_iter();
+        Self {
+            entries: entries
+                .map(|(name, value)| (name, value.shared()))
+                .collect(),
+        }
     }
 
     /// The number of values.
@@ -221,6 +249,32 @@ mod tests {
         ]);
         let names: Vec<_> = values.iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["z", "a"]);
+    }
+
+    #[test]
+    fn clones_of_shared_values_have_memory_in_common() {
+        let numbers = || Value::from(TensorData::from([1f32, 2.0]));
+        let values = Values::from([
+            ("x", numbers()),
+            ("all", vec![numbers()].into()),
+            ("map", BTreeMap::from([(Key::from(1), numbers())]).into()),
+            ("some", Value::Optional(Some(Box::new(numbers())))),
+            ("text", Array::scalar("one".to_string()).into()),
+        ]);
+        let shared = values.clone().shared();
+        assert_eq!(shared, values);
+        let clone = shared.clone();
+        let place = |values: &Values| {
+            let all = values["all"].sequence().unwrap();
+            let tensors = [
+                &values["x"],
+                &all[0],
+                &values["map"].map().unwrap()[&Key::from(1)],
+            ];
+            tensors.map(|value| value.tensor().unwrap().as_bytes().as_ptr())
+        };
+        assert_eq!(place(&clone), place(&shared));
+        assert_ne!(place(&values.clone()), place(&values));
     }
 
     #[test]

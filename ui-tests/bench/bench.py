@@ -165,8 +165,11 @@ def start(model, folder, threads, options, failures):
         try:
             if problem := failures.get(engine, {}).get(model.id):
                 raise engines.Failed(problem)
+            called = engine, model, folder / "inputs", folder / engine, threads
+            engines.read_anew(engine, model)
+            engines.Running(*called).end()
             time.sleep(PAUSE)
-            running[engine] = engines.Running(engine, model, folder / "inputs", folder / engine, threads)
+            running[engine] = engines.Running(*called)
             results[engine] = dict(running[engine].loaded)
         except engines.Failed as problem:
             results[engine] = {"problem": str(problem)}

@@ -93,6 +93,17 @@ def bytes_of(engine, model):
     return size
 
 
+def read_anew(engine, model):
+    """Lets what runs next read the program and the model from the disk, as where they are installed.
+
+    Pages that a linker has written are larger, and a fault maps all of one: up to a seventh of a program's memory.
+    """
+    for path in {Path(program(engine, model)[0]), model.path}:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 class Running:
     """An engine that has loaded a model."""
 
