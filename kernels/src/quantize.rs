@@ -191,6 +191,14 @@ mod tests {
     }
 
     #[test]
+    fn unsigned_integers_below_the_zero_point_are_negative() {
+        let x = int::<1>([0u8, 3]);
+        let y = dequantize(x.clone(), float([0.5f32]), Some(int([2u8])), DType::F32);
+        same(y, [-1f32, 0.5]);
+        same(dequantize_by(x, 0.5, 2, DType::F32), [-1f32, 0.5]);
+    }
+
+    #[test]
     fn scales_and_zero_points_broadcast() {
         let x = float::<2>([[1f32, 2.0], [3.0, 4.0]]);
         let (scale, zero) = (float([[0.5f32], [2.0]]), int([[10u8], [128]]));

@@ -1,7 +1,7 @@
 //! Division, remainders, powers, shifts, bounds and signs.
 
 use burn::tensor::{
-    Bool, DType, FloatDType, Int, Tensor,
+    Bool, DType, FloatDType, Int, IntDType, Tensor,
     kind::{Numeric, Ordered},
 };
 
@@ -16,10 +16,11 @@ use crate::{
 ///
 /// Burn's `div` does the same for divisors other than 0 and, in 64 bits, -1.
 pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
-    let factor = b.clone().sign();
     if b.dtype().is_uint() {
+        let factor = b.clone().clamp_max(1);
         return a.div(nonzero(b)).mul(factor);
     }
+    let factor = b.clone().sign();
     let unit = b
         .clone()
         .equal_scalar(-1)
@@ -80,10 +81,24 @@ pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) 
 }
 
 /// Pow of an integer by a float: computed in f64 and truncated toward zero to the base's dtype.
+///
+/// In single precision 5² may be 24.999998: where there is no f64, whole exponents are those of integers.
 pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) -> Tensor<D, Int> {
-    let dtype = base.dtype();
-    let wide: FloatDType = lowered(&base.device(), DType::F64).into();
-    float_to_int(base.cast(wide).powf(exponent.cast(wide)), dtype)
+    let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
+    let float: FloatDType = wide.into();
+    let (base, exponent) = together(base, exponent.cast(float));
+    let power = float_to_int(base.clone().cast(float).powf(exponent.clone()), dtype);
+    if wide == DType::F64 {
+        return power;
+    }
+    let mut whole = exponent.clone().equal(exponent.clone().round());
+    if dtype.is_uint() {
+        whole = whole.bool_and(exponent.clone().greater_equal_scalar(0.0));
+    }
+    // Floats are even from here on.
+    const EVEN: f32 = (1 << 24) as f32;
+    let exponent = exponent.clamp(-EVEN, EVEN).cast(IntDType::I32);
+    power.mask_where(whole, pow_int_int(base, exponent))
 }
 
 /// Pow of integers by squaring; an exponent of another integer dtype is cast to the base's.
@@ -208,8 +223,15 @@ mod tests {
     const INF: f32 = f32::INFINITY;
 
     #[test]
+    fn whole_powers_of_integers_are_exact() {
+        let base = int::<1>([5i32, 3, -1, 16, 5]);
+        let y = pow_int_float(base, float([2f32, 4.0, 16_777_218.0, 0.5, -1.0]));
+        same(y, [25i32, 81, 1, 4, 0]);
+    }
+
+    #[test]
     fn division_truncates_and_a_zero_divisor_gives_zero() {
-        if !has_all(&[DType::U8, DType::U64]) {
+        if !has_all(&[DType::U64]) {
             return;
         }
         let a = int::<1>([7i32, -7, 7, -7, 7, i32::MIN]);

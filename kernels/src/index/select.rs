@@ -90,7 +90,10 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
             at => dims[at - 1],
         });
     }
-    let classes = Tensor::arange(0..depth as i64, (&indices.device(), indices.dtype()));
+    // Burn counts down by -1, which unsigned integers lack.
+    let signed = lowered(&indices.device(), DType::I64);
+    let classes = Tensor::<1, Int>::arange(0..depth as i64, (&indices.device(), signed));
+    let classes = classes.cast(IntDType::from(indices.dtype()));
     let classes: Tensor<O, Int> = reshape(classes, along);
     let indices = reshape(from_start(indices, depth), across);
     let shape = common(along, across);
@@ -234,6 +237,8 @@ mod tests {
         let indices = || int::<1>([1i64, -1, 7]);
         let y: Tensor<2, Int> = one_hot(indices(), 3, int([2i32, 5]), 1);
         same(y, [[2i32, 5, 2], [2, 2, 5], [2, 2, 2]]);
+        let y: Tensor<2, Int> = one_hot(int::<1>([1u8, 7]), 3, int([2i32, 5]), 1);
+        same(y, [[2i32, 5, 2], [2, 2, 2]]);
         let y: Tensor<2> = one_hot(indices(), 3, float([0f32, 1.0]), 0);
         same(y, [[0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
         let y: Tensor<1, Bool> = one_hot(int::<1>([2i64]), 3, bool([false, true]), 0);

@@ -39,8 +39,7 @@ pub fn dequantize<const D: usize>(
 ) -> Tensor<D> {
     let float: FloatDType = DType::F32.into();
     let difference = match zero {
-        // What has 32 bits fits no float, but for differences of neighbours.
-        Some(zero) if x.dtype().size() >= 4 => x.sub(zero).cast(float),
+        Some(zero) if has_32_bits(x.dtype()) => x.sub(zero).cast(float),
         Some(zero) => x.cast(float).sub(zero.cast(float)),
         None => x.cast(float),
     };
@@ -51,10 +50,16 @@ pub fn dequantize_by<const D: usize>(x: Tensor<D, Int>, of: Affine, dtype: DType
     let float: FloatDType = DType::F32.into();
     let difference = match of.zero() {
         0 => x.cast(float),
-        zero if x.dtype().size() >= 4 => x.sub_scalar(zero).cast(float),
+        zero if has_32_bits(x.dtype()) => x.sub_scalar(zero).cast(float),
         zero => x.cast(float).sub_scalar(zero),
     };
     computed(difference.mul_scalar(of.scale()), dtype)
+}
+
+/// Whether values fit no float, but for differences of neighbours. Those of u32 do: it stands for 8 and 16 bits on devices
+/// without these.
+fn has_32_bits(dtype: DType) -> bool {
+    dtype.size() >= 4 && !dtype.is_uint()
 }
 
 pub fn quantize_dynamic<const D: usize>(

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
+use super::cast::wrapped;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -244,8 +245,8 @@ impl Operator for Pair {
             return Ok(result);
         }
         let rank = cx.output_tensor(0)?.burn_rank();
-        let kind = cx.tensor_type(0)?.dtype.kind();
-        let device = match (kind, self.table.integers) {
+        let dtype = cx.tensor_type(0)?.dtype;
+        let device = match (dtype.kind(), self.table.integers) {
             (Kind::Int, Some(device)) => device,
             _ => self.table.device,
         };
@@ -291,7 +292,10 @@ impl Operator for Pair {
             let count = float_literal(count as f64, DType::F32);
             return Ok(code!((#result) / #count));
         }
-        Ok(result)
+        Ok(match device {
+            Symbol(_) | Kernel(_, "shift_left") => wrapped(result, dtype),
+            _ => result,
+        })
     }
 
     fn runs_on_host(&self) -> bool {
@@ -333,6 +337,7 @@ impl Pair {
             return Ok(None);
         };
         let first = cx.tensor_type(0)?;
+        let dtype = first.dtype;
         if cx.inputs() != 2 || first.rank() > cx.tensor_type(1)?.rank() || self.mean.is_some() {
             return Ok(None);
         }
@@ -341,7 +346,7 @@ impl Pair {
         };
         let other = cx.tensor_of_rank(1, rank)?;
         let (left, symbol) = (code!((#other)).as_left_of(symbol), Code::sign(symbol));
-        Ok(Some(code!(#left #symbol #scalar)))
+        Ok(Some(wrapped(code!(#left #symbol #scalar), dtype)))
     }
 
     fn known(&self, cx: &Infer<'_>, types: &[TensorType], shape: &[Dim]) -> Option<Known> {

@@ -264,6 +264,17 @@ pub fn small_float(dtype: DType, toward: &str) -> Option<Code> {
     Some(code!(ops::small::Small::#name))
 }
 
+/// An integer of 8 or 16 bits without what overflows these: on some devices a wider one stands for it.
+pub fn wrapped(x: Code, dtype: DType) -> Code {
+    match dtype.kind() {
+        Kind::Int if matches!(dtype.bits(), 8 | 16) => {
+            let target = format_ident!("{}", carrier(dtype));
+            code!(ops::cast::int_to_int(#x, DType::#target))
+        }
+        _ => x,
+    }
+}
+
 /// The name of Burn's type that carries the values.
 pub fn carrier(dtype: DType) -> &'static str {
     use DType::*;

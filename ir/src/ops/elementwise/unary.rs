@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use super::cast::carrier;
+use super::cast::{carrier, wrapped};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
@@ -251,12 +251,16 @@ impl Operator for Plain {
             let (x, host) = (cx.host(0)?, format_ident!("{host}"));
             return Ok(code!(host::#host(#x)));
         }
-        let integers = cx.tensor_type(0)?.dtype.is_int();
+        let dtype = cx.tensor_type(0)?.dtype;
+        let integers = dtype.is_int();
         let x = cx.tensor(0)?;
         Ok(match self.0.device {
-            // An integer is never NaN, and the activation takes floats alone.
+            // An integer is never NaN, and the activation takes floats alone. Burn takes -1 for one of the
+            // signs, which devices refuse.
+            Kernel(_, "sign") if integers && !dtype.is_signed() => code!(#x.clamp_max(1)),
             Kernel(_, "sign") if integers => code!(#x.sign()),
             Kernel(_, "relu") if integers => code!(#x.clamp_min(0)),
+            Method("bitwise_not") => wrapped(code!(#x.bitwise_not()), dtype),
             Method(name) => {
                 let name = format_ident!("{name}");
                 code!(#x.#name())
