@@ -51,10 +51,8 @@ fn placed<const S: usize, K: Numeric>(
 ) -> Tensor<5, K> {
     let [outer, taps, between, positions, inner] = x.dims();
     let (stride, (begin, end)) = (window.strides[axis], window.pads[axis]);
-    let zeros = |count: usize| {
-        Tensor::<5, K>::zeros([outer, 1, between, count, inner], (&x.device(), x.dtype()))
-    };
     let padded = begin + size + end;
+    let zeros = Tensor::<5, K>::zeros([outer, 1, between, padded, inner], (&x.device(), x.dtype()));
     let spread = match stride {
         1 => x.clone(),
         _ => {
@@ -72,9 +70,10 @@ fn placed<const S: usize, K: Numeric>(
         .map(|tap| {
             let before = tap * window.dilations[axis];
             let own = spread.clone().narrow(1, tap, 1).narrow(3, 0, reach);
-            let parts = [zeros(before), own, zeros(padded - before - reach)];
-            let parts = parts.into_iter().filter(|part| part.dims()[3] > 0);
-            Tensor::cat(parts.collect(), 3)
+            // Joined with zeros, it would be computed by a fused kernel that reads them before they are there.
+            let along = before..before + reach;
+            let places = [0..outer, 0..1, 0..between, along, 0..inner];
+            zeros.clone().slice_assign(places, own)
         })
         .reduce(|sum, part| sum + part)
         .expect("a block has elements")
@@ -86,7 +85,7 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
-    use crate::testing::{float, has_all, indices, int, near, noise, same};
+    use crate::testing::{float, has, indices, int, near, noise, same};
 
     fn agree<const S: usize, const O: usize>(image: [usize; S], window: Window<S>) {
         let positions = window.positions(image, false);
@@ -110,15 +109,14 @@ mod tests {
         let expected = TensorData::new(expected, shape);
         let y: Tensor<O> = col2im(x.clone(), image, window);
         near(y, expected.clone(), 1e-5);
-        let wide: Tensor<O> = col2im(x.cast(DType::F64), image, window);
-        near(wide.cast(DType::F32), expected, 1e-5);
+        if has(DType::F64) {
+            let wide: Tensor<O> = col2im(x.cast(DType::F64), image, window);
+            near(wide.cast(DType::F32), expected, 1e-5);
+        }
     }
 
     #[test]
     fn images_agree_with_the_definition() {
-        if !has_all(&[DType::F64]) {
-            return;
-        }
         agree::<1, 3>([7], Window::new([3]).strides([2]).pads([(1, 2)]));
         agree::<2, 4>([5, 6], Window::new([2, 3]));
         agree::<2, 4>(
