@@ -14,6 +14,12 @@ pub struct Arguments {
     pub list: bool,
     /// How many cases run at a time, where that is asked for.
     pub threads: Option<NonZero<usize>>,
+    /// Which of how many slices of the chosen cases to run, the first of which is 1.
+    slice: Option<(usize, NonZero<usize>)>,
+    /// Whether the time of each case is printed as it ends.
+    pub times: bool,
+    /// Whether names of cases come by standard input, as this program asks of its own processes.
+    pub serve: bool,
     /// Whether only ignored cases are to run, of which there are none.
     ignored: bool,
 }
@@ -46,6 +52,12 @@ impl Arguments {
                     let count = count.parse().map_err(|error| format!("{count}: {error}"))?;
                     all.threads = Some(count);
                 }
+                "--slice" => {
+                    let slice = value()?;
+                    all.slice = Some(part(&slice).ok_or(format!("`{slice}` is not `2/100`"))?);
+                }
+                "--times" => all.times = true,
+                "--serve" => all.serve = true,
                 // There is one form of output, and nothing is captured, ignored or a benchmark.
                 "--format" | "--color" => drop(value()?),
                 "--nocapture" | "--no-capture" | "--show-output" | "--quiet" | "-q" => {}
@@ -72,10 +84,23 @@ impl Arguments {
             && !self.skipped.iter().any(fits)
     }
 
+    /// Whether the case at a place among those included is in the slice that is to run.
+    pub fn is_in_slice(&self, place: usize) -> bool {
+        self.slice
+            .is_none_or(|(slice, count)| place % count == slice - 1)
+    }
+
     /// Whether every case is to run.
     pub fn is_everything(&self) -> bool {
-        self.filters.is_empty() && self.skipped.is_empty() && !self.ignored
+        self.filters.is_empty() && self.skipped.is_empty() && self.slice.is_none() && !self.ignored
     }
+}
+
+/// The numbers of `2/100`.
+fn part(text: &str) -> Option<(usize, NonZero<usize>)> {
+    let (slice, count) = text.split_once('/')?;
+    let (slice, count): (usize, NonZero<usize>) = (slice.parse().ok()?, count.parse().ok()?);
+    (1..=count.get()).contains(&slice).then_some((slice, count))
 }
 
 #[cfg(test)]
@@ -111,9 +136,25 @@ mod tests {
     }
 
     #[test]
+    fn slices_have_every_case_once() {
+        let slices = ["--slice 1/3", "--slice 2/3", "--slice 3/3"].map(|text| parse(text).unwrap());
+        for place in 0..7 {
+            let count = slices.iter().filter(|slice| slice.is_in_slice(place));
+            assert_eq!(count.count(), 1);
+        }
+        assert!(slices[1].is_in_slice(4) && !slices[1].is_everything());
+    }
+
+    #[test]
     fn wrong_arguments_are_errors() {
         assert_eq!(parse("--test-threads=2").unwrap().threads, NonZero::new(2));
-        for wrong in ["--test-threads 0", "--skip", "--bench"] {
+        for wrong in [
+            "--test-threads 0",
+            "--skip",
+            "--bench",
+            "--slice 0/2",
+            "--slice 3/2",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

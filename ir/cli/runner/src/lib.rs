@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-mod device;
+pub mod device;
 mod memory;
 mod times;
 mod wire;

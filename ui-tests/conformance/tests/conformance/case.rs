@@ -109,7 +109,7 @@ impl Case {
     }
 
     /// Calls the model, simplified and as it is, and compares; what is wrong otherwise.
-    pub fn run(&self) -> Result<(), String> {
+    pub fn run(&self, device: &Device) -> Result<(), String> {
         match *self {
             Case::Refused { problem, .. } => Err(problem.to_owned()),
             Case::Compiled {
@@ -119,9 +119,9 @@ impl Case {
                 run,
                 unsimplified,
             } => {
-                call(name, folder, signature, run)?;
+                call(device, name, folder, signature, run)?;
                 unsimplified
-                    .map_or(Ok(()), |run| call(name, folder, signature, run))
+                    .map_or(Ok(()), |run| call(device, name, folder, signature, run))
                     .map_err(|problem| format!("without simplification: {problem}"))
             }
         }
@@ -139,15 +139,21 @@ impl Case {
     }
 }
 
-fn call(name: &str, folder: &Path, signature: Signature, run: Run) -> Result<(), String> {
+fn call(
+    device: &Device,
+    name: &str,
+    folder: &Path,
+    signature: Signature,
+    run: Run,
+) -> Result<(), String> {
     let inputs = read(folder, "input", signature.inputs)?;
-    let found = run(&Device::flex(), inputs.clone());
+    let found = run(device, inputs.clone());
     let found = found.map_err(|error| format!("refuses its inputs: {error}"))?;
     let expected = read(folder, "output", signature.outputs)?;
     if let Some(law) = bounds::law(name) {
         return law(&inputs, &found, &expected);
     }
-    let tolerance = Tolerance::of(name, folder);
+    let tolerance = Tolerance::of(name, folder, device);
     for port in signature.outputs {
         agree(&found[port.name], &expected[port.name], tolerance)
             .map_err(|problem| format!("output `{}`: {problem}", port.name))?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use half::{bf16, f16};
-use onnx_embed::{DType, TensorData, Value};
+use onnx_embed::__private::ops::dtype::lowered;
+use onnx_embed::{DType, Device, TensorData, Value};
 
 /// How far a float may be off: `absolute + relative * |expected|`.
 #[derive(Clone, Copy)]
@@ -12,15 +13,20 @@ pub struct Tolerance {
     absolute: f64,
     /// The least relative tolerance between values of type bfloat16.
     bfloat16: f64,
+    /// The share of the largest expected value by which values of type float16 may be off besides.
+    float16: f64,
 }
 
 /// One unit in the last place of bfloat16, relative to the value.
 const UNIT: f64 = 1.0 / 128.0;
 
+/// One of float16. A device that computes in 16 bits rounds sums and terms to it, as `verify` takes into account.
+const UNIT_OF_FLOAT16: f64 = 1.0 / 1024.0;
+
 impl Tolerance {
     /// What the case in a folder asks for, else what upstream does. Expected values of our own cases
     /// are rounded once; upstream's runner allows two units of bfloat16.
-    pub fn of(name: &str, folder: &Path) -> Self {
+    pub fn of(name: &str, folder: &Path, device: &Device) -> Self {
         let file = std::fs::read_to_string(folder.join("tolerance.txt"));
         let text = file.unwrap_or("1e-3 1e-7".to_owned());
         let mut numbers = text
@@ -34,6 +40,11 @@ impl Tolerance {
                 UNIT
             } else {
                 2.0 * UNIT
+            },
+            float16: if lowered(device, DType::F16) == DType::F16 {
+                UNIT_OF_FLOAT16
+            } else {
+                0.0
             },
         }
     }
@@ -98,6 +109,14 @@ fn tensors(found: &TensorData, expected: &TensorData, tolerance: Tolerance) -> R
             relative: tolerance.relative.max(tolerance.bfloat16),
             ..tolerance
         },
+        DType::F16 => {
+            let finite = right.iter().filter(|value| value.is_finite());
+            let largest = finite.fold(0.0f64, |largest, value| largest.max(value.abs()));
+            Tolerance {
+                absolute: tolerance.absolute + tolerance.float16 * largest,
+                ..tolerance
+            }
+        }
         _ => tolerance,
     };
     let wrong: Vec<usize> = (0..left.len())

@@ -10,23 +10,32 @@ pub struct Expectations {
 }
 
 impl Expectations {
-    /// Reads `name = "reason"` lines, a subset of TOML.
-    pub fn open() -> Self {
+    /// Reads `name = "reason"` lines, a subset of TOML. Those below `["DEVICE=name"]` hold on that device alone.
+    pub fn open(device: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("expectations.toml");
         let text = std::fs::read_to_string(path).expect("expectations.toml is there");
         let lines = text.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let reasons = lines.map(|line| {
+        let mut section = device;
+        let mut reasons = BTreeMap::new();
+        for line in lines {
+            if let Some(name) = line.strip_prefix("[\"DEVICE=") {
+                let name = name.strip_suffix("\"]");
+                section = name.unwrap_or_else(|| panic!("`{line}` is not `[\"DEVICE=name\"]`"));
+                continue;
+            }
             let parts = line.split_once(" = ");
             let reason = parts.and_then(|(name, reason)| {
                 let reason = reason.strip_prefix('"')?.strip_suffix('"')?;
                 (reason.len() > 20).then(|| (name.to_owned(), reason.to_owned()))
             });
-            reason.unwrap_or_else(|| panic!("`{line}` is not `case = \"reason\"`"))
-        });
-        Expectations {
-            reasons: reasons.collect(),
+            let (name, reason) =
+                reason.unwrap_or_else(|| panic!("`{line}` is not `case = \"reason\"`"));
+            if section == device {
+                reasons.insert(name, reason);
+            }
         }
+        Expectations { reasons }
     }
 
     /// Why the case is known not to pass.

@@ -1,24 +1,26 @@
 //! Runs every case and compares with what the reference made of it.
 //!
 //! `cargo test -p onnx-embed-conformance NAME ..` runs those whose names hold one of these, with
-//! libtest's `--exact`, `--skip` and `--list`. Cases are built before arguments are read:
-//! `CASES='NAME|NAME'` builds only those.
+//! libtest's `--exact`, `--skip` and `--list`; `--slice 2/100` runs every hundredth case from the second on, and `--times`
+//! prints the time of each. Cases are built before arguments are read: `CASES='NAME|NAME'` builds only those,
+//! `EVERY=25` some of every 25. `DEVICE=wgpu`, with the features `wgpu` and `fusion`, runs them there.
 
+mod bodies;
 mod bounds;
 mod case;
 mod compare;
 mod coverage;
-mod devices;
+mod device;
 mod expectations;
 mod message;
 mod table;
 mod workers;
 
-use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use case::{Origin, Outcome};
+use device::Chosen;
 use expectations::Expectations;
 use onnx_embed_conformance::arguments::Arguments;
 
@@ -32,17 +34,37 @@ fn main() -> ExitCode {
     };
     let mut cases = case::all();
     cases.retain(|case| arguments.includes(case.name()));
+    let mut places = 0..;
+    cases.retain(|_| {
+        places
+            .next()
+            .is_some_and(|place| arguments.is_in_slice(place))
+    });
     if arguments.list {
         for case in &cases {
             println!("{}: test", case.name());
         }
         return ExitCode::SUCCESS;
     }
+    let chosen = match Chosen::of_environment() {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) => {
+            println!("skipped: no adapter for what `DEVICE` names on this machine");
+            return ExitCode::SUCCESS;
+        }
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if arguments.serve {
+        workers::serve(&cases, &chosen);
+        return ExitCode::SUCCESS;
+    }
     let start = Instant::now();
-    devices::observe();
-    let expectations = Expectations::open();
-    let threads = arguments.threads.map_or_else(workers::count, NonZero::get);
-    let outcomes = workers::run(&cases, threads);
+    bodies::observe();
+    let expectations = Expectations::open(&chosen.name);
+    let outcomes = workers::run(&cases, &chosen, &arguments);
     let mut wrong = 0;
     for outcome in &outcomes {
         let name = &outcome.name;
@@ -58,7 +80,14 @@ fn main() -> ExitCode {
             (Ok(()), None) | (Err(_), Some(_)) => {}
         }
     }
-    let whole = arguments.is_everything() && std::env::var_os("CASES").is_none();
+    if cfg!(not(feature = "image")) {
+        println!("cases of ImageDecoder are left out: this is built without the feature `image`");
+    }
+    let whole = cfg!(feature = "image")
+        && arguments.is_everything()
+        && ["CASES", "EVERY"]
+            .iter()
+            .all(|name| std::env::var_os(name).is_none());
     if whole {
         for name in expectations.names() {
             if !outcomes.iter().any(|outcome| outcome.name == name) {
@@ -74,7 +103,7 @@ fn main() -> ExitCode {
             println!("{operator}: no case of our own");
         }
         // The table lists the bodies that run by default.
-        let is_default = std::env::var_os("ONNX_EMBED_PLAIN").is_none();
+        let is_default = chosen.is_cpu() && std::env::var_os("ONNX_EMBED_PLAIN").is_none();
         if is_default && !table::is_fresh(&outcomes) {
             wrong += 1;
             println!(
@@ -110,7 +139,8 @@ fn main() -> ExitCode {
     println!(
         "{simplified} ran without simplification too, without which the code of the others is the same"
     );
-    println!("{seconds:.1} s, {threads} threads");
+    let threads = workers::count(&arguments);
+    println!("{seconds:.1} s on {}, {threads} at a time", chosen.name);
     let failed = wrong.min(outcomes.len().max(1));
     println!(
         "{} passed, {wrong} failed",

@@ -8,7 +8,7 @@ use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::ops::{self, Row};
 
 use crate::Outcome;
-use crate::devices::Bodies;
+use crate::bodies::Bodies;
 
 /// Whether OPERATORS.md says what these outcomes say; `BLESS=1` writes it anew.
 pub fn is_fresh(outcomes: &[Outcome]) -> bool {

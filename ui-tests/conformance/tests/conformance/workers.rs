@@ -1,30 +1,51 @@
-//! Cases on several threads, panics caught.
+//! Cases on several threads, or in processes.
+
+mod process;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
+use std::time::Instant;
 
-use crate::Outcome;
-use crate::case::Case;
-use crate::devices;
+use onnx_embed_conformance::arguments::Arguments;
+
+use crate::bodies;
+use crate::case::{Case, Outcome};
+use crate::device::Chosen;
+use process::Process;
+
+pub use process::serve;
 
 /// Models of thousands of nodes nest deep in debug builds.
 const STACK: usize = 64 << 20;
 
 /// The outcomes, in the order of the cases.
-pub fn run(cases: &[Case], threads: usize) -> Vec<Outcome> {
-    std::panic::set_hook(Box::new(|_| ()));
+///
+/// On the CPU this process runs them. What fails on a GPU may leave it unusable or never end, so that cases run
+/// in processes of their own there, one on each thread.
+pub fn run(cases: &[Case], chosen: &Chosen, arguments: &Arguments) -> Vec<Outcome> {
+    ignore_panics();
     let next = AtomicUsize::new(0);
     let outcomes: Vec<Mutex<Option<Outcome>>> = cases.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..count(arguments) {
             let work = || {
+                let mut process = Process::default();
                 while let Some((case, slot)) = {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     cases.get(at).zip(outcomes.get(at))
                 } {
-                    *slot.lock().unwrap() = Some(outcome(case));
+                    let start = Instant::now();
+                    let outcome = if chosen.is_cpu() {
+                        outcome(case, || caught(case, chosen))
+                    } else {
+                        outcome(case, || process.run(case.name()))
+                    };
+                    if arguments.times {
+                        print_time(&outcome, start);
+                    }
+                    *slot.lock().unwrap() = Some(outcome);
                 }
             };
             let thread = thread::Builder::new().stack_size(STACK);
@@ -36,18 +57,25 @@ pub fn run(cases: &[Case], threads: usize) -> Vec<Outcome> {
         .collect()
 }
 
-/// How many cases run at a time, if nothing else is asked for.
-pub fn count() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+/// How many cases run at a time.
+pub fn count(arguments: &Arguments) -> usize {
+    let asked = arguments.threads.or(thread::available_parallelism().ok());
+    asked.map_or(1, usize::from)
 }
 
-fn outcome(case: &Case) -> Outcome {
-    devices::take();
-    let result = catch_unwind(AssertUnwindSafe(|| case.run())).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("panics: {}", text.unwrap_or("?")))
-    });
+fn print_time(outcome: &Outcome, start: Instant) {
+    let result = outcome.result.as_ref().err();
+    println!(
+        "{:.2} s: {} ... {}",
+        start.elapsed().as_secs_f32(),
+        outcome.name,
+        result.map_or("ok", String::as_str)
+    );
+}
+
+fn outcome(case: &Case, run: impl FnOnce() -> Result<(), String>) -> Outcome {
+    bodies::take();
+    let result = run();
     let (operators, types) = case.contents();
     Outcome {
         name: case.name().to_owned(),
@@ -55,7 +83,25 @@ fn outcome(case: &Case) -> Outcome {
         operators,
         types,
         simplified: case.is_simplified(),
-        events: devices::take(),
+        events: bodies::take(),
         result,
     }
+}
+
+/// The text and the place of this process's first panic, which may be one of another thread.
+static PANIC: OnceLock<String> = OnceLock::new();
+
+fn ignore_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let _ = PANIC.set(panic.to_string());
+    }));
+}
+
+/// What comes of a case in this process, panics included.
+fn caught(case: &Case, chosen: &Chosen) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| case.run(&chosen.device))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("panics: {}", text.unwrap_or("?")))
+    })
 }
