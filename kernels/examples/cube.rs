@@ -3,9 +3,10 @@
 
 use std::time::Instant;
 
-use burn::tensor::{Device, Distribution, Tensor};
+use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor};
 use onnx_embed_kernels::{
     cumulative,
+    extreme::top_k,
     small::{Small, to_small},
 };
 
@@ -29,6 +30,18 @@ fn main() {
             &format!("cumulative sum of {}x1024", size / 1024),
             Some(|| rows.clone().cumsum(1)),
             || cumulative::cumsum(rows.clone(), 1, false, false),
+        );
+        let single = |y: Tensor<1, Int>| y.cast(FloatDType::F32);
+        compare(
+            &format!("20 greatest of {size}"),
+            Some(|| single(x.clone().topk_with_indices(20, 0).1)),
+            || single(top_k(x.clone(), 20, 0, true).1),
+        );
+        compare(
+            &format!("order of {size}"),
+            // Burn's asks the host.
+            Some(|| single(x.clone().argsort(0))),
+            || single(top_k(x.clone(), size, 0, false).1),
         );
         compare(
             &format!("E4M3 of {size}"),

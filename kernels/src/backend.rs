@@ -30,7 +30,7 @@ use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
-    attention::Scores, convolution::window::Window, fault::Axis, normalize::Lrn,
+    attention::Scores, convolution::window::Window, fault::Axis, index::top_k::Top, normalize::Lrn,
     pool::slide::Slide, reduce::cumulative::Scan, signal::dft::Dft,
 };
 pub(crate) use call::call;
@@ -272,16 +272,10 @@ pub trait Kernels: Backend {
         primitives::lrn::<Self>(x, options)
     }
 
-    /// Where the `k` greatest along an axis are, in order.
-    #[fusion(default)]
-    fn top_k(x: FloatTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
-        primitives::top_k::<Self>(x, k, axis)
-    }
-
-    /// [`top_k`](Self::top_k) of integers.
-    #[fusion(default)]
-    fn top_k_int(x: IntTensor<Self>, k: usize, axis: usize) -> IntTensor<Self> {
-        primitives::top_k_int::<Self>(x, k, axis)
+    /// Where the greatest or the least elements along an axis are, in order; none where the host finds them.
+    #[fusion(meta = |x, top| crate::cube::sort::described(x, top))]
+    fn top_k(#[extension_type] x: Optional<Self>, top: Top) -> Optional<Self> {
+        primitives::top_k::<Self>(x, top)
     }
 
     /// The transforms of `[rows, size, parts]` of floats of 32 or 64 bits; none where products with a

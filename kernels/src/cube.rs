@@ -2,6 +2,7 @@
 
 mod scan;
 pub mod small;
+pub mod sort;
 
 use burn_cubecl::{CubeBackend, ops::numeric::empty_device_dtype, tensor::CubeTensor};
 
@@ -9,6 +10,7 @@ use burn::tensor::{DType, Shape};
 
 use crate::{
     backend::{Kernels, Optional},
+    index::top_k::Top,
     quantize::small::Small,
     reduce::cumulative::Scan,
 };
@@ -16,6 +18,13 @@ use crate::{
 impl Kernels for CubeBackend {
     fn scan(x: Optional<Self>, scan: Scan) -> Optional<Self> {
         x.map(|x| scan::scan(x, scan))
+    }
+
+    fn top_k(x: Optional<Self>, top: Top) -> Optional<Self> {
+        match x {
+            Optional::Float(x) | Optional::Int(x) => Optional::Int(sort::top_k(x, top)),
+            Optional::None | Optional::Bool(_) => Optional::None,
+        }
     }
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {

@@ -43,7 +43,7 @@ use crate::{
     backend::{ByteProduct, Kernels, Optional, Packed, Recurrence},
     convolution::window::Window,
     fault::Axis,
-    index::top_k::ranking,
+    index::top_k::{Top, ranking},
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
@@ -208,12 +208,11 @@ impl Kernels for Flex {
         lrn::lrn(&x, &options).map_or(Optional::None, Optional::Float)
     }
 
-    fn top_k(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
-        greatest(x, k, axis)
-    }
-
-    fn top_k_int(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
-        greatest(x, k, axis)
+    fn top_k(x: Optional<Flex>, top: Top) -> Optional<Flex> {
+        match x {
+            Optional::Float(x) | Optional::Int(x) => Optional::Int(first_of(x, top)),
+            Optional::None | Optional::Bool(_) => Optional::None,
+        }
     }
 
     fn dft(x: FlexTensor, options: Dft) -> Optional<Flex> {
@@ -296,10 +295,10 @@ fn result(x: Option<FlexTensor>) -> Optional<Flex> {
     }
 }
 
-fn greatest(x: FlexTensor, k: usize, axis: usize) -> FlexTensor {
+fn first_of(x: FlexTensor, top: Top) -> FlexTensor {
     let mut shape = x.shape();
-    shape[axis] = k;
-    let indices = ranking(x.into_data(), k, axis, true);
+    shape[top.axis] = top.k;
+    let indices = ranking(x.into_data(), top);
     FlexTensor::from_data(TensorData::new(indices, shape))
 }
 

@@ -17,6 +17,7 @@ use super::{ByteProduct, Optional, Packed, Recurrence};
 use crate::{
     ensure,
     fault::Axis,
+    index::top_k::Top,
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
@@ -191,13 +192,22 @@ pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
     Optional::None
 }
 
-pub fn top_k<B: Backend>(x: FloatTensor<B>, k: usize, axis: usize) -> IntTensor<B> {
-    let dtype = get_or_init_device_settings::<B>(&x.device()).int_dtype;
-    B::float_topk_with_indices(x, axis, k, dtype).1
-}
+/// Devices hold so many candidates in registers; Burn's order of equal values is another one on CPUs.
+const CANDIDATES: usize = 32;
 
-pub fn top_k_int<B: Backend>(x: IntTensor<B>, k: usize, axis: usize) -> IntTensor<B> {
-    B::int_topk_with_indices(x, axis, k).1
+pub fn top_k<B: Backend>(x: Optional<B>, top: Top) -> Optional<B> {
+    let Top { k, axis, largest } = top;
+    if !largest || k > CANDIDATES {
+        return Optional::None;
+    }
+    match x {
+        Optional::Float(x) => {
+            let dtype = get_or_init_device_settings::<B>(&x.device()).int_dtype;
+            Optional::Int(B::float_topk_with_indices(x, axis, k, dtype).1)
+        }
+        Optional::Int(x) => Optional::Int(B::int_topk_with_indices(x, axis, k).1),
+        Optional::None | Optional::Bool(_) => Optional::None,
+    }
 }
 
 pub fn dft<B: Backend>(_: FloatTensor<B>, _: Dft) -> Optional<B> {

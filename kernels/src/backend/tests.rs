@@ -1,12 +1,13 @@
 //! Bodies of backends beside the primitives that mean the same.
 
+mod orders;
 mod quantized;
 mod scans;
 mod small;
 
 use burn::backend::Dispatch;
 use burn::tensor::{
-    Bool, DType, Int, IntDType, Tensor,
+    Bool, DType, Int, Tensor,
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
@@ -320,31 +321,6 @@ fn queries_that_see_no_key() {
         attend(mask(), None, undefined);
         attend(None, endless(), undefined);
     }
-}
-
-#[test]
-fn the_greatest_in_order() {
-    on_each(|| {
-        let x = noise::<3>([3, 20, 2], 1);
-        let (y, expected) = (x.clone(), x.clone().into_primitive());
-        let expected = primitives::top_k::<Dispatch>(expected, 5, 1);
-        let expected = Tensor::<3, Int>::from_dispatch(expected)
-            .cast(IntDType::I32)
-            .into_data();
-        same(
-            Tensor::<3, Int>::from_dispatch(call!(top_k(y; 5, 1))).cast(IntDType::I32),
-            expected,
-        );
-        let x = int::<1>([3i64, 9, -4, 7]);
-        let expected = primitives::top_k_int::<Dispatch>(x.clone().into_primitive(), 3, 0);
-        let expected = Tensor::<1, Int>::from_dispatch(expected)
-            .cast(IntDType::I32)
-            .into_data();
-        same(
-            Tensor::<1, Int>::from_dispatch(call!(top_k_int(x; 3, 0))).cast(IntDType::I32),
-            expected,
-        );
-    });
 }
 
 #[test]

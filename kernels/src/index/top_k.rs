@@ -13,9 +13,17 @@ use crate::{
     shape::empty,
 };
 
+/// Which elements along an axis are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Top {
+    pub k: usize,
+    pub axis: usize,
+    pub largest: bool,
+}
+
 /// TopK: the `k` greatest, or least, along an axis in order, and their indices as int64. Of equal values the first comes first; NaN is the greatest.
 ///
-/// Elsewhere than on the CPU, `k` above 32 and the least values are found on the host.
+/// The host finds those of 64 bits.
 pub fn top_k<const D: usize, K: Ordered>(
     x: Tensor<D, K>,
     k: usize,
@@ -34,52 +42,55 @@ pub fn top_k<const D: usize, K: Ordered>(
     if shape.contains(&0) {
         return (empty(&x, shape), Tensor::empty(shape, (&device, dtype)));
     }
-    // Without bodies the host sorts: Burn's own order of equal values is another one on CPUs.
-    let indices = if largest && k <= MOST_ON_DEVICE && !switches::is_plain() {
-        let dtype: IntDType = dtype.into();
-        let y = x.clone().into_dispatch();
-        let found = if x.dtype().is_float() {
-            let y = Tensor::<D>::from_dispatch(y).without_autodiff();
-            call!(top_k(y; k, axis))
-        } else {
-            let y = Tensor::<D, Int>::from_dispatch(y);
-            call!(top_k_int(y; k, axis))
-        };
-        Tensor::<D, Int>::from_dispatch(found).cast(dtype)
-    } else {
-        let indices = ranking(read(x.clone()), k, axis, largest);
-        Tensor::from_data(TensorData::new(indices, shape), (&device, dtype))
+    let top = Top { k, axis, largest };
+    let indices = match on_device(&x, top) {
+        Some(found) => found.cast::<IntDType>(dtype.into()),
+        None => {
+            let indices = ranking(read(x.clone()), top);
+            Tensor::from_data(TensorData::new(indices, shape), (&device, dtype))
+        }
     };
     (x.gather(axis, indices.clone()), indices)
 }
 
-/// GPUs hold this many candidates in registers.
-const MOST_ON_DEVICE: usize = 32;
+/// None where the host has to find them: without bodies Burn's order of equal values is another one on CPUs.
+fn on_device<const D: usize, K: Ordered>(x: &Tensor<D, K>, top: Top) -> Option<Tensor<D, Int>> {
+    if x.dtype().size() > 4 || switches::is_plain() {
+        return None;
+    }
+    let y = x.clone().into_dispatch();
+    let found = if x.dtype().is_float() {
+        let operand = Some(Tensor::<D>::from_dispatch(y).without_autodiff());
+        call!(top_k(operand; top))
+    } else {
+        let operand = Some(Tensor::<D, Int>::from_dispatch(y));
+        call!(top_k(operand; top))
+    };
+    found.tensor().map(Tensor::from_dispatch)
+}
 
-/// The indices along `axis` of its `k` greatest or least values, in order.
-pub fn ranking(data: TensorData, k: usize, axis: usize, largest: bool) -> Vec<i64> {
+/// The indices along the axis of its first values, in order.
+pub fn ranking(data: TensorData, top: Top) -> Vec<i64> {
     match data.dtype() {
-        DType::F64 => rank(&data, k, axis, largest, float_order::<f64>),
-        DType::F32 | DType::Flex32 => rank(&data, k, axis, largest, float_order::<f32>),
-        DType::F16 => rank(&data, k, axis, largest, float_order::<f16>),
-        DType::BF16 => rank(&data, k, axis, largest, float_order::<bf16>),
-        DType::I64 => rank(&data, k, axis, largest, i64::cmp),
-        DType::I32 => rank(&data, k, axis, largest, i32::cmp),
-        DType::I16 => rank(&data, k, axis, largest, i16::cmp),
-        DType::I8 => rank(&data, k, axis, largest, i8::cmp),
-        DType::U64 => rank(&data, k, axis, largest, u64::cmp),
-        DType::U32 => rank(&data, k, axis, largest, u32::cmp),
-        DType::U16 => rank(&data, k, axis, largest, u16::cmp),
-        DType::U8 => rank(&data, k, axis, largest, u8::cmp),
+        DType::F64 => rank(&data, top, float_order::<f64>),
+        DType::F32 | DType::Flex32 => rank(&data, top, float_order::<f32>),
+        DType::F16 => rank(&data, top, float_order::<f16>),
+        DType::BF16 => rank(&data, top, float_order::<bf16>),
+        DType::I64 => rank(&data, top, i64::cmp),
+        DType::I32 => rank(&data, top, i32::cmp),
+        DType::I16 => rank(&data, top, i16::cmp),
+        DType::I8 => rank(&data, top, i8::cmp),
+        DType::U64 => rank(&data, top, u64::cmp),
+        DType::U32 => rank(&data, top, u32::cmp),
+        DType::U16 => rank(&data, top, u16::cmp),
+        DType::U8 => rank(&data, top, u8::cmp),
         dtype => panic!("TopK of {dtype:?}"),
     }
 }
 
 fn rank<E: Element>(
     data: &TensorData,
-    k: usize,
-    axis: usize,
-    largest: bool,
+    Top { k, axis, largest }: Top,
     order: impl Fn(&E, &E) -> Ordering,
 ) -> Vec<i64> {
     let shape = data.shape();

@@ -1,0 +1,380 @@
+//! The order of the elements of rows: tiles are sorted, then runs of two of them are merged, again and again.
+//!
+//! Elements become unsigned numbers with the same order. A merge finds the place of an element by a search in the
+//! other run, so that no unit waits for another one.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::IntTensorOps};
+use burn::tensor::{DType, IntDType};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::unwritten;
+use crate::{backend::OptionalMetadata, index::top_k::Top};
+
+/// Units of a cube, each of which compares two elements at a time.
+const UNITS: usize = 256;
+const TILE: usize = 2 * UNITS;
+
+/// So many elements are found faster by candidates in registers than by an order of all.
+const CANDIDATES: usize = 32;
+
+/// How elements, of 32 bits at most, become unsigned numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// NaN is the greatest, and both zeros are equal.
+    Float,
+    Signed,
+    Unsigned,
+}
+
+/// Contiguous rows, which go on by `inner`, and what is kept of them.
+#[derive(Clone, Copy)]
+struct Rows {
+    count: usize,
+    size: usize,
+    inner: usize,
+    kept: usize,
+}
+
+/// What comes of a tensor, before it is there.
+pub fn described(x: &OptionalMetadata, top: &Top) -> OptionalMetadata {
+    let (OptionalMetadata::Float(x) | OptionalMetadata::Int(x)) = x else {
+        return OptionalMetadata::None;
+    };
+    let mut shape = x.shape.clone();
+    shape[top.axis] = top.k;
+    OptionalMetadata::Int(TensorSpec::new(shape, DType::I32))
+}
+
+/// The places of the first elements of each row.
+pub fn top_k(x: CubeTensor, top: Top) -> CubeTensor {
+    let x = into_contiguous(x);
+    let mut shape = x.shape();
+    let size = shape[top.axis];
+    assert!(
+        i32::try_from(size).is_ok(),
+        "rows have more elements than places have numbers"
+    );
+    let rows = Rows {
+        count: shape.num_elements() / size,
+        size,
+        inner: shape.iter().skip(top.axis + 1).product(),
+        kept: top.k,
+    };
+    if top.k <= CANDIDATES && x.dtype.is_float() {
+        // Burn finds no element as small as what it begins with: no float becomes 0 here.
+        let keys = keys(x, !top.largest);
+        let places = CubeBackend::int_topk_with_indices(keys, top.axis, top.k).1;
+        return CubeBackend::int_cast(places, IntDType::I32);
+    }
+    shape[top.axis] = top.k;
+    let y = unwritten(&x, shape, DType::I32);
+    let keys = keys(x, top.largest);
+    let mut width = TILE;
+    let mut places = tiles(&keys, rows, &y);
+    while width < size {
+        places = merged(&keys, places, rows, width, &y);
+        width = width.saturating_mul(2);
+    }
+    places
+}
+
+/// Numbers in the order of the elements, or in the opposite one.
+fn keys(x: CubeTensor, descending: bool) -> CubeTensor {
+    let kind = match x.dtype {
+        DType::I32 | DType::I16 | DType::I8 => Kind::Signed,
+        DType::U32 | DType::U16 | DType::U8 => Kind::Unsigned,
+        dtype => {
+            assert!(
+                dtype.size() <= 4,
+                "elements of 64 bits are sorted on the host"
+            );
+            Kind::Float
+        }
+    };
+    let keys = unwritten(&x, x.shape(), DType::U32);
+    let client = keys.client.clone();
+    let count = keys.shape().num_elements();
+    let units = CubeDim::new(&client, count);
+    let dtype = dtype_to_storage_type(x.dtype);
+    // Safety: a unit beyond the elements ends, and both tensors are contiguous.
+    unsafe {
+        keys_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            x.required_address_type().max(keys.required_address_type()),
+            x.into_tensor_arg(),
+            keys.clone().into_tensor_arg(),
+            count,
+            kind,
+            descending,
+            dtype,
+        );
+    }
+    keys
+}
+
+/// The tensor that a step writes: the result if one run is left of each row, else places run after run.
+fn target(y: &CubeTensor, elements: usize, is_last: bool) -> CubeTensor {
+    if is_last {
+        y.clone()
+    } else {
+        unwritten(y, [elements].into(), DType::I32)
+    }
+}
+
+/// The places of the elements of tiles, in order.
+fn tiles(keys: &CubeTensor, rows: Rows, y: &CubeTensor) -> CubeTensor {
+    let tiles = rows.size.div_ceil(TILE);
+    let kept = rows.kept.min(TILE);
+    let out = target(y, rows.count * tiles * kept, tiles == 1);
+    let client = out.client.clone();
+    let cubes = rows.count * tiles;
+    let units = CubeDim::new_1d(UNITS as u32);
+    // Safety: a cube beyond the tiles ends, and a unit reads and writes elements of its row alone.
+    unsafe {
+        tiles_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
+            units,
+            keys.required_address_type()
+                .max(out.required_address_type()),
+            keys.clone().into_tensor_arg(),
+            out.clone().into_tensor_arg(),
+            cubes,
+            tiles,
+            rows.size,
+            rows.inner,
+            kept,
+            tiles == 1,
+        );
+    }
+    out
+}
+
+/// The places of the elements of runs of twice the width, in order.
+fn merged(
+    keys: &CubeTensor,
+    places: CubeTensor,
+    rows: Rows,
+    width: usize,
+    y: &CubeTensor,
+) -> CubeTensor {
+    let runs = rows.size.div_ceil(width);
+    let left = runs.div_ceil(2);
+    let kept = [width, width.saturating_mul(2)].map(|width| rows.kept.min(width));
+    let out = target(y, rows.count * left * kept[1], left == 1);
+    let client = out.client.clone();
+    let count = rows.count * runs * kept[0];
+    let units = CubeDim::new(&client, count);
+    // Safety: a unit beyond the elements of the runs ends; places are those of its row.
+    unsafe {
+        merge_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            keys.required_address_type()
+                .max(places.required_address_type())
+                .max(out.required_address_type()),
+            keys.clone().into_tensor_arg(),
+            places.into_tensor_arg(),
+            out.clone().into_tensor_arg(),
+            count,
+            runs,
+            width,
+            kept[0],
+            kept[1],
+            rows.size,
+            rows.inner,
+            left == 1,
+        );
+    }
+    out
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn keys_kernel<T: Numeric>(
+    input: &Tensor<T>,
+    keys: &mut Tensor<u32>,
+    count: usize,
+    #[comptime] kind: Kind,
+    #[comptime] descending: bool,
+    #[define(T)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let value = input[ABSOLUTE_POS];
+    #[allow(unused_assignments)]
+    let mut key = 0u32;
+    if comptime!(kind == Kind::Float) {
+        let bits = u32::reinterpret(f32::cast_from(value));
+        let size = bits & 0x7fff_ffffu32;
+        key = bits | 0x8000_0000u32;
+        if size == 0u32 {
+            key = 0x8000_0000u32;
+        } else if size > 0x7f80_0000u32 {
+            key = 0xffff_fffeu32;
+        } else if size != bits {
+            key = !bits;
+        }
+    } else if comptime!(kind == Kind::Signed) {
+        key = u32::reinterpret(i32::cast_from(value)) ^ 0x8000_0000u32;
+    } else {
+        key = u32::cast_from(value);
+    }
+    if comptime!(descending) {
+        key = !key;
+    }
+    keys[ABSOLUTE_POS] = key;
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn tiles_kernel(
+    keys: &Tensor<u32>,
+    places: &mut Tensor<i32>,
+    cubes: usize,
+    tiles: usize,
+    size: usize,
+    inner: usize,
+    kept: usize,
+    #[comptime] is_last: bool,
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let (row, tile) = (CUBE_POS / tiles, CUBE_POS % tiles);
+    let begin = tile * TILE;
+    let first = first(row, size, inner);
+    let mut own = Shared::<[u32]>::new_slice(TILE);
+    let mut order = Shared::<[u32]>::new_slice(TILE);
+    #[unroll]
+    for step in 0..2 {
+        let local = step * UNITS + unit;
+        let mut key = 0xffff_ffffu32;
+        if begin + local < size {
+            key = keys[first + (begin + local) * inner];
+        }
+        own[local] = key;
+        order[local] = local as u32;
+    }
+    sync_cube();
+
+    // Bitonic: sequences that rise and fall become longer ones, up to one that rises.
+    let mut length = 2usize;
+    while length <= TILE {
+        let mut distance = length / 2;
+        while distance > 0 {
+            let low = unit / distance * 2 * distance + unit % distance;
+            let high = low + distance;
+            let swaps = is_before(own[high], order[high], own[low], order[low]);
+            let rises = (low / length).is_multiple_of(2);
+            if swaps == rises {
+                let (key, place) = (own[low], order[low]);
+                own[low] = own[high];
+                order[low] = order[high];
+                own[high] = key;
+                order[high] = place;
+            }
+            sync_cube();
+            distance /= 2;
+        }
+        length *= 2;
+    }
+
+    let run = row * tiles + tile;
+    #[unroll]
+    for step in 0..2 {
+        let local = step * UNITS + unit;
+        if local < kept && begin + local < size {
+            let at = target_place(run, row, local, kept, inner, is_last);
+            places[at] = (begin + order[local] as usize) as i32;
+        }
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn merge_kernel(
+    keys: &Tensor<u32>,
+    places: &Tensor<i32>,
+    out: &mut Tensor<i32>,
+    count: usize,
+    runs: usize,
+    width: usize,
+    kept: usize,
+    kept_then: usize,
+    size: usize,
+    inner: usize,
+    #[comptime] is_last: bool,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let (run, local) = (ABSOLUTE_POS / kept, ABSOLUTE_POS % kept);
+    let (row, run) = (run / runs, run % runs);
+    if local >= size - run * width {
+        terminate!();
+    }
+    let first = first(row, size, inner);
+    let place = places[ABSOLUTE_POS];
+    let key = keys[first + place as usize * inner];
+
+    // How many elements of the other run come before it.
+    let other = run + 1 - run % 2 * 2;
+    let mut before = 0usize;
+    if other < runs {
+        let start = (row * runs + other) * kept;
+        let mut end = min(kept, size - other * width);
+        while before < end {
+            let middle = (before + end) / 2;
+            let of = places[start + middle];
+            if is_before(
+                keys[first + of as usize * inner],
+                of as u32,
+                key,
+                place as u32,
+            ) {
+                before = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+    }
+    let local = local + before;
+    if local < kept_then {
+        let run = row * (runs - runs / 2) + run / 2;
+        out[target_place(run, row, local, kept_then, inner, is_last)] = place;
+    }
+}
+
+/// Where a row begins.
+#[cube]
+fn first(row: usize, size: usize, inner: usize) -> usize {
+    (row / inner) * (inner * size) + row % inner
+}
+
+/// Of equal elements the first one comes first.
+#[cube]
+fn is_before(key: u32, place: u32, other: u32, of_other: u32) -> bool {
+    key < other || (key == other && place < of_other)
+}
+
+/// Where an element of a run is written: one behind another, or in the result along its axis.
+#[cube]
+fn target_place(
+    run: usize,
+    row: usize,
+    local: usize,
+    kept: usize,
+    inner: usize,
+    #[comptime] is_last: bool,
+) -> usize {
+    if comptime!(is_last) {
+        first(row, kept, inner) + local * inner
+    } else {
+        run * kept + local
+    }
+}
