@@ -12,7 +12,7 @@ pub fn float_to_float<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
     computed(x.cast(nearest), dtype)
 }
 
-/// Truncates toward zero; what is out of range becomes the nearest bound and NaN becomes 0.
+/// Truncates toward zero; what is out of range becomes the nearest bound. NaN becomes 0 on CPUs, any number on GPUs.
 pub fn float_to_int<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D, Int> {
     let there = lowered(&x.device(), dtype);
     let y = x.cast(IntDType::from(there));
