@@ -1,5 +1,5 @@
-//! Times of our bodies for CubeCL beside what Burn does:
-//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube`.
+//! Times of our bodies for CubeCL beside what Burn does, of all or of those whose names hold a word:
+//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`.
 
 use std::time::Instant;
 
@@ -7,6 +7,7 @@ use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor};
 use onnx_embed_kernels::{
     cumulative,
     extreme::top_k,
+    select::nonzero,
     small::{Small, to_small},
 };
 
@@ -43,6 +44,14 @@ fn main() {
             Some(|| single(x.clone().argsort(0))),
             || single(top_k(x.clone(), size, 0, false).1),
         );
+        let condition = || x.clone().greater_scalar(0.5);
+        let column = |y: Tensor<2, Int>| y.cast(FloatDType::F32).reshape([-1]);
+        compare(
+            &format!("places of a quarter of {size}"),
+            // Burn's asks the host.
+            Some(|| column(condition().argwhere())),
+            || column(nonzero(condition())),
+        );
         compare(
             &format!("E4M3 of {size}"),
             Some(|| {
@@ -66,6 +75,9 @@ fn compare<const D: usize>(
     burn: Option<impl Fn() -> Tensor<D>>,
     ours: impl Fn() -> Tensor<D>,
 ) {
+    if !std::env::args().skip(1).all(|word| what.contains(&word)) {
+        return;
+    }
     let mut times = [Vec::new(), Vec::new()];
     if let Some(burn) = &burn {
         timed(burn);

@@ -331,6 +331,18 @@ pub trait Kernels: Backend {
         primitives::scan::<Self>(x, scan)
     }
 
+    /// How many elements of a condition of one axis hold up to each one; none where Burn finds their places as well.
+    #[fusion(meta = |condition| crate::cube::compact::described(condition))]
+    fn counts(#[extension_type] condition: Optional<Self>) -> Optional<Self> {
+        primitives::counts::<Self>(condition)
+    }
+
+    /// The places, so many, at which [`counts`](Self::counts) grow.
+    #[fusion(meta = |counts, found| crate::cube::compact::found(counts, *found))]
+    fn compact(#[extension_type] counts: Optional<Self>, found: usize) -> Optional<Self> {
+        primitives::compact::<Self>(counts, found)
+    }
+
     /// The nearest values of a small type, in f32; none where the host rounds them. It is not of f64.
     #[fusion(meta = |x, _, _| OptionalMetadata::Float(crate::cube::small::described(x)))]
     fn to_small(x: FloatTensor<Self>, small: Small, saturate: bool) -> Optional<Self> {

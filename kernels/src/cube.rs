@@ -1,10 +1,13 @@
 //! Bodies for the devices of CubeCL.
 
+pub mod compact;
 mod scan;
 pub mod small;
 pub mod sort;
 
-use burn_cubecl::{CubeBackend, ops::numeric::empty_device_dtype, tensor::CubeTensor};
+use burn_cubecl::{
+    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
+};
 
 use burn::tensor::{DType, Shape};
 
@@ -25,6 +28,17 @@ impl Kernels for CubeBackend {
             Optional::Float(x) | Optional::Int(x) => Optional::Int(sort::top_k(x, top)),
             Optional::None | Optional::Bool(_) => Optional::None,
         }
+    }
+
+    fn counts(condition: Optional<Self>) -> Optional<Self> {
+        match condition {
+            Optional::Bool(condition) => Optional::Int(compact::counts(condition)),
+            Optional::None | Optional::Float(_) | Optional::Int(_) => Optional::None,
+        }
+    }
+
+    fn compact(counts: Optional<Self>, found: usize) -> Optional<Self> {
+        counts.map(|counts| compact::compact(into_contiguous(counts), found))
     }
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {

@@ -3,6 +3,7 @@
 use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor, TensorData, kind::Basic};
 
 use crate::{
+    backend::call,
     dtype::lowered,
     ensure,
     index::gather::gather_nonnegative,
@@ -27,7 +28,7 @@ pub fn where_<const D: usize, K: Basic>(
 
 /// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false.
 ///
-/// Reads the condition back to the host, which alone can tell the size of the result.
+/// The host reads how many are kept, the size of the result.
 pub fn compress<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -39,7 +40,7 @@ pub fn compress<const D: usize, K: AnyKind>(
     gather_nonnegative(x, axis, kept)
 }
 
-/// Compress without an axis, of the elements in row-major order. Reads the condition back to the host.
+/// Compress without an axis, of the elements in row-major order.
 pub fn compress_flat<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     condition: Tensor<1, Bool>,
@@ -50,16 +51,66 @@ pub fn compress_flat<const D: usize, K: AnyKind>(
 
 /// NonZero: the indices of the elements that are not zero, one column each, in row-major order, as int64.
 ///
-/// Reads the elements back to the host on devices other than the CPU.
+/// The host reads how many there are.
 pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     let dtype: IntDType = lowered(&x.device(), DType::I64).into();
     places(K::truth(x)).permute([1, 0]).cast(dtype)
 }
 
-/// Where a condition holds, which Burn finds on the host.
+/// Where a condition holds. The host reads how often, or where the device has no body for it the whole condition.
 fn places<const D: usize>(condition: Tensor<D, Bool>) -> Tensor<2, Int> {
+    if condition.shape().num_elements() == 0 {
+        return Tensor::empty([0, D], &condition.device());
+    }
     note(Event::Read);
-    condition.argwhere()
+    match places_on_device(&condition) {
+        Some(places) => coordinates(places, condition.dims()),
+        None => condition.argwhere(),
+    }
+}
+
+/// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
+fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tensor<1, Int>> {
+    let size = condition.shape().num_elements();
+    if i32::try_from(size).is_err() {
+        return None;
+    }
+    let flat: Option<Tensor<1, Bool>> = Some(reshape(condition.clone(), [size]));
+    let counts = Tensor::<1, Int>::from_dispatch(call!(counts(flat)).tensor()?);
+    let last = counts.clone().narrow(0, size - 1, 1).into_data();
+    let found = last
+        .iter::<i64>()
+        .next()
+        .and_then(|found| usize::try_from(found).ok())?;
+    if found == 0 {
+        return Some(empty::<1, 1, Int>(&counts, [0]));
+    }
+    let counts = Some(counts);
+    call!(compact(counts; found))
+        .tensor()
+        .map(Tensor::from_dispatch)
+}
+
+/// The indices along each axis of places in row-major order: a row for each place.
+fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
+    let count = places.dims()[0];
+    let places: Tensor<2, Int> = reshape(places, [count, 1]);
+    if count == 0 {
+        return empty::<2, 2, Int>(&places, [0, D]);
+    }
+    let mut after = 1;
+    let mut columns = Vec::with_capacity(D);
+    for &size in shape.iter().rev() {
+        columns.push(
+            places
+                .clone()
+                .div_scalar(after)
+                .remainder_scalar(size as i64),
+        );
+        after *= size as i64;
+    }
+    columns.reverse();
+    Tensor::cat(columns, 1)
 }
 
 /// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.
