@@ -192,22 +192,9 @@ pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
     Optional::None
 }
 
-/// Devices hold so many candidates in registers; Burn's order of equal values is another one on CPUs.
-const CANDIDATES: usize = 32;
-
-pub fn top_k<B: Backend>(x: Optional<B>, top: Top) -> Optional<B> {
-    let Top { k, axis, largest } = top;
-    if !largest || k > CANDIDATES {
-        return Optional::None;
-    }
-    match x {
-        Optional::Float(x) => {
-            let dtype = get_or_init_device_settings::<B>(&x.device()).int_dtype;
-            Optional::Int(B::float_topk_with_indices(x, axis, k, dtype).1)
-        }
-        Optional::Int(x) => Optional::Int(B::int_topk_with_indices(x, axis, k).1),
-        Optional::None | Optional::Bool(_) => Optional::None,
-    }
+/// Burn's order of equal elements is another one on some devices.
+pub fn top_k<B: Backend>(_: Optional<B>, _: Top) -> Optional<B> {
+    Optional::None
 }
 
 pub fn counts<B: Backend>(_: Optional<B>) -> Optional<B> {

@@ -5,13 +5,7 @@ use std::cmp::Ordering;
 use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
 use half::{bf16, f16};
 
-use crate::{
-    backend::{call, switches},
-    dtype::lowered,
-    ensure,
-    observe::read,
-    shape::empty,
-};
+use crate::{backend::call, dtype::lowered, ensure, observe::read, shape::empty};
 
 /// Which elements along an axis are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +47,9 @@ pub fn top_k<const D: usize, K: Ordered>(
     (x.gather(axis, indices.clone()), indices)
 }
 
-/// None where the host has to find them: without bodies Burn's order of equal values is another one on CPUs.
+/// None where the host has to find them.
 fn on_device<const D: usize, K: Ordered>(x: &Tensor<D, K>, top: Top) -> Option<Tensor<D, Int>> {
-    if x.dtype().size() > 4 || switches::is_plain() {
+    if x.dtype().size() > 4 {
         return None;
     }
     let y = x.clone().into_dispatch();
