@@ -250,11 +250,9 @@ impl Operator for Pair {
             (Kind::Int, Some(device)) => device,
             _ => self.table.device,
         };
-        if let Some(shorter) = self.of_scalar(cx, rank)? {
-            return Ok(shorter);
-        }
-        let mut result = cx.tensor_of_rank(0, rank)?;
-        for at in 1..cx.inputs() {
+        let leading = self.leading(cx)?;
+        let mut result = cx.tensor_of_rank(leading, rank)?;
+        for at in (0..cx.inputs()).filter(|at| *at != leading) {
             if let Some(shorter) = self.with_scalar(cx, at, device, &result)? {
                 result = shorter;
                 continue;
@@ -317,7 +315,7 @@ impl Pair {
         left: &Code,
     ) -> Result<Option<Code>, Problem> {
         let smaller = cx.tensor_type(at)?.rank() <= cx.output_tensor(0)?.rank();
-        let same = cx.tensor_type(0)?.shape == cx.output_tensor(0)?.shape || at > 1;
+        let same = at != 1 || cx.tensor_type(0)?.shape == cx.output_tensor(0)?.shape;
         let Some(scalar) = cx.scalar(at).filter(|_| smaller && same) else {
             return Ok(None);
         };
@@ -331,22 +329,14 @@ impl Pair {
         })
     }
 
-    /// The same where the number is the first of two operands that may change places.
-    fn of_scalar(&self, cx: &mut Emit<'_, '_>, rank: usize) -> Result<Option<Code>, Problem> {
-        let Symbol(symbol @ ("+" | "*")) = self.table.device else {
-            return Ok(None);
-        };
-        let first = cx.tensor_type(0)?;
-        let dtype = first.dtype;
-        if cx.inputs() != 2 || first.rank() > cx.tensor_type(1)?.rank() || self.mean.is_some() {
-            return Ok(None);
-        }
-        let Some(scalar) = cx.scalar(0).filter(|_| cx.scalar(1).is_none()) else {
-            return Ok(None);
-        };
-        let other = cx.tensor_of_rank(1, rank)?;
-        let (left, symbol) = (code!((#other)).as_left_of(symbol), Code::sign(symbol));
-        Ok(Some(wrapped(code!(#left #symbol #scalar), dtype)))
+    /// The operand that the others follow: the second of two where the first is a number, and both may change places.
+    fn leading(&self, cx: &Emit<'_, '_>) -> Result<usize, Problem> {
+        let change = matches!(self.table.device, Symbol("+" | "*"))
+            && cx.inputs() == 2
+            && cx.scalar(0).is_some()
+            && cx.scalar(1).is_none()
+            && cx.tensor_type(1)?.shape == cx.output_tensor(0)?.shape;
+        Ok(usize::from(change))
     }
 
     fn known(&self, cx: &Infer<'_>, types: &[TensorType], shape: &[Dim]) -> Option<Known> {

@@ -99,14 +99,17 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let first = rank
         .checked_sub(shape.len())
         .ok_or("it has more axes than the result")?;
-    if rank >= 3 && shape.iter().all(|size| size.is(1)) {
+    if rank < 3 {
+        return Err("there are no images");
+    }
+    if shape.iter().all(|size| size.is(1)) {
         let one = m.shaped(id, &[1])?;
         let sizes = m.integers(vec![Dim::from(channels)]);
         return m.call("Expand", &[], &[Some(one), Some(sizes)]);
     }
     let mut sizes = shape.iter().enumerate();
     let fits = |(at, size): (usize, &Dim)| size.is(if first + at == 1 { channels } else { 1 });
-    if rank < 3 || first > 1 || !sizes.all(fits) {
+    if first > 1 || !sizes.all(fits) {
         return Err("it is no number of each channel");
     }
     m.shaped(id, &[channels])
