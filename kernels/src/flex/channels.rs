@@ -10,7 +10,8 @@ use super::{
     elementary::activate,
     gemm::threads_reading,
     instructions::{Set, Sum, dispatched},
-    memory::{Output, Target},
+    memory::Target,
+    rows::changed,
     view::Dense,
     window::by_bands,
 };
@@ -50,26 +51,12 @@ pub fn scale(
         offsets: of_channels[1].values(),
         activation,
     };
-    let mut x = dense(x);
-    let first = x.layout().start_offset();
-    if let Some(elements) = x.try_storage_mut::<f32>() {
-        channels.scale(Target::of(&mut elements[first..][..length]), |_, _| {});
-        return x;
-    }
-    let values = &x.storage::<f32>()[first..][..length];
-    let y = Output::filled(length, |out| {
-        channels.scale(out, |to, part| {
-            let part = &values[part];
-            // SAFETY: the block has as many elements, and is another memory.
-            unsafe { to.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
-        });
-    });
-    y.tensor(shape)
+    changed(dense(x), |target, fetch| channels.scale(target, fetch))
 }
 
 impl Channels<'_> {
     /// Changes the elements of a target, block by block, once `fetch` has written those of the block.
-    fn scale(&self, target: Target, fetch: impl Fn(*mut f32, Range<usize>) + Send + Sync) {
+    fn scale(&self, target: Target, fetch: impl Fn(Range<usize>) + Send + Sync) {
         let (length, channels) = (target.length(), self.factors.len());
         let planes = self.shape[0] * channels;
         let plane = length / planes;
@@ -85,7 +72,7 @@ impl Channels<'_> {
                 let [first, end] = [rows.start, rows.end].map(|row| at * plane + row * wide);
                 for start in (first..end).step_by(BLOCK) {
                     let part = start..end.min(start + BLOCK);
-                    fetch(target.at(start), part.clone());
+                    fetch(part.clone());
                     // SAFETY: the elements are written, and no other thread has the rows of this plane.
                     let block = unsafe { target.written(start, part.len()) };
                     scaled(block, self.factors[channel], self.offsets[channel]);

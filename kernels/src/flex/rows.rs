@@ -25,7 +25,9 @@ pub fn in_place(
 ) -> FlexTensor {
     let dtype = x.dtype();
     assert_ne!(dtype, DType::F64, "double precision has primitives");
-    let y = changed(dense(widened(x)), length, run);
+    let y = changed(dense(widened(x)), |target, fetch| {
+        fetched(target, length, fetch, run);
+    });
     if dtype == DType::F32 {
         y
     } else {
@@ -33,38 +35,37 @@ pub fn in_place(
     }
 }
 
-/// The same memory where no other tensor has it, else a copy.
-fn changed(
+/// `x`, whose elements follow one another, with what `run` makes of them: in the same memory where no other tensor has it,
+/// else in memory of which `run` fetches each part before it changes it.
+pub fn changed(
     mut x: FlexTensor,
-    length: usize,
-    run: impl Fn(usize, &mut [f32]) + Send + Sync,
+    run: impl FnOnce(Target, &(dyn Fn(Range<usize>) + Send + Sync)),
 ) -> FlexTensor {
     let (first, count) = (x.layout().start_offset(), x.layout().num_elements());
     if let Some(elements) = x.try_storage_mut::<f32>() {
-        by_rows(&mut elements[first..][..count], length, run);
+        run(Target::of(&mut elements[first..][..count]), &|_| {});
         return x;
     }
     let values = &x.storage::<f32>()[first..][..count];
     let y = Output::filled(count, |out| {
-        let fetch = |part: Range<usize>| {
+        run(out, &|part| {
             let values = &values[part.clone()];
-            let to = out.at(part.start);
+            let to = out.part(part.start, values.len()).at(0);
             // SAFETY: the part has as many elements, and is another memory.
             unsafe { to.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
-        };
-        fetched(&out, length, fetch, run);
+        });
     });
     y.tensor(x.shape())
 }
 
 /// Runs over parts of whole rows of `length`, on several threads where it is worth it.
 pub fn by_rows(elements: &mut [f32], length: usize, run: impl Fn(usize, &mut [f32]) + Send + Sync) {
-    fetched(&Target::of(elements), length, |_| {}, run);
+    fetched(Target::of(elements), length, |_| {}, run);
 }
 
 /// The same over the elements of a target, each part once `fetch` has written it.
 fn fetched(
-    target: &Target,
+    target: Target,
     length: usize,
     fetch: impl Fn(Range<usize>) + Send + Sync,
     run: impl Fn(usize, &mut [f32]) + Send + Sync,
