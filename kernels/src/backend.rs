@@ -331,7 +331,7 @@ pub trait Kernels: Backend {
         primitives::scan::<Self>(x, scan)
     }
 
-    /// How many elements of a condition of one axis hold up to each one; none where Burn finds their places as well.
+    /// How many elements of a condition hold up to each one, in row-major order; none where Burn finds their places as well.
     #[fusion(meta = |condition| crate::cube::compact::described(condition))]
     fn counts(#[extension_type] condition: Optional<Self>) -> Optional<Self> {
         primitives::counts::<Self>(condition)

@@ -10,6 +10,7 @@ use burn_cubecl::{
 };
 
 use burn::tensor::{DType, Shape};
+use cubecl::prelude::*;
 
 use crate::{
     backend::{Kernels, Optional},
@@ -61,4 +62,10 @@ impl Optional<CubeBackend> {
 /// A tensor beside another one, whose elements are still to be written.
 fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
     empty_device_dtype(beside.client.clone(), beside.device.clone(), shape, dtype)
+}
+
+/// Where a row of a contiguous tensor begins, along whose axis elements are `inner` apart.
+#[cube]
+fn first(row: usize, size: usize, inner: usize) -> usize {
+    (row / inner) * (inner * size) + row % inner
 }

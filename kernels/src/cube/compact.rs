@@ -1,6 +1,9 @@
 //! The places of elements that hold, one behind another.
 
-use burn::backend::{TensorMetadata, ops::BoolTensorOps};
+use burn::backend::{
+    TensorMetadata,
+    ops::{BoolTensorOps, IntTensorOps},
+};
 use burn::tensor::{DType, IntDType};
 use burn_cubecl::{CubeBackend, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
@@ -13,7 +16,8 @@ use crate::{backend::OptionalMetadata, reduce::cumulative::Scan};
 pub fn described(condition: &OptionalMetadata) -> OptionalMetadata {
     match condition {
         OptionalMetadata::Bool(x) => {
-            OptionalMetadata::Int(TensorSpec::new(x.shape.clone(), DType::I32))
+            let size = x.shape.num_elements();
+            OptionalMetadata::Int(TensorSpec::new([size].into(), DType::I32))
         }
         _ => OptionalMetadata::None,
     }
@@ -29,7 +33,7 @@ pub fn found(counts: &OptionalMetadata, found: usize) -> OptionalMetadata {
     }
 }
 
-/// How many elements of an axis hold up to each one.
+/// How many elements hold up to each one, in row-major order.
 pub fn counts(condition: CubeTensor) -> CubeTensor {
     let scan = Scan {
         axis: 0,
@@ -37,7 +41,9 @@ pub fn counts(condition: CubeTensor) -> CubeTensor {
         reverse: false,
         product: false,
     };
-    scan::scan(CubeBackend::bool_into_int(condition, IntDType::I32), scan)
+    let size = condition.shape().num_elements();
+    let ones = CubeBackend::bool_into_int(condition, IntDType::I32);
+    scan::scan(CubeBackend::int_reshape(ones, [size].into()), scan)
 }
 
 /// The places at which counts grow; there are `found` of them.

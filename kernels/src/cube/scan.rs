@@ -7,7 +7,7 @@ use burn::tensor::{DType, Shape};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
+use super::{first, unwritten};
 use crate::reduce::cumulative::Scan;
 
 /// Units of a cube, a power of two that every device has.
@@ -297,12 +297,6 @@ fn tiles_kernel<T: Numeric, S: Numeric>(
             output[at] = T::cast_from(values[local]);
         }
     }
-}
-
-/// Where a row begins.
-#[cube]
-fn first(row: usize, size: usize, inner: usize) -> usize {
-    (row / inner) * (inner * size) + row % inner
 }
 
 /// The element of a row that comes at a place.

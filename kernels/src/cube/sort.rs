@@ -9,7 +9,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
+use super::{first, unwritten};
 use crate::{backend::OptionalMetadata, index::top_k::Top};
 
 /// Units of a cube, each of which compares two elements at a time.
@@ -348,12 +348,6 @@ fn merge_kernel(
         let run = row * (runs - runs / 2) + run / 2;
         out[target_place(run, row, local, kept_then, inner, is_last)] = place;
     }
-}
-
-/// Where a row begins.
-#[cube]
-fn first(row: usize, size: usize, inner: usize) -> usize {
-    (row / inner) * (inner * size) + row % inner
 }
 
 /// Of equal elements the first one comes first.

@@ -8,7 +8,7 @@ use crate::{
     ensure,
     index::gather::gather_nonnegative,
     kind::AnyKind,
-    observe::{Event, note},
+    observe::{Event, note, read},
     shape::{
         empty,
         expand::{common, to_shape},
@@ -62,10 +62,12 @@ fn places<const D: usize>(condition: Tensor<D, Bool>) -> Tensor<2, Int> {
     if condition.shape().num_elements() == 0 {
         return Tensor::empty([0, D], &condition.device());
     }
-    note(Event::Read);
     match places_on_device(&condition) {
         Some(places) => coordinates(places, condition.dims()),
-        None => condition.argwhere(),
+        None => {
+            note(Event::Read);
+            condition.argwhere()
+        }
     }
 }
 
@@ -75,9 +77,9 @@ fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tenso
     if i32::try_from(size).is_err() {
         return None;
     }
-    let flat: Option<Tensor<1, Bool>> = Some(reshape(condition.clone(), [size]));
-    let counts = Tensor::<1, Int>::from_dispatch(call!(counts(flat)).tensor()?);
-    let last = counts.clone().narrow(0, size - 1, 1).into_data();
+    let operand = Some(condition.clone());
+    let counts = Tensor::<1, Int>::from_dispatch(call!(counts(operand)).tensor()?);
+    let last = read(counts.clone().narrow(0, size - 1, 1));
     let found = last
         .iter::<i64>()
         .next()
