@@ -3,12 +3,15 @@
 
 use std::time::Instant;
 
-use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor};
+use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor, module, ops::ConvOptions};
 use onnx_embed_kernels::{
+    conv::conv2d_then,
     cumulative,
+    epilogue::{Activation, Epilogue},
     extreme::top_k,
     select::nonzero,
     small::{Small, to_small},
+    window::Window,
 };
 
 const RUNS: usize = 7;
@@ -17,6 +20,7 @@ const PATIENCE: f64 = 20.0;
 
 fn main() {
     let device = Device::wgpu(Default::default());
+    convolutions(&device);
     for size in [4 << 10, 64 << 10, 1 << 20] {
         let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
         // Burn's reads as often as the square of the size.
@@ -65,6 +69,49 @@ fn main() {
                 Tensor::<1>::from_data(y.into_data(), &x.device())
             }),
             || to_small(x.clone(), Small::E4M3Fn, true),
+        );
+    }
+}
+
+fn convolutions(device: &Device) {
+    for (channels, outputs, groups, size, kernel, stride) in [
+        (3, 64, 1, 224, 7, 2),
+        (64, 64, 1, 56, 3, 1),
+        (256, 256, 1, 14, 3, 1),
+        (96, 24, 1, 56, 1, 1),
+        (960, 320, 1, 7, 1, 1),
+        (144, 144, 144, 56, 3, 1),
+        (64, 64, 16, 28, 3, 1),
+    ] {
+        let noise = |dims| Tensor::<4>::random(dims, Distribution::Default, device);
+        let x = noise([1, channels, size, size]);
+        let weight = noise([outputs, channels / groups, kernel, kernel]);
+        let pad = kernel / 2;
+        let options = ConvOptions::new([stride; 2], [pad; 2], [1; 2], groups);
+        let window = Window::new([kernel; 2])
+            .strides([stride; 2])
+            .pads([(pad, pad); 2]);
+        let filters = Epilogue::default().pack_filters(weight.clone(), groups);
+        let work = outputs * (channels / groups) * (kernel * size / stride).pow(2);
+        compare(
+            &format!(
+                "convolution {channels}-{outputs}/{groups} {kernel}x{kernel} {size} ({}M)",
+                work / 1_000_000
+            ),
+            Some(|| {
+                module::conv2d(x.clone(), weight.clone(), None, options.clone()).clamp_min(0.0)
+            }),
+            || {
+                conv2d_then(
+                    x.clone(),
+                    filters.clone(),
+                    None,
+                    None,
+                    window,
+                    groups,
+                    Activation::Relu.into(),
+                )
+            },
         );
     }
 }

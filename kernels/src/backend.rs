@@ -148,7 +148,13 @@ pub trait Kernels: Backend {
         primitives::linear::<Self>(x, weight, bias, sum, epilogue)
     }
 
-    #[fusion(default)]
+    /// The weight of a convolution, in the order in which it is read.
+    #[fusion(meta = |weight| weight.clone())]
+    fn filters(weight: FloatTensor<Self>) -> FloatTensor<Self> {
+        weight
+    }
+
+    #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
     fn conv1d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -160,7 +166,7 @@ pub trait Kernels: Backend {
         primitives::conv1d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
-    #[fusion(default)]
+    #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
     fn conv2d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -172,7 +178,7 @@ pub trait Kernels: Backend {
         primitives::conv2d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
-    #[fusion(default)]
+    #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
     fn conv3d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,

@@ -1,6 +1,8 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod compact;
+pub mod conv;
+mod finish;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -9,17 +11,55 @@ use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
 };
 
-use burn::tensor::{DType, Shape};
+use burn::tensor::{DType, Shape, ops::ConvOptions};
 use cubecl::prelude::*;
 
 use crate::{
     backend::{Kernels, Optional},
     index::top_k::Top,
+    product::epilogue::Epilogue,
     quantize::small::Small,
     reduce::cumulative::Scan,
 };
 
 impl Kernels for CubeBackend {
+    fn filters(weight: CubeTensor) -> CubeTensor {
+        conv::filters(weight)
+    }
+
+    fn conv1d(
+        x: CubeTensor,
+        weight: CubeTensor,
+        bias: Optional<Self>,
+        sum: Optional<Self>,
+        options: ConvOptions<1>,
+        epilogue: Epilogue,
+    ) -> CubeTensor {
+        conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn conv2d(
+        x: CubeTensor,
+        weight: CubeTensor,
+        bias: Optional<Self>,
+        sum: Optional<Self>,
+        options: ConvOptions<2>,
+        epilogue: Epilogue,
+    ) -> CubeTensor {
+        conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn conv3d(
+        x: CubeTensor,
+        weight: CubeTensor,
+        bias: Optional<Self>,
+        sum: Optional<Self>,
+        options: ConvOptions<3>,
+        epilogue: Epilogue,
+    ) -> CubeTensor {
+        conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
     fn scan(x: Optional<Self>, scan: Scan) -> Optional<Self> {
         x.map(|x| scan::scan(x, scan))
     }

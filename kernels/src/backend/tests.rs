@@ -35,7 +35,8 @@ macro_rules! agree {
     }};
 }
 
-// Behind the macro that it uses.
+// Behind the macro that they use.
+mod convolutions;
 mod elements;
 
 /// Runs a test with each set of instructions that Flex has bodies for.

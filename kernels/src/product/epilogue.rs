@@ -67,7 +67,7 @@ impl Epilogue {
         if let Some(weight) = on_flex(&weight) {
             return of_flex(crate::flex::pack_filters(weight, groups, self));
         }
-        weight
+        Tensor::from_dispatch(call!(filters(weight)))
     }
 
     /// The weight of a product.
@@ -115,34 +115,40 @@ pub fn ensure_addable<const D: usize>(product: &[usize; D], sum: Option<&Tensor<
 }
 
 #[cfg(test)]
+impl Activation {
+    /// Each function once.
+    pub fn examples() -> [Self; 19] {
+        [
+            Self::Identity,
+            Self::Relu,
+            Self::Clip(-0.5, 1.5),
+            Self::LeakyRelu(0.1),
+            Self::ThresholdedRelu(0.7),
+            Self::HardSigmoid(0.2, 0.5),
+            Self::HardSwish,
+            Self::Sigmoid,
+            Self::Tanh,
+            Self::Silu,
+            Self::Swish(1.702),
+            Self::Gelu,
+            Self::GeluTanh,
+            Self::Softplus,
+            Self::Softsign,
+            Self::Mish,
+            Self::Elu(1.5),
+            Self::Celu(0.8),
+            Self::Selu(1.7, 1.1),
+        ]
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use burn::tensor::{Device, TensorData};
 
     use super::*;
     use crate::fault::attempt;
     use crate::testing::{float, near, noise, same};
-
-    const ALL: [Activation; 19] = [
-        Activation::Identity,
-        Activation::Relu,
-        Activation::Clip(-0.5, 1.5),
-        Activation::LeakyRelu(0.1),
-        Activation::ThresholdedRelu(0.7),
-        Activation::HardSigmoid(0.2, 0.5),
-        Activation::HardSwish,
-        Activation::Sigmoid,
-        Activation::Tanh,
-        Activation::Silu,
-        Activation::Swish(1.702),
-        Activation::Gelu,
-        Activation::GeluTanh,
-        Activation::Softplus,
-        Activation::Softsign,
-        Activation::Mish,
-        Activation::Elu(1.5),
-        Activation::Celu(0.8),
-        Activation::Selu(1.7, 1.1),
-    ];
 
     /// The definition in double precision.
     fn exact(activation: Activation, x: f64) -> f64 {
@@ -204,7 +210,7 @@ mod tests {
     fn activations_are_those_of_onnx() {
         let x = noise::<2>([7, 40], 1).mul_scalar(4.0);
         let sum = noise::<2>([7, 40], 2);
-        for activation in ALL {
+        for activation in Activation::examples() {
             for sum in [None, Some(sum.clone())] {
                 let added = match sum.clone() {
                     Some(sum) => x.clone().add(sum),

@@ -1,0 +1,237 @@
+//! Convolutions with what follows them, in one launch.
+//!
+//! Units of a cube are positions side by side, and each sums some outputs at once: all units read the same weights
+//! at the same time, and inputs that lie side by side. Where there are few positions, the units of a cube share the
+//! sum of one element instead. Weights lie with the channels innermost, as [`filters`] leaves them. Devices that
+//! multiply tiles of matrices have Burn's kernels for it, behind which the rest is a launch of its own.
+
+mod positions;
+mod terms;
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn::tensor::ops::ConvOptions;
+use burn_cubecl::{
+    kernel::{conv::conv_forward, into_contiguous},
+    ops::{permute_nchw_to_nhwc, permute_nhwc_to_nchw},
+    tensor::CubeTensor,
+};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use self::positions::Tile;
+use super::{
+    finish::{Function, finish},
+    unwritten,
+};
+use crate::product::epilogue::{Activation, Epilogue};
+
+/// Fewer positions leave too many units idle.
+const FEW: usize = 16;
+
+/// Sizes of one convolution over three axes, of which the first ones are 1 where there are fewer.
+#[derive(CubeLaunch, CubeType, Clone, Copy)]
+pub struct Geometry {
+    pub groups: u32,
+    /// Channels that an output reads, and outputs of a group.
+    pub channels: u32,
+    pub outputs: u32,
+    pub input: Axes,
+    pub kernel: Axes,
+    pub output: Axes,
+    pub stride: Axes,
+    pub dilation: Axes,
+    pub padding: Axes,
+    /// How far elements of the input are from those of the next batch, channel, and along the axes.
+    pub next_batch: u32,
+    pub next_channel: u32,
+    pub next: Axes,
+    /// The parameters of the activation.
+    pub alpha: f32,
+    pub beta: f32,
+}
+
+#[derive(CubeLaunch, CubeType, Clone, Copy)]
+pub struct Axes {
+    pub depth: u32,
+    pub height: u32,
+    pub width: u32,
+}
+
+/// What a shader is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shader {
+    /// How many axes there are.
+    pub axes: usize,
+    /// Whether windows reach beyond the input.
+    pub padded: bool,
+    pub function: Function,
+}
+
+/// What comes of a convolution, before it is there.
+pub fn described<const N: usize>(
+    x: &TensorSpec,
+    weight: &TensorSpec,
+    options: &ConvOptions<N>,
+) -> TensorSpec {
+    TensorSpec::new(result(&x.shape, &weight.shape, options), x.dtype)
+}
+
+/// The same weights, which lie in memory with the channels innermost.
+pub fn filters(weight: CubeTensor) -> CubeTensor {
+    let rank = weight.shape().num_dims();
+    if rank < 3 || weight.meta.strides()[1] == 1 {
+        return weight;
+    }
+    permute_nhwc_to_nchw(into_contiguous(permute_nchw_to_nhwc(weight)))
+}
+
+/// `activation(x * weight + bias + sum)`; tensors with what the options reach beyond them are padded with zeros.
+pub fn conv<const N: usize>(
+    x: CubeTensor,
+    weight: CubeTensor,
+    bias: Option<CubeTensor>,
+    sum: Option<CubeTensor>,
+    options: ConvOptions<N>,
+    epilogue: &Epilogue,
+) -> CubeTensor {
+    let shape = result(&x.shape(), &weight.shape(), &options);
+    let y = unwritten(&x, shape, x.dtype);
+    let count = y.shape().num_elements();
+    if count == 0 {
+        return y;
+    }
+    let weight = filters(weight);
+    let has_tensor_cores = !y.client.properties().features.matmul.cmma.is_empty();
+    if has_tensor_cores {
+        let y = conv_forward(x, weight, bias, options, Default::default())
+            .expect("Burn convolves whatever fits");
+        return finish(y, sum, epilogue.activation);
+    }
+    let positions: usize = y.shape().iter().skip(2).product();
+    let (geometry, shader) = described_by(&x, &weight, &y, &options, epilogue.activation);
+    let channels = weight.shape()[1];
+    let lanes = if channels.is_multiple_of(4) { 4 } else { 1 };
+    let client = y.client.clone();
+    let wide = client.properties().hardware.plane_size_max > 8;
+    let address = [&x, &weight, &y]
+        .map(CubeTensor::required_address_type)
+        .into_iter()
+        .max()
+        .unwrap_or_default();
+    let dtype = dtype_to_storage_type(x.dtype);
+    let [bias, sum] = [bias, sum]
+        .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
+    let (x, weight) = (x.into_tensor_arg(), weight.into_tensor_arg());
+    let y_arg = y.clone().into_tensor_arg();
+    // Safety: a cube beyond the last one ends; positions, outputs and elements outside are those of the edge.
+    unsafe {
+        if positions < FEW {
+            let units = CubeDim::new_1d(terms::UNITS as u32);
+            terms::terms_kernel::launch_unchecked(
+                &client,
+                calculate_cube_count_elemwise(&client, count * terms::UNITS, units),
+                units,
+                address,
+                lanes,
+                x,
+                weight,
+                bias.into(),
+                sum.into(),
+                y_arg,
+                geometry,
+                count,
+                shader,
+                dtype,
+            );
+        } else {
+            let outputs = y.shape()[1] / options.groups;
+            let tile = Tile::of(outputs, positions, y.shape()[0] * options.groups, wide);
+            let of_cube = tile.of_cube();
+            let cubes = y.shape()[0]
+                * options.groups
+                * outputs.div_ceil(of_cube[0])
+                * positions.div_ceil(of_cube[1]);
+            let units = CubeDim::new_1d(positions::UNITS as u32);
+            positions::positions_kernel::launch_unchecked(
+                &client,
+                calculate_cube_count_elemwise(&client, cubes * positions::UNITS, units),
+                units,
+                address,
+                lanes,
+                x,
+                weight,
+                bias.into(),
+                sum.into(),
+                y_arg,
+                geometry,
+                cubes,
+                tile,
+                shader,
+                dtype,
+            );
+        }
+    }
+    y
+}
+
+fn result<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -> Shape {
+    let mut shape = x.clone();
+    shape[1] = weight[0];
+    let ends = options.padding_end();
+    for (axis, begin) in options.padding_begin().into_iter().enumerate() {
+        let reach = options.dilation[axis] * (weight[axis + 2] - 1) + 1;
+        let size = x[axis + 2] + begin + ends[axis];
+        shape[axis + 2] = (size - reach) / options.stride[axis] + 1;
+    }
+    shape
+}
+
+fn described_by<const N: usize>(
+    x: &CubeTensor,
+    weight: &CubeTensor,
+    y: &CubeTensor,
+    options: &ConvOptions<N>,
+    activation: Activation,
+) -> (GeometryLaunch, Shader) {
+    let (function, [alpha, beta]) = Function::of(activation);
+    let begins = options.padding_begin();
+    let (input, kernel, output) = (x.shape(), weight.shape(), y.shape());
+    let padded = (0..N).any(|axis| {
+        let last = (output[axis + 2] - 1) * options.stride[axis]
+            + (kernel[axis + 2] - 1) * options.dilation[axis];
+        begins[axis] > 0 || last >= input[axis + 2] + begins[axis]
+    });
+    let strides = x.meta.strides();
+    let spatial = |sizes: &dyn Fn(usize) -> usize, absent: usize| {
+        let size = |from: usize| {
+            let axis = (from + N).checked_sub(3);
+            axis.map_or(absent, sizes) as u32
+        };
+        AxesLaunch::new(size(0), size(1), size(2))
+    };
+    let geometry = GeometryLaunch::new(
+        options.groups as u32,
+        kernel[1] as u32,
+        (kernel[0] / options.groups) as u32,
+        spatial(&|axis| input[axis + 2], 1),
+        spatial(&|axis| kernel[axis + 2], 1),
+        spatial(&|axis| output[axis + 2], 1),
+        spatial(&|axis| options.stride[axis], 1),
+        spatial(&|axis| options.dilation[axis], 1),
+        spatial(&|axis| begins[axis], 0),
+        strides[0] as u32,
+        strides[1] as u32,
+        spatial(&|axis| strides[axis + 2], 0),
+        alpha,
+        beta,
+    );
+    (
+        geometry,
+        Shader {
+            axes: N,
+            padded,
+            function,
+        },
+    )
+}

@@ -1,0 +1,273 @@
+//! Units of a cube are positions side by side.
+
+// A condition that is comptime decides which code there is.
+#![allow(clippy::collapsible_if)]
+
+use cubecl::prelude::*;
+
+use super::{Axes, Geometry, Shader};
+use crate::cube::finish::activated;
+
+/// Units of a cube.
+pub const UNITS: usize = 64;
+
+/// So many cubes keep most devices busy.
+const BUSY: usize = 64;
+
+/// What a unit computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tile {
+    /// Outputs that lie behind each other.
+    pub outputs: usize,
+    /// Positions, which are `across` from each other.
+    pub positions: usize,
+    /// So many units have the same outputs, and positions side by side.
+    pub across: usize,
+}
+
+impl Tile {
+    /// The tile for so many outputs and positions, `times` over.
+    ///
+    /// A large one reads less for each product, which is all that counts on adapters that are CPUs, where a load is
+    /// one of each lane; others need enough cubes to be busy.
+    pub fn of(outputs: usize, positions: usize, times: usize, has_wide_planes: bool) -> Self {
+        let large = Self::up_to(8, outputs, positions);
+        let [of_outputs, of_positions] = large.of_cube();
+        let cubes = times * outputs.div_ceil(of_outputs) * positions.div_ceil(of_positions);
+        if has_wide_planes && cubes < BUSY {
+            Self::up_to(4, outputs, positions)
+        } else {
+            large
+        }
+    }
+
+    fn up_to(most: usize, outputs: usize, positions: usize) -> Self {
+        let each = outputs.next_power_of_two().min(most);
+        let rows = outputs.div_ceil(each).next_power_of_two().min(8);
+        let across = UNITS / rows;
+        Self {
+            outputs: each,
+            positions: positions.div_ceil(across).next_power_of_two().min(most),
+            across,
+        }
+    }
+
+    /// The outputs and positions of a cube.
+    pub fn of_cube(self) -> [usize; 2] {
+        [
+            UNITS / self.across * self.outputs,
+            self.across * self.positions,
+        ]
+    }
+}
+
+/// Where the window of an output begins in its channel, if it did not reach beyond.
+#[derive(CubeType, Clone, Copy)]
+pub struct Begin {
+    pub depth: i32,
+    pub height: i32,
+    pub width: i32,
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn positions_kernel<T: Float, N: Size>(
+    x: &Tensor<T>,
+    weight: &Tensor<Vector<T, N>>,
+    bias: ComptimeOption<&[T]>,
+    sum: ComptimeOption<&[T]>,
+    y: &mut Tensor<T>,
+    geometry: Geometry,
+    cubes: usize,
+    #[comptime] tile: Tile,
+    #[comptime] shader: Shader,
+    #[define(T)] _dtype: ElemType,
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let lanes = weight.vector_size();
+    let outputs = geometry.outputs as usize;
+    let channels = geometry.channels as usize;
+    let positions = elements(&geometry.output);
+    let unit = UNIT_POS as usize;
+    let tiles = outputs.div_ceil(comptime!(tile.of_cube()[0]));
+    let stretches = positions.div_ceil(comptime!(tile.of_cube()[1]));
+
+    let first = CUBE_POS % tiles * comptime!(tile.of_cube()[0]) + unit / tile.across * tile.outputs;
+    let rest = CUBE_POS / tiles;
+    let place = rest % stretches * comptime!(tile.of_cube()[1]) + unit % tile.across;
+    let rest = rest / stretches;
+    let group = rest % geometry.groups as usize;
+    let batch = rest / geometry.groups as usize;
+
+    let input =
+        batch * geometry.next_batch as usize + group * channels * geometry.next_channel as usize;
+    let row = elements(&geometry.kernel) * channels / lanes;
+    let mut sums = Array::<f32>::new(comptime!(tile.outputs * tile.positions));
+    #[unroll]
+    for at in 0..comptime!(tile.outputs * tile.positions) {
+        sums[at] = 0.0f32;
+    }
+    let mut begins = Sequence::<Begin>::new();
+    #[unroll]
+    for at in 0..tile.positions {
+        begins.push(begin(
+            min(place + at * tile.across, positions - 1),
+            &geometry,
+            shader,
+        ));
+    }
+
+    let mut tap = 0usize;
+    for depth in 0..geometry.kernel.depth {
+        for height in 0..geometry.kernel.height {
+            for width in 0..geometry.kernel.width {
+                let mut offsets = Array::<usize>::new(tile.positions);
+                let mut inside = Array::<bool>::new(tile.positions);
+                #[unroll]
+                for at in 0..tile.positions {
+                    let step = Axes {
+                        depth,
+                        height,
+                        width,
+                    };
+                    let (is_inside, offset) = element(begins.index(at), &step, &geometry, shader);
+                    inside[at] = is_inside;
+                    offsets[at] = input + offset;
+                }
+                for channel in range_stepped(0u32, geometry.channels, lanes as u32) {
+                    let mut elements = Array::<f32>::new(comptime!(lanes * tile.positions));
+                    #[unroll]
+                    for at in 0..tile.positions {
+                        #[unroll]
+                        for lane in 0..lanes {
+                            let from = offsets[at]
+                                + (channel as usize + lane) * geometry.next_channel as usize;
+                            let mut element = f32::cast_from(x[from]);
+                            if comptime!(shader.padded) {
+                                element = select(inside[at], element, 0.0f32);
+                            }
+                            elements[at * lanes + lane] = element;
+                        }
+                    }
+                    let column = (tap * channels + channel as usize) / lanes;
+                    #[unroll]
+                    for output in 0..tile.outputs {
+                        // Beyond the last output its weights are read again, and nothing is written.
+                        let of = group * outputs + min(first + output, outputs - 1);
+                        let weights = weight[of * row + column];
+                        #[unroll]
+                        for at in 0..tile.positions {
+                            #[unroll]
+                            for lane in 0..lanes {
+                                sums[output * tile.positions + at] +=
+                                    f32::cast_from(weights.extract(lane))
+                                        * elements[at * lanes + lane];
+                            }
+                        }
+                    }
+                }
+                tap += 1;
+            }
+        }
+    }
+
+    #[unroll]
+    for output in 0..tile.outputs {
+        if first + output < outputs {
+            let of = group * outputs + first + output;
+            #[unroll]
+            for at in 0..tile.positions {
+                let position = place + at * tile.across;
+                if position < positions {
+                    let to =
+                        (batch * geometry.groups as usize * outputs + of) * positions + position;
+                    let total = sums[output * tile.positions + at];
+                    y[to] = T::cast_from(finished(total, of, to, bias, sum, &geometry, shader));
+                }
+            }
+        }
+    }
+}
+
+/// The product of three sizes.
+#[cube]
+pub fn elements(axes: &Axes) -> usize {
+    axes.depth as usize * axes.height as usize * axes.width as usize
+}
+
+/// Where the window of a position begins.
+#[cube]
+pub fn begin(position: usize, geometry: &Geometry, #[comptime] shader: Shader) -> Begin {
+    let mut rest = position as u32;
+    let mut depth = 0u32;
+    let mut height = 0u32;
+    if comptime!(shader.axes > 1) {
+        let width = rest % geometry.output.width;
+        let above = rest / geometry.output.width;
+        height = above;
+        rest = width;
+        if comptime!(shader.axes > 2) {
+            depth = above / geometry.output.height;
+            height = above % geometry.output.height;
+        }
+    }
+    Begin {
+        depth: (depth * geometry.stride.depth) as i32 - geometry.padding.depth as i32,
+        height: (height * geometry.stride.height) as i32 - geometry.padding.height as i32,
+        width: (rest * geometry.stride.width) as i32 - geometry.padding.width as i32,
+    }
+}
+
+/// Whether an element of a window is one of the input, and how far it is from the first one of its channel.
+#[cube]
+pub fn element(
+    begin: &Begin,
+    step: &Axes,
+    geometry: &Geometry,
+    #[comptime] shader: Shader,
+) -> (bool, usize) {
+    let width = (begin.width + (step.width * geometry.dilation.width) as i32) as u32;
+    let mut offset = width as usize * geometry.next.width as usize;
+    // Below 0 it is a great number.
+    let mut inside = width < geometry.input.width;
+    if comptime!(shader.axes > 1) {
+        let height = (begin.height + (step.height * geometry.dilation.height) as i32) as u32;
+        offset += height as usize * geometry.next.height as usize;
+        inside = inside && height < geometry.input.height;
+    }
+    if comptime!(shader.axes > 2) {
+        let depth = (begin.depth + (step.depth * geometry.dilation.depth) as i32) as u32;
+        offset += depth as usize * geometry.next.depth as usize;
+        inside = inside && depth < geometry.input.depth;
+    }
+    if comptime!(shader.padded) {
+        offset = select(inside, offset, 0usize);
+    }
+    (inside, offset)
+}
+
+/// The element of an output, whose sum is there.
+#[cube]
+pub fn finished<T: Float>(
+    total: f32,
+    output: usize,
+    to: usize,
+    bias: ComptimeOption<&[T]>,
+    sum: ComptimeOption<&[T]>,
+    geometry: &Geometry,
+    #[comptime] shader: Shader,
+) -> f32 {
+    let mut total = total;
+    #[comptime]
+    match bias {
+        ComptimeOption::Some(bias) => total += f32::cast_from(bias[output]),
+        ComptimeOption::None => {}
+    }
+    #[comptime]
+    match sum {
+        ComptimeOption::Some(sum) => total += f32::cast_from(sum[to]),
+        ComptimeOption::None => {}
+    }
+    activated(total, geometry.alpha, geometry.beta, shader.function)
+}
