@@ -9,6 +9,7 @@ use onnx_embed_kernels::{
     cumulative,
     epilogue::{Activation, Epilogue},
     extreme::top_k,
+    matmul::linear_then,
     select::nonzero,
     small::{Small, to_small},
     window::Window,
@@ -21,6 +22,7 @@ const PATIENCE: f64 = 20.0;
 fn main() {
     let device = Device::wgpu(Default::default());
     convolutions(&device);
+    products(&device);
     for size in [4 << 10, 64 << 10, 1 << 20] {
         let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
         // Burn's reads as often as the square of the size.
@@ -109,6 +111,37 @@ fn convolutions(device: &Device) {
                     None,
                     window,
                     groups,
+                    Activation::Relu.into(),
+                )
+            },
+        );
+    }
+}
+
+fn products(device: &Device) {
+    for (rows, terms, columns) in [
+        (128, 384, 1536),
+        (128, 1536, 384),
+        (64, 60, 180),
+        (4, 256, 1024),
+        (1, 2048, 1000),
+    ] {
+        let noise = |dims| Tensor::<2>::random(dims, Distribution::Default, device);
+        let (x, weight) = (noise([rows, terms]), noise([terms, columns]));
+        let bias = Tensor::<1>::random([columns], Distribution::Default, device);
+        compare(
+            &format!("product {rows}x{terms}x{columns}"),
+            Some(|| {
+                let y = module::linear(x.clone(), weight.clone(), Some(bias.clone()));
+                y.clamp_min(0.0)
+            }),
+            || {
+                let bias = Some(bias.clone());
+                linear_then(
+                    x.clone(),
+                    weight.clone(),
+                    bias,
+                    None,
                     Activation::Relu.into(),
                 )
             },

@@ -2,7 +2,7 @@
 //!
 //! An operator's function checks its operands and calls [`Kernels`] through [`call!`]. Every method has a default body of
 //! Burn's primitives. It runs on backends without bodies here, and for tensors with gradients, which flow through them alone.
-//! A backend joins in its folder, the attribute of the trait and [`Routed::has_bodies`]. Burn's routing panics for one
+//! A backend joins in its folder, the attribute of the trait and [`Routed::has_body`]. Burn's routing panics for one
 //! that the attribute leaves out, and features of other crates decide which there are: so [`call!`] asks first.
 
 // Burn's routing uses the operands for the backends that there are.
@@ -115,7 +115,7 @@ pub trait Kernels: Backend {
     }
 
     /// Products of the matrices of the last two axes; those before broadcast. None is empty.
-    #[fusion(default)]
+    #[fusion(meta = |a, b| crate::cube::product::described(a, b))]
     fn matmul(a: FloatTensor<Self>, b: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::matmul::<Self>(a, b)
     }
@@ -137,7 +137,7 @@ pub trait Kernels: Backend {
     }
 
     /// `x * weight + bias` over the last of at least two axes, none empty, and what follows.
-    #[fusion(default)]
+    #[fusion(meta = |x, weight, _, _, _| crate::cube::product::described_linear(x, weight))]
     fn linear(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,

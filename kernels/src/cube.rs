@@ -3,6 +3,7 @@
 pub mod compact;
 pub mod conv;
 mod finish;
+pub mod product;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -17,7 +18,7 @@ use cubecl::prelude::*;
 use crate::{
     backend::{Kernels, Optional},
     index::top_k::Top,
-    product::epilogue::Epilogue,
+    product::epilogue::{Activation, Epilogue},
     quantize::small::Small,
     reduce::cumulative::Scan,
 };
@@ -25,6 +26,20 @@ use crate::{
 impl Kernels for CubeBackend {
     fn filters(weight: CubeTensor) -> CubeTensor {
         conv::filters(weight)
+    }
+
+    fn matmul(a: CubeTensor, b: CubeTensor) -> CubeTensor {
+        product::product(a, b, None, None, Activation::Identity)
+    }
+
+    fn linear(
+        x: CubeTensor,
+        weight: CubeTensor,
+        bias: Optional<Self>,
+        sum: Optional<Self>,
+        epilogue: Epilogue,
+    ) -> CubeTensor {
+        product::linear(x, weight, bias.float(), sum.float(), epilogue.activation)
     }
 
     fn conv1d(

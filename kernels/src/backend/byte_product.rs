@@ -36,7 +36,7 @@ impl Operand for ByteProduct<Dispatch> {
 }
 
 impl Routed for ByteProduct<Dispatch> {
-    fn has_bodies(&self) -> bool {
+    fn has_body(&self, method: &str) -> bool {
         let optional = [
             &self.left_zero,
             &self.right_zero,
@@ -46,8 +46,8 @@ impl Routed for ByteProduct<Dispatch> {
             &self.scale,
             &self.zero,
         ];
-        self.left.has_bodies()
-            && self.right.has_bodies()
-            && optional.iter().all(|tensor| tensor.has_bodies())
+        self.left.has_body(method)
+            && self.right.has_body(method)
+            && optional.iter().all(|tensor| tensor.has_body(method))
     }
 }

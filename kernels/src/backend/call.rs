@@ -8,7 +8,7 @@ macro_rules! call {
         use burn::backend::Dispatch;
 
         $(let $operand = $operand.into_primitive();)+
-        if !switches::is_plain() && $(Routed::has_bodies(&$operand))&&+ {
+        if !switches::is_plain() && $(Routed::has_body(&$operand, stringify!($method)))&&+ {
             $crate::observe::note($crate::observe::Event::Kernel(stringify!($method)));
             <Dispatch as Kernels>::$method($($operand),+ $(, $($option),+)?)
         } else {

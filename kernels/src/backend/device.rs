@@ -1,6 +1,5 @@
 //! What is known of a device without asking it.
 
-#[cfg(any(feature = "cube", feature = "flex"))]
 use burn::backend::DispatchDevice;
 #[cfg(feature = "cube")]
 use burn::backend::RuntimeId;
@@ -17,7 +16,11 @@ pub enum Runtime {
 
 impl Runtime {
     pub fn of(device: &Device) -> Self {
-        match device.clone().without_autodiff().as_dispatch() {
+        Self::of_dispatch(device.clone().without_autodiff().as_dispatch())
+    }
+
+    pub fn of_dispatch(device: &DispatchDevice) -> Self {
+        match device {
             #[cfg(feature = "cube")]
             DispatchDevice::Cube(device) if device.runtime() == RuntimeId::Wgpu => Self::Wgpu,
             #[cfg(feature = "flex")]

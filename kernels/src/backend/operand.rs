@@ -1,5 +1,7 @@
 //! Tensors as the methods of the trait take them.
 
+#[cfg(feature = "cube")]
+use super::Runtime;
 use super::burn;
 #[cfg(feature = "flex")]
 use super::switches;
@@ -30,9 +32,13 @@ pub enum Optional<B: Backend> {
 
 /// A tensor of Burn's dispatch, or none.
 pub trait Routed {
-    /// Whether the method of the tensor's backend is to run, and not primitives.
-    fn has_bodies(&self) -> bool;
+    /// Whether the backend of the tensor is to run its method of this name, and not primitives.
+    fn has_body(&self, method: &str) -> bool;
 }
+
+/// Methods that CUDA and ROCm leave to Burn, whose products use tensor cores and are joined with what follows.
+#[cfg(feature = "cube")]
+const PRODUCTS: [&str; 5] = ["linear", "matmul", "conv1d", "conv2d", "conv3d"];
 
 impl<const D: usize, K: Basic> Operand for Tensor<D, K> {
     type Primitive = DispatchTensor;
@@ -139,10 +145,12 @@ impl Optional<Dispatch> {
 }
 
 impl Routed for DispatchTensor {
-    fn has_bodies(&self) -> bool {
+    fn has_body(&self, method: &str) -> bool {
         match (&self.kind, self.autodiff) {
             #[cfg(feature = "cube")]
-            (burn::backend::DispatchTensorKind::Cube(_), DispatchAutodiffContext::Disabled) => true,
+            (burn::backend::DispatchTensorKind::Cube(_), DispatchAutodiffContext::Disabled) => {
+                !PRODUCTS.contains(&method) || Runtime::of_dispatch(&self.device()) == Runtime::Wgpu
+            }
             #[cfg(feature = "flex")]
             (burn::backend::DispatchTensorKind::Flex(_), DispatchAutodiffContext::Disabled) => true,
             _ => false,
@@ -151,10 +159,10 @@ impl Routed for DispatchTensor {
 }
 
 impl Routed for Optional<Dispatch> {
-    fn has_bodies(&self) -> bool {
+    fn has_body(&self, method: &str) -> bool {
         match self {
             Self::None => true,
-            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => tensor.has_bodies(),
+            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => tensor.has_body(method),
         }
     }
 }

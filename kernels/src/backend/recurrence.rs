@@ -58,7 +58,7 @@ impl<W: recurrent::Matrices> Operand for Operands<W> {
 }
 
 impl Routed for Recurrence<Dispatch> {
-    fn has_bodies(&self) -> bool {
+    fn has_body(&self, method: &str) -> bool {
         let optional = [
             &self.bias,
             &self.peepholes,
@@ -71,6 +71,6 @@ impl Routed for Recurrence<Dispatch> {
             .into_iter()
             .flat_map(|matrices| [&matrices.weight, &matrices.scale, &matrices.zero]);
         let mut optional = optional.into_iter().chain(matrices);
-        self.x.has_bodies() && optional.all(|tensor| tensor.has_bodies())
+        self.x.has_body(method) && optional.all(|tensor| tensor.has_body(method))
     }
 }

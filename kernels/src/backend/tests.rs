@@ -38,6 +38,7 @@ macro_rules! agree {
 // Behind the macro that they use.
 mod convolutions;
 mod elements;
+mod products;
 
 /// Runs a test with each set of instructions that Flex has bodies for.
 fn with_each_body(run: impl Fn()) {

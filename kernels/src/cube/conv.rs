@@ -106,7 +106,7 @@ pub fn conv<const N: usize>(
     if has_tensor_cores {
         let y = conv_forward(x, weight, bias, options, Default::default())
             .expect("Burn convolves whatever fits");
-        return finish(y, sum, epilogue.activation);
+        return finish(y, None, sum, epilogue.activation);
     }
     let positions: usize = y.shape().iter().skip(2).product();
     let (geometry, shader) = described_by(&x, &weight, &y, &options, epilogue.activation);

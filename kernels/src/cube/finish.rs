@@ -58,9 +58,14 @@ impl Function {
     }
 }
 
-/// `activation(x + sum)`.
-pub fn finish(x: CubeTensor, sum: Option<CubeTensor>, activation: Activation) -> CubeTensor {
-    if sum.is_none() && activation == Activation::Identity {
+/// `activation(x + bias + sum)`, with a bias along the last axis.
+pub fn finish(
+    x: CubeTensor,
+    bias: Option<CubeTensor>,
+    sum: Option<CubeTensor>,
+    activation: Activation,
+) -> CubeTensor {
+    if bias.is_none() && sum.is_none() && activation == Activation::Identity {
         return x;
     }
     let x = into_contiguous(x);
@@ -69,7 +74,9 @@ pub fn finish(x: CubeTensor, sum: Option<CubeTensor>, activation: Activation) ->
     let count = y.shape().num_elements();
     let units = CubeDim::new(&client, count);
     let (function, [alpha, beta]) = Function::of(activation);
-    let sum = sum.map(|sum| into_contiguous(sum).into_buffer_arg());
+    let columns = x.shape().last().copied().unwrap_or(1);
+    let [bias, sum] = [bias, sum]
+        .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
     let dtype = dtype_to_storage_type(x.dtype);
     // Safety: a unit beyond the elements ends, and all tensors are contiguous and have them.
     unsafe {
@@ -79,9 +86,11 @@ pub fn finish(x: CubeTensor, sum: Option<CubeTensor>, activation: Activation) ->
             units,
             x.required_address_type(),
             x.into_tensor_arg(),
+            bias.into(),
             sum.into(),
             y.clone().into_tensor_arg(),
             count,
+            columns,
             alpha,
             beta,
             function,
@@ -94,9 +103,11 @@ pub fn finish(x: CubeTensor, sum: Option<CubeTensor>, activation: Activation) ->
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn finish_kernel<T: Float>(
     x: &Tensor<T>,
+    bias: ComptimeOption<&[T]>,
     sum: ComptimeOption<&[T]>,
     y: &mut Tensor<T>,
     count: usize,
+    columns: usize,
     alpha: f32,
     beta: f32,
     #[comptime] function: Function,
@@ -106,6 +117,11 @@ fn finish_kernel<T: Float>(
         terminate!();
     }
     let mut total = f32::cast_from(x[ABSOLUTE_POS]);
+    #[comptime]
+    match bias {
+        ComptimeOption::Some(bias) => total += f32::cast_from(bias[ABSOLUTE_POS % columns]),
+        ComptimeOption::None => {}
+    }
     #[comptime]
     match sum {
         ComptimeOption::Some(sum) => total += f32::cast_from(sum[ABSOLUTE_POS]),

@@ -1,0 +1,193 @@
+//! Products of matrices with what follows them, in one launch.
+//!
+//! A unit sums a tile of rows and columns; where there are few rows, units share the terms of a sum. Large products on
+//! devices whose planes are wide, or which multiply tiles of matrices, are Burn's, behind which the rest is a
+//! launch of its own.
+
+mod tile;
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn_cubecl::{
+    kernel::{
+        into_contiguous,
+        matmul::{MatmulStrategy, matmul as burn_matmul},
+    },
+    ops::reshape,
+    tensor::CubeTensor,
+};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use self::tile::{Tile, UNITS};
+use super::{
+    finish::{Function, finish},
+    unwritten,
+};
+use crate::product::epilogue::Activation;
+
+/// So many products are left to Burn on wide planes: fewer end before its tiles are worth it.
+const LARGE: usize = 1 << 24;
+
+/// Sizes of a product, of which there are some.
+#[derive(CubeLaunch, CubeType)]
+pub struct Geometry {
+    pub rows: u32,
+    pub columns: u32,
+    pub terms: u32,
+    pub axes: Sequence<BatchAxis>,
+    /// How far rows and terms of the left operand, and terms and columns of the right one are from each other.
+    pub next_row: u32,
+    pub next_left: u32,
+    pub next_right: u32,
+    pub next_column: u32,
+    pub alpha: f32,
+    pub beta: f32,
+}
+
+/// An axis along which there are several products.
+#[derive(CubeLaunch, CubeType)]
+pub struct BatchAxis {
+    pub size: u32,
+    pub next_left: u32,
+    pub next_right: u32,
+}
+
+/// The shape of products, before they are there.
+pub fn described(a: &TensorSpec, b: &TensorSpec) -> TensorSpec {
+    TensorSpec::new(result(&a.shape, &b.shape), a.dtype)
+}
+
+/// The shape of `x * weight`, before it is there.
+pub fn described_linear(x: &TensorSpec, weight: &TensorSpec) -> TensorSpec {
+    TensorSpec::new(linear_result(&x.shape, &weight.shape), x.dtype)
+}
+
+/// `activation(x * weight + bias + sum)` over the last axis.
+pub fn linear(
+    x: CubeTensor,
+    weight: CubeTensor,
+    bias: Option<CubeTensor>,
+    sum: Option<CubeTensor>,
+    activation: Activation,
+) -> CubeTensor {
+    let shape = linear_result(&x.shape(), &weight.shape());
+    let terms = weight.shape()[0];
+    let rows = x.shape().num_elements() / terms;
+    let x = reshape(x, [rows, terms].into());
+    let sum = sum.map(|sum| reshape(sum, [rows, weight.shape()[1]].into()));
+    reshape(product(x, weight, bias, sum, activation), shape)
+}
+
+/// `activation(a * b + bias + sum)` over the last two axes; those before broadcast. None is empty.
+pub fn product(
+    a: CubeTensor,
+    b: CubeTensor,
+    bias: Option<CubeTensor>,
+    sum: Option<CubeTensor>,
+    activation: Activation,
+) -> CubeTensor {
+    let y = unwritten(&a, result(&a.shape(), &b.shape()), a.dtype);
+    let rank = y.shape().num_dims();
+    let [rows, columns, terms] = [
+        y.shape()[rank - 2],
+        y.shape()[rank - 1],
+        a.shape()[rank - 1],
+    ];
+    let batch: usize = y.shape().iter().take(rank - 2).product();
+    let client = y.client.clone();
+    let properties = client.properties();
+    let is_large = rows >= 64 && batch * rows * columns * terms >= LARGE;
+    if !properties.features.matmul.cmma.is_empty()
+        || is_large && properties.hardware.plane_size_max > 8
+    {
+        let y = burn_matmul(a, b, None, MatmulStrategy::default(), y.dtype)
+            .expect("Burn multiplies whatever fits");
+        return finish(y, bias, sum, activation);
+    }
+    let (a, b) = (readable(a), readable(b));
+    let tile = Tile::of(rows, columns);
+    let [next_row, next_left] = [a.meta.strides()[rank - 2], a.meta.strides()[rank - 1]];
+    let [next_right, next_column] = [b.meta.strides()[rank - 2], b.meta.strides()[rank - 1]];
+    let mut axes = SequenceArg::new();
+    for axis in 0..rank - 2 {
+        let next = |tensor: &CubeTensor| match tensor.shape()[axis] {
+            1 => 0,
+            _ => tensor.meta.strides()[axis] as u32,
+        };
+        axes.push(BatchAxisLaunch::new(
+            y.shape()[axis] as u32,
+            next(&a),
+            next(&b),
+        ));
+    }
+    let (function, [alpha, beta]) = Function::of(activation);
+    let geometry = GeometryLaunch::new(
+        rows as u32,
+        columns as u32,
+        terms as u32,
+        axes,
+        next_row as u32,
+        next_left as u32,
+        next_right as u32,
+        next_column as u32,
+        alpha,
+        beta,
+    );
+    let [of_rows, of_columns] = tile.of_cube();
+    let cubes = batch * rows.div_ceil(of_rows) * columns.div_ceil(of_columns);
+    let units = CubeDim::new_1d(UNITS as u32);
+    let [bias, sum] = [bias, sum]
+        .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
+    let dtype = dtype_to_storage_type(y.dtype);
+    let address = [&a, &b, &y]
+        .map(CubeTensor::required_address_type)
+        .into_iter()
+        .max()
+        .unwrap_or_default();
+    // Safety: a cube beyond the last one ends; rows, columns and terms outside are read as the last ones.
+    unsafe {
+        tile::product_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
+            units,
+            address,
+            a.into_tensor_arg(),
+            b.into_tensor_arg(),
+            bias.into(),
+            sum.into(),
+            y.clone().into_tensor_arg(),
+            geometry,
+            cubes,
+            tile,
+            function,
+            dtype,
+        );
+    }
+    y
+}
+
+/// A tensor whose strides are those of its elements.
+fn readable(x: CubeTensor) -> CubeTensor {
+    if x.qparams.is_some() {
+        into_contiguous(x)
+    } else {
+        x
+    }
+}
+
+fn result(a: &Shape, b: &Shape) -> Shape {
+    let mut shape = a.clone();
+    let rank = a.num_dims();
+    for axis in 0..rank - 2 {
+        shape[axis] = a[axis].max(b[axis]);
+    }
+    shape[rank - 1] = b[rank - 1];
+    shape
+}
+
+fn linear_result(x: &Shape, weight: &Shape) -> Shape {
+    let mut shape = x.clone();
+    shape[x.num_dims() - 1] = weight[1];
+    shape
+}

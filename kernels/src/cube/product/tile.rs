@@ -1,0 +1,169 @@
+//! Tiles of rows and columns.
+
+use cubecl::prelude::*;
+
+use super::Geometry;
+use crate::cube::finish::{Function, activated};
+
+/// Units of a cube.
+pub const UNITS: usize = 64;
+
+/// What a unit computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tile {
+    pub rows: usize,
+    /// Columns, which are `across` from each other.
+    pub columns: usize,
+    /// So many units have the same rows, and so many the same elements and other terms of their sums.
+    pub across: usize,
+    pub slices: usize,
+}
+
+impl Tile {
+    /// The tile for matrices of so many rows and columns.
+    pub fn of(rows: usize, columns: usize) -> Self {
+        if rows <= 4 {
+            let across = columns.div_ceil(4).next_power_of_two().clamp(1, 16);
+            return Self {
+                rows: rows.next_power_of_two(),
+                columns: 4,
+                across,
+                slices: UNITS / across,
+            };
+        }
+        let down = rows.div_ceil(8).next_power_of_two().min(8);
+        Self {
+            rows: 8,
+            columns: 8,
+            across: UNITS / down,
+            slices: 1,
+        }
+    }
+
+    /// The rows and columns of a cube.
+    pub fn of_cube(self) -> [usize; 2] {
+        let down = UNITS / self.across / self.slices;
+        [down * self.rows, self.across * self.columns]
+    }
+
+    fn elements(self) -> usize {
+        self.rows * self.columns
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn product_kernel<T: Float>(
+    a: &Tensor<T>,
+    b: &Tensor<T>,
+    bias: ComptimeOption<&[T]>,
+    sum: ComptimeOption<&[T]>,
+    y: &mut Tensor<T>,
+    geometry: Geometry,
+    cubes: usize,
+    #[comptime] tile: Tile,
+    #[comptime] function: Function,
+    #[define(T)] _dtype: ElemType,
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let rows = geometry.rows as usize;
+    let columns = geometry.columns as usize;
+    let terms = geometry.terms as usize;
+    let tiles = columns.div_ceil(comptime!(tile.of_cube()[1]));
+    let bands = rows.div_ceil(comptime!(tile.of_cube()[0]));
+    let column = CUBE_POS % tiles * comptime!(tile.of_cube()[1]) + unit % tile.across;
+    let slice = unit / tile.across % tile.slices;
+    let row = CUBE_POS / tiles % bands * comptime!(tile.of_cube()[0])
+        + unit / comptime!(tile.across * tile.slices) * tile.rows;
+    let batch = CUBE_POS / tiles / bands;
+
+    let mut left = 0usize;
+    let mut right = 0usize;
+    let mut rest = batch;
+    #[unroll]
+    for from_end in 0..geometry.axes.len() {
+        let axis = geometry
+            .axes
+            .index(comptime!(geometry.axes.len() - 1 - from_end));
+        let place = rest % axis.size as usize;
+        rest /= axis.size as usize;
+        left += place * axis.next_left as usize;
+        right += place * axis.next_right as usize;
+    }
+    let mut lefts = Array::<usize>::new(tile.rows);
+    #[unroll]
+    for at in 0..tile.rows {
+        lefts[at] = left + min(row + at, rows - 1) * geometry.next_row as usize;
+    }
+    let mut rights = Array::<usize>::new(tile.columns);
+    #[unroll]
+    for at in 0..tile.columns {
+        rights[at] =
+            right + min(column + at * tile.across, columns - 1) * geometry.next_column as usize;
+    }
+
+    let mut sums = Array::<f32>::new(comptime!(tile.elements()));
+    #[unroll]
+    for at in 0..comptime!(tile.elements()) {
+        sums[at] = 0.0f32;
+    }
+    for term in range_stepped(slice, terms, tile.slices) {
+        let mut of_row = Array::<f32>::new(tile.rows);
+        #[unroll]
+        for at in 0..tile.rows {
+            of_row[at] = f32::cast_from(a[lefts[at] + term * geometry.next_left as usize]);
+        }
+        #[unroll]
+        for across in 0..tile.columns {
+            let of_column = f32::cast_from(b[rights[across] + term * geometry.next_right as usize]);
+            #[unroll]
+            for down in 0..tile.rows {
+                sums[down * tile.columns + across] += of_row[down] * of_column;
+            }
+        }
+    }
+
+    if comptime!(tile.slices > 1) {
+        let mut shared = Shared::<[f32]>::new_slice(comptime!(UNITS * tile.elements()));
+        #[unroll]
+        for at in 0..comptime!(tile.elements()) {
+            shared[at * UNITS + unit] = sums[at];
+        }
+        sync_cube();
+        if slice == 0 {
+            #[unroll]
+            for at in 0..comptime!(tile.elements()) {
+                for other in 1..tile.slices {
+                    sums[at] += shared[at * UNITS + unit + other * tile.across];
+                }
+            }
+        }
+    }
+
+    if slice == 0 {
+        #[unroll]
+        for down in 0..tile.rows {
+            #[unroll]
+            for across in 0..tile.columns {
+                let to_column = column + across * tile.across;
+                if row + down < rows && to_column < columns {
+                    let to = (batch * rows + row + down) * columns + to_column;
+                    let mut total = sums[down * tile.columns + across];
+                    #[comptime]
+                    match bias {
+                        ComptimeOption::Some(bias) => total += f32::cast_from(bias[to_column]),
+                        ComptimeOption::None => {}
+                    }
+                    #[comptime]
+                    match sum {
+                        ComptimeOption::Some(sum) => total += f32::cast_from(sum[to]),
+                        ComptimeOption::None => {}
+                    }
+                    y[to] = T::cast_from(activated(total, geometry.alpha, geometry.beta, function));
+                }
+            }
+        }
+    }
+}
