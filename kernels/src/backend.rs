@@ -65,13 +65,13 @@ pub trait Kernels: Backend {
         primitives::extreme::<Self>(a, b, greatest)
     }
 
-    #[fusion(default)]
+    #[fusion(meta = |x, _| x.clone())]
     fn softmax(x: FloatTensor<Self>, axis: usize) -> FloatTensor<Self> {
         primitives::softmax::<Self>(x, axis)
     }
 
     /// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
-    #[fusion(default)]
+    #[fusion(meta = |rows, _, _, _| rows.clone())]
     fn layer_norm(
         rows: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -82,7 +82,7 @@ pub trait Kernels: Backend {
     }
 
     /// Groups of channels of `[batch, channels, elements]` of mean 0 and variance 1, times `scale`, plus `bias`.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, _, _, _| x.clone())]
     fn group_norm(
         x: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -105,7 +105,7 @@ pub trait Kernels: Backend {
     }
 
     /// Rows divided by the root of their mean square, times `scale`, which has an element for each one of a row.
-    #[fusion(default)]
+    #[fusion(meta = |rows, _, _| rows.clone())]
     fn rms_norm(
         rows: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -254,7 +254,7 @@ pub trait Kernels: Backend {
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of
     /// queries. A mask, true where a key is hidden, and a bias broadcast to the scores. None is empty.
-    #[fusion(default)]
+    #[fusion(meta = |query, _, value, _, _, _| crate::cube::attention::described(query, value))]
     fn attention(
         query: FloatTensor<Self>,
         key: FloatTensor<Self>,

@@ -1,8 +1,10 @@
 //! Bodies for the devices of CubeCL.
 
+pub mod attention;
 pub mod compact;
 pub mod conv;
 mod finish;
+mod normalize;
 pub mod product;
 mod scan;
 pub mod small;
@@ -16,6 +18,7 @@ use burn::tensor::{DType, Shape, ops::ConvOptions};
 use cubecl::prelude::*;
 
 use crate::{
+    attention::Scores,
     backend::{Kernels, Optional},
     index::top_k::Top,
     product::epilogue::{Activation, Epilogue},
@@ -26,6 +29,33 @@ use crate::{
 impl Kernels for CubeBackend {
     fn filters(weight: CubeTensor) -> CubeTensor {
         conv::filters(weight)
+    }
+
+    fn softmax(x: CubeTensor, axis: usize) -> CubeTensor {
+        normalize::softmax(x, axis)
+    }
+
+    fn layer_norm(
+        rows: CubeTensor,
+        scale: CubeTensor,
+        bias: Optional<Self>,
+        epsilon: f32,
+    ) -> CubeTensor {
+        normalize::layer_norm(rows, scale, bias.float(), epsilon)
+    }
+
+    fn rms_norm(rows: CubeTensor, scale: CubeTensor, epsilon: f32) -> CubeTensor {
+        normalize::rms_norm(rows, scale, epsilon)
+    }
+
+    fn group_norm(
+        x: CubeTensor,
+        scale: CubeTensor,
+        bias: CubeTensor,
+        groups: usize,
+        epsilon: f32,
+    ) -> CubeTensor {
+        normalize::group_norm(x, scale, bias, groups, epsilon)
     }
 
     fn matmul(a: CubeTensor, b: CubeTensor) -> CubeTensor {
@@ -40,6 +70,17 @@ impl Kernels for CubeBackend {
         epilogue: Epilogue,
     ) -> CubeTensor {
         product::linear(x, weight, bias.float(), sum.float(), epilogue.activation)
+    }
+
+    fn attention(
+        query: CubeTensor,
+        key: CubeTensor,
+        value: CubeTensor,
+        mask: Optional<Self>,
+        bias: Optional<Self>,
+        scores: Scores,
+    ) -> CubeTensor {
+        attention::attention(query, key, value, mask, bias, scores)
     }
 
     fn conv1d(
@@ -123,4 +164,12 @@ fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
 #[cube]
 fn first(row: usize, size: usize, inner: usize) -> usize {
     (row / inner) * (inner * size) + row % inner
+}
+
+/// The dtype of sums: half precision would lose digits with every term.
+fn summed(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        _ => dtype,
+    }
 }

@@ -38,7 +38,14 @@ pub trait Routed {
 
 /// Methods that CUDA and ROCm leave to Burn, whose products use tensor cores and are joined with what follows.
 #[cfg(feature = "cube")]
-const PRODUCTS: [&str; 5] = ["linear", "matmul", "conv1d", "conv2d", "conv3d"];
+const PRODUCTS: [&str; 6] = [
+    "attention",
+    "linear",
+    "matmul",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+];
 
 impl<const D: usize, K: Basic> Operand for Tensor<D, K> {
     type Primitive = DispatchTensor;

@@ -39,6 +39,7 @@ macro_rules! agree {
 mod convolutions;
 mod elements;
 mod products;
+mod rows;
 
 /// Runs a test with each set of instructions that Flex has bodies for.
 fn with_each_body(run: impl Fn()) {
@@ -47,23 +48,6 @@ fn with_each_body(run: impl Fn()) {
     } else {
         run();
     }
-}
-
-#[test]
-fn rows() {
-    on_each(|| {
-        let x = noise::<3>([3, 40, 2], 1).mul_scalar(4.0);
-        for axis in 0..3 {
-            agree!(softmax<3>(x; axis));
-        }
-        for length in [3, 8, 21] {
-            let (x, scale) = (noise::<2>([5, length], 1), noise::<1>([length], 2));
-            for bias in [None, Some(noise::<1>([length], 3))] {
-                agree!(layer_norm<2>(x, scale, bias; 1e-3f32));
-            }
-            agree!(rms_norm<2>(x, scale; 1e-3f32));
-        }
-    });
 }
 
 #[test]

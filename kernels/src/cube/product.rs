@@ -79,6 +79,19 @@ pub fn linear(
     reshape(product(x, weight, bias, sum, activation), shape)
 }
 
+/// Products of `[batch, heads, ..]` with equally many heads each for those of the right side.
+pub fn grouped_product(a: CubeTensor, b: CubeTensor) -> CubeTensor {
+    let (left, right) = (a.shape(), b.shape());
+    if left[1] == right[1] {
+        return product(a, b, None, None, Activation::Identity);
+    }
+    let groups = left[1] / right[1];
+    let a = reshape(a, [left[0], right[1], groups, left[2], left[3]].into());
+    let b = reshape(b, [right[0], right[1], 1, right[2], right[3]].into());
+    let y = product(a, b, None, None, Activation::Identity);
+    reshape(y, [left[0], left[1], left[2], right[3]].into())
+}
+
 /// `activation(a * b + bias + sum)` over the last two axes; those before broadcast. None is empty.
 pub fn product(
     a: CubeTensor,

@@ -3,11 +3,11 @@
 //! No cube waits for another, as not every device lets a cube go on while another one waits.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::{DType, Shape};
+use burn::tensor::Shape;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{first, unwritten};
+use super::{first, summed, unwritten};
 use crate::reduce::cumulative::Scan;
 
 /// Units of a cube, a power of two that every device has.
@@ -129,14 +129,6 @@ fn scan_rows(x: CubeTensor, rows: Rows, scan: Scan) -> CubeTensor {
         );
     }
     y
-}
-
-/// The dtype of sums: half precision would lose digits with every term.
-fn summed(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        _ => dtype,
-    }
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

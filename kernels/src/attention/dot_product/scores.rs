@@ -15,7 +15,7 @@ pub struct Scores {
 }
 
 /// What a query without probabilities gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Undefined {
     /// There is no such query.
     Never,

@@ -31,9 +31,10 @@ impl Tile {
                 slices: UNITS / across,
             };
         }
-        let down = rows.div_ceil(8).next_power_of_two().min(8);
+        let each = if rows >= 64 { 16 } else { 8 };
+        let down = rows.div_ceil(each).next_power_of_two().min(8);
         Self {
-            rows: 8,
+            rows: each,
             columns: 8,
             across: UNITS / down,
             slices: 1,

@@ -1,0 +1,60 @@
+//! Softmax and norms.
+
+use burn::backend::Dispatch;
+use burn::tensor::Tensor;
+
+use super::{Operand, call, primitives, with_each_body};
+use crate::testing::{float, near, noise, on_each};
+
+#[test]
+fn softmax_along_each_axis() {
+    on_each(|| {
+        let x = noise::<3>([3, 40, 2], 1).mul_scalar(4.0);
+        let long = noise::<3>([2, 3, 777], 2).mul_scalar(4.0);
+        for x in [x.clone(), long, x.permute([2, 0, 1])] {
+            for axis in 0..3 {
+                agree!(softmax<3>(x; axis));
+            }
+        }
+        let empty = crate::normalize::softmax::softmax(noise::<3>([2, 0, 3], 3), 1);
+        assert_eq!(empty.dims(), [2, 0, 3]);
+        let infinite = float::<2>([
+            [f32::NEG_INFINITY, 1.0],
+            [f32::NEG_INFINITY; 2],
+            [f32::NAN, 0.0],
+        ]);
+        let expected = [[0f32, 1.0], [f32::NAN; 2], [f32::NAN; 2]];
+        near(
+            crate::normalize::softmax::softmax(infinite, 1),
+            expected,
+            0.0,
+        );
+    });
+}
+
+#[test]
+fn norms_of_rows() {
+    on_each(|| {
+        for length in [1, 3, 8, 21, 300] {
+            let (x, scale) = (noise::<2>([5, length], 1), noise::<1>([length], 2));
+            let permuted = noise::<2>([length, 5], 3).transpose();
+            for x in [x, permuted] {
+                for bias in [None, Some(noise::<1>([length], 3))] {
+                    agree!(layer_norm<2>(x, scale, bias; 1e-3f32));
+                }
+                agree!(rms_norm<2>(x, scale; 1e-3f32));
+            }
+        }
+    });
+}
+
+#[test]
+fn norms_of_groups() {
+    on_each(|| {
+        for (channels, groups, elements) in [(6, 1, 5), (6, 3, 49), (4, 4, 130)] {
+            let x = noise::<3>([2, channels, elements], 1);
+            let (scale, bias) = (noise::<1>([channels], 2), noise::<1>([channels], 3));
+            agree!(group_norm<3>(x, scale, bias; groups, 1e-3f32));
+        }
+    });
+}

@@ -1,0 +1,221 @@
+//! Attention in three launches: products of queries and keys, probabilities in their place, products with values.
+
+// A condition that is comptime decides which code there is.
+#![allow(clippy::collapsible_if)]
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
+use burn::tensor::DType;
+use burn_cubecl::{CubeBackend, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{
+    normalize::{UNITS, greatest, total},
+    product::grouped_product,
+    summed,
+};
+use crate::{
+    attention::{Scores, Undefined},
+    backend::Optional,
+};
+
+/// How far elements of a mask or a bias are from each other along the axes of the scores.
+#[derive(CubeLaunch, CubeType)]
+struct Strides {
+    batch: u32,
+    head: u32,
+    query: u32,
+    key: u32,
+}
+
+/// Sizes and numbers of the scores.
+#[derive(CubeLaunch, CubeType)]
+struct Geometry {
+    heads: u32,
+    queries: u32,
+    keys: u32,
+    mask: Strides,
+    bias: Strides,
+    scale: f32,
+    softcap: f32,
+    hidden: f32,
+}
+
+/// What the shader is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shader {
+    is_capped: bool,
+    bias_last: bool,
+    undefined: Undefined,
+}
+
+/// What comes of queries and values, before it is there.
+pub fn described(query: &TensorSpec, value: &TensorSpec) -> TensorSpec {
+    let mut shape = query.shape.clone();
+    shape[3] = value.shape[3];
+    TensorSpec::new(shape, query.dtype)
+}
+
+/// The values of the keys that each query sees.
+pub fn attention(
+    query: CubeTensor,
+    key: CubeTensor,
+    value: CubeTensor,
+    mask: Optional<CubeBackend>,
+    bias: Optional<CubeBackend>,
+    scores: Scores,
+) -> CubeTensor {
+    let products = grouped_product(query, CubeBackend::float_swap_dims(key, 2, 3));
+    let probabilities = probabilities(products, mask.bool(), bias.float(), scores);
+    grouped_product(probabilities, value)
+}
+
+/// The probabilities of scaled products, in their place.
+fn probabilities(
+    products: CubeTensor,
+    mask: Option<CubeTensor>,
+    bias: Option<CubeTensor>,
+    scores: Scores,
+) -> CubeTensor {
+    let shape = products.shape();
+    let rows = shape[0] * shape[1] * shape[2];
+    let client = products.client.clone();
+    let units = CubeDim::new_1d(UNITS as u32);
+    let geometry = GeometryLaunch::new(
+        shape[1] as u32,
+        shape[2] as u32,
+        shape[3] as u32,
+        strides(mask.as_ref()),
+        strides(bias.as_ref()),
+        scores.scale as f32,
+        scores.softcap as f32,
+        scores.hidden as f32,
+    );
+    let shader = Shader {
+        is_capped: scores.softcap > 0.0,
+        bias_last: scores.bias_last,
+        undefined: scores.undefined,
+    };
+    let of_mask = mask.as_ref().map_or(DType::U32, |mask| mask.dtype);
+    let dtypes = [products.dtype, summed(products.dtype), of_mask].map(dtype_to_storage_type);
+    let address = [Some(&products), mask.as_ref(), bias.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(CubeTensor::required_address_type)
+        .max()
+        .unwrap_or_default();
+    let [mask, bias] = [mask, bias].map(|operand| operand.map(CubeTensor::into_buffer_arg));
+    // Safety: a cube beyond the rows ends, a unit reads and writes elements of its row alone, and masks and biases
+    // broadcast to the scores.
+    unsafe {
+        probabilities_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, rows * UNITS, units),
+            units,
+            address,
+            products.clone().into_tensor_arg(),
+            mask.into(),
+            bias.into(),
+            rows,
+            geometry,
+            shader,
+            dtypes,
+        );
+    }
+    products
+}
+
+/// The strides of what broadcasts to scores.
+fn strides(operand: Option<&CubeTensor>) -> StridesLaunch {
+    let of_axis = |axis: usize| {
+        let operand = operand.filter(|operand| operand.shape()[axis] > 1);
+        operand.map_or(0, |operand| operand.meta.strides()[axis] as u32)
+    };
+    StridesLaunch::new(of_axis(0), of_axis(1), of_axis(2), of_axis(3))
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn probabilities_kernel<T: Float, S: Float, M: Numeric>(
+    x: &mut Tensor<T>,
+    mask: ComptimeOption<&[M]>,
+    bias: ComptimeOption<&[T]>,
+    rows: usize,
+    geometry: Geometry,
+    #[comptime] shader: Shader,
+    #[define(T, S, M)] _dtypes: [ElemType; 3],
+) {
+    if CUBE_POS >= rows {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let keys = geometry.keys as usize;
+    let first = CUBE_POS * keys;
+    let query = CUBE_POS % geometry.queries as usize;
+    let head = CUBE_POS / geometry.queries as usize % geometry.heads as usize;
+    let batch = CUBE_POS / geometry.queries as usize / geometry.heads as usize;
+    let of_mask = begin(&geometry.mask, batch, head, query);
+    let of_bias = begin(&geometry.bias, batch, head, query);
+
+    let mut shared = Shared::<[S]>::new_slice(UNITS);
+    let mut most = S::min_value();
+    let mut visible = S::from_int(0);
+    for key in range_stepped(unit, keys, UNITS) {
+        let mut score = S::cast_from(x[first + key]) * S::cast_from(geometry.scale);
+        if comptime!(shader.is_capped) {
+            let cap = S::cast_from(geometry.softcap);
+            score = S::tanh(score / cap) * cap;
+        }
+        let mut added = S::from_int(0);
+        let mut is_hidden = false;
+        #[comptime]
+        match bias {
+            ComptimeOption::Some(bias) => {
+                added = S::cast_from(bias[of_bias + key * geometry.bias.key as usize]);
+                is_hidden = added < S::min_value();
+            }
+            ComptimeOption::None => {}
+        }
+        if comptime!(!shader.bias_last) {
+            score += added;
+        }
+        #[comptime]
+        match mask {
+            ComptimeOption::Some(mask) => {
+                let at = of_mask + key * geometry.mask.key as usize;
+                let is_masked = mask[at] != M::from_int(0);
+                score = select(is_masked, S::cast_from(geometry.hidden), score);
+                is_hidden = is_hidden || is_masked;
+            }
+            ComptimeOption::None => {}
+        }
+        if comptime!(shader.bias_last) {
+            score += added;
+        }
+        visible += select(is_hidden, S::from_int(0), S::from_int(1));
+        most = select(score > most, score, most);
+        x[first + key] = T::cast_from(score);
+    }
+    let most = greatest(most, &mut shared);
+    let mut sees = true;
+    if comptime!(shader.undefined == Undefined::ZeroIfHidden) {
+        sees = total(visible, &mut shared) > S::from_int(0);
+    }
+    let mut sum = S::from_int(0);
+    for key in range_stepped(unit, keys, UNITS) {
+        sum += S::exp(S::cast_from(x[first + key]) - most);
+    }
+    let sum = total(sum, &mut shared);
+    if comptime!(shader.undefined == Undefined::Zero) {
+        sees = sum > S::from_int(0);
+    }
+    for key in range_stepped(unit, keys, UNITS) {
+        let probability = S::exp(S::cast_from(x[first + key]) - most) / sum;
+        x[first + key] = T::cast_from(select(sees, probability, S::from_int(0)));
+    }
+}
+
+/// Where the elements for a query begin.
+#[cube]
+fn begin(strides: &Strides, batch: usize, head: usize, query: usize) -> usize {
+    batch * strides.batch as usize + head * strides.head as usize + query * strides.query as usize
+}

@@ -1,0 +1,255 @@
+//! Softmax and norms of rows in one launch: the units of a cube share a row.
+
+// A condition that is comptime decides which code there is.
+#![allow(clippy::collapsible_if)]
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{first, summed, unwritten};
+
+/// Units of a cube, a power of two.
+pub const UNITS: usize = 32;
+
+/// What a norm does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Norm {
+    /// Rows become of mean 0 and variance 1.
+    Mean,
+    /// Rows are divided by the root of their mean square.
+    Root,
+}
+
+/// Softmax along an axis.
+pub fn softmax(x: CubeTensor, axis: usize) -> CubeTensor {
+    let x = into_contiguous(x);
+    let shape = x.shape();
+    let y = unwritten(&x, shape.clone(), x.dtype);
+    let elements = shape.num_elements();
+    if elements == 0 {
+        return y;
+    }
+    let size = shape[axis];
+    let inner: usize = shape.iter().skip(axis + 1).product();
+    let rows = elements / size;
+    let client = y.client.clone();
+    let units = CubeDim::new_1d(UNITS as u32);
+    let dtypes = [x.dtype, summed(x.dtype)].map(dtype_to_storage_type);
+    // Safety: a cube beyond the rows ends, and a unit reads and writes elements of its row alone.
+    unsafe {
+        softmax_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, rows * UNITS, units),
+            units,
+            x.required_address_type(),
+            x.into_tensor_arg(),
+            y.clone().into_tensor_arg(),
+            rows,
+            size,
+            inner,
+            dtypes,
+        );
+    }
+    y
+}
+
+/// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
+pub fn layer_norm(
+    rows: CubeTensor,
+    scale: CubeTensor,
+    bias: Option<CubeTensor>,
+    epsilon: f32,
+) -> CubeTensor {
+    let size = scale.shape().num_elements();
+    norm(rows, scale, bias, [size, 1, 1], epsilon, Norm::Mean)
+}
+
+/// Rows divided by the root of their mean square, times `scale`.
+pub fn rms_norm(rows: CubeTensor, scale: CubeTensor, epsilon: f32) -> CubeTensor {
+    let size = scale.shape().num_elements();
+    norm(rows, scale, None, [size, 1, 1], epsilon, Norm::Root)
+}
+
+/// Groups of channels of `[batch, channels, elements]` of mean 0 and variance 1, times `scale`, plus `bias`.
+pub fn group_norm(
+    x: CubeTensor,
+    scale: CubeTensor,
+    bias: CubeTensor,
+    groups: usize,
+    epsilon: f32,
+) -> CubeTensor {
+    let shape = x.shape();
+    let size = shape[1] / groups * shape[2];
+    norm(
+        x,
+        scale,
+        Some(bias),
+        [size, groups, shape[2]],
+        epsilon,
+        Norm::Mean,
+    )
+}
+
+/// The sizes are those of a row, how many rows until the same elements of the scale follow, and how many elements
+/// have one of them.
+fn norm(
+    x: CubeTensor,
+    scale: CubeTensor,
+    bias: Option<CubeTensor>,
+    [size, groups, each]: [usize; 3],
+    epsilon: f32,
+    norm: Norm,
+) -> CubeTensor {
+    let x = into_contiguous(x);
+    let y = unwritten(&x, x.shape(), x.dtype);
+    let elements = x.shape().num_elements();
+    if elements == 0 {
+        return y;
+    }
+    let rows = elements / size;
+    let client = y.client.clone();
+    let units = CubeDim::new_1d(UNITS as u32);
+    let dtypes = [x.dtype, summed(x.dtype)].map(dtype_to_storage_type);
+    let bias = bias.map(|bias| into_contiguous(bias).into_buffer_arg());
+    // Safety: a cube beyond the rows ends, and a unit reads and writes elements of its row alone.
+    unsafe {
+        norm_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, rows * UNITS, units),
+            units,
+            x.required_address_type(),
+            x.into_tensor_arg(),
+            into_contiguous(scale).into_tensor_arg(),
+            bias.into(),
+            y.clone().into_tensor_arg(),
+            rows,
+            size,
+            groups,
+            each,
+            epsilon,
+            norm,
+            dtypes,
+        );
+    }
+    y
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn softmax_kernel<T: Float, S: Float>(
+    x: &Tensor<T>,
+    y: &mut Tensor<T>,
+    rows: usize,
+    size: usize,
+    inner: usize,
+    #[define(T, S)] _dtypes: [ElemType; 2],
+) {
+    if CUBE_POS >= rows {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let first = first(CUBE_POS, size, inner);
+    let mut shared = Shared::<[S]>::new_slice(UNITS);
+    let mut most = S::min_value();
+    for at in range_stepped(unit, size, UNITS) {
+        let element = S::cast_from(x[first + at * inner]);
+        most = select(element > most, element, most);
+    }
+    let most = greatest(most, &mut shared);
+    let mut sum = S::from_int(0);
+    for at in range_stepped(unit, size, UNITS) {
+        sum += S::exp(S::cast_from(x[first + at * inner]) - most);
+    }
+    let sum = total(sum, &mut shared);
+    for at in range_stepped(unit, size, UNITS) {
+        let power = S::exp(S::cast_from(x[first + at * inner]) - most);
+        y[first + at * inner] = T::cast_from(power / sum);
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn norm_kernel<T: Float, S: Float>(
+    x: &Tensor<T>,
+    scale: &Tensor<T>,
+    bias: ComptimeOption<&[T]>,
+    y: &mut Tensor<T>,
+    rows: usize,
+    size: usize,
+    groups: usize,
+    each: usize,
+    epsilon: f32,
+    #[comptime] norm: Norm,
+    #[define(T, S)] _dtypes: [ElemType; 2],
+) {
+    if CUBE_POS >= rows {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let first = CUBE_POS * size;
+    let mut shared = Shared::<[S]>::new_slice(UNITS);
+    let mut mean = S::from_int(0);
+    if comptime!(norm == Norm::Mean) {
+        let mut sum = S::from_int(0);
+        for at in range_stepped(unit, size, UNITS) {
+            sum += S::cast_from(x[first + at]);
+        }
+        mean = total(sum, &mut shared) / S::cast_from(size);
+    }
+    let mut squares = S::from_int(0);
+    for at in range_stepped(unit, size, UNITS) {
+        let element = S::cast_from(x[first + at]) - mean;
+        squares += element * element;
+    }
+    let variance = total(squares, &mut shared) / S::cast_from(size);
+    let root = S::sqrt(variance + S::cast_from(epsilon));
+    let begin = CUBE_POS % groups * (size / each);
+    for at in range_stepped(unit, size, UNITS) {
+        let of = begin + at / each;
+        let mut element = (S::cast_from(x[first + at]) - mean) / root * S::cast_from(scale[of]);
+        #[comptime]
+        match bias {
+            ComptimeOption::Some(bias) => element += S::cast_from(bias[of]),
+            ComptimeOption::None => {}
+        }
+        y[first + at] = T::cast_from(element);
+    }
+}
+
+/// The greatest of what the units of a cube have.
+#[cube]
+pub fn greatest<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
+    let unit = UNIT_POS as usize;
+    shared[unit] = own;
+    sync_cube();
+    let mut distance = comptime!(UNITS / 2).runtime();
+    while distance > 0 {
+        if unit < distance {
+            let other = shared[unit + distance];
+            shared[unit] = select(other > shared[unit], other, shared[unit]);
+        }
+        sync_cube();
+        distance /= 2;
+    }
+    let greatest = shared[0];
+    sync_cube();
+    greatest
+}
+
+/// The sum of what the units of a cube have.
+#[cube]
+pub fn total<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
+    let unit = UNIT_POS as usize;
+    shared[unit] = own;
+    sync_cube();
+    let mut distance = comptime!(UNITS / 2).runtime();
+    while distance > 0 {
+        if unit < distance {
+            shared[unit] = shared[unit] + shared[unit + distance];
+        }
+        sync_cube();
+        distance /= 2;
+    }
+    let total = shared[0];
+    sync_cube();
+    total
+}
