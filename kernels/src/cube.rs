@@ -1,6 +1,7 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod compact;
+pub mod recurrent;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -13,9 +14,10 @@ use burn::tensor::{DType, Shape};
 use cubecl::prelude::*;
 
 use crate::{
-    backend::{Kernels, Optional},
+    backend::{Kernels, Optional, Packed, Recurrence},
     index::top_k::Top,
     quantize::small::Small,
+    recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
 
@@ -40,6 +42,15 @@ impl Kernels for CubeBackend {
 
     fn compact(counts: Optional<Self>, found: usize) -> Optional<Self> {
         counts.map(|counts| compact::compact(into_contiguous(counts), found))
+    }
+
+    fn recurrence(
+        operands: Recurrence<Self>,
+        cell: Cell,
+        sizes: Sizes,
+        _: Option<[Packed; 2]>,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        recurrent::recurrence(operands, &cell, sizes)
     }
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {
