@@ -1,5 +1,6 @@
 //! Times of our bodies for CubeCL beside what Burn does, of all or of those whose names hold a word:
-//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`.
+//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`. Where Burn has nothing beside ours, a second
+//! run with `ONNX_EMBED_PLAIN=1` has the times of primitives.
 
 use std::time::Instant;
 
@@ -7,6 +8,7 @@ use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor};
 use onnx_embed_kernels::{
     cumulative,
     extreme::top_k,
+    recurrent::{Direction, Gru, Lstm, State, Weights, gru, lstm},
     select::nonzero,
     small::{Small, to_small},
 };
@@ -17,6 +19,7 @@ const PATIENCE: f64 = 20.0;
 
 fn main() {
     let device = Device::wgpu(Default::default());
+    recurrences(&device);
     for size in [4 << 10, 64 << 10, 1 << 20] {
         let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
         // Burn's reads as often as the square of the size.
@@ -65,6 +68,48 @@ fn main() {
                 Tensor::<1>::from_data(y.into_data(), &x.device())
             }),
             || to_small(x.clone(), Small::E4M3Fn, true),
+        );
+    }
+}
+
+/// Sequences of which every step depends on the one before.
+fn recurrences(device: &Device) {
+    let nothing: Option<fn() -> Tensor<4>> = None;
+    for (batch, times, hidden) in [
+        (1, 1, 128),
+        (1, 32, 64),
+        (1, 32, 128),
+        (1, 32, 512),
+        (64, 8, 64),
+        (64, 8, 256),
+        (64, 8, 512),
+    ] {
+        let random = |shape| Tensor::random(shape, Distribution::Uniform(-0.1, 0.1), device);
+        let weights = |gates| Weights {
+            input: random([1, gates * hidden, 64]),
+            recurrent: random([1, gates * hidden, hidden]),
+            bias: Some(random([1, 2 * gates * hidden, 1]).squeeze_dim(2)),
+            peepholes: None,
+            packed: None,
+        };
+        let x: Tensor<3> = random([times, batch, 64]);
+        let state = State::default;
+        let (of_lstm, of_gru) = (weights(4), weights(3));
+        compare(
+            &format!("LSTM of {batch}x{times}, hidden {hidden}"),
+            nothing,
+            || {
+                let options = Lstm::new(Direction::Forward);
+                lstm(x.clone(), of_lstm.clone(), state(), &options).0
+            },
+        );
+        compare(
+            &format!("GRU of {batch}x{times}, hidden {hidden}"),
+            nothing,
+            || {
+                let options = Gru::new(Direction::Forward);
+                gru(x.clone(), of_gru.clone(), state(), &options).0
+            },
         );
     }
 }
