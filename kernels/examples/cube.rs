@@ -10,6 +10,7 @@ use onnx_embed_kernels::{
     epilogue::{Activation, Epilogue},
     extreme::top_k,
     matmul::linear_then,
+    recurrent::{Direction, Gru, Lstm, State, Weights, gru, lstm},
     select::nonzero,
     small::{Small, to_small},
     window::Window,
@@ -21,6 +22,7 @@ const PATIENCE: f64 = 20.0;
 
 fn main() {
     let device = Device::wgpu(Default::default());
+    recurrences(&device);
     convolutions(&device);
     products(&device);
     for size in [4 << 10, 64 << 10, 1 << 20] {
@@ -144,6 +146,48 @@ fn products(device: &Device) {
                     None,
                     Activation::Relu.into(),
                 )
+            },
+        );
+    }
+}
+
+/// Sequences of which every step depends on the one before.
+fn recurrences(device: &Device) {
+    let nothing: Option<fn() -> Tensor<4>> = None;
+    for (batch, times, hidden) in [
+        (1, 1, 128),
+        (1, 32, 64),
+        (1, 32, 128),
+        (1, 32, 512),
+        (64, 8, 64),
+        (64, 8, 256),
+        (64, 8, 512),
+    ] {
+        let random = |shape| Tensor::random(shape, Distribution::Uniform(-0.1, 0.1), device);
+        let weights = |gates| Weights {
+            input: random([1, gates * hidden, 64]),
+            recurrent: random([1, gates * hidden, hidden]),
+            bias: Some(random([1, 2 * gates * hidden, 1]).squeeze_dim(2)),
+            peepholes: None,
+            packed: None,
+        };
+        let x: Tensor<3> = random([times, batch, 64]);
+        let state = State::default;
+        let (of_lstm, of_gru) = (weights(4), weights(3));
+        compare(
+            &format!("LSTM of {batch}x{times}, hidden {hidden}"),
+            nothing,
+            || {
+                let options = Lstm::new(Direction::Forward);
+                lstm(x.clone(), of_lstm.clone(), state(), &options).0
+            },
+        );
+        compare(
+            &format!("GRU of {batch}x{times}, hidden {hidden}"),
+            nothing,
+            || {
+                let options = Gru::new(Direction::Forward);
+                gru(x.clone(), of_gru.clone(), state(), &options).0
             },
         );
     }

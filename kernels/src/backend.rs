@@ -39,6 +39,8 @@ pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
 #[cfg(feature = "flex")]
 pub use operand::{of_flex, on_flex};
+#[cfg(feature = "cube")]
+pub use recurrence::RecurrenceMetadata;
 pub use recurrence::{Matrices, Recurrence};
 
 /// Operations that some backend computes otherwise than Burn does. `fusion` says what comes of one where others wait to be
@@ -306,7 +308,7 @@ pub trait Kernels: Backend {
     /// The outputs of a recurrent operator at all times, `[times, directions, batch, hidden]`, the last one,
     /// `[directions, batch, hidden]`, and the memory of an LSTM; none where the operator walks over the tensors.
     /// The operands go together, and none is empty.
-    #[fusion(default)]
+    #[fusion(meta = |operands, cell, sizes, _| crate::cube::recurrent::described(operands, cell, sizes))]
     fn recurrence(
         #[extension_type] operands: Recurrence<Self>,
         cell: Cell,

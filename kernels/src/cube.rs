@@ -6,6 +6,7 @@ pub mod conv;
 mod finish;
 mod normalize;
 pub mod product;
+pub mod recurrent;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -19,10 +20,11 @@ use cubecl::prelude::*;
 
 use crate::{
     attention::Scores,
-    backend::{Kernels, Optional},
+    backend::{Kernels, Optional, Packed, Recurrence},
     index::top_k::Top,
     product::epilogue::{Activation, Epilogue},
     quantize::small::Small,
+    recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
 
@@ -136,6 +138,15 @@ impl Kernels for CubeBackend {
 
     fn compact(counts: Optional<Self>, found: usize) -> Optional<Self> {
         counts.map(|counts| compact::compact(into_contiguous(counts), found))
+    }
+
+    fn recurrence(
+        operands: Recurrence<Self>,
+        cell: Cell,
+        sizes: Sizes,
+        _: Option<[Packed; 2]>,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        recurrent::recurrence(operands, &cell, sizes)
     }
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {

@@ -5,6 +5,8 @@ use burn::tensor::{Int, Tensor};
 pub use crate::backend::Packed;
 
 mod activation;
+#[cfg(test)]
+pub(crate) mod cases;
 mod gru;
 mod lstm;
 mod matrix;

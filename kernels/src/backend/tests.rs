@@ -3,6 +3,7 @@
 mod orders;
 mod places;
 mod quantized;
+mod recurrences;
 mod scans;
 mod small;
 

@@ -4,7 +4,9 @@ use burn::tensor::{DType, Tensor};
 
 use crate::flex::with_each_set;
 use crate::recurrent::{
-    Activation, Direction, Gru, Lstm, Packed, Quantized, Rnn, State, Weights, gru, lstm, rnn,
+    Activation, Cell, Direction, Gru, Lstm, Quantized, Rnn, Weights,
+    cases::{Case, DIRECTIONS, Outputs},
+    lstm,
 };
 use crate::testing::{int, near, noise};
 
@@ -18,81 +20,11 @@ const SIZES: [[usize; 4]; 6] = [
     [5, 3, 9, 16],
 ];
 
-const DIRECTIONS: [Direction; 3] = [
-    Direction::Forward,
-    Direction::Reverse,
-    Direction::Bidirectional,
-];
-
-struct Case {
-    x: Tensor<3>,
-    weights: Weights,
-    state: State,
-}
-
-impl Case {
-    fn new(sizes: [usize; 4], gates: usize, direction: Direction, is_full: bool) -> Self {
-        let [times, batch, features, hidden] = sizes;
-        let directions = direction.passes().len();
-        let state = |seed| noise::<3>([directions, batch, hidden], seed);
-        let lengths: Vec<i64> = (0..batch)
-            .map(|at| ((at * 2) % (times + 1)) as i64)
-            .collect();
-        let optional = |seed, width| is_full.then(|| noise::<2>([directions, width], seed));
-        Self {
-            x: noise([times, batch, features], 1),
-            weights: Weights {
-                input: noise([directions, gates * hidden, features], 2),
-                recurrent: noise([directions, gates * hidden, hidden], 3)
-                    .mul_scalar(2.0 / hidden as f32),
-                bias: optional(4, 2 * gates * hidden),
-                peepholes: optional(5, 3 * hidden).filter(|_| gates == 4),
-                packed: is_full.then(<[Packed; 2]>::default),
-            },
-            state: State {
-                lengths: is_full.then(|| int(burn::tensor::TensorData::new(lengths, [batch]))),
-                hidden: is_full.then(|| state(6)),
-                cell: (is_full && gates == 4).then(|| state(7)),
-            },
-        }
-    }
-
-    fn cast(&self, dtype: DType) -> Self {
-        Self {
-            x: self.x.clone().cast(dtype),
-            weights: Weights {
-                input: self.weights.input.clone().cast(dtype),
-                recurrent: self.weights.recurrent.clone().cast(dtype),
-                bias: self.weights.bias.clone().map(|bias| bias.cast(dtype)),
-                peepholes: self.weights.peepholes.clone().map(|peep| peep.cast(dtype)),
-                packed: self.weights.packed.clone(),
-            },
-            state: State {
-                lengths: self.state.lengths.clone(),
-                hidden: self.state.hidden.clone().map(|state| state.cast(dtype)),
-                cell: self.state.cell.clone().map(|state| state.cast(dtype)),
-            },
-        }
-    }
-
-    /// With the batch first, as views.
-    fn batch_first(self) -> Self {
-        let swap = |x: Tensor<3>| x.swap_dims(0, 1);
-        Self {
-            x: swap(self.x),
-            weights: self.weights,
-            state: State {
-                lengths: self.state.lengths,
-                hidden: self.state.hidden.map(swap),
-                cell: self.state.cell.map(swap),
-            },
-        }
-    }
-}
-
-type Outputs = (Tensor<4>, Vec<Tensor<3>>);
-
-fn agree(gates: usize, run: impl Fn(Case, Direction, bool, bool) -> Outputs) {
+/// Compares cells that are plain or have every option, with the batch first or not.
+fn agree(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
+    let run = |case: Case, direction, variant, batch_first| {
+        case.run(cell(direction, variant, batch_first))
+    };
     for sizes in SIZES {
         for direction in DIRECTIONS {
             for (is_full, variant) in [(false, false), (true, false), (true, true)] {
@@ -133,9 +65,9 @@ fn every_option_of_lstm() {
             beta: 0.5,
         },
     ];
-    agree(4, |case, direction, variant, batch_first| {
+    agree(4, |direction, variant, batch_first| {
         let plain = Lstm::new(direction);
-        let options = Lstm {
+        Cell::Lstm(Lstm {
             clip: variant.then_some(0.3),
             input_forget: variant,
             activations: if variant {
@@ -145,24 +77,20 @@ fn every_option_of_lstm() {
             },
             batch_first,
             ..plain
-        };
-        let (y, hidden, cell) = lstm(case.x, case.weights, case.state, &options);
-        (y, vec![hidden, cell])
+        })
     });
 }
 
 #[test]
 fn every_option_of_gru() {
     for linear_before_reset in [false, true] {
-        agree(3, |case, direction, variant, batch_first| {
-            let options = Gru {
+        agree(3, |direction, variant, batch_first| {
+            Cell::Gru(Gru {
                 clip: variant.then_some(0.4),
                 linear_before_reset,
                 batch_first,
                 ..Gru::new(direction)
-            };
-            let (y, hidden) = gru(case.x, case.weights, case.state, &options);
-            (y, vec![hidden])
+            })
         });
     }
 }
@@ -180,15 +108,13 @@ fn every_function_of_rnn() {
         Activation::LeakyRelu { alpha },
         Activation::ThresholdedRelu { alpha },
     ] {
-        agree(1, |case, direction, variant, batch_first| {
-            let options = Rnn {
+        agree(1, |direction, variant, batch_first| {
+            Cell::Rnn(Rnn {
                 activations: [function; 2],
                 clip: variant.then_some(0.5),
                 batch_first,
                 ..Rnn::new(direction)
-            };
-            let (y, hidden) = rnn(case.x, case.weights, case.state, &options);
-            (y, vec![hidden])
+            })
         });
     }
 }
@@ -201,7 +127,7 @@ fn views_are_read_where_they_lie() {
         let outputs = lstm(x, weights, case.state.clone(), &options);
         outputs.0
     };
-    let dense = |x: Tensor<3>| Tensor::from_data(x.into_data(), &Default::default());
+    let dense = |x: Tensor<3>| Tensor::from_data(x.to_data(), &x.device());
     let wide = noise::<3>([8, 6, 12], 9);
     for x in [
         wide.clone().narrow(0, 2, 4).narrow(1, 1, 3).narrow(2, 5, 6),

@@ -1,0 +1,218 @@
+//! Sequences in one call beside walks over tensors, of double precision.
+
+use burn::tensor::{DType, Device, Tensor};
+
+use super::super::switches;
+use crate::recurrent::{
+    Activation, Cell, Direction, Gru, Lstm, Operands, Rnn,
+    cases::{Case, DIRECTIONS},
+};
+use crate::testing::{has, near, noise, on_each};
+
+/// Times, batch, features and hidden values. A cube walks over a sequence, or has a part of a step of more than 256
+/// values, or many sequences share products.
+const SIZES: [[usize; 4]; 7] = [
+    [4, 3, 7, 5],
+    [1, 1, 5, 3],
+    [3, 1, 1, 1],
+    [4, 2, 9, 64],
+    [3, 5, 6, 300],
+    [3, 3, 6, 256],
+    [3, 10, 3, 240],
+];
+
+/// One of each way, in both directions.
+const WAYS: [[usize; 4]; 3] = [[3, 2, 4, 7], [3, 2, 4, 260], [3, 9, 4, 180]];
+
+/// Compares the call with a walk.
+fn agree(case: &Case, cell: Cell, tolerance: f64) {
+    let dtype = case.x.dtype();
+    let (expected, states) = case.on(&Device::flex(), DType::F64).run(cell);
+    let Case { x, weights, state } = case;
+    let Some((y, hidden, memory)) = Operands::of(x, weights, state).call(cell) else {
+        assert!(switches::is_plain(), "there is no body");
+        return;
+    };
+    near(y, expected.into_data().convert_dtype(dtype), tolerance);
+    let found: Vec<Tensor<3>> = [hidden].into_iter().chain(memory).collect();
+    assert_eq!(found.len(), states.len());
+    for (found, expected) in found.into_iter().zip(states) {
+        near(found, expected.into_data().convert_dtype(dtype), tolerance);
+    }
+}
+
+/// Compares cells that are plain or have every option, with the batch first or not.
+fn every_option(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
+    on_each(|| {
+        for direction in DIRECTIONS {
+            // Kernels are compiled for each of them, which takes most of the time.
+            let step = if direction == Direction::Bidirectional {
+                1
+            } else {
+                4
+            };
+            for &sizes in SIZES.iter().step_by(step) {
+                for (is_full, variant) in [(false, false), (true, false), (true, true)] {
+                    let case = Case::new(sizes, gates, direction, is_full);
+                    agree(&case, cell(direction, variant, false), 1e-5);
+                    if is_full == variant {
+                        agree(&case.batch_first(), cell(direction, variant, true), 1e-5);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn lstm() {
+    let functions = [
+        Activation::HardSigmoid {
+            alpha: 0.25,
+            beta: 0.5,
+        },
+        Activation::Affine {
+            alpha: 0.5,
+            beta: 0.125,
+        },
+        Activation::ScaledTanh {
+            alpha: 1.5,
+            beta: 0.5,
+        },
+    ];
+    every_option(4, |direction, variant, batch_first| {
+        let plain = Lstm::new(direction);
+        Cell::Lstm(Lstm {
+            clip: variant.then_some(0.3),
+            input_forget: variant,
+            activations: if variant {
+                [plain.activations[0], functions]
+            } else {
+                plain.activations
+            },
+            batch_first,
+            ..plain
+        })
+    });
+}
+
+#[test]
+fn gru() {
+    for linear_before_reset in [false, true] {
+        every_option(3, |direction, variant, batch_first| {
+            Cell::Gru(Gru {
+                clip: variant.then_some(0.4),
+                linear_before_reset,
+                batch_first,
+                ..Gru::new(direction)
+            })
+        });
+    }
+}
+
+#[test]
+fn rnn() {
+    every_option(1, |direction, variant, batch_first| {
+        Cell::Rnn(Rnn {
+            clip: variant.then_some(0.5),
+            batch_first,
+            ..Rnn::new(direction)
+        })
+    });
+}
+
+#[test]
+fn every_function() {
+    let (alpha, beta) = (0.3, 0.2);
+    on_each(|| {
+        for function in [
+            Activation::Affine { alpha, beta },
+            Activation::Elu { alpha },
+            Activation::HardSigmoid { alpha, beta },
+            Activation::LeakyRelu { alpha },
+            Activation::Relu,
+            Activation::ScaledTanh { alpha, beta },
+            Activation::Sigmoid,
+            Activation::Softplus,
+            Activation::Softsign,
+            Activation::Tanh,
+            Activation::ThresholdedRelu { alpha },
+        ] {
+            let direction = Direction::Bidirectional;
+            let case = Case::new([3, 2, 4, 6], 1, direction, true);
+            let options = Rnn {
+                activations: [Activation::Tanh, function],
+                ..Rnn::new(direction)
+            };
+            agree(&case, Cell::Rnn(options), 1e-5);
+        }
+    });
+}
+
+#[test]
+fn operands_that_are_there_without_others() {
+    on_each(|| {
+        for sizes in WAYS {
+            for present in 0..5 {
+                let direction = Direction::Bidirectional;
+                let mut case = Case::new(sizes, 4, direction, true);
+                let (weights, state) = (&mut case.weights, &mut case.state);
+                weights.bias = weights.bias.take().filter(|_| present == 0);
+                weights.peepholes = weights.peepholes.take().filter(|_| present == 1);
+                state.lengths = state.lengths.take().filter(|_| present == 2);
+                state.hidden = state.hidden.take().filter(|_| present == 3);
+                state.cell = state.cell.take().filter(|_| present == 4);
+                agree(&case, Cell::Lstm(Lstm::new(direction)), 1e-5);
+            }
+        }
+    });
+}
+
+#[test]
+fn views_are_read_as_they_are() {
+    on_each(|| {
+        for [_, batch, _, hidden] in WAYS {
+            let direction = Direction::Bidirectional;
+            let mut case = Case::new([4, batch, 6, hidden], 4, direction, true);
+            let transposed = |x: &Tensor<3>| {
+                let x = x.clone().swap_dims(1, 2);
+                Tensor::from_data(x.to_data(), &x.device()).swap_dims(1, 2)
+            };
+            case.x = noise::<3>([6, batch, 9], 10)
+                .swap_dims(0, 2)
+                .narrow(0, 3, 4);
+            case.weights.input = transposed(&case.weights.input);
+            case.weights.recurrent = transposed(&case.weights.recurrent);
+            case.state.hidden = case.state.hidden.map(|state| transposed(&state));
+            agree(&case, Cell::Lstm(Lstm::new(direction)), 1e-5);
+        }
+    });
+}
+
+#[test]
+fn initial_states_are_left_as_they_are() {
+    on_each(|| {
+        for sizes in WAYS {
+            let direction = Direction::Bidirectional;
+            let case = Case::new(sizes, 4, direction, true);
+            let before = case.state.hidden.as_ref().map(Tensor::to_data);
+            case.cast(DType::F32).run(Cell::Lstm(Lstm::new(direction)));
+            assert_eq!(case.state.hidden.as_ref().map(Tensor::to_data), before);
+        }
+    });
+}
+
+#[test]
+fn half_precision_is_computed_in_single_precision() {
+    on_each(|| {
+        if !has(DType::F16) {
+            return;
+        }
+        for sizes in WAYS {
+            let direction = Direction::Bidirectional;
+            let case = |gates| Case::new(sizes, gates, direction, true).cast(DType::F16);
+            agree(&case(4), Cell::Lstm(Lstm::new(direction)), 1e-3);
+            agree(&case(3), Cell::Gru(Gru::new(direction)), 1e-3);
+        }
+    });
+}

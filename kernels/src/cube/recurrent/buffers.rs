@@ -1,0 +1,157 @@
+//! Operands as kernels read them.
+
+use burn::backend::{
+    cubecl::dtype_to_storage_type,
+    ops::{FloatTensorOps, IntTensorOps},
+};
+use burn::tensor::{DType, IntDType};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use cubecl::ir::{AddressType, ElemType};
+
+use super::{Shapes, plan::Plan};
+use crate::{
+    backend::{Optional, Recurrence},
+    cube::unwritten,
+    recurrent::{Cell, Sizes},
+};
+
+/// So many steps read weights often enough to lay them out before.
+const STEPS: usize = 4;
+
+/// What kernels read, and the outputs of all times, which they write.
+pub struct Buffers {
+    /// Products of the inputs of all times and directions, in single precision.
+    pub projected: CubeTensor,
+    pub weights: CubeTensor,
+    /// Columns of weights that lie side by side in every gate, and are read at once.
+    pub together: usize,
+    /// Biases and peepholes of each direction.
+    pub constants: CubeTensor,
+    pub lengths: CubeTensor,
+    pub y: CubeTensor,
+    pub plan: Plan,
+    pub times: usize,
+    pub batch: usize,
+}
+
+impl Buffers {
+    /// Gives the initial states beside them.
+    pub fn new(
+        operands: Recurrence<CubeBackend>,
+        cell: &Cell,
+        sizes: &Sizes,
+    ) -> (Self, [Option<CubeTensor>; 2]) {
+        let (Some(input), Some(weights)) = (
+            operands.input.weight.float(),
+            operands.recurrent.weight.float(),
+        ) else {
+            unreachable!("weights are floats");
+        };
+        let mut plan = Plan::new(cell, *sizes);
+        let x = operands.x;
+        let y = unwritten(&x, Shapes::of(cell, sizes).all, x.dtype);
+        // Read by nobody.
+        let none = |dtype| unwritten(&y, [1].into(), dtype);
+
+        let bias = operands.bias.float();
+        let peepholes = operands.peepholes.float().filter(|_| plan.is_lstm());
+        (plan.has_bias, plan.has_peepholes) = (bias.is_some(), peepholes.is_some());
+        let constants = match (bias, peepholes) {
+            (None, None) => none(y.dtype),
+            (Some(one), None) | (None, Some(one)) => one,
+            (Some(bias), Some(peepholes)) => CubeBackend::float_cat(vec![bias, peepholes], 1),
+        };
+        let lengths = operands.lengths.int();
+        plan.has_lengths = lengths.is_some();
+        let lengths = match lengths {
+            None => none(DType::I32),
+            Some(lengths) => CubeBackend::int_cast(lengths, IntDType::I32),
+        };
+        let weights = in_columns(weights, sizes.times);
+        let buffers = Self {
+            projected: projected(x, input, sizes),
+            together: together(&weights, sizes.hidden),
+            weights,
+            constants: into_contiguous(constants),
+            lengths: into_contiguous(lengths),
+            y,
+            plan,
+            times: sizes.times,
+            batch: sizes.batch,
+        };
+        (
+            buffers,
+            [operands.hidden, operands.cell].map(Optional::float),
+        )
+    }
+
+    /// The elements of a state of all sequences.
+    pub fn states(&self) -> usize {
+        self.batch * self.plan.directions * self.plan.hidden
+    }
+
+    /// Wide enough for all of them and two more.
+    pub fn address(&self, states: [&CubeTensor; 2]) -> AddressType {
+        let Self {
+            projected,
+            weights,
+            constants,
+            lengths,
+            y,
+            ..
+        } = self;
+        let own = [projected, weights, constants, lengths, y];
+        let types = own
+            .into_iter()
+            .chain(states)
+            .map(CubeTensor::required_address_type);
+        types.max().unwrap_or_default()
+    }
+
+    pub fn dtype(&self) -> ElemType {
+        dtype_to_storage_type(self.y.dtype)
+    }
+}
+
+/// Products of the inputs of all times with the weights of all directions.
+fn projected(x: CubeTensor, weights: CubeTensor, sizes: &Sizes) -> CubeTensor {
+    let columns = sizes.directions * sizes.gates * sizes.hidden;
+    let wide = |x| CubeBackend::float_cast(x, DType::F32.into());
+    let rows = [sizes.times * sizes.batch, sizes.features];
+    let rows = CubeBackend::float_reshape(wide(x), rows.into());
+    let weights = CubeBackend::float_reshape(wide(weights), [columns, sizes.features].into());
+    let weights = CubeBackend::float_swap_dims(weights, 0, 1);
+    into_contiguous(CubeBackend::float_matmul(rows, weights))
+}
+
+/// The same weights such that units that are neighbours read neighbours, if there are steps enough to gain by it.
+fn in_columns(weights: CubeTensor, times: usize) -> CubeTensor {
+    if times < STEPS {
+        return weights;
+    }
+    let columns = into_contiguous(CubeBackend::float_swap_dims(weights, 1, 2));
+    CubeBackend::float_swap_dims(columns, 1, 2)
+}
+
+/// How many columns a unit reads at once.
+fn together(weights: &CubeTensor, hidden: usize) -> usize {
+    let &[direction, column, row] = &weights.meta.strides()[..] else {
+        unreachable!("weights have three axes");
+    };
+    let fits = |&together: &usize| {
+        [direction, row, hidden]
+            .into_iter()
+            .all(|size| size.is_multiple_of(together))
+    };
+    [4, 2]
+        .into_iter()
+        .find(fits)
+        .filter(|_| column == 1)
+        .unwrap_or(1)
+}
+
+/// The same elements in single precision and memory that nobody else reads.
+pub fn exclusive(x: CubeTensor) -> CubeTensor {
+    let x = into_contiguous(CubeBackend::float_cast(x, DType::F32.into()));
+    if x.can_mut() { x } else { x.copy() }
+}

@@ -1,0 +1,188 @@
+//! A sequence in one launch: a cube for each sequence and direction, with its states in shared memory.
+
+use burn::tensor::DType;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{
+    buffers::{Buffers, exclusive},
+    columns::{Columns, UNITS, add_parts, multiply},
+    gates::{advance, biases, peepholes, reset},
+    places::{has_time, input_place, output_place, state_place, time_of},
+    plan::{Kind, Plan},
+};
+use crate::cube::unwritten;
+
+/// Hidden values at most: each is one unit's, and one cube reads all weights at each step.
+pub const HIDDEN: usize = UNITS;
+/// Products of a cube in a launch at most, so that no device takes it for one that never ends. Tests have several launches.
+const PRODUCTS: usize = if cfg!(test) { 1 << 17 } else { 1 << 29 };
+/// What a step takes beside its products, as a number of them.
+const STEP: usize = 1 << 13;
+
+/// Walks over all times; gives the last output and the memory of an LSTM.
+pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor; 2] {
+    let Buffers {
+        plan, times, batch, ..
+    } = *buffers;
+    let client = &buffers.y.client;
+    let cubes = batch * plan.directions;
+    let together = buffers.together;
+    // A GRU that resets first has the products of its last gate after those of the others.
+    let columns = if plan.kind == Kind::GruResetFirst {
+        [(0, 2), (2, 1)]
+    } else {
+        [(0, plan.gates); 2]
+    };
+    let columns = columns.map(|(first, gates)| Columns::of_gates(&plan, first, gates, together));
+    let busy = columns[0].count / together * columns[0].parts;
+    let units = busy.max(plan.hidden).next_multiple_of(32).min(UNITS);
+    let dimension = CubeDim::new_1d(units as u32);
+    let are_there = initial.each_ref().map(Option::is_some);
+    let states = initial.map(|state| match state {
+        Some(state) => exclusive(state),
+        None => unwritten(&buffers.y, [cubes * plan.hidden].into(), DType::F32),
+    });
+    let [hidden, memory] = &states;
+    let steps = PRODUCTS / (plan.columns() * plan.hidden + STEP);
+    let steps = steps.max(1);
+    for first in (0..times).step_by(steps) {
+        // Safety: a cube beyond the sequences ends, and the sizes are those of the buffers.
+        unsafe {
+            sequence_kernel::launch_unchecked(
+                client,
+                calculate_cube_count_elemwise(client, cubes * units, dimension),
+                dimension,
+                buffers.address([hidden, memory]),
+                together,
+                buffers.projected.clone().into_tensor_arg(),
+                buffers.weights.clone().into_tensor_arg(),
+                buffers.constants.clone().into_tensor_arg(),
+                buffers.lengths.clone().into_tensor_arg(),
+                buffers.y.clone().into_tensor_arg(),
+                hidden.clone().into_tensor_arg(),
+                memory.clone().into_tensor_arg(),
+                first,
+                times.min(first + steps),
+                times,
+                batch,
+                plan,
+                columns,
+                are_there.map(|is_there| is_there || first > 0),
+                buffers.dtype(),
+            );
+        }
+    }
+    states
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn sequence_kernel<T: Float, N: Size>(
+    projected: &Tensor<f32>,
+    weights: &Tensor<Vector<T, N>>,
+    constants: &Tensor<T>,
+    lengths: &Tensor<i32>,
+    y: &mut Tensor<T>,
+    hidden: &mut Tensor<f32>,
+    memory: &mut Tensor<f32>,
+    first: usize,
+    end: usize,
+    times: usize,
+    batch: usize,
+    #[comptime] plan: Plan,
+    #[comptime] columns: [Columns; 2],
+    #[comptime] initial: [bool; 2],
+    #[define(T)] _dtype: ElemType,
+) {
+    if CUBE_POS >= batch * plan.directions {
+        terminate!();
+    }
+    let place = UNIT_POS as usize;
+    let (direction, sequence) = (CUBE_POS / batch, CUBE_POS % batch);
+    let width = comptime!(plan.hidden);
+    let is_in_use = place < width;
+    // Units beyond the hidden values read what is there, and write nothing.
+    let near = min(place, width - 1);
+    let begin = state_place(direction, sequence, batch, plan);
+    let input_bias = biases::<T>(constants, direction, near, false, plan);
+    let bias = biases::<T>(constants, direction, near, true, plan);
+    let peepholes = peepholes::<T>(constants, direction, near, plan);
+
+    let mut states = Array::<f32>::new(2usize);
+    states[0] = 0f32;
+    states[1] = 0f32;
+    if comptime!(initial[0]) {
+        states[0] = hidden[begin + near];
+    }
+    if comptime!(plan.is_lstm() && initial[1]) {
+        states[1] = memory[begin + near];
+    }
+    // What is multiplied: the states, or those that a GRU resets.
+    let mut row = Shared::<[f32]>::new_slice(width);
+    let mut sums = Shared::<[f32]>::new_slice(comptime!(
+        let [first, second] = columns.map(|columns| columns.parts * columns.count);
+        first.max(second)
+    ));
+    let mut input = Array::<f32>::new(comptime!(plan.gates));
+    let mut linear = Array::<f32>::new(comptime!(plan.gates));
+
+    for step in first..end {
+        let time = time_of(step, direction, times, plan);
+        let is_active = has_time(lengths, sequence, time, plan);
+        let at = input_place(direction, sequence, time, times, batch, plan) + near;
+        #[unroll]
+        for gate in 0..plan.gates {
+            input[gate] = projected[at + gate * width] + input_bias[gate];
+        }
+        if is_in_use {
+            row[place] = states[0];
+        }
+        sync_cube();
+        if is_active {
+            multiply::<T, N>(
+                weights,
+                &row,
+                &mut sums,
+                direction,
+                comptime!(columns[0]),
+                plan,
+            );
+        }
+        sync_cube();
+        add_parts(&sums, &bias, &mut linear, near, comptime!(columns[0]), plan);
+        if comptime!(plan.kind == Kind::GruResetFirst) {
+            if is_in_use {
+                row[place] = reset(&input, &linear, states[0], direction, plan);
+            }
+            sync_cube();
+            if is_active {
+                multiply::<T, N>(
+                    weights,
+                    &row,
+                    &mut sums,
+                    direction,
+                    comptime!(columns[1]),
+                    plan,
+                );
+            }
+            sync_cube();
+            add_parts(&sums, &bias, &mut linear, near, comptime!(columns[1]), plan);
+        }
+        let mut output = 0f32;
+        if is_active {
+            advance(&input, &linear, &peepholes, &mut states, direction, plan);
+            output = states[0];
+        }
+        if is_in_use {
+            let at = output_place(direction, sequence, time, times, batch, plan);
+            y[at + place] = T::cast_from(output);
+        }
+    }
+
+    if is_in_use {
+        hidden[begin + place] = states[0];
+        if comptime!(plan.is_lstm()) {
+            memory[begin + place] = states[1];
+        }
+    }
+}
