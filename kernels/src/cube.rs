@@ -1,6 +1,7 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod compact;
+mod keys;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -26,7 +27,7 @@ impl Kernels for CubeBackend {
 
     fn top_k(x: Optional<Self>, top: Top) -> Optional<Self> {
         match x {
-            Optional::Float(x) | Optional::Int(x) => Optional::Int(sort::top_k(x, top)),
+            Optional::Float(x) | Optional::Int(x) => sort::top_k(x, top),
             Optional::None | Optional::Bool(_) => Optional::None,
         }
     }
