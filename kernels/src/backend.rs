@@ -30,8 +30,15 @@ use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
-    attention::Scores, convolution::window::Window, fault::Axis, index::top_k::Top, normalize::Lrn,
-    pool::slide::Slide, reduce::cumulative::Scan, signal::dft::Dft,
+    attention::Scores,
+    convolution::window::Window,
+    fault::Axis,
+    image::non_max_suppression::{BoxForm, Limits},
+    index::top_k::Top,
+    normalize::Lrn,
+    pool::slide::Slide,
+    reduce::cumulative::Scan,
+    signal::dft::Dft,
 };
 pub(crate) use call::call;
 #[cfg(feature = "cube")]
@@ -341,6 +348,17 @@ pub trait Kernels: Backend {
     #[fusion(meta = |counts, found| crate::cube::compact::found(counts, *found))]
     fn compact(#[extension_type] counts: Optional<Self>, found: usize) -> Optional<Self> {
         primitives::compact::<Self>(counts, found)
+    }
+
+    /// The boxes of each batch and class that are kept, `[batch, classes, most]` and -1 behind them; none where the host finds them.
+    #[fusion(meta = |boxes, scores, _, limits| crate::cube::suppress::described(boxes, scores, limits))]
+    fn suppress(
+        boxes: FloatTensor<Self>,
+        scores: FloatTensor<Self>,
+        form: BoxForm,
+        limits: Limits,
+    ) -> Optional<Self> {
+        primitives::suppress::<Self>(boxes, scores, form, limits)
     }
 
     /// The nearest values of a small type, in f32; none where the host rounds them. It is not of f64.

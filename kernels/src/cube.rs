@@ -5,6 +5,7 @@ mod keys;
 mod scan;
 pub mod small;
 pub mod sort;
+pub mod suppress;
 
 use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
@@ -15,6 +16,7 @@ use cubecl::prelude::*;
 
 use crate::{
     backend::{Kernels, Optional},
+    image::non_max_suppression::{BoxForm, Limits},
     index::top_k::Top,
     quantize::small::Small,
     reduce::cumulative::Scan,
@@ -41,6 +43,15 @@ impl Kernels for CubeBackend {
 
     fn compact(counts: Optional<Self>, found: usize) -> Optional<Self> {
         counts.map(|counts| compact::compact(into_contiguous(counts), found))
+    }
+
+    fn suppress(
+        boxes: CubeTensor,
+        scores: CubeTensor,
+        form: BoxForm,
+        limits: Limits,
+    ) -> Optional<Self> {
+        suppress::suppress(boxes, scores, form, limits)
     }
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {

@@ -17,6 +17,7 @@ use super::{ByteProduct, Optional, Packed, Recurrence};
 use crate::{
     ensure,
     fault::Axis,
+    image::non_max_suppression::{BoxForm, Limits},
     index::top_k::Top,
     normalize::Lrn,
     pool::slide::Slide,
@@ -194,6 +195,15 @@ pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
 
 /// Burn's order of equal elements is another one on some devices.
 pub fn top_k<B: Backend>(_: Optional<B>, _: Top) -> Optional<B> {
+    Optional::None
+}
+
+pub fn suppress<B: Backend>(
+    _: FloatTensor<B>,
+    _: FloatTensor<B>,
+    _: BoxForm,
+    _: Limits,
+) -> Optional<B> {
     Optional::None
 }
 

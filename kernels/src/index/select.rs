@@ -72,7 +72,7 @@ fn places<const D: usize>(condition: Tensor<D, Bool>) -> Tensor<2, Int> {
 }
 
 /// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
-fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tensor<1, Int>> {
+pub fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tensor<1, Int>> {
     let size = condition.shape().num_elements();
     if i32::try_from(size).is_err() {
         return None;
@@ -94,7 +94,7 @@ fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tenso
 }
 
 /// The indices along each axis of places in row-major order: a row for each place.
-fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
+pub fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
     let count = places.dims()[0];
     let places: Tensor<2, Int> = reshape(places, [count, 1]);
     if count == 0 {

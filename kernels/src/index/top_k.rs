@@ -119,7 +119,7 @@ fn rank<E: Element>(
 }
 
 /// The order of floats in which both zeros are equal and NaN is the greatest.
-fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
+pub fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
     let is_nan = |x: &E| x.partial_cmp(x).is_none();
     a.partial_cmp(b)
         .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
