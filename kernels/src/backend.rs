@@ -350,6 +350,19 @@ pub trait Kernels: Backend {
         primitives::compact::<Self>(counts, found)
     }
 
+    /// The places of the rows of `[rows, length]`, none empty, in order, and how many groups of equal ones begin up to each; none where
+    /// the host finds them. NaN equals NaN and is the greatest.
+    #[fusion(meta = |rows| crate::cube::groups::described(rows))]
+    fn groups(#[extension_type] rows: Optional<Self>) -> (Optional<Self>, Optional<Self>) {
+        primitives::groups::<Self>(rows)
+    }
+
+    /// Each value at the place, of all places in some order, that stands beside it; none where [`groups`](Self::groups) gives none.
+    #[fusion(meta = |values, _| OptionalMetadata::Int(values.clone()))]
+    fn permuted(values: IntTensor<Self>, places: IntTensor<Self>) -> Optional<Self> {
+        primitives::permuted::<Self>(values, places)
+    }
+
     /// The boxes of each batch and class that are kept, `[batch, classes, most]` and -1 behind them; none where the host finds them.
     #[fusion(meta = |boxes, scores, _, limits| crate::cube::suppress::described(boxes, scores, limits))]
     fn suppress(

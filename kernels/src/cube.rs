@@ -1,6 +1,7 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod compact;
+pub mod groups;
 mod keys;
 mod scan;
 pub mod small;
@@ -32,6 +33,17 @@ impl Kernels for CubeBackend {
             Optional::Float(x) | Optional::Int(x) => sort::top_k(x, top),
             Optional::None | Optional::Bool(_) => Optional::None,
         }
+    }
+
+    fn groups(rows: Optional<Self>) -> (Optional<Self>, Optional<Self>) {
+        match rows {
+            Optional::Float(rows) | Optional::Int(rows) => groups::groups(rows),
+            Optional::None | Optional::Bool(_) => (Optional::None, Optional::None),
+        }
+    }
+
+    fn permuted(values: CubeTensor, places: CubeTensor) -> Optional<Self> {
+        Optional::Int(groups::permuted(values, places))
     }
 
     fn counts(condition: Optional<Self>) -> Optional<Self> {

@@ -207,6 +207,14 @@ pub fn suppress<B: Backend>(
     Optional::None
 }
 
+pub fn groups<B: Backend>(_: Optional<B>) -> (Optional<B>, Optional<B>) {
+    (Optional::None, Optional::None)
+}
+
+pub fn permuted<B: Backend>(_: IntTensor<B>, _: IntTensor<B>) -> Optional<B> {
+    Optional::None
+}
+
 pub fn counts<B: Backend>(_: Optional<B>) -> Optional<B> {
     Optional::None
 }

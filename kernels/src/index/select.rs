@@ -78,7 +78,13 @@ pub fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<T
         return None;
     }
     let operand = Some(condition.clone());
-    let counts = Tensor::<1, Int>::from_dispatch(call!(counts(operand)).tensor()?);
+    let counts = call!(counts(operand)).tensor()?;
+    places_of_growth(Tensor::from_dispatch(counts))
+}
+
+/// The places at which counts, at least one, grow; none where the device has no body for it. The host reads how many there are.
+pub fn places_of_growth(counts: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
+    let size = counts.dims()[0];
     let last = read(counts.clone().narrow(0, size - 1, 1));
     let found = last
         .iter::<i64>()
