@@ -33,7 +33,10 @@ use crate::{
     attention::Scores,
     convolution::window::Window,
     fault::Axis,
-    image::non_max_suppression::{BoxForm, Limits},
+    image::{
+        non_max_suppression::{BoxForm, Limits},
+        roi::RoiAlign,
+    },
     index::top_k::Top,
     normalize::Lrn,
     pool::slide::Slide,
@@ -372,6 +375,29 @@ pub trait Kernels: Backend {
         limits: Limits,
     ) -> Optional<Self> {
         primitives::suppress::<Self>(boxes, scores, form, limits)
+    }
+
+    /// The regions of images, of which `batches` are some; none where primitives do it. No operand is empty.
+    #[fusion(meta = |x, rois, _, options| crate::cube::roi::described(x, rois, options.output))]
+    fn roi_align(
+        x: FloatTensor<Self>,
+        rois: FloatTensor<Self>,
+        batches: IntTensor<Self>,
+        options: RoiAlign,
+    ) -> Optional<Self> {
+        primitives::roi_align::<Self>(x, rois, batches, options)
+    }
+
+    /// The greatest elements in parts of the regions of images, of which `batches` are some; none where the host reads the regions.
+    #[fusion(meta = |x, rois, _, output, _| crate::cube::roi::described(x, rois, *output))]
+    fn max_roi_pool(
+        x: FloatTensor<Self>,
+        rois: FloatTensor<Self>,
+        batches: IntTensor<Self>,
+        output: [usize; 2],
+        scale: f32,
+    ) -> Optional<Self> {
+        primitives::max_roi_pool::<Self>(x, rois, batches, output, scale)
     }
 
     /// The nearest values of a small type, in f32; none where the host rounds them. It is not of f64.

@@ -3,6 +3,7 @@
 pub mod compact;
 pub mod groups;
 mod keys;
+pub mod roi;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -17,7 +18,10 @@ use cubecl::prelude::*;
 
 use crate::{
     backend::{Kernels, Optional},
-    image::non_max_suppression::{BoxForm, Limits},
+    image::{
+        non_max_suppression::{BoxForm, Limits},
+        roi::RoiAlign,
+    },
     index::top_k::Top,
     quantize::small::Small,
     reduce::cumulative::Scan,
@@ -66,6 +70,25 @@ impl Kernels for CubeBackend {
         suppress::suppress(boxes, scores, form, limits)
     }
 
+    fn roi_align(
+        x: CubeTensor,
+        rois: CubeTensor,
+        batches: CubeTensor,
+        options: RoiAlign,
+    ) -> Optional<Self> {
+        roi::roi_align(x, rois, batches, options)
+    }
+
+    fn max_roi_pool(
+        x: CubeTensor,
+        rois: CubeTensor,
+        batches: CubeTensor,
+        output: [usize; 2],
+        scale: f32,
+    ) -> Optional<Self> {
+        roi::max_roi_pool(x, rois, batches, output, scale)
+    }
+
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {
         Optional::Float(small::to_small(x, small, saturate))
     }
@@ -92,4 +115,13 @@ fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
 #[cube]
 fn first(row: usize, size: usize, inner: usize) -> usize {
     (row / inner) * (inner * size) + row % inner
+}
+
+/// The bits of infinity.
+const INFINITE: u32 = 0x7f80_0000;
+
+/// The bits of an absolute value, which exceed [`INFINITE`] for NaN: shaders may assume that no float is infinite or NaN.
+#[cube]
+fn magnitude(x: f32) -> u32 {
+    u32::reinterpret(x) & 0x7fff_ffffu32
 }

@@ -17,7 +17,10 @@ use super::{ByteProduct, Optional, Packed, Recurrence};
 use crate::{
     ensure,
     fault::Axis,
-    image::non_max_suppression::{BoxForm, Limits},
+    image::{
+        non_max_suppression::{BoxForm, Limits},
+        roi::RoiAlign,
+    },
     index::top_k::Top,
     normalize::Lrn,
     pool::slide::Slide,
@@ -203,6 +206,25 @@ pub fn suppress<B: Backend>(
     _: FloatTensor<B>,
     _: BoxForm,
     _: Limits,
+) -> Optional<B> {
+    Optional::None
+}
+
+pub fn roi_align<B: Backend>(
+    _: FloatTensor<B>,
+    _: FloatTensor<B>,
+    _: IntTensor<B>,
+    _: RoiAlign,
+) -> Optional<B> {
+    Optional::None
+}
+
+pub fn max_roi_pool<B: Backend>(
+    _: FloatTensor<B>,
+    _: FloatTensor<B>,
+    _: IntTensor<B>,
+    _: [usize; 2],
+    _: f32,
 ) -> Optional<B> {
     Optional::None
 }

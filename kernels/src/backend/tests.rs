@@ -5,6 +5,7 @@ mod groups;
 mod orders;
 mod places;
 mod quantized;
+mod regions;
 mod scans;
 mod small;
 

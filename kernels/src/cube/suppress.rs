@@ -10,7 +10,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{sort, unwritten};
+use super::{INFINITE, magnitude, sort, unwritten};
 use crate::{
     backend::{Optional, OptionalMetadata},
     image::non_max_suppression::{BoxForm, Limits},
@@ -268,15 +268,14 @@ fn load(tile: &Shared<[f32]>, at: usize) -> Rectangle {
     }
 }
 
-/// By the bits, as shaders may assume that nothing is NaN.
 #[cube]
 fn is_nan(x: f32) -> bool {
-    u32::reinterpret(x) & 0x7fff_ffffu32 > 0x7f80_0000u32
+    magnitude(x) > INFINITE
 }
 
 /// Whether a number is above zero; NaN is not.
 #[cube]
 fn is_positive(x: f32) -> bool {
     let bits = u32::reinterpret(x);
-    bits > 0u32 && bits <= 0x7f80_0000u32
+    bits > 0u32 && bits <= INFINITE
 }
