@@ -1,8 +1,8 @@
 //! NonMaxSuppression: a cube for each class takes its boxes in the order of their scores, a tile at a time.
 //!
 //! A box of a tile is compared with those that are kept of earlier tiles. Then the tile is decided in groups: one unit
-//! goes through a group, and all compare the boxes behind it with those that it keeps. The number of barriers depends on
-//! no value, so that every unit comes to each of them.
+//! goes through a group, and all compare the boxes behind it with those that it keeps. The tiles end where enough boxes
+//! are kept or scores are too low, which all units read at one barrier.
 
 use burn::backend::TensorMetadata;
 use burn::tensor::DType;
@@ -124,22 +124,24 @@ fn suppress_kernel(
     let mut hiding = Shared::<[u32]>::new_slice(UNITS);
     let mut kept_of_group = Shared::<[u32]>::new_slice(1usize);
     let mut total = Shared::<[u32]>::new_slice(1usize);
-    if unit == 0 {
-        total[0] = 0u32;
-    }
+    // Whether the scores of all further tiles are too low.
+    let mut ends = Shared::<[u32]>::new_slice(1usize);
 
     let mut begin = 0usize;
-    while begin < count {
-        sync_storage();
-        let found = total[0] as usize;
+    let mut found = 0usize;
+    let mut goes_on = true;
+    while goes_on {
         let mut place = 0usize;
         let mut is_left = false;
-        if begin + unit < count && found < most {
+        let mut is_low = false;
+        if begin + unit < count {
             place = order[first_score + begin + unit] as usize;
             is_left = true;
             if comptime!(has_score) {
                 let value = scores[first_score + place];
                 is_left = value > score && !is_nan(value);
+                // NaN comes first.
+                is_low = !is_left && !is_nan(value);
             }
         }
         let own = rectangle(boxes, first_box + place, form);
@@ -153,6 +155,12 @@ fn suppress_kernel(
         passes[unit] = u32::cast_from(is_left);
         store(&mut tile, unit, &own);
         sync_cube();
+        if unit == 0 {
+            total[0] = found as u32;
+        }
+        if unit == UNITS - 1 {
+            ends[0] = u32::cast_from(is_low);
+        }
 
         let begin_of_group = unit / GROUP * GROUP;
         let mut bits = 0u32;
@@ -193,10 +201,13 @@ fn suppress_kernel(
             }
         }
         begin += UNITS;
+        sync_storage();
+        found = workgroup_uniform_load(&total[0]) as usize;
+        let is_ended = workgroup_uniform_load(&ends[0]) == 1u32;
+        goes_on = begin < count && found < most && !is_ended;
     }
 
-    sync_cube();
-    let mut at = total[0] as usize + unit;
+    let mut at = found + unit;
     while at < most {
         kept[first_kept + at] = -1i32;
         at += UNITS;
