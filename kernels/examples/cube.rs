@@ -10,9 +10,12 @@ use onnx_embed_kernels::{
     epilogue::{Activation, Epilogue},
     extreme::top_k,
     matmul::linear_then,
+    non_max_suppression::{BoxForm, Limits, non_max_suppression},
     recurrent::{Direction, Gru, Lstm, State, Weights, gru, lstm},
+    roi::{Mode, RoiAlign, align, pool},
     select::nonzero,
     small::{Small, to_small},
+    unique::unique_flat,
     window::Window,
 };
 
@@ -22,6 +25,7 @@ const PATIENCE: f64 = 20.0;
 
 fn main() {
     let device = Device::wgpu(Default::default());
+    images(&device);
     recurrences(&device);
     convolutions(&device);
     products(&device);
@@ -191,6 +195,68 @@ fn recurrences(device: &Device) {
             },
         );
     }
+}
+
+/// Boxes and regions of images.
+fn images(device: &Device) {
+    let random = |low: f64, high: f64| Distribution::Uniform(low, high);
+    for [boxes, classes] in [[1000, 20], [8400, 1], [8400, 80]] {
+        let centers = Tensor::<3>::random([1, boxes, 2], random(0.0, 640.0), device);
+        let sizes = Tensor::<3>::random([1, boxes, 2], random(8.0, 90.0), device);
+        let corners = Tensor::cat(vec![centers, sizes], 2);
+        let scores = Tensor::<3>::random([1, classes, boxes], random(0.0, 1.0), device);
+        let limits = Limits {
+            most: 100,
+            overlap: 0.5,
+            score: Some(0.25),
+        };
+        let single = |y: Tensor<2, Int>| y.cast(FloatDType::F32);
+        let kept = |boxes, scores| non_max_suppression(boxes, scores, BoxForm::Center, limits);
+        compare(
+            &format!("boxes kept of {boxes}x{classes}"),
+            Some(|| {
+                let scores = Tensor::from_data(scores.clone().into_data(), &Device::flex());
+                single(on_host(corners.clone(), |boxes| kept(boxes, scores)))
+            }),
+            || single(kept(corners.clone(), scores.clone())),
+        );
+    }
+    let x = Tensor::<4>::random([1, 64, 50, 50], random(-1.0, 1.0), device);
+    let rois = Tensor::<2>::random([200, 2], random(0.0, 400.0), device);
+    let ends = rois.clone() + Tensor::<2>::random([200, 2], random(16.0, 400.0), device);
+    let rois = Tensor::cat(vec![rois, ends], 1);
+    let batches = Tensor::<1, Int>::zeros([200], device);
+    for sampling in [0, 2] {
+        let options = RoiAlign {
+            output: [7, 7],
+            sampling,
+            scale: 0.0625,
+            half_pixel: true,
+            mode: Mode::Average,
+        };
+        let (x, rois, batches) = (&x, &rois, &batches);
+        compare(
+            &format!("200 regions of {sampling} points"),
+            Some(|| align::by_primitives(x.clone(), rois.clone(), batches.clone(), &options)),
+            || align::roi_align(x.clone(), rois.clone(), batches.clone(), &options),
+        );
+    }
+    let pooled = Tensor::cat(vec![batches.float().unsqueeze_dim(1), rois], 1);
+    compare(
+        "200 regions that are pooled",
+        Some(|| pool::on_host(x.clone(), pooled.clone(), [7, 7], 0.0625)),
+        || pool::max_roi_pool(x.clone(), pooled.clone(), [7, 7], 0.0625),
+    );
+}
+
+/// What the CPU does with the values, as where the device has no body.
+fn on_host<const A: usize, const D: usize>(
+    x: Tensor<A>,
+    run: impl FnOnce(Tensor<A>) -> Tensor<D, Int>,
+) -> Tensor<D, Int> {
+    let device = x.device();
+    let y = run(Tensor::from_data(x.into_data(), &Device::flex()));
+    Tensor::from_data(y.into_data(), (&device, burn::tensor::DType::I32))
 }
 
 /// Prints the median times of both in alternating runs, in ms.

@@ -30,8 +30,18 @@ use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
-    attention::Scores, convolution::window::Window, fault::Axis, index::top_k::Top, normalize::Lrn,
-    pool::slide::Slide, reduce::cumulative::Scan, signal::dft::Dft,
+    attention::Scores,
+    convolution::window::Window,
+    fault::Axis,
+    image::{
+        non_max_suppression::{BoxForm, Limits},
+        roi::RoiAlign,
+    },
+    index::top_k::Top,
+    normalize::Lrn,
+    pool::slide::Slide,
+    reduce::cumulative::Scan,
+    signal::dft::Dft,
 };
 pub(crate) use call::call;
 #[cfg(feature = "cube")]
@@ -349,6 +359,53 @@ pub trait Kernels: Backend {
     #[fusion(meta = |counts, found| crate::cube::compact::found(counts, *found))]
     fn compact(#[extension_type] counts: Optional<Self>, found: usize) -> Optional<Self> {
         primitives::compact::<Self>(counts, found)
+    }
+
+    /// The places of the rows of `[rows, length]`, none empty, in order, and how many groups of equal ones begin up to each; none where
+    /// the host finds them. NaN equals NaN and is the greatest.
+    #[fusion(meta = |rows| crate::cube::groups::described(rows))]
+    fn groups(#[extension_type] rows: Optional<Self>) -> (Optional<Self>, Optional<Self>) {
+        primitives::groups::<Self>(rows)
+    }
+
+    /// Each value at the place, of all places in some order, that stands beside it; none where [`groups`](Self::groups) gives none.
+    #[fusion(meta = |values, _| OptionalMetadata::Int(values.clone()))]
+    fn permuted(values: IntTensor<Self>, places: IntTensor<Self>) -> Optional<Self> {
+        primitives::permuted::<Self>(values, places)
+    }
+
+    /// The boxes of each batch and class that are kept, `[batch, classes, most]` and -1 behind them; none where the host finds them.
+    #[fusion(meta = |boxes, scores, _, limits| crate::cube::suppress::described(boxes, scores, limits))]
+    fn suppress(
+        boxes: FloatTensor<Self>,
+        scores: FloatTensor<Self>,
+        form: BoxForm,
+        limits: Limits,
+    ) -> Optional<Self> {
+        primitives::suppress::<Self>(boxes, scores, form, limits)
+    }
+
+    /// The regions of images, of which `batches` are some; none where primitives do it. No operand is empty.
+    #[fusion(meta = |x, rois, _, options| crate::cube::roi::described(x, rois, options.output))]
+    fn roi_align(
+        x: FloatTensor<Self>,
+        rois: FloatTensor<Self>,
+        batches: IntTensor<Self>,
+        options: RoiAlign,
+    ) -> Optional<Self> {
+        primitives::roi_align::<Self>(x, rois, batches, options)
+    }
+
+    /// The greatest elements in parts of the regions of images, of which `batches` are some; none where the host reads the regions.
+    #[fusion(meta = |x, rois, _, output, _| crate::cube::roi::described(x, rois, *output))]
+    fn max_roi_pool(
+        x: FloatTensor<Self>,
+        rois: FloatTensor<Self>,
+        batches: IntTensor<Self>,
+        output: [usize; 2],
+        scale: f32,
+    ) -> Optional<Self> {
+        primitives::max_roi_pool::<Self>(x, rois, batches, output, scale)
     }
 
     /// The nearest values of a small type, in f32; none where the host rounds them. It is not of f64.

@@ -4,12 +4,16 @@ pub mod attention;
 pub mod compact;
 pub mod conv;
 mod finish;
+pub mod groups;
+mod keys;
 mod normalize;
 pub mod product;
 pub mod recurrent;
+pub mod roi;
 mod scan;
 pub mod small;
 pub mod sort;
+pub mod suppress;
 
 use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
@@ -21,6 +25,10 @@ use cubecl::prelude::*;
 use crate::{
     attention::Scores,
     backend::{Kernels, Optional, Packed, Recurrence},
+    image::{
+        non_max_suppression::{BoxForm, Limits},
+        roi::RoiAlign,
+    },
     index::top_k::Top,
     product::epilogue::{Activation, Epilogue},
     quantize::small::Small,
@@ -124,9 +132,20 @@ impl Kernels for CubeBackend {
 
     fn top_k(x: Optional<Self>, top: Top) -> Optional<Self> {
         match x {
-            Optional::Float(x) | Optional::Int(x) => Optional::Int(sort::top_k(x, top)),
+            Optional::Float(x) | Optional::Int(x) => sort::top_k(x, top),
             Optional::None | Optional::Bool(_) => Optional::None,
         }
+    }
+
+    fn groups(rows: Optional<Self>) -> (Optional<Self>, Optional<Self>) {
+        match rows {
+            Optional::Float(rows) | Optional::Int(rows) => groups::groups(rows),
+            Optional::None | Optional::Bool(_) => (Optional::None, Optional::None),
+        }
+    }
+
+    fn permuted(values: CubeTensor, places: CubeTensor) -> Optional<Self> {
+        Optional::Int(groups::permuted(values, places))
     }
 
     fn counts(condition: Optional<Self>) -> Optional<Self> {
@@ -147,6 +166,34 @@ impl Kernels for CubeBackend {
         _: Option<[Packed; 2]>,
     ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
         recurrent::recurrence(operands, &cell, sizes)
+    }
+
+    fn suppress(
+        boxes: CubeTensor,
+        scores: CubeTensor,
+        form: BoxForm,
+        limits: Limits,
+    ) -> Optional<Self> {
+        suppress::suppress(boxes, scores, form, limits)
+    }
+
+    fn roi_align(
+        x: CubeTensor,
+        rois: CubeTensor,
+        batches: CubeTensor,
+        options: RoiAlign,
+    ) -> Optional<Self> {
+        roi::roi_align(x, rois, batches, options)
+    }
+
+    fn max_roi_pool(
+        x: CubeTensor,
+        rois: CubeTensor,
+        batches: CubeTensor,
+        output: [usize; 2],
+        scale: f32,
+    ) -> Optional<Self> {
+        roi::max_roi_pool(x, rois, batches, output, scale)
     }
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {
@@ -183,4 +230,13 @@ fn summed(dtype: DType) -> DType {
         DType::F16 | DType::BF16 => DType::F32,
         _ => dtype,
     }
+}
+
+/// The bits of infinity.
+const INFINITE: u32 = 0x7f80_0000;
+
+/// The bits of an absolute value, which exceed [`INFINITE`] for NaN: shaders may assume that no float is infinite or NaN.
+#[cube]
+fn magnitude(x: f32) -> u32 {
+    u32::reinterpret(x) & 0x7fff_ffffu32
 }

@@ -37,26 +37,23 @@ pub fn read<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use super::*;
-    use crate::{backend::switches, testing::float};
-
-    thread_local! {
-        static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
-    }
+    use crate::{
+        backend::switches,
+        testing::{events, float},
+    };
 
     #[test]
     fn kernels_and_reads_are_observed() {
-        observe(|event| EVENTS.with_borrow_mut(|events| events.push(event)));
-        let x = crate::normalize::softmax::softmax(float::<2>([[1f32, 2.0]]), 1);
-        assert_eq!(read(x).shape().to_vec(), [1, 2]);
-        EVENTS.with_borrow(|events| {
-            assert_eq!(events.last(), Some(&Event::Read));
-            if cfg!(feature = "flex") && !switches::is_plain() {
-                assert_eq!(events[0], Event::Kernel("softmax"));
-            }
+        let (y, events) = events(|| {
+            let x = crate::normalize::softmax::softmax(float::<2>([[1f32, 2.0]]), 1);
+            read(x)
         });
+        assert_eq!(y.shape().to_vec(), [1, 2]);
+        assert_eq!(events.last(), Some(&Event::Read));
+        if cfg!(feature = "flex") && !switches::is_plain() {
+            assert_eq!(events[0], Event::Kernel("softmax"));
+        }
         assert!(!observe(|_| ()), "the first observer stays");
     }
 }

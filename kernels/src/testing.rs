@@ -9,11 +9,17 @@ use std::cell::RefCell;
 use burn::tensor::DeviceType;
 use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData, kind::Basic};
 
-use crate::{backend::switches, dtype::stored};
+use crate::{
+    backend::{Runtime, switches},
+    dtype::stored,
+    observe::{Event, observe},
+};
 
 thread_local! {
     /// The device of [`on_each`].
     static CURRENT: RefCell<Option<Device>> = const { RefCell::new(None) };
+    /// What operators did on this thread since [`events`] began.
+    static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names, between commas.
@@ -94,6 +100,24 @@ pub fn by_flex(reason: &str) -> bool {
         eprintln!("left out without bodies: {reason}");
     }
     !switches::is_plain() && on_cpu(reason)
+}
+
+/// What a function gives, and what its operators did.
+pub fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
+    observe(|event| EVENTS.with_borrow_mut(|events| events.push(event)));
+    EVENTS.take();
+    let result = run();
+    (result, EVENTS.take())
+}
+
+/// What a function gives, which may read values back at most so often where bodies for CubeCL run.
+#[track_caller]
+pub fn with_reads<T>(most: usize, run: impl FnOnce() -> T) -> T {
+    let (result, events) = events(run);
+    let reads = events.iter().filter(|&&event| event == Event::Read).count();
+    let is_cube = Runtime::of(&device()) == Runtime::Wgpu && !switches::is_plain();
+    assert!(!is_cube || reads <= most, "{reads} reads instead of {most}");
+    result
 }
 
 /// A tensor of any kind, of the literal's own dtype or the one that stands for it on the device.

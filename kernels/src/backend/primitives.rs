@@ -17,6 +17,10 @@ use super::{ByteProduct, Optional, Packed, Recurrence};
 use crate::{
     ensure,
     fault::Axis,
+    image::{
+        non_max_suppression::{BoxForm, Limits},
+        roi::RoiAlign,
+    },
     index::top_k::Top,
     normalize::Lrn,
     pool::slide::Slide,
@@ -198,6 +202,42 @@ pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
 
 /// Burn's order of equal elements is another one on some devices.
 pub fn top_k<B: Backend>(_: Optional<B>, _: Top) -> Optional<B> {
+    Optional::None
+}
+
+pub fn suppress<B: Backend>(
+    _: FloatTensor<B>,
+    _: FloatTensor<B>,
+    _: BoxForm,
+    _: Limits,
+) -> Optional<B> {
+    Optional::None
+}
+
+pub fn roi_align<B: Backend>(
+    _: FloatTensor<B>,
+    _: FloatTensor<B>,
+    _: IntTensor<B>,
+    _: RoiAlign,
+) -> Optional<B> {
+    Optional::None
+}
+
+pub fn max_roi_pool<B: Backend>(
+    _: FloatTensor<B>,
+    _: FloatTensor<B>,
+    _: IntTensor<B>,
+    _: [usize; 2],
+    _: f32,
+) -> Optional<B> {
+    Optional::None
+}
+
+pub fn groups<B: Backend>(_: Optional<B>) -> (Optional<B>, Optional<B>) {
+    (Optional::None, Optional::None)
+}
+
+pub fn permuted<B: Backend>(_: IntTensor<B>, _: IntTensor<B>) -> Optional<B> {
     Optional::None
 }
 

@@ -1,9 +1,12 @@
 //! Bodies of backends beside the primitives that mean the same.
 
+mod boxes;
+mod groups;
 mod orders;
 mod places;
 mod quantized;
 mod recurrences;
+mod regions;
 mod scans;
 mod small;
 

@@ -13,7 +13,7 @@ use cubecl::{
     std::tensor::layout::linear::{LinearView, LinearViewMut},
 };
 
-use super::unwritten;
+use super::{INFINITE, unwritten};
 use crate::quantize::small::{Small, Toward};
 
 /// What the kernel has to know of a type.
@@ -32,7 +32,6 @@ struct Format {
 }
 
 const NAN: u32 = 0x7fc0_0000;
-const INFINITE: u32 = 0x7f80_0000;
 
 impl Format {
     fn new(mantissa: u32, lowest: i32, largest: f32) -> Self {

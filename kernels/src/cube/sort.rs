@@ -1,16 +1,25 @@
 //! The order of the elements of rows: tiles are sorted, then runs of two of them are merged, again and again.
 //!
-//! Elements become unsigned numbers with the same order. A merge finds the place of an element by a search in the
-//! other run, so that no unit waits for another one.
+//! A merge finds the place of an element by a search in the other run, so that no unit waits for another one.
 
-use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::IntTensorOps};
+// A condition that is comptime decides which code there is.
+#![allow(clippy::collapsible_if)]
+
+use burn::backend::{TensorMetadata, ops::IntTensorOps};
 use burn::tensor::{DType, IntDType};
-use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{CubeBackend, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{first, unwritten};
-use crate::{backend::OptionalMetadata, index::top_k::Top};
+use super::{
+    first,
+    keys::{Keys, decided_later, has_keys},
+    unwritten,
+};
+use crate::{
+    backend::{Optional, OptionalMetadata},
+    index::top_k::Top,
+};
 
 /// Units of a cube, each of which compares two elements at a time.
 const UNITS: usize = 256;
@@ -18,15 +27,6 @@ const TILE: usize = 2 * UNITS;
 
 /// So many elements are found faster by candidates in registers than by an order of all.
 const CANDIDATES: usize = 32;
-
-/// How elements, of 32 bits at most, become unsigned numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
-    /// NaN is the greatest, and both zeros are equal.
-    Float,
-    Signed,
-    Unsigned,
-}
 
 /// Contiguous rows, which go on by `inner`, and what is kept of them.
 #[derive(Clone, Copy)]
@@ -39,81 +39,71 @@ struct Rows {
 
 /// What comes of a tensor, before it is there.
 pub fn described(x: &OptionalMetadata, top: &Top) -> OptionalMetadata {
-    let (OptionalMetadata::Float(x) | OptionalMetadata::Int(x)) = x else {
-        return OptionalMetadata::None;
-    };
-    let mut shape = x.shape.clone();
-    shape[top.axis] = top.k;
-    OptionalMetadata::Int(TensorSpec::new(shape, DType::I32))
+    match x {
+        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) if has_keys(x.dtype) => {
+            let mut shape = x.shape.clone();
+            shape[top.axis] = top.k;
+            OptionalMetadata::Int(TensorSpec::new(shape, DType::I32))
+        }
+        _ => OptionalMetadata::None,
+    }
+}
+
+/// The places of the first elements of each row; none where elements have no keys.
+pub fn top_k(x: CubeTensor, top: Top) -> Optional<CubeBackend> {
+    if has_keys(x.dtype) {
+        Optional::Int(first_of(x, top))
+    } else {
+        Optional::None
+    }
 }
 
 /// The places of the first elements of each row.
-pub fn top_k(x: CubeTensor, top: Top) -> CubeTensor {
-    let x = into_contiguous(x);
+pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
     let mut shape = x.shape();
-    let size = shape[top.axis];
+    let (size, elements) = (shape[top.axis], shape.num_elements());
     assert!(
         i32::try_from(size).is_ok(),
         "rows have more elements than places have numbers"
     );
     let rows = Rows {
-        count: shape.num_elements() / size,
+        count: elements / size,
         size,
         inner: shape.iter().skip(top.axis + 1).product(),
         kept: top.k,
     };
     if top.k <= CANDIDATES && x.dtype.is_float() {
         // Burn finds no element as small as what it begins with: no float becomes 0 here.
-        let keys = keys(x, !top.largest);
+        let keys = Keys::new(x, elements, !top.largest).numbers;
+        let keys = CubeBackend::int_reshape(keys, shape);
         let places = CubeBackend::int_topk_with_indices(keys, top.axis, top.k).1;
         return CubeBackend::int_cast(places, IntDType::I32);
     }
     shape[top.axis] = top.k;
     let y = unwritten(&x, shape, DType::I32);
-    let keys = keys(x, top.largest);
+    sorted(&Keys::new(x, elements, top.largest), rows, y)
+}
+
+/// The places of all elements of a row of keys, in order.
+pub fn order(keys: &Keys) -> CubeTensor {
+    let y = unwritten(&keys.numbers, [keys.size].into(), DType::I32);
+    let rows = Rows {
+        count: 1,
+        size: keys.size,
+        inner: 1,
+        kept: keys.size,
+    };
+    sorted(keys, rows, y)
+}
+
+fn sorted(keys: &Keys, rows: Rows, y: CubeTensor) -> CubeTensor {
     let mut width = TILE;
-    let mut places = tiles(&keys, rows, &y);
-    while width < size {
-        places = merged(&keys, places, rows, width, &y);
+    let mut places = tiles(keys, rows, &y);
+    while width < rows.size {
+        places = merged(keys, places, rows, width, &y);
         width = width.saturating_mul(2);
     }
     places
-}
-
-/// Numbers in the order of the elements, or in the opposite one.
-fn keys(x: CubeTensor, descending: bool) -> CubeTensor {
-    let kind = match x.dtype {
-        DType::I32 | DType::I16 | DType::I8 => Kind::Signed,
-        DType::U32 | DType::U16 | DType::U8 => Kind::Unsigned,
-        dtype => {
-            assert!(
-                dtype.size() <= 4,
-                "elements of 64 bits are sorted on the host"
-            );
-            Kind::Float
-        }
-    };
-    let keys = unwritten(&x, x.shape(), DType::U32);
-    let client = keys.client.clone();
-    let count = keys.shape().num_elements();
-    let units = CubeDim::new(&client, count);
-    let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a unit beyond the elements ends, and both tensors are contiguous.
-    unsafe {
-        keys_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            x.required_address_type().max(keys.required_address_type()),
-            x.into_tensor_arg(),
-            keys.clone().into_tensor_arg(),
-            count,
-            kind,
-            descending,
-            dtype,
-        );
-    }
-    keys
 }
 
 /// The tensor that a step writes: the result if one run is left of each row, else places run after run.
@@ -126,7 +116,7 @@ fn target(y: &CubeTensor, elements: usize, is_last: bool) -> CubeTensor {
 }
 
 /// The places of the elements of tiles, in order.
-fn tiles(keys: &CubeTensor, rows: Rows, y: &CubeTensor) -> CubeTensor {
+fn tiles(keys: &Keys, rows: Rows, y: &CubeTensor) -> CubeTensor {
     let tiles = rows.size.div_ceil(TILE);
     let kept = rows.kept.min(TILE);
     let out = target(y, rows.count * tiles * kept, tiles == 1);
@@ -139,15 +129,19 @@ fn tiles(keys: &CubeTensor, rows: Rows, y: &CubeTensor) -> CubeTensor {
             &client,
             calculate_cube_count_elemwise(&client, cubes * UNITS, units),
             units,
-            keys.required_address_type()
+            keys.numbers
+                .required_address_type()
                 .max(out.required_address_type()),
-            keys.clone().into_tensor_arg(),
+            keys.numbers.clone().into_tensor_arg(),
             out.clone().into_tensor_arg(),
             cubes,
             tiles,
             rows.size,
             rows.inner,
             kept,
+            keys.planes,
+            keys.size,
+            keys.planes == 1,
             tiles == 1,
         );
     }
@@ -155,13 +149,7 @@ fn tiles(keys: &CubeTensor, rows: Rows, y: &CubeTensor) -> CubeTensor {
 }
 
 /// The places of the elements of runs of twice the width, in order.
-fn merged(
-    keys: &CubeTensor,
-    places: CubeTensor,
-    rows: Rows,
-    width: usize,
-    y: &CubeTensor,
-) -> CubeTensor {
+fn merged(keys: &Keys, places: CubeTensor, rows: Rows, width: usize, y: &CubeTensor) -> CubeTensor {
     let runs = rows.size.div_ceil(width);
     let left = runs.div_ceil(2);
     let kept = [width, width.saturating_mul(2)].map(|width| rows.kept.min(width));
@@ -175,10 +163,11 @@ fn merged(
             &client,
             calculate_cube_count_elemwise(&client, count, units),
             units,
-            keys.required_address_type()
+            keys.numbers
+                .required_address_type()
                 .max(places.required_address_type())
                 .max(out.required_address_type()),
-            keys.clone().into_tensor_arg(),
+            keys.numbers.clone().into_tensor_arg(),
             places.into_tensor_arg(),
             out.clone().into_tensor_arg(),
             count,
@@ -188,47 +177,13 @@ fn merged(
             kept[1],
             rows.size,
             rows.inner,
+            keys.planes,
+            keys.size,
+            keys.planes == 1,
             left == 1,
         );
     }
     out
-}
-
-#[cube(launch_unchecked, address_type = "dynamic")]
-fn keys_kernel<T: Numeric>(
-    input: &Tensor<T>,
-    keys: &mut Tensor<u32>,
-    count: usize,
-    #[comptime] kind: Kind,
-    #[comptime] descending: bool,
-    #[define(T)] _dtype: ElemType,
-) {
-    if ABSOLUTE_POS >= count {
-        terminate!();
-    }
-    let value = input[ABSOLUTE_POS];
-    #[allow(unused_assignments)]
-    let mut key = 0u32;
-    if comptime!(kind == Kind::Float) {
-        let bits = u32::reinterpret(f32::cast_from(value));
-        let size = bits & 0x7fff_ffffu32;
-        key = bits | 0x8000_0000u32;
-        if size == 0u32 {
-            key = 0x8000_0000u32;
-        } else if size > 0x7f80_0000u32 {
-            key = 0xffff_fffeu32;
-        } else if size != bits {
-            key = !bits;
-        }
-    } else if comptime!(kind == Kind::Signed) {
-        key = u32::reinterpret(i32::cast_from(value)) ^ 0x8000_0000u32;
-    } else {
-        key = u32::cast_from(value);
-    }
-    if comptime!(descending) {
-        key = !key;
-    }
-    keys[ABSOLUTE_POS] = key;
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -240,6 +195,9 @@ fn tiles_kernel(
     size: usize,
     inner: usize,
     kept: usize,
+    planes: usize,
+    plane: usize,
+    #[comptime] is_single: bool,
     #[comptime] is_last: bool,
 ) {
     if CUBE_POS >= cubes {
@@ -270,7 +228,16 @@ fn tiles_kernel(
         while distance > 0 {
             let low = unit / distance * 2 * distance + unit % distance;
             let high = low + distance;
-            let swaps = is_before(own[high], order[high], own[low], order[low]);
+            let (place, other) = (order[high], order[low]);
+            let mut swaps = is_before(own[high], place, own[low], other);
+            if comptime!(!is_single) {
+                let (place_of, other_of) = (begin + place as usize, begin + other as usize);
+                if own[high] == own[low] && place_of < size && other_of < size {
+                    let at = first + place_of * inner;
+                    let other_at = first + other_of * inner;
+                    swaps = decided_later(keys, at, place, other_at, other, planes, plane);
+                }
+            }
             let rises = (low / length).is_multiple_of(2);
             if swaps == rises {
                 let (key, place) = (own[low], order[low]);
@@ -308,6 +275,9 @@ fn merge_kernel(
     kept_then: usize,
     size: usize,
     inner: usize,
+    planes: usize,
+    plane: usize,
+    #[comptime] is_single: bool,
     #[comptime] is_last: bool,
 ) {
     if ABSOLUTE_POS >= count {
@@ -320,7 +290,8 @@ fn merge_kernel(
     }
     let first = first(row, size, inner);
     let place = places[ABSOLUTE_POS];
-    let key = keys[first + place as usize * inner];
+    let at = first + place as usize * inner;
+    let key = keys[at];
 
     // How many elements of the other run come before it.
     let other = run + 1 - run % 2 * 2;
@@ -331,12 +302,16 @@ fn merge_kernel(
         while before < end {
             let middle = (before + end) / 2;
             let of = places[start + middle];
-            if is_before(
-                keys[first + of as usize * inner],
-                of as u32,
-                key,
-                place as u32,
-            ) {
+            let at_of = first + of as usize * inner;
+            let key_of = keys[at_of];
+            let mut precedes = is_before(key_of, of as u32, key, place as u32);
+            if comptime!(!is_single) {
+                if key_of == key {
+                    let (of, place) = (of as u32, place as u32);
+                    precedes = decided_later(keys, at_of, of, at, place, planes, plane);
+                }
+            }
+            if precedes {
                 before = middle + 1;
             } else {
                 end = middle;

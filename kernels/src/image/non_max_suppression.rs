@@ -1,11 +1,20 @@
 //! NonMaxSuppression.
 
-use burn::tensor::{DType, Int, Tensor, TensorData};
+use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 
-use crate::{dtype::lowered, observe::read, shape::empty};
+use crate::{
+    backend::call,
+    dtype::lowered,
+    index::{
+        select::{coordinates, places_on_device},
+        top_k::float_order,
+    },
+    observe::read,
+    shape::{empty, reshape},
+};
 
 /// How the four numbers of a box tell where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoxForm {
     /// y and x of any two opposite corners.
     Corners,
@@ -24,10 +33,17 @@ pub struct Limits {
     pub score: Option<f64>,
 }
 
+impl Limits {
+    /// How many boxes of `count` may be kept.
+    pub fn most_of(&self, count: usize) -> usize {
+        usize::try_from(self.most).unwrap_or(0).min(count)
+    }
+}
+
 /// The boxes of `[batch, boxes, 4]` that no box of greater score among `[batch, classes, boxes]` overlaps: batch, class and box of each,
-/// by descending scores within a class, as int64.
+/// by descending scores within a class, as int64. Of equal scores the first comes first.
 ///
-/// Reads both back to the host, which alone can tell how many there are.
+/// The host reads how many there are, the size of the result, or both operands where the device has no body for it.
 pub fn non_max_suppression(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -37,21 +53,60 @@ pub fn non_max_suppression(
     let device = boxes.device();
     let dtype = lowered(&device, DType::I64);
     let [batch, classes, count] = scores.dims();
-    let most = usize::try_from(limits.most).unwrap_or(0);
+    if limits.most_of(count) == 0 || batch * classes == 0 {
+        let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
+        return empty::<2, 2, Int>(&indices, [0, 3]);
+    }
+    match on_device(&boxes, &scores, form, limits) {
+        Some(indices) => indices.cast::<IntDType>(dtype.into()),
+        None => on_host(boxes, scores, form, limits),
+    }
+}
+
+/// None where the host has to find them.
+fn on_device(
+    boxes: &Tensor<3>,
+    scores: &Tensor<3>,
+    form: BoxForm,
+    limits: Limits,
+) -> Option<Tensor<2, Int>> {
+    let [batch, classes, _] = scores.dims();
+    let [boxes, scores] = [boxes, scores].map(|x| x.clone().without_autodiff());
+    let kept = call!(suppress(boxes, scores; form, limits)).tensor()?;
+    let kept = Tensor::<3, Int>::from_dispatch(kept);
+    let most = kept.dims()[2];
+    let places = places_on_device(&kept.clone().greater_equal_scalar(0))?;
+    let indices = coordinates(places.clone(), [batch, classes, most]);
+    let found = places.dims()[0];
+    if found == 0 {
+        return Some(indices);
+    }
+    let kept = reshape::<3, 1, Int>(kept, [batch * classes * most]).select(0, places);
+    Some(indices.slice_assign([0..found, 2..3], kept.reshape([found, 1])))
+}
+
+/// [`non_max_suppression`] of values that are read back to the host.
+pub fn on_host(
+    boxes: Tensor<3>,
+    scores: Tensor<3>,
+    form: BoxForm,
+    limits: Limits,
+) -> Tensor<2, Int> {
+    let device = boxes.device();
+    let dtype = lowered(&device, DType::I64);
+    let [_, classes, count] = scores.dims();
+    let corners: Vec<f32> = read(boxes).iter::<f32>().collect();
+    let corners: Vec<Rectangle> = corners
+        .chunks_exact(4)
+        .map(|numbers| Rectangle::new(numbers, form))
+        .collect();
+    let scores: Vec<f32> = read(scores).iter::<f32>().collect();
     let mut kept = Vec::new();
-    if most > 0 && batch * classes * count > 0 {
-        let corners: Vec<f32> = read(boxes).iter::<f32>().collect();
-        let corners: Vec<Rectangle> = corners
-            .chunks_exact(4)
-            .map(|numbers| Rectangle::new(numbers, form))
-            .collect();
-        let scores: Vec<f32> = read(scores).iter::<f32>().collect();
-        for (at, scores) in scores.chunks_exact(count).enumerate() {
-            let (batch, class) = (at / classes, at % classes);
-            let corners = &corners[batch * count..][..count];
-            for place in suppressed(corners, scores, most, &limits) {
-                kept.extend([batch as i64, class as i64, place as i64]);
-            }
+    for (at, scores) in scores.chunks_exact(count).enumerate() {
+        let (batch, class) = (at / classes, at % classes);
+        let corners = &corners[batch * count..][..count];
+        for place in suppressed(corners, scores, limits) {
+            kept.extend([batch as i64, class as i64, place as i64]);
         }
     }
     let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
@@ -61,15 +116,15 @@ pub fn non_max_suppression(
     }
 }
 
-/// The places of the boxes of one class that are kept; equal scores are taken in order.
-fn suppressed(corners: &[Rectangle], scores: &[f32], most: usize, limits: &Limits) -> Vec<usize> {
-    let overlap = limits.overlap as f32;
+/// The places of the boxes of one class that are kept.
+fn suppressed(corners: &[Rectangle], scores: &[f32], limits: Limits) -> Vec<usize> {
+    let (most, overlap) = (limits.most_of(scores.len()), limits.overlap as f32);
     let passes = |&place: &usize| match limits.score {
         Some(score) => scores[place] > score as f32,
         None => true,
     };
     let mut places: Vec<usize> = (0..scores.len()).filter(passes).collect();
-    places.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+    places.sort_by(|&a, &b| float_order(&scores[b], &scores[a]).then(a.cmp(&b)));
     let mut kept: Vec<usize> = Vec::new();
     for place in places {
         if kept.len() == most {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{Int, Tensor, TensorData};
 
-mod align;
-mod pool;
+pub mod align;
+pub mod pool;
 
 pub use align::{Mode, RoiAlign, roi_align};
 pub use pool::max_roi_pool;

@@ -72,13 +72,19 @@ fn places<const D: usize>(condition: Tensor<D, Bool>) -> Tensor<2, Int> {
 }
 
 /// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
-fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tensor<1, Int>> {
+pub fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tensor<1, Int>> {
     let size = condition.shape().num_elements();
     if i32::try_from(size).is_err() {
         return None;
     }
     let operand = Some(condition.clone());
-    let counts = Tensor::<1, Int>::from_dispatch(call!(counts(operand)).tensor()?);
+    let counts = call!(counts(operand)).tensor()?;
+    places_of_growth(Tensor::from_dispatch(counts))
+}
+
+/// The places at which counts, at least one, grow; none where the device has no body for it. The host reads how many there are.
+pub fn places_of_growth(counts: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
+    let size = counts.dims()[0];
     let last = read(counts.clone().narrow(0, size - 1, 1));
     let found = last
         .iter::<i64>()
@@ -94,7 +100,7 @@ fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tenso
 }
 
 /// The indices along each axis of places in row-major order: a row for each place.
-fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
+pub fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
     let count = places.dims()[0];
     let places: Tensor<2, Int> = reshape(places, [count, 1]);
     if count == 0 {

@@ -17,7 +17,7 @@ pub struct Top {
 
 /// TopK: the `k` greatest, or least, along an axis in order, and their indices as int64. Of equal values the first comes first; NaN is the greatest.
 ///
-/// The host finds those of 64 bits.
+/// The host finds those of f64.
 pub fn top_k<const D: usize, K: Ordered>(
     x: Tensor<D, K>,
     k: usize,
@@ -47,11 +47,8 @@ pub fn top_k<const D: usize, K: Ordered>(
     (x.gather(axis, indices.clone()), indices)
 }
 
-/// None where the host has to find them.
-fn on_device<const D: usize, K: Ordered>(x: &Tensor<D, K>, top: Top) -> Option<Tensor<D, Int>> {
-    if x.dtype().size() > 4 {
-        return None;
-    }
+/// The indices of the first elements, without gradients; none where the host has to find them.
+pub fn on_device<const D: usize, K: Ordered>(x: &Tensor<D, K>, top: Top) -> Option<Tensor<D, Int>> {
     let y = x.clone().into_dispatch();
     let found = if x.dtype().is_float() {
         let operand = Some(Tensor::<D>::from_dispatch(y).without_autodiff());
@@ -122,7 +119,7 @@ fn rank<E: Element>(
 }
 
 /// The order of floats in which both zeros are equal and NaN is the greatest.
-fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
+pub fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
     let is_nan = |x: &E| x.partial_cmp(x).is_none();
     a.partial_cmp(b)
         .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))

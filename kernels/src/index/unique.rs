@@ -1,33 +1,56 @@
 //! Unique.
 
-use burn::tensor::{DType, Int, Tensor, TensorData};
+use burn::backend::{DispatchTensor, TensorMetadata};
+use burn::tensor::{DType, Int, IntDType, Tensor, TensorData, kind::Basic};
 
 use crate::{
-    dtype::lowered, index::gather::gather_nonnegative, kind::AnyKind, observe::read, shape::reshape,
+    backend::call,
+    dtype::lowered,
+    index::{
+        gather::gather_nonnegative,
+        select::places_of_growth,
+        top_k::{self, Top},
+    },
+    kind::AnyKind,
+    observe::read,
+    shape::reshape,
 };
+
+/// Groups of equal slices, as integers of any dtype.
+struct Groups {
+    /// Where the first slice of each stands.
+    first: Tensor<1, Int>,
+    /// The group of each slice.
+    inverse: Tensor<1, Int>,
+    /// How many slices each has.
+    counts: Tensor<1, Int>,
+}
 
 /// Unique along an axis: the slices that differ, where each stood first, which of them stands at each place, and how often each does.
 ///
 /// They are in ascending order, or with `sorted` false in that of their first places. NaN equals NaN and comes last.
-/// Reads the elements back to the host, which alone can tell how many there are.
+/// The host reads how many there are, the size of the results, or all elements where the device has no body for it.
 pub fn unique<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
     sorted: bool,
 ) -> (Tensor<D, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
-    let count = x.dims()[axis];
-    let groups = groups(x.clone().movedim(axis, 0), count, sorted);
-    let mut inverse = vec![0; count];
-    for (at, group) in groups.iter().enumerate() {
-        group.iter().for_each(|&place| inverse[place] = at as i64);
-    }
     let device = x.device();
-    let options = (&device, lowered(&device, DType::I64));
-    let ints = |ints: Vec<i64>| Tensor::<1, Int>::from_data(TensorData::from(&ints[..]), options);
-    let first = ints(groups.iter().map(|group| group[0] as i64).collect());
-    let counts = ints(groups.iter().map(|group| group.len() as i64).collect());
+    let count = x.dims()[axis];
+    let rows = K::into_number(x.clone().movedim(axis, 0));
+    let groups = match rows.shape().num_elements() {
+        0 => None,
+        elements => {
+            let rows = reshape::<D, 2, K::Number>(rows.clone(), [count, elements / count]);
+            on_device(rows.into_dispatch(), sorted)
+        }
+    };
+    let groups = groups.unwrap_or_else(|| on_host(rows, count, sorted));
+    let dtype: IntDType = lowered(&device, DType::I64).into();
+    let [first, inverse, counts] =
+        [groups.first, groups.inverse, groups.counts].map(|ints| ints.cast(dtype));
     let values = gather_nonnegative(x, axis, first.clone());
-    (values, first, ints(inverse), counts)
+    (values, first, inverse, counts)
 }
 
 /// [`unique`] of the elements in row-major order.
@@ -39,8 +62,86 @@ pub fn unique_flat<const D: usize, K: AnyKind>(
     unique(reshape(x, [count]), 0, sorted)
 }
 
+/// The groups of `[rows, length]`, neither 0; none where the host has to find them.
+fn on_device(rows: DispatchTensor, sorted: bool) -> Option<Groups> {
+    let count = rows.shape()[0];
+    i32::try_from(count).ok()?;
+    let (order, numbers) = if rows.dtype().is_float() {
+        let rows = Some(Tensor::<2>::from_dispatch(rows).without_autodiff());
+        call!(groups(rows))
+    } else {
+        let rows = Some(Tensor::<2, Int>::from_dispatch(rows));
+        call!(groups(rows))
+    };
+    let [order, numbers] = [order, numbers].map(|found| found.tensor().map(Tensor::from_dispatch));
+    let (order, numbers): (Tensor<1, Int>, Tensor<1, Int>) = (order?, numbers?);
+    let begins = places_of_growth(numbers.clone())?;
+    let found = begins.dims()[0];
+    let first = order.clone().select(0, begins.clone());
+    let inverse = permuted(numbers.sub_scalar(1), order)?;
+    let end = Tensor::full([1], count as i64, (&begins.device(), begins.dtype()));
+    let ends = match found {
+        1 => end,
+        _ => Tensor::cat(vec![begins.clone().narrow(0, 1, found - 1), end], 0),
+    };
+    let groups = Groups {
+        first,
+        inverse,
+        counts: ends - begins,
+    };
+    if sorted {
+        Some(groups)
+    } else {
+        groups.by_first_place()
+    }
+}
+
+/// Each value at the place beside it; none where the device has no body for it.
+fn permuted(values: Tensor<1, Int>, places: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
+    let y = call!(permuted(values, places));
+    y.tensor().map(Tensor::from_dispatch)
+}
+
+impl Groups {
+    /// The same groups in the order of their first places.
+    fn by_first_place(self) -> Option<Self> {
+        let found = self.first.dims()[0];
+        let top = Top {
+            k: found,
+            axis: 0,
+            largest: false,
+        };
+        let order = top_k::on_device(&self.first, top)?;
+        let options = (&order.device(), order.dtype());
+        let numbers = Tensor::arange(0..found as i64, options);
+        let numbers = permuted(numbers, order.clone())?;
+        Some(Self {
+            first: self.first.select(0, order.clone()),
+            inverse: numbers.select(0, self.inverse),
+            counts: self.counts.select(0, order),
+        })
+    }
+}
+
+/// The groups of the slices along the first axis, found by the host.
+fn on_host<const D: usize, K: Basic>(x: Tensor<D, K>, rows: usize, sorted: bool) -> Groups {
+    let device = x.device();
+    let groups = equal_rows(x, rows, sorted);
+    let mut inverse = vec![0; rows];
+    for (at, group) in groups.iter().enumerate() {
+        group.iter().for_each(|&place| inverse[place] = at as i64);
+    }
+    let options = (&device, lowered(&device, DType::I64));
+    let ints = |ints: Vec<i64>| Tensor::<1, Int>::from_data(TensorData::from(&ints[..]), options);
+    Groups {
+        first: ints(groups.iter().map(|group| group[0] as i64).collect()),
+        inverse: ints(inverse),
+        counts: ints(groups.iter().map(|group| group.len() as i64).collect()),
+    }
+}
+
 /// The places of equal rows, ascending within each group.
-fn groups<const D: usize, K: AnyKind>(
+fn equal_rows<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     rows: usize,
     sorted: bool,
@@ -48,7 +149,7 @@ fn groups<const D: usize, K: AnyKind>(
     if rows == 0 {
         return Vec::new();
     }
-    let keys = keys(read(K::into_number(x)));
+    let keys = keys(read(x));
     let length = keys.len() / rows;
     let row = |place: usize| &keys[place * length..(place + 1) * length];
     let mut places: Vec<usize> = (0..rows).collect();

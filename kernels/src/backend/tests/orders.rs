@@ -3,7 +3,7 @@
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor, TensorData, kind::Ordered};
 
 use crate::index::top_k::{Top, ranking, top_k};
-use crate::testing::{float, has, int, noise, on_cpu, on_each, same};
+use crate::testing::{float, has, int, noise, on_cpu, on_each, same, with_reads};
 
 /// Sizes around those of tiles, and of several of them.
 const SIZES: [usize; 7] = [1, 2, 511, 512, 513, 1025, 3000];
@@ -15,7 +15,7 @@ fn agree<const D: usize, K: Ordered>(x: Tensor<D, K>, axis: usize) {
             continue;
         }
         for largest in [true, false] {
-            let (values, indices) = top_k(x.clone(), k, axis, largest);
+            let (values, indices) = with_reads(0, || top_k(x.clone(), k, axis, largest));
             let mut shape = x.dims();
             shape[axis] = k;
             let expected = ranking(x.to_data(), Top { k, axis, largest });
@@ -53,6 +53,7 @@ fn orders_of_integers() {
     on_each(|| {
         for dtype in [
             IntDType::I64,
+            IntDType::U64,
             IntDType::I32,
             IntDType::U32,
             IntDType::U8,
@@ -72,6 +73,23 @@ fn orders_of_integers() {
         let ends = || int::<1>([i32::MAX, 0, i32::MIN, -1, 1]).cast(IntDType::I32);
         same::<1, Int>(top_k(ends(), 5, 0, true).1, [0i64, 4, 1, 3, 2]);
         same::<1, Int>(top_k(ends(), 5, 0, false).1, [2i64, 3, 1, 4, 0]);
+    });
+}
+
+#[test]
+fn orders_of_64_bits() {
+    on_each(|| {
+        if has(DType::I64) {
+            // Equal in their upper halves, in their lower ones, or in neither.
+            let values: Vec<i64> = (0..1300)
+                .map(|value| (value * value % 7 - 3) * (1 << 32) + (value % 5 - 2) * 0x7000_0000)
+                .collect();
+            agree(int::<2>(TensorData::new(values, [650, 2])), 0);
+            agree(int::<1>([i64::MIN, -1, 0, i64::MAX, 1 << 32, -1, 1]), 0);
+        }
+        if has(DType::U64) {
+            agree(int::<1>([u64::MAX, 1 << 63, 0, 1 << 32, 1]), 0);
+        }
     });
 }
 

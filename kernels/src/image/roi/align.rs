@@ -3,7 +3,12 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::{by_grid, ints, pixels};
-use crate::{observe::read, widen::widened};
+use crate::{
+    backend::call,
+    fault::{Axis, nonnegative},
+    observe::read,
+    widen::widened,
+};
 
 /// How [`roi_align`] reads regions.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +24,7 @@ pub struct RoiAlign {
     pub mode: Mode,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     Average,
     /// Of what each neighbour of a point contributes, not of the sums.
@@ -28,8 +33,42 @@ pub enum Mode {
 
 /// The mean or maximum of the points of each element of the regions `[regions, 4]`, x and y of two corners, of `[batch, channels, height, width]`.
 ///
-/// Without a number of points reads the regions back to the host.
+/// Without a number of points the host reads the regions, where the device has no body for it.
 pub fn roi_align(
+    x: Tensor<4>,
+    rois: Tensor<2>,
+    batches: Tensor<1, Int>,
+    options: &RoiAlign,
+) -> Tensor<4> {
+    let [batch, channels, height, width] = x.dims();
+    let [rows, columns] = options.output;
+    let shape = [rois.dims()[0], channels, rows, columns];
+    if shape.contains(&0) || height * width == 0 {
+        return Tensor::zeros(shape, (&x.device(), x.dtype()));
+    }
+    let axis = Axis {
+        number: 0,
+        size: batch,
+    };
+    let batches = nonnegative(batches, axis);
+    on_device(&x, &rois, &batches, options)
+        .unwrap_or_else(|| by_primitives(x, rois, batches, options))
+}
+
+/// None where primitives are to do it.
+fn on_device(
+    x: &Tensor<4>,
+    rois: &Tensor<2>,
+    batches: &Tensor<1, Int>,
+    options: &RoiAlign,
+) -> Option<Tensor<4>> {
+    let (x, rois, batches) = (x.clone(), rois.clone(), batches.clone());
+    let y = call!(roi_align(x, rois, batches; *options));
+    y.tensor().map(Tensor::from_dispatch)
+}
+
+/// [`roi_align`] of operands that are not empty.
+pub fn by_primitives(
     x: Tensor<4>,
     rois: Tensor<2>,
     batches: Tensor<1, Int>,
@@ -38,10 +77,6 @@ pub fn roi_align(
     let (dtype, [_, channels, height, width]) = (x.dtype(), x.dims());
     let count = rois.dims()[0];
     let [rows, columns] = options.output;
-    let shape = [count, channels, rows, columns];
-    if shape.contains(&0) {
-        return Tensor::empty(shape, (&x.device(), dtype));
-    }
     let pixels = pixels(widened(x));
     let rois = widened(rois).cast(pixels.dtype()).mul_scalar(options.scale);
     let rois = if options.half_pixel {

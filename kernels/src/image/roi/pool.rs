@@ -1,21 +1,51 @@
 //! MaxRoiPool.
 
-use burn::tensor::{Bool, DType, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Int, Tensor, TensorData};
 
 use super::{by_grid, ints, pixels};
-use crate::observe::read;
+use crate::{
+    backend::call,
+    fault::{Axis, nonnegative},
+    observe::read,
+};
 
 /// The greatest element of each of `output` rows and columns of the regions `[regions, 5]`, batch and x and y of the first and last elements,
 /// of `[batch, channels, height, width]`; zero where there is none.
 ///
-/// Reads the regions back to the host.
+/// The host reads the regions where the device has no body for it.
 pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
-    let [_, channels, height, width] = x.dims();
+    let [batch, channels, height, width] = x.dims();
     let count = rois.dims()[0];
     let shape = [count, channels, output[0], output[1]];
-    if shape.contains(&0) {
-        return Tensor::empty(shape, (&x.device(), x.dtype()));
+    if shape.contains(&0) || height * width == 0 {
+        return Tensor::zeros(shape, (&x.device(), x.dtype()));
     }
+    let rois = rois.without_autodiff();
+    let axis = Axis {
+        number: 0,
+        size: batch,
+    };
+    let batches: Tensor<1, Int> = rois.clone().narrow(1, 0, 1).reshape([count]).int();
+    let batches = nonnegative(batches, axis);
+    on_device(&x, &rois, batches, output, scale).unwrap_or_else(|| on_host(x, rois, output, scale))
+}
+
+/// None where the host has to read the regions.
+fn on_device(
+    x: &Tensor<4>,
+    rois: &Tensor<2>,
+    batches: Tensor<1, Int>,
+    output: [usize; 2],
+    scale: f32,
+) -> Option<Tensor<4>> {
+    let (x, rois) = (x.clone(), rois.clone());
+    let y = call!(max_roi_pool(x, rois, batches; output, scale));
+    y.tensor().map(Tensor::from_dispatch)
+}
+
+/// [`max_roi_pool`] of operands that are not empty, of which the host reads the regions.
+pub fn on_host(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
+    let [batch, channels, height, width] = x.dims();
     let round: fn(f64) -> f64 = match rois.dtype() {
         DType::F64 => |value| value,
         _ => |value| f64::from(value as f32),
@@ -26,7 +56,7 @@ pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f3
         .map(|roi| {
             let corner = |at: usize| round(roi[at] * f64::from(scale)).round();
             Region {
-                first: roi[0] as usize * height * width,
+                first: (roi[0] as usize).min(batch - 1) * height * width,
                 rows: windows(corner(2), corner(4), output[0], height, round),
                 columns: windows(corner(1), corner(3), output[1], width, round),
             }

@@ -1,0 +1,135 @@
+//! Rows in order, and where rows that are equal begin.
+
+use burn::backend::{TensorMetadata, ops::IntTensorOps};
+use burn::tensor::DType;
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{
+    keys::{Keys, has_keys},
+    scan, sort, unwritten,
+};
+use crate::{
+    backend::{Optional, OptionalMetadata},
+    reduce::cumulative::Scan,
+};
+
+/// What comes of rows, before it is there.
+pub fn described(rows: &OptionalMetadata) -> (OptionalMetadata, OptionalMetadata) {
+    match rows {
+        OptionalMetadata::Float(rows) | OptionalMetadata::Int(rows) if has_keys(rows.dtype) => {
+            let places = || TensorSpec::new([rows.shape[0]].into(), DType::I32);
+            (
+                OptionalMetadata::Int(places()),
+                OptionalMetadata::Int(places()),
+            )
+        }
+        _ => (OptionalMetadata::None, OptionalMetadata::None),
+    }
+}
+
+/// The places of rows in order, and how many groups of equal ones begin up to each; none where elements have no keys.
+pub fn groups(rows: CubeTensor) -> (Optional<CubeBackend>, Optional<CubeBackend>) {
+    if !has_keys(rows.dtype) {
+        return (Optional::None, Optional::None);
+    }
+    let count = rows.shape()[0];
+    let columns = CubeBackend::int_transpose(rows);
+    let keys = Keys::new(columns, count, false);
+    let order = sort::order(&keys);
+    let begins = unwritten(&order, [count].into(), DType::I32);
+    let client = begins.client.clone();
+    let units = CubeDim::new(&client, count);
+    // Safety: a unit beyond the places ends, and the places are those of the rows.
+    unsafe {
+        begins_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            keys.numbers.required_address_type(),
+            keys.numbers.into_tensor_arg(),
+            order.clone().into_tensor_arg(),
+            begins.clone().into_tensor_arg(),
+            count,
+            keys.planes,
+        );
+    }
+    let scan = Scan {
+        axis: 0,
+        exclusive: false,
+        reverse: false,
+        product: false,
+    };
+    (
+        Optional::Int(order),
+        Optional::Int(scan::scan(begins, scan)),
+    )
+}
+
+/// Each value at the place beside it.
+pub fn permuted(values: CubeTensor, places: CubeTensor) -> CubeTensor {
+    let (values, places) = (into_contiguous(values), into_contiguous(places));
+    let y = unwritten(&values, values.shape(), values.dtype);
+    let client = y.client.clone();
+    let count = y.shape().num_elements();
+    let units = CubeDim::new(&client, count);
+    let dtype = burn::backend::cubecl::dtype_to_storage_type(values.dtype);
+    // Safety: a unit beyond the values ends, and nothing is written outside.
+    unsafe {
+        permute_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            values.required_address_type(),
+            values.into_tensor_arg(),
+            places.into_tensor_arg(),
+            y.clone().into_tensor_arg(),
+            count,
+            dtype,
+        );
+    }
+    y
+}
+
+/// One where a row differs from the one before it in the order.
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn begins_kernel(
+    keys: &Tensor<u32>,
+    order: &Tensor<i32>,
+    begins: &mut Tensor<i32>,
+    count: usize,
+    planes: usize,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let mut differs = ABSOLUTE_POS == 0;
+    if ABSOLUTE_POS > 0 {
+        let place = order[ABSOLUTE_POS] as usize;
+        let before = order[ABSOLUTE_POS - 1] as usize;
+        let mut plane = 0usize;
+        while !differs && plane < planes {
+            differs = keys[plane * count + place] != keys[plane * count + before];
+            plane += 1;
+        }
+    }
+    begins[ABSOLUTE_POS] = i32::cast_from(differs);
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn permute_kernel<T: Numeric>(
+    values: &Tensor<T>,
+    places: &Tensor<i32>,
+    output: &mut Tensor<T>,
+    count: usize,
+    #[define(T)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let place = places[ABSOLUTE_POS] as usize;
+    if place < count {
+        output[place] = values[ABSOLUTE_POS];
+    }
+}
