@@ -78,6 +78,12 @@ fn main() {
             }),
             || to_small(x.clone(), Small::E4M3Fn, true),
         );
+        let few = || x.clone().mul_scalar(1e3).round();
+        compare(
+            &format!("elements that differ of {size}"),
+            Some(|| single(on_host(few(), |x| unique_flat(x, true).2))),
+            || single(unique_flat(few(), true).2),
+        );
     }
 }
 
