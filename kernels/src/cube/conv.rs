@@ -2,9 +2,11 @@
 //!
 //! Units of a cube are positions side by side, and each sums some outputs at once: all units read the same weights
 //! at the same time, and inputs that lie side by side. Where there are few positions, the units of a cube share the
-//! sum of one element instead. Weights lie with the channels innermost, as [`filters`] leaves them. Devices that
-//! multiply tiles of matrices have Burn's kernels for it, behind which the rest is a launch of its own.
+//! sum of one element instead; where outputs read single channels, a unit has outputs side by side. Weights lie with
+//! the channels innermost, as [`filters`] leaves them. Devices that multiply tiles of matrices have Burn's kernels for
+//! it, behind which the rest is a launch of its own.
 
+mod depthwise;
 mod positions;
 mod terms;
 
@@ -19,7 +21,7 @@ use burn_cubecl::{
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use self::positions::Tile;
+use self::{depthwise::Row, positions::Tile};
 use super::{
     finish::{Function, finish},
     unwritten,
@@ -112,6 +114,7 @@ pub fn conv<const N: usize>(
     let (geometry, shader) = described_by(&x, &weight, &y, &options, epilogue.activation);
     let channels = weight.shape()[1];
     let lanes = if channels.is_multiple_of(4) { 4 } else { 1 };
+    let row = row(&weight, &y, &options);
     let client = y.client.clone();
     let wide = client.properties().hardware.plane_size_max > 8;
     let address = [&x, &weight, &y]
@@ -144,6 +147,26 @@ pub fn conv<const N: usize>(
                 shader,
                 dtype,
             );
+        } else if let Some(row) = row {
+            let count = y.shape().iter().take(N + 1).product::<usize>()
+                * y.shape()[N + 1].div_ceil(row.outputs);
+            let units = CubeDim::new(&client, count);
+            depthwise::depthwise_kernel::launch_unchecked(
+                &client,
+                calculate_cube_count_elemwise(&client, count, units),
+                units,
+                address,
+                x,
+                weight,
+                bias.into(),
+                sum.into(),
+                y_arg,
+                geometry,
+                count,
+                row,
+                shader,
+                dtype,
+            );
         } else {
             let outputs = y.shape()[1] / options.groups;
             let tile = Tile::of(outputs, positions, y.shape()[0] * options.groups, wide);
@@ -173,6 +196,19 @@ pub fn conv<const N: usize>(
         }
     }
     y
+}
+
+/// What a unit computes of a convolution of single channels, if it is one that reads neighbours.
+fn row<const N: usize>(
+    weight: &CubeTensor,
+    y: &CubeTensor,
+    options: &ConvOptions<N>,
+) -> Option<Row> {
+    let (window, step) = (weight.shape()[N + 1], options.stride[N - 1]);
+    let is_one =
+        N < 3 && weight.shape()[1] == 1 && window <= depthwise::WINDOW && step <= depthwise::STEP;
+    let reads_neighbours = options.dilation[N - 1] == 1 || window == 1;
+    (is_one && reads_neighbours).then(|| Row::of(y.shape()[N + 1], window, step))
 }
 
 fn result<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -> Shape {
