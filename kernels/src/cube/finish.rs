@@ -56,6 +56,23 @@ impl Function {
         };
         (function, parameters.map(|parameter| parameter as f32))
     }
+
+    /// Whether its code, once for each element of a tile, would make a shader long to compile.
+    pub fn is_long(self) -> bool {
+        matches!(
+            self,
+            Self::Swish
+                | Self::Sigmoid
+                | Self::Tanh
+                | Self::Gelu
+                | Self::GeluTanh
+                | Self::Softplus
+                | Self::Mish
+                | Self::Elu
+                | Self::Celu
+                | Self::Selu
+        )
+    }
 }
 
 /// `activation(x + bias + sum)`, with a bias along the last axis.

@@ -183,8 +183,25 @@ pub fn positions_kernel<T: Float, N: Size>(
                     let to =
                         (batch * geometry.groups as usize * outputs + of) * positions + position;
                     let total = sums[output * tile.positions + at];
-                    y[to] = T::cast_from(finished(total, of, to, bias, sum, &geometry, shader));
+                    let mut total = added(total, of, to, bias, sum);
+                    if comptime!(!shader.function.is_long()) {
+                        total = activated(total, geometry.alpha, geometry.beta, shader.function);
+                    }
+                    y[to] = T::cast_from(total);
                 }
+            }
+        }
+    }
+    if comptime!(shader.function.is_long()) {
+        for element in 0..comptime!(tile.outputs * tile.positions).runtime() {
+            let output = first + element / tile.positions;
+            let position = place + element % tile.positions * tile.across;
+            if output < outputs && position < positions {
+                let of = group * outputs + output;
+                let to = (batch * geometry.groups as usize * outputs + of) * positions + position;
+                let total = f32::cast_from(y[to]);
+                let total = activated(total, geometry.alpha, geometry.beta, shader.function);
+                y[to] = T::cast_from(total);
             }
         }
     }
@@ -247,7 +264,7 @@ pub fn element(
     (inside, offset)
 }
 
-/// The element of an output, whose sum is there.
+/// The element of an output, whose products are summed.
 #[cube]
 pub fn finished<T: Float>(
     total: f32,
@@ -257,6 +274,18 @@ pub fn finished<T: Float>(
     sum: ComptimeOption<&[T]>,
     geometry: &Geometry,
     #[comptime] shader: Shader,
+) -> f32 {
+    let total = added(total, output, to, bias, sum);
+    activated(total, geometry.alpha, geometry.beta, shader.function)
+}
+
+#[cube]
+fn added<T: Float>(
+    total: f32,
+    output: usize,
+    to: usize,
+    bias: ComptimeOption<&[T]>,
+    sum: ComptimeOption<&[T]>,
 ) -> f32 {
     let mut total = total;
     #[comptime]
@@ -269,5 +298,5 @@ pub fn finished<T: Float>(
         ComptimeOption::Some(sum) => total += f32::cast_from(sum[to]),
         ComptimeOption::None => {}
     }
-    activated(total, geometry.alpha, geometry.beta, shader.function)
+    total
 }

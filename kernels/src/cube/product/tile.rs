@@ -1,5 +1,8 @@
 //! Tiles of rows and columns.
 
+// A condition that is comptime decides which code there is.
+#![allow(clippy::collapsible_if)]
+
 use cubecl::prelude::*;
 
 use super::Geometry;
@@ -31,10 +34,9 @@ impl Tile {
                 slices: UNITS / across,
             };
         }
-        let each = if rows >= 64 { 16 } else { 8 };
-        let down = rows.div_ceil(each).next_power_of_two().min(8);
+        let down = rows.div_ceil(8).next_power_of_two().min(8);
         Self {
-            rows: each,
+            rows: 8,
             columns: 8,
             across: UNITS / down,
             slices: 1,
@@ -162,7 +164,22 @@ pub fn product_kernel<T: Float>(
                         ComptimeOption::Some(sum) => total += f32::cast_from(sum[to]),
                         ComptimeOption::None => {}
                     }
-                    y[to] = T::cast_from(activated(total, geometry.alpha, geometry.beta, function));
+                    if comptime!(!function.is_long()) {
+                        total = activated(total, geometry.alpha, geometry.beta, function);
+                    }
+                    y[to] = T::cast_from(total);
+                }
+            }
+        }
+        if comptime!(function.is_long()) {
+            for at in 0..comptime!(tile.elements()).runtime() {
+                let of_row = row + at / tile.columns;
+                let of_column = column + at % tile.columns * tile.across;
+                if of_row < rows && of_column < columns {
+                    let to = (batch * rows + of_row) * columns + of_column;
+                    let total = f32::cast_from(y[to]);
+                    let total = activated(total, geometry.alpha, geometry.beta, function);
+                    y[to] = T::cast_from(total);
                 }
             }
         }
