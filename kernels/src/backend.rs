@@ -19,19 +19,21 @@ mod recurrence;
 pub mod switches;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
-pub use self::{byte_product::ByteProduct, device::Runtime, packed::Packed};
+pub use self::{byte_product::ByteProduct, device::Runtime, device::walks_trees, packed::Packed};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
-    attention::Scores, convolution::window::Window, fault::Axis, index::top_k::Top, normalize::Lrn,
-    pool::slide::Slide, reduce::cumulative::Scan, signal::dft::Dft,
+    attention::Scores, classical::trees::Election, convolution::window::Window, fault::Axis,
+    index::top_k::Top, normalize::Lrn, pool::slide::Slide, reduce::cumulative::Scan,
+    signal::dft::Dft,
 };
 pub(crate) use call::call;
 #[cfg(feature = "cube")]
@@ -40,6 +42,9 @@ pub use operand::{Operand, Optional, Routed};
 #[cfg(feature = "flex")]
 pub use operand::{of_flex, on_flex};
 pub use recurrence::{Matrices, Recurrence};
+pub use walk::Walk;
+#[cfg(feature = "cube")]
+pub use walk::WalkMetadata;
 
 /// Operations that some backend computes otherwise than Burn does. `fusion` says what comes of one where others wait to be
 /// fused: `default` runs primitives, which can be; a body for CubeCL names its result and runs later, between the others.
@@ -347,6 +352,16 @@ pub trait Kernels: Backend {
     #[fusion(meta = |x, _, _| OptionalMetadata::Float(crate::cube::small::described(x)))]
     fn to_small(x: FloatTensor<Self>, small: Small, saturate: bool) -> Optional<Self> {
         primitives::to_small::<Self>(x, small, saturate)
+    }
+
+    /// What the leaves of all trees weigh for each target of a row, 0 where none does, and how many do; none where the host
+    /// walks the trees.
+    #[fusion(meta = |walk, election| crate::cube::trees::described(walk, election))]
+    fn tree_votes(
+        #[extension_type] walk: Walk<Self>,
+        election: Election,
+    ) -> (Optional<Self>, Optional<Self>) {
+        primitives::tree_votes::<Self>(walk, election)
     }
 
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.

@@ -4,6 +4,7 @@ pub mod compact;
 mod scan;
 pub mod small;
 pub mod sort;
+pub mod trees;
 
 use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
@@ -13,7 +14,8 @@ use burn::tensor::{DType, Shape};
 use cubecl::prelude::*;
 
 use crate::{
-    backend::{Kernels, Optional},
+    backend::{Kernels, Optional, Walk},
+    classical::trees::Election,
     index::top_k::Top,
     quantize::small::Small,
     reduce::cumulative::Scan,
@@ -44,6 +46,10 @@ impl Kernels for CubeBackend {
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {
         Optional::Float(small::to_small(x, small, saturate))
+    }
+
+    fn tree_votes(walk: Walk<Self>, election: Election) -> (Optional<Self>, Optional<Self>) {
+        trees::votes(walk, election)
     }
 }
 

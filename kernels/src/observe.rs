@@ -1,7 +1,9 @@
 //! Which bodies a call runs and what it reads back to the host, for tables and tests.
 
-use burn::tensor::{Tensor, TensorData, kind::Basic};
+use burn::tensor::{Device, Tensor, TensorData, kind::Basic};
 use once_cell::race::OnceBox;
+
+use crate::backend::Runtime;
 
 /// What an operator did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,28 +37,27 @@ pub fn read<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
     tensor.into_data()
 }
 
+/// Whether values of a device are waited for when they are read: those of a CPU's own backend are there.
+pub fn waits(device: &Device) -> bool {
+    Runtime::of(device) != Runtime::Flex
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use super::*;
-    use crate::{backend::switches, testing::float};
-
-    thread_local! {
-        static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
-    }
+    use crate::backend::switches;
+    use crate::testing::{events, float};
 
     #[test]
     fn kernels_and_reads_are_observed() {
-        observe(|event| EVENTS.with_borrow_mut(|events| events.push(event)));
-        let x = crate::normalize::softmax::softmax(float::<2>([[1f32, 2.0]]), 1);
-        assert_eq!(read(x).shape().to_vec(), [1, 2]);
-        EVENTS.with_borrow(|events| {
-            assert_eq!(events.last(), Some(&Event::Read));
-            if cfg!(feature = "flex") && !switches::is_plain() {
-                assert_eq!(events[0], Event::Kernel("softmax"));
-            }
+        let events = events(|| {
+            let x = crate::normalize::softmax::softmax(float::<2>([[1f32, 2.0]]), 1);
+            assert_eq!(read(x).shape().to_vec(), [1, 2]);
         });
+        assert_eq!(events.last(), Some(&Event::Read));
+        if cfg!(feature = "flex") && !switches::is_plain() {
+            assert_eq!(events[0], Event::Kernel("softmax"));
+        }
         assert!(!observe(|_| ()), "the first observer stays");
     }
 }

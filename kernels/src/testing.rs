@@ -9,11 +9,14 @@ use std::cell::RefCell;
 use burn::tensor::DeviceType;
 use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData, kind::Basic};
 
-use crate::{backend::switches, dtype::stored};
+use crate::backend::switches;
+use crate::dtype::stored;
+use crate::observe::{Event, observe, waits};
 
 thread_local! {
     /// The device of [`on_each`].
     static CURRENT: RefCell<Option<Device>> = const { RefCell::new(None) };
+    static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names, between commas.
@@ -63,6 +66,24 @@ pub fn on_each(test: impl Fn()) {
         test();
     }
     CURRENT.set(None);
+}
+
+/// What the operators of a test did, in order.
+pub fn events(run: impl FnOnce()) -> Vec<Event> {
+    observe(|event| EVENTS.with_borrow_mut(|events| events.push(event)));
+    EVENTS.take();
+    run();
+    EVENTS.take()
+}
+
+/// Runs operators, which read nothing that they would have to wait for.
+#[track_caller]
+pub fn stays<Y>(run: impl FnOnce() -> Y) -> Y {
+    let mut y = None;
+    let events = events(|| y = Some(run()));
+    let reads = waits(&device()) && !switches::is_plain();
+    assert!(!reads || !events.contains(&Event::Read), "{events:?}");
+    y.expect("what the operators gave")
 }
 
 /// Whether the device has values of a dtype; where not, a test says that it leaves them out.

@@ -44,6 +44,16 @@ impl Runtime {
     }
 }
 
+/// Whether decision trees are walked on a device.
+pub fn walks_trees(device: &Device) -> bool {
+    match device.clone().without_autodiff().as_dispatch() {
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(_) => true,
+        #[allow(unreachable_patterns)]
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

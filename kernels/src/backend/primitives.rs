@@ -13,8 +13,9 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, Optional, Packed, Recurrence};
+use super::{ByteProduct, Optional, Packed, Recurrence, Walk};
 use crate::{
+    classical::trees::Election,
     ensure,
     fault::Axis,
     index::top_k::Top,
@@ -248,4 +249,8 @@ pub fn scan<B: Backend>(_: Optional<B>, _: Scan) -> Optional<B> {
 
 pub fn to_small<B: Backend>(_: FloatTensor<B>, _: Small, _: bool) -> Optional<B> {
     Optional::None
+}
+
+pub fn tree_votes<B: Backend>(_: Walk<B>, _: Election) -> (Optional<B>, Optional<B>) {
+    (Optional::None, Optional::None)
 }

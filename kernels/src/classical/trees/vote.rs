@@ -4,7 +4,7 @@ use super::{Forest, Number};
 use crate::classical::scores::Transform;
 
 /// How the weights of several trees become one score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Aggregate {
     Average,
     #[default]
@@ -194,12 +194,16 @@ impl<T: Number> Classify<T> {
     }
 
     fn positive_class(&self, score: f64) -> usize {
-        let above = if self.one_column && self.positive {
+        usize::from(score > self.threshold())
+    }
+
+    /// The score above which the second of two classes is meant.
+    pub(super) fn threshold(&self) -> f64 {
+        if self.one_column && self.positive {
             0.5
         } else {
             0.0
-        };
-        usize::from(score > above)
+        }
     }
 }
 
