@@ -11,7 +11,7 @@ use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::scores::Transform;
 use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Votes};
 
-use super::classes::{Labels, Rows, scores};
+use super::classes::{Classes, Labels, Naming, Rows, scores};
 use crate::Array;
 use crate::weights::Weights;
 
@@ -27,8 +27,7 @@ pub struct SvmRegressor {
 pub struct SvmClassifier {
     #[module(skip)]
     model: Arc<Classify>,
-    #[module(skip)]
-    labels: Arc<Labels>,
+    naming: Naming,
 }
 
 /// The names of the lists that hold a machine, and how it compares.
@@ -157,27 +156,27 @@ impl SvmClassifier {
         };
         Self {
             model: Arc::new(model),
-            labels: Arc::new(labels),
+            naming: Naming::new(labels, weights.device()),
         }
     }
 
     /// The labels, and the scores of all classes or pairs of them; the input is read if it is not
     /// on the host.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.labels.integers_and_scores(self.classes(x))
+        self.naming.integers_and_scores(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        self.labels.strings_and_scores(self.classes(x))
+        self.naming.strings_and_scores(self.classes(x))
     }
 
-    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {
+    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Classes, Tensor<2>) {
         let device = x.device();
         let rows = single(x);
         let (classes, values) = self.model.run(&rows.values, rows.width, rows.count);
         (
-            classes,
+            Classes::Found(classes),
             scores(values, self.model.width(), DType::F32, &device),
         )
     }
