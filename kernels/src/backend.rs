@@ -354,6 +354,18 @@ pub trait Kernels: Backend {
         primitives::to_small::<Self>(x, small, saturate)
     }
 
+    /// The determinants of `[count, size, size]`, none empty; none where the host finds them.
+    #[fusion(meta = |x| OptionalMetadata::Float(crate::cube::matrices::described(x)))]
+    fn determinants(x: FloatTensor<Self>) -> Optional<Self> {
+        primitives::determinants::<Self>(x)
+    }
+
+    /// The inverses of `[count, size, size]`, none empty; none where the host finds them.
+    #[fusion(meta = |x| OptionalMetadata::Float(x.clone()))]
+    fn inverses(x: FloatTensor<Self>) -> Optional<Self> {
+        primitives::inverses::<Self>(x)
+    }
+
     /// What the leaves of all trees weigh for each target of a row, 0 where none does, and how many do; none where the host
     /// walks the trees.
     #[fusion(meta = |walk, election| crate::cube::trees::described(walk, election))]

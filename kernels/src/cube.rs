@@ -1,6 +1,7 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod compact;
+pub mod matrices;
 mod scan;
 pub mod small;
 pub mod sort;
@@ -46,6 +47,14 @@ impl Kernels for CubeBackend {
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {
         Optional::Float(small::to_small(x, small, saturate))
+    }
+
+    fn determinants(x: CubeTensor) -> Optional<Self> {
+        Optional::Float(matrices::determinants(x))
+    }
+
+    fn inverses(x: CubeTensor) -> Optional<Self> {
+        Optional::Float(matrices::inverses(x))
     }
 
     fn tree_votes(walk: Walk<Self>, election: Election) -> (Optional<Self>, Optional<Self>) {
