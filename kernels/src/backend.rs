@@ -12,6 +12,7 @@ mod burn;
 mod byte_product;
 mod call;
 mod device;
+mod machine;
 mod operand;
 mod packed;
 pub mod primitives;
@@ -26,16 +27,19 @@ use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
-pub use self::{byte_product::ByteProduct, device::Runtime, device::walks_trees, packed::Packed};
+pub use self::{byte_product::ByteProduct, device::Runtime, device::runs_cubes, packed::Packed};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
-    attention::Scores, classical::trees::Election, convolution::window::Window, fault::Axis,
-    index::top_k::Top, normalize::Lrn, pool::slide::Slide, reduce::cumulative::Scan,
-    signal::dft::Dft,
+    attention::Scores, classical::svm::Comparison, classical::trees::Election,
+    convolution::window::Window, fault::Axis, index::top_k::Top, normalize::Lrn,
+    pool::slide::Slide, reduce::cumulative::Scan, signal::dft::Dft,
 };
 pub(crate) use call::call;
+pub use machine::Machine;
+#[cfg(feature = "cube")]
+pub use machine::MachineMetadata;
 #[cfg(feature = "cube")]
 pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
@@ -374,6 +378,22 @@ pub trait Kernels: Backend {
         election: Election,
     ) -> (Optional<Self>, Optional<Self>) {
         primitives::tree_votes::<Self>(walk, election)
+    }
+
+    /// The products of rows and vectors, or their sums over the vectors of each class, one group of sums behind the other; none
+    /// where the host computes machines.
+    #[fusion(meta = |machine, comparison| crate::cube::svm::described(machine, comparison))]
+    fn machine_sums(
+        #[extension_type] machine: Machine<Self>,
+        comparison: Comparison,
+    ) -> Optional<Self> {
+        primitives::machine_sums::<Self>(machine, comparison)
+    }
+
+    /// Probabilities of classes for each row of those of pairs, see `classical::svm`; none where the host finds them.
+    #[fusion(meta = |lines, classes| OptionalMetadata::Float(crate::cube::couple::described(lines, *classes)))]
+    fn couple(lines: FloatTensor<Self>, classes: usize) -> Optional<Self> {
+        primitives::couple::<Self>(lines, classes)
     }
 
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.

@@ -1,10 +1,12 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod compact;
+pub mod couple;
 pub mod matrices;
 mod scan;
 pub mod small;
 pub mod sort;
+pub mod svm;
 pub mod trees;
 
 use burn_cubecl::{
@@ -15,8 +17,8 @@ use burn::tensor::{DType, Shape};
 use cubecl::prelude::*;
 
 use crate::{
-    backend::{Kernels, Optional, Walk},
-    classical::trees::Election,
+    backend::{Kernels, Machine, Optional, Walk},
+    classical::{svm::Comparison, trees::Election},
     index::top_k::Top,
     quantize::small::Small,
     reduce::cumulative::Scan,
@@ -59,6 +61,14 @@ impl Kernels for CubeBackend {
 
     fn tree_votes(walk: Walk<Self>, election: Election) -> (Optional<Self>, Optional<Self>) {
         trees::votes(walk, election)
+    }
+
+    fn machine_sums(machine: Machine<Self>, comparison: Comparison) -> Optional<Self> {
+        svm::sums(machine, comparison)
+    }
+
+    fn couple(lines: CubeTensor, classes: usize) -> Optional<Self> {
+        Optional::Float(couple::couple(lines, classes))
     }
 }
 

@@ -44,8 +44,8 @@ impl Runtime {
     }
 }
 
-/// Whether decision trees are walked on a device.
-pub fn walks_trees(device: &Device) -> bool {
+/// Whether bodies for CubeCL run on a device.
+pub fn runs_cubes(device: &Device) -> bool {
     match device.clone().without_autodiff().as_dispatch() {
         #[cfg(feature = "cube")]
         DispatchDevice::Cube(_) => true,

@@ -13,9 +13,9 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, Optional, Packed, Recurrence, Walk};
+use super::{ByteProduct, Machine, Optional, Packed, Recurrence, Walk};
 use crate::{
-    classical::trees::Election,
+    classical::{svm::Comparison, trees::Election},
     ensure,
     fault::Axis,
     index::top_k::Top,
@@ -261,4 +261,12 @@ pub fn inverses<B: Backend>(_: FloatTensor<B>) -> Optional<B> {
 
 pub fn tree_votes<B: Backend>(_: Walk<B>, _: Election) -> (Optional<B>, Optional<B>) {
     (Optional::None, Optional::None)
+}
+
+pub fn machine_sums<B: Backend>(_: Machine<B>, _: Comparison) -> Optional<B> {
+    Optional::None
+}
+
+pub fn couple<B: Backend>(_: FloatTensor<B>, _: usize) -> Optional<B> {
+    Optional::None
 }

@@ -1,6 +1,7 @@
 //! Bodies of backends beside the primitives that mean the same.
 
 mod forests;
+mod machines;
 mod matrices;
 mod orders;
 mod places;

@@ -1,8 +1,9 @@
 //! What scores become at the end of a classical model.
 
-use burn::tensor::{Tensor, TensorData, activation};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData, activation};
 
-use crate::observe::{read, waits};
+use crate::dtype::lowered;
+use crate::observe::waits;
 
 /// The last step of a model of ONNX-ML, over the scores of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,12 +128,25 @@ fn quantile(score: Tensor<2>) -> Tensor<2> {
     root.clone().mask_where(x.lower_elem(0.0), root.neg())
 }
 
-/// `row(input, output)` of each row, on the host.
+/// The scores of no rows, which no device has to find.
+pub(super) fn nothing(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
+    let data = TensorData::new(Vec::<f32>::new(), [0, width]).convert_dtype(dtype);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// The classes of no rows.
+pub(super) fn none(device: &Device) -> Tensor<1, Int> {
+    let dtype = lowered(device, DType::I64);
+    let data = TensorData::new(Vec::<i64>::new(), [0]).convert_dtype(dtype);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// `row(input, output)` of each row, on the host, which has them.
 fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tensor<2> {
     let ([count, inputs], device, dtype) = (x.dims(), x.device(), x.dtype());
     let values: Vec<f64> = match count * inputs {
         0 => Vec::new(),
-        _ => read(x).iter::<f64>().collect(),
+        _ => x.into_data().iter::<f64>().collect(),
     };
     let mut out = vec![0.0; count * width];
     let rows = values

@@ -17,8 +17,8 @@ use crate::classical::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSIN
 const UNITS: usize = 64;
 /// With so many scores a unit each is enough.
 const MANY: usize = 4096;
-/// Leaves that are kept at a time, which take four bytes each.
-const LEAVES: usize = 1 << 24;
+/// Leaves that are kept at a time, which take four bytes each; few in tests, which have few rows.
+const LEAVES: usize = if cfg!(test) { 1 << 12 } else { 1 << 24 };
 
 /// The scores and the votes of a walk, before they are there.
 pub fn described(walk: &WalkMetadata, election: &Election) -> (OptionalMetadata, OptionalMetadata) {

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, IntDType, Tensor, TensorData, kind::Basic};
 
-use crate::backend::{switches, walks_trees};
+use crate::backend::{runs_cubes, switches};
 use crate::classical::scores::Transform;
 use crate::classical::trees::{Aggregate, Classify, Forest, Indexed, Labelled, Mode, Regress};
 use crate::testing::{device, float, has, near, noise, on_each, same, stays};
@@ -87,7 +87,7 @@ fn regress(forest: Forest<f32>, targets: usize, aggregate: Aggregate) -> Regress
 
 fn numbers_agree(model: &Regress<f32>, count: usize) {
     let Some(tables) = model.tables(&device()) else {
-        return assert!(!walks_trees(&device()));
+        return assert!(!runs_cubes(&device()));
     };
     let values = rows(count);
     let expected = model.run(&values, 5, count);
@@ -178,7 +178,7 @@ fn lists_of_members_and_trees_of_one_leaf() {
 #[test]
 fn integers_and_numbers_of_double_precision() {
     on_each(|| {
-        if !walks_trees(&device()) || switches::is_plain() {
+        if !runs_cubes(&device()) || switches::is_plain() {
             return;
         }
         let model = regress(grown(9, 3, &MODES, 1).build(1).unwrap(), 1, Aggregate::Sum);
@@ -230,7 +230,7 @@ fn integers_and_numbers_of_double_precision() {
 
 fn classes_agree(model: &Classify<f32>, count: usize) {
     let Some(tables) = model.tables(&device()) else {
-        return assert!(!walks_trees(&device()));
+        return assert!(!runs_cubes(&device()));
     };
     let values = rows(count);
     let (classes, scores) = model.run(&values, 5, count);

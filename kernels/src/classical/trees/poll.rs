@@ -1,10 +1,9 @@
 //! What the leaves of all trees say together, on a device; [`vote`](super::vote) says it of rows on the host.
 
-use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData, kind::Basic};
+use burn::tensor::{Bool, Device, Int, Tensor, kind::Basic};
 
 use super::{Aggregate, Classify, Number, Regress, Tables};
-use crate::classical::scores::{pair, transform};
-use crate::dtype::lowered;
+use crate::classical::scores::{none, nothing, pair, transform};
 use crate::reduce::arg_max::arg_max;
 
 /// The class of each row as a column, and the scores of all classes.
@@ -19,7 +18,7 @@ impl<T: Number> Regress<T> {
     /// As [`Regress::run`], where the rows are; none where they have to be read.
     pub fn run_on<K: Basic>(&self, tables: &Tables, rows: Tensor<2, K>) -> Option<Tensor<2>> {
         if rows.dims()[0] == 0 {
-            return Some(empty(self.targets, tables.dtype(), &rows.device()));
+            return Some(nothing(self.targets, tables.dtype(), &rows.device()));
         }
         let by = match self.targets {
             1 => self.transform.of_one(),
@@ -50,10 +49,8 @@ impl<T: Number> Classify<T> {
     ) -> Option<(Tensor<1, Int>, Tensor<2>)> {
         let (count, device) = (rows.dims()[0], rows.device());
         if count == 0 {
-            let dtype = lowered(&device, DType::I64);
-            let data = TensorData::new(Vec::<i64>::new(), [0]).convert_dtype(dtype);
-            let classes = Tensor::from_data(data, (&device, dtype));
-            return Some((classes, empty(self.classes, tables.dtype(), &device)));
+            let scores = nothing(self.classes, tables.dtype(), &device);
+            return Some((none(&device), scores));
         }
         let (scores, votes) = tables.votes(rows, self.classes, Aggregate::Sum)?;
         let voted = votes.greater_elem(0);
@@ -157,9 +154,4 @@ impl<T: Number> Classify<T> {
     fn positive_on(&self, score: Tensor<2>) -> Tensor<2, Int> {
         score.greater_elem(self.threshold()).int()
     }
-}
-
-fn empty(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
-    let data = TensorData::new(Vec::<f32>::new(), [0, width]).convert_dtype(dtype);
-    Tensor::from_data(data, (device, dtype))
 }

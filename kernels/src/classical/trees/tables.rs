@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, kind::Basic};
 
 use super::{Aggregate, Forest, MISSING, Mode, Number};
-use crate::backend::{Operand, Walk, call, walks_trees};
+use crate::backend::{Operand, Walk, call, runs_cubes};
 use crate::{dtype::lowered, ensure};
 
 /// The lists of a forest as tensors. Places in them were checked when the forest was built.
@@ -40,7 +40,7 @@ pub(crate) const ALWAYS: u32 = 7;
 impl Tables {
     /// A forest on a device; none where the host walks its trees.
     pub(super) fn new<T: Number>(forest: &Forest<T>, base: &[T], device: &Device) -> Option<Self> {
-        if !walks_trees(device) || forest.roots.is_empty() {
+        if !runs_cubes(device) || forest.roots.is_empty() {
             return None;
         }
         let floats = |values: Vec<f64>| {

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
-use onnx_embed_kernels::observe::{read, waits};
+use onnx_embed_kernels::observe::read;
 
 use crate::Array;
 use crate::convert::{convert, elements};
@@ -76,16 +76,14 @@ pub(super) enum Classes {
 pub(super) struct Naming {
     #[module(skip)]
     labels: Arc<Labels>,
-    /// The integers, on a device whose values are waited for.
+    /// Those that are integers.
     tensor: Option<Tensor<1, Int>>,
 }
 
 impl Naming {
     pub fn new(labels: Labels, device: &Device) -> Self {
         let tensor = match &labels {
-            Labels::Ints(labels) if waits(device) && !labels.is_empty() => {
-                Some(integers(labels.clone(), device))
-            }
+            Labels::Ints(labels) if !labels.is_empty() => Some(integers(labels.clone(), device)),
             _ => None,
         };
         Self {
