@@ -396,6 +396,13 @@ pub trait Kernels: Backend {
         primitives::couple::<Self>(lines, classes)
     }
 
+    /// For each row of running sums and each of its fractions of 2^32 the place whose sum is the first beyond that part of the
+    /// whole; none where the host draws.
+    #[fusion(meta = |_, fractions| crate::cube::draw::described(fractions))]
+    fn draw(sums: IntTensor<Self>, fractions: IntTensor<Self>) -> Optional<Self> {
+        primitives::draw::<Self>(sums, fractions)
+    }
+
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.
     #[fusion(default)]
     fn quantize(x: FloatTensor<Self>, to: Affine) -> Optional<Self> {

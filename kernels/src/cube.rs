@@ -2,6 +2,7 @@
 
 pub mod compact;
 pub mod couple;
+pub mod draw;
 pub mod matrices;
 mod scan;
 pub mod small;
@@ -69,6 +70,10 @@ impl Kernels for CubeBackend {
 
     fn couple(lines: CubeTensor, classes: usize) -> Optional<Self> {
         Optional::Float(couple::couple(lines, classes))
+    }
+
+    fn draw(sums: CubeTensor, fractions: CubeTensor) -> Optional<Self> {
+        Optional::Int(draw::draw(sums, fractions))
     }
 }
 

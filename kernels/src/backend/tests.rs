@@ -1,5 +1,6 @@
 //! Bodies of backends beside the primitives that mean the same.
 
+mod draws;
 mod forests;
 mod machines;
 mod matrices;
