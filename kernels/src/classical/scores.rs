@@ -129,13 +129,13 @@ fn quantile(score: Tensor<2>) -> Tensor<2> {
 }
 
 /// The scores of no rows, which no device has to find.
-pub(super) fn nothing(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
+pub(super) fn no_scores(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
     let data = TensorData::new(Vec::<f32>::new(), [0, width]).convert_dtype(dtype);
     Tensor::from_data(data, (device, dtype))
 }
 
 /// The classes of no rows.
-pub(super) fn none(device: &Device) -> Tensor<1, Int> {
+pub(super) fn no_classes(device: &Device) -> Tensor<1, Int> {
     let dtype = lowered(device, DType::I64);
     let data = TensorData::new(Vec::<i64>::new(), [0]).convert_dtype(dtype);
     Tensor::from_data(data, (device, dtype))

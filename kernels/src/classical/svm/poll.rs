@@ -4,7 +4,7 @@ use burn::tensor::{DType, Device, FloatDType, Int, Tensor, kind::Basic};
 
 use super::{Classify, Regress, Tables, Votes};
 use crate::backend::call;
-use crate::classical::scores::{Transform, none, nothing, pair, transform};
+use crate::classical::scores::{Transform, no_classes, no_scores, pair, transform};
 use crate::reduce::arg_max::arg_max;
 
 impl Regress {
@@ -19,7 +19,7 @@ impl Regress {
     /// As [`Regress::run`], where the rows are; none where they have to be read.
     pub fn run_on<K: Basic>(&self, tables: &Tables, rows: Tensor<2, K>) -> Option<Tensor<2>> {
         if rows.dims()[0] == 0 {
-            return Some(nothing(1, DType::F32, &rows.device()));
+            return Some(no_scores(1, DType::F32, &rows.device()));
         }
         let sum = tables.compare(&self.basis, true, rows)?;
         let sum = sum.add(tables.rho.clone());
@@ -67,7 +67,10 @@ impl Classify {
     ) -> Option<(Tensor<1, Int>, Tensor<2>)> {
         let device = rows.device();
         if rows.dims()[0] == 0 {
-            return Some((none(&device), nothing(self.width(), DType::F32, &device)));
+            return Some((
+                no_classes(&device),
+                no_scores(self.width(), DType::F32, &device),
+            ));
         }
         match self.votes {
             Votes::Linear { positive, probable } => {

@@ -3,7 +3,7 @@
 use burn::tensor::{Bool, Device, Int, Tensor, kind::Basic};
 
 use super::{Aggregate, Classify, Number, Regress, Tables};
-use crate::classical::scores::{none, nothing, pair, transform};
+use crate::classical::scores::{no_classes, no_scores, pair, transform};
 use crate::reduce::arg_max::arg_max;
 
 /// The class of each row as a column, and the scores of all classes.
@@ -18,7 +18,7 @@ impl<T: Number> Regress<T> {
     /// As [`Regress::run`], where the rows are; none where they have to be read.
     pub fn run_on<K: Basic>(&self, tables: &Tables, rows: Tensor<2, K>) -> Option<Tensor<2>> {
         if rows.dims()[0] == 0 {
-            return Some(nothing(self.targets, tables.dtype(), &rows.device()));
+            return Some(no_scores(self.targets, tables.dtype(), &rows.device()));
         }
         let by = match self.targets {
             1 => self.transform.of_one(),
@@ -49,8 +49,8 @@ impl<T: Number> Classify<T> {
     ) -> Option<(Tensor<1, Int>, Tensor<2>)> {
         let (count, device) = (rows.dims()[0], rows.device());
         if count == 0 {
-            let scores = nothing(self.classes, tables.dtype(), &device);
-            return Some((none(&device), scores));
+            let scores = no_scores(self.classes, tables.dtype(), &device);
+            return Some((no_classes(&device), scores));
         }
         let (scores, votes) = tables.votes(rows, self.classes, Aggregate::Sum)?;
         let voted = votes.greater_elem(0);
