@@ -12,6 +12,7 @@ mod burn;
 mod byte_product;
 mod call;
 mod device;
+mod machine;
 mod operand;
 mod packed;
 pub mod primitives;
@@ -19,18 +20,20 @@ mod recurrence;
 pub mod switches;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
-pub use self::{byte_product::ByteProduct, device::Runtime, packed::Packed};
+pub use self::{byte_product::ByteProduct, device::Runtime, device::runs_cubes, packed::Packed};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
     attention::Scores,
+    classical::{svm::Comparison, trees::Election},
     convolution::window::Window,
     fault::Axis,
     image::{
@@ -44,6 +47,9 @@ use crate::{
     signal::dft::Dft,
 };
 pub(crate) use call::call;
+pub use machine::Machine;
+#[cfg(feature = "cube")]
+pub use machine::MachineMetadata;
 #[cfg(feature = "cube")]
 pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
@@ -52,6 +58,9 @@ pub use operand::{of_flex, on_flex};
 #[cfg(feature = "cube")]
 pub use recurrence::RecurrenceMetadata;
 pub use recurrence::{Matrices, Recurrence};
+pub use walk::Walk;
+#[cfg(feature = "cube")]
+pub use walk::WalkMetadata;
 
 /// Operations that some backend computes otherwise than Burn does. `fusion` says what comes of one where others wait to be
 /// fused: `default` runs primitives, which can be; a body for CubeCL names its result and runs later, between the others.
@@ -412,6 +421,51 @@ pub trait Kernels: Backend {
     #[fusion(meta = |x, _, _| OptionalMetadata::Float(crate::cube::small::described(x)))]
     fn to_small(x: FloatTensor<Self>, small: Small, saturate: bool) -> Optional<Self> {
         primitives::to_small::<Self>(x, small, saturate)
+    }
+
+    /// The determinants of `[count, size, size]`, none empty; none where the host finds them.
+    #[fusion(meta = |x| OptionalMetadata::Float(crate::cube::matrices::described(x)))]
+    fn determinants(x: FloatTensor<Self>) -> Optional<Self> {
+        primitives::determinants::<Self>(x)
+    }
+
+    /// The inverses of `[count, size, size]`, none empty; none where the host finds them.
+    #[fusion(meta = |x| OptionalMetadata::Float(x.clone()))]
+    fn inverses(x: FloatTensor<Self>) -> Optional<Self> {
+        primitives::inverses::<Self>(x)
+    }
+
+    /// What the leaves of all trees weigh for each target of a row, 0 where none does, and how many do; none where the host
+    /// walks the trees.
+    #[fusion(meta = |walk, election| crate::cube::trees::described(walk, election))]
+    fn tree_votes(
+        #[extension_type] walk: Walk<Self>,
+        election: Election,
+    ) -> (Optional<Self>, Optional<Self>) {
+        primitives::tree_votes::<Self>(walk, election)
+    }
+
+    /// The products of rows and vectors, or their sums over the vectors of each class, one group of sums behind the other; none
+    /// where the host computes machines.
+    #[fusion(meta = |machine, comparison| crate::cube::svm::described(machine, comparison))]
+    fn machine_sums(
+        #[extension_type] machine: Machine<Self>,
+        comparison: Comparison,
+    ) -> Optional<Self> {
+        primitives::machine_sums::<Self>(machine, comparison)
+    }
+
+    /// Probabilities of classes for each row of those of pairs, see `classical::svm`; none where the host finds them.
+    #[fusion(meta = |lines, classes| OptionalMetadata::Float(crate::cube::couple::described(lines, *classes)))]
+    fn couple(lines: FloatTensor<Self>, classes: usize) -> Optional<Self> {
+        primitives::couple::<Self>(lines, classes)
+    }
+
+    /// For each row of running sums and each of its fractions of 2^32 the place whose sum is the first beyond that part of the
+    /// whole; none where the host draws.
+    #[fusion(meta = |_, fractions| crate::cube::draw::described(fractions))]
+    fn draw(sums: IntTensor<Self>, fractions: IntTensor<Self>) -> Optional<Self> {
+        primitives::draw::<Self>(sums, fractions)
     }
 
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.

@@ -3,9 +3,12 @@
 pub mod attention;
 pub mod compact;
 pub mod conv;
+pub mod couple;
+pub mod draw;
 mod finish;
 pub mod groups;
 mod keys;
+pub mod matrices;
 mod normalize;
 pub mod product;
 pub mod recurrent;
@@ -14,6 +17,8 @@ mod scan;
 pub mod small;
 pub mod sort;
 pub mod suppress;
+pub mod svm;
+pub mod trees;
 
 use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
@@ -24,7 +29,8 @@ use cubecl::prelude::*;
 
 use crate::{
     attention::Scores,
-    backend::{Kernels, Optional, Packed, Recurrence},
+    backend::{Kernels, Machine, Optional, Packed, Recurrence, Walk},
+    classical::{svm::Comparison, trees::Election},
     image::{
         non_max_suppression::{BoxForm, Limits},
         roi::RoiAlign,
@@ -198,6 +204,30 @@ impl Kernels for CubeBackend {
 
     fn to_small(x: CubeTensor, small: Small, saturate: bool) -> Optional<Self> {
         Optional::Float(small::to_small(x, small, saturate))
+    }
+
+    fn determinants(x: CubeTensor) -> Optional<Self> {
+        Optional::Float(matrices::determinants(x))
+    }
+
+    fn inverses(x: CubeTensor) -> Optional<Self> {
+        Optional::Float(matrices::inverses(x))
+    }
+
+    fn tree_votes(walk: Walk<Self>, election: Election) -> (Optional<Self>, Optional<Self>) {
+        trees::votes(walk, election)
+    }
+
+    fn machine_sums(machine: Machine<Self>, comparison: Comparison) -> Optional<Self> {
+        svm::sums(machine, comparison)
+    }
+
+    fn couple(lines: CubeTensor, classes: usize) -> Optional<Self> {
+        Optional::Float(couple::couple(lines, classes))
+    }
+
+    fn draw(sums: CubeTensor, fractions: CubeTensor) -> Optional<Self> {
+        Optional::Int(draw::draw(sums, fractions))
     }
 }
 

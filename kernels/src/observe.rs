@@ -1,12 +1,14 @@
 //! Which bodies a call runs and what it reads back to the host, for tables and tests.
 
-use burn::tensor::{Tensor, TensorData, kind::Basic};
+use burn::tensor::{Device, Tensor, TensorData, kind::Basic};
 use once_cell::race::OnceBox;
+
+use crate::backend::Runtime;
 
 /// What an operator did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// It called this method of `Kernels`, on a backend that may have a body for it.
+    /// It called this method of `Kernels`, on a backend that may have a body for it, or the host did what the method does.
     Kernel(&'static str),
     /// It waited for values of the device.
     Read,
@@ -33,6 +35,16 @@ pub(crate) fn note(event: Event) {
 pub fn read<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
     note(Event::Read);
     tensor.into_data()
+}
+
+/// The host does what the method of `Kernels` does, and needs none of its tensors.
+pub(crate) fn by_host(method: &'static str) {
+    note(Event::Kernel(method));
+}
+
+/// Whether values of a device are waited for when they are read: those of a CPU's own backend are there.
+pub fn waits(device: &Device) -> bool {
+    Runtime::of(device) != Runtime::Flex
 }
 
 #[cfg(test)]

@@ -4,3 +4,6 @@ pub mod determinant;
 pub mod epilogue;
 pub mod inverse;
 pub mod matmul;
+
+/// The most rows of a matrix that a device takes apart: one cube has it, which goes through all of it at each step.
+pub(crate) const LARGEST: usize = 512;

@@ -1,7 +1,7 @@
 //! Random numbers: uniform, normal, Bernoulli, multinomial.
 //!
-//! A seed gives the same numbers at every call and on every device, because the host draws them.
-//! Without one they differ from call to call.
+//! A seed gives the same numbers at every call and on every device, because the host draws them; places of a multinomial
+//! distribution are those within the device's precision. Without a seed they differ from call to call.
 
 mod philox;
 
@@ -10,10 +10,13 @@ use std::f64::consts::TAU;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
 
+use crate::backend::{call, runs_cubes};
+use crate::observe::{by_host, read};
+use crate::reduce::cumulative::cumsum;
 use crate::widen::widened;
-use crate::{dtype::lowered, ensure, observe::read};
+use crate::{dtype::lowered, ensure};
 use philox::Philox;
 
 /// Floats from `low` to `high`, each as likely as the others.
@@ -69,7 +72,7 @@ pub fn bernoulli<const D: usize>(probability: Tensor<D>, seed: Option<u64>) -> T
 }
 
 /// For each row of logarithms of probabilities, which need not sum to 1, `count` of its places,
-/// each drawn as often as its probability says. The host reads the rows.
+/// each drawn as often as its probability says. The host reads the rows of a device without a body.
 #[inline(never)]
 pub fn multinomial(
     logarithms: Tensor<2>,
@@ -82,16 +85,48 @@ pub fn multinomial(
         classes > 0 || rows * count == 0,
         "there are no classes to draw from"
     );
-    let values: Vec<f64> = read(logarithms).iter::<f64>().collect();
+    let dtype = lowered(&device, dtype);
+    if let Some(places) = places_on(&logarithms, count, seed) {
+        return places.cast(IntDType::from(dtype));
+    }
+    by_host("draw");
+    let values: Vec<f64> = match rows * count {
+        0 => Vec::new(),
+        _ => read(logarithms).iter::<f64>().collect(),
+    };
     let mut random = generator(seed);
     let mut places = Vec::with_capacity(rows * count);
     for row in values.chunks_exact(classes.max(1)) {
         let sums = running_sums(row);
         places.extend((0..count).map(|_| place(&sums, random.fraction(53))));
     }
-    let dtype = lowered(&device, dtype);
     let data = TensorData::new(places, [rows, count]).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
+}
+
+/// The places, drawn on the device from 32 bits each of the same numbers; none where the host draws.
+///
+/// Probabilities are multiples of 2^-30, whose running sums are exact: with floats, a place of probability 0 might be met.
+fn places_on(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<Tensor<2, Int>> {
+    const WHOLE: f32 = (1 << 30) as f32;
+    let (device, [rows, _]) = (logarithms.device(), logarithms.dims());
+    if !runs_cubes(&device) || rows * count == 0 {
+        return None;
+    }
+    let x = logarithms.clone().cast(FloatDType::F32);
+    let most = x.clone().max_dim(1);
+    let parts = x.sub(most).exp();
+    let scale = parts.clone().sum_dim(1).recip().mul_scalar(WHOLE);
+    let parts = parts.mul(scale).round().cast(IntDType::I32);
+    let sums = cumsum(parts, 1, false, false);
+    let mut random = generator(seed);
+    let bits: Vec<u32> = (0..rows * count)
+        .map(|_| (random.bits() >> 32) as u32)
+        .collect();
+    let bits = TensorData::new(bits, [rows, count]);
+    let fractions = Tensor::<2, Int>::from_data(bits, (&device, DType::U32));
+    let places = call!(draw(sums, fractions)).tensor()?;
+    Some(Tensor::from_dispatch(places))
 }
 
 /// Each element times `1 / (1 - ratio)`, or 0 with the probability `ratio`, and which were kept.
@@ -167,7 +202,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, same};
+    use crate::testing::{float, same, with_reads};
 
     fn mean_and_deviation(values: &[f64]) -> [f64; 2] {
         let count = values.len() as f64;
@@ -252,7 +287,8 @@ mod tests {
     fn places_are_drawn_by_their_probability() {
         let never = f32::NEG_INFINITY;
         let rows = [[1f32.ln(), 3f32.ln(), never], [never, never, 800.0]];
-        let drawn = multinomial(float(rows), COUNT, Some(2), DType::I32).into_data();
+        let drawn =
+            with_reads(0, || multinomial(float(rows), COUNT, Some(2), DType::I32)).into_data();
         assert_eq!(drawn.shape().as_slice(), [2, COUNT]);
         let places: Vec<i64> = drawn.iter::<i64>().collect();
         let (first, second) = places.split_at(COUNT);

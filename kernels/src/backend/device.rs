@@ -47,6 +47,16 @@ impl Runtime {
     }
 }
 
+/// Whether bodies for CubeCL run on a device.
+pub fn runs_cubes(device: &Device) -> bool {
+    match device.clone().without_autodiff().as_dispatch() {
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(_) => true,
+        #[allow(unreachable_patterns)]
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

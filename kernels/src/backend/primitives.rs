@@ -13,8 +13,9 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, Optional, Packed, Recurrence};
+use super::{ByteProduct, Machine, Optional, Packed, Recurrence, Walk};
 use crate::{
+    classical::{svm::Comparison, trees::Election},
     ensure,
     fault::Axis,
     image::{
@@ -291,5 +292,29 @@ pub fn scan<B: Backend>(_: Optional<B>, _: Scan) -> Optional<B> {
 }
 
 pub fn to_small<B: Backend>(_: FloatTensor<B>, _: Small, _: bool) -> Optional<B> {
+    Optional::None
+}
+
+pub fn determinants<B: Backend>(_: FloatTensor<B>) -> Optional<B> {
+    Optional::None
+}
+
+pub fn inverses<B: Backend>(_: FloatTensor<B>) -> Optional<B> {
+    Optional::None
+}
+
+pub fn tree_votes<B: Backend>(_: Walk<B>, _: Election) -> (Optional<B>, Optional<B>) {
+    (Optional::None, Optional::None)
+}
+
+pub fn machine_sums<B: Backend>(_: Machine<B>, _: Comparison) -> Optional<B> {
+    Optional::None
+}
+
+pub fn couple<B: Backend>(_: FloatTensor<B>, _: usize) -> Optional<B> {
+    Optional::None
+}
+
+pub fn draw<B: Backend>(_: IntTensor<B>, _: IntTensor<B>) -> Optional<B> {
     Optional::None
 }

@@ -1,7 +1,11 @@
 //! Bodies of backends beside the primitives that mean the same.
 
 mod boxes;
+mod draws;
+mod forests;
 mod groups;
+mod machines;
+mod matrices;
 mod orders;
 mod places;
 mod quantized;

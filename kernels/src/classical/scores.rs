@@ -1,8 +1,9 @@
 //! What scores become at the end of a classical model.
 
-use burn::tensor::{Tensor, TensorData, activation};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData, activation};
 
-use crate::observe::read;
+use crate::dtype::lowered;
+use crate::observe::waits;
 
 /// The last step of a model of ONNX-ML, over the scores of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,9 @@ pub enum Transform {
 
 /// Scores nearer to zero than this are zero to [`Transform::SoftmaxZero`].
 const ZERO: f64 = 1e-7;
+
+/// The constant of Winitzki's inverse error function.
+const SHAPE: f32 = 0.147;
 
 impl Transform {
     /// Transforms a row.
@@ -53,13 +57,15 @@ impl Transform {
     }
 }
 
-/// Transforms each row of a tensor. The rare transforms read it.
+/// Transforms each row of a tensor. The host computes the rare transforms of rows that it has.
 pub fn transform(x: Tensor<2>, by: Transform) -> Tensor<2> {
     match by {
         _ if x.shape().num_elements() == 0 => x,
         Transform::None => x,
         Transform::Softmax => activation::softmax(x, 1),
         Transform::Logistic => activation::sigmoid(x),
+        Transform::SoftmaxZero if waits(&x.device()) => softmax_but_zeros(x),
+        Transform::Probit if waits(&x.device()) => quantile(x),
         Transform::SoftmaxZero | Transform::Probit => {
             let width = x.dims()[1];
             on_rows(x, width, |row, out| {
@@ -72,6 +78,10 @@ pub fn transform(x: Tensor<2>, by: Transform) -> Tensor<2> {
 
 /// The scores of two classes out of a column with the second's, see [`Transform::pair`].
 pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
+    if waits(&x.device()) && x.dims()[0] > 0 {
+        let other = x.clone().neg().add_scalar(1.0);
+        return pair(x, other, by);
+    }
     on_rows(x, 2, |row, out| {
         for &score in row {
             out.copy_from_slice(&by.pair(score, 1.0 - score));
@@ -79,10 +89,65 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
     })
 }
 
-/// `row(input, output)` of each row, on the host.
+/// [`Transform::pair`] of columns.
+pub(super) fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
+    let columns = match by {
+        Transform::Logistic => vec![
+            activation::sigmoid(score.clone().neg()),
+            activation::sigmoid(score),
+        ],
+        Transform::Probit => vec![quantile(score.clone()), score.zeros_like()],
+        _ => vec![other, score],
+    };
+    Tensor::cat(columns, 1)
+}
+
+fn softmax_but_zeros(x: Tensor<2>) -> Tensor<2> {
+    let highest = x.clone().max_dim(1);
+    let zeros = x.clone().abs().lower_equal_elem(ZERO);
+    let small = x.clone().mul(highest.clone().neg().exp());
+    let counted = x.sub(highest).exp().mask_fill(zeros.clone(), 0.0);
+    let sum = counted.clone().sum_dim(1);
+    counted.mask_where(zeros, small).div(sum)
+}
+
+/// The quantiles of [`probit`].
+fn quantile(score: Tensor<2>) -> Tensor<2> {
+    let x = score.mul_scalar(2.0).sub_scalar(1.0);
+    let below = x.clone().neg().add_scalar(1.0);
+    let log = below.mul(x.clone().add_scalar(1.0)).log();
+    let half = log.clone().mul_scalar(0.5);
+    let half = half.add_scalar(2.0 / (std::f32::consts::PI * SHAPE));
+    let root = half.clone().mul(half.clone());
+    let root = root
+        .sub(log.mul_scalar(1.0 / SHAPE))
+        .sqrt()
+        .sub(half)
+        .sqrt();
+    let root = root.mul_scalar(std::f32::consts::SQRT_2);
+    root.clone().mask_where(x.lower_elem(0.0), root.neg())
+}
+
+/// The scores of no rows, which no device has to find.
+pub(super) fn no_scores(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
+    let data = TensorData::new(Vec::<f32>::new(), [0, width]).convert_dtype(dtype);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// The classes of no rows.
+pub(super) fn no_classes(device: &Device) -> Tensor<1, Int> {
+    let dtype = lowered(device, DType::I64);
+    let data = TensorData::new(Vec::<i64>::new(), [0]).convert_dtype(dtype);
+    Tensor::from_data(data, (device, dtype))
+}
+
+/// `row(input, output)` of each row, on the host, which has them.
 fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tensor<2> {
     let ([count, inputs], device, dtype) = (x.dims(), x.device(), x.dtype());
-    let values: Vec<f64> = read(x).iter::<f64>().collect();
+    let values: Vec<f64> = match count * inputs {
+        0 => Vec::new(),
+        _ => x.into_data().iter::<f64>().collect(),
+    };
     let mut out = vec![0.0; count * width];
     let rows = values
         .chunks(inputs.max(1))
@@ -114,11 +179,10 @@ fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
 /// By the inverse error function of Winitzki, which has three digits and is ONNX's own; in the
 /// precision of ONNX's scores, which tells near one half.
 fn probit(score: f64) -> f64 {
-    const A: f32 = 0.147;
     let x = 2.0 * score as f32 - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();
-    let half = 2.0 / (std::f32::consts::PI * A) + 0.5 * log;
-    let root = ((half * half - 1.0 / A * log).sqrt() - half).sqrt();
+    let half = 2.0 / (std::f32::consts::PI * SHAPE) + 0.5 * log;
+    let root = ((half * half - 1.0 / SHAPE * log).sqrt() - half).sqrt();
     f64::from(std::f32::consts::SQRT_2 * if x < 0.0 { -root } else { root })
 }
 

@@ -1,12 +1,18 @@
 //! Support vector machines.
 //!
-//! They are computed on the host, row by row; a tensor of another device is read.
+//! The host computes rows that it has one by one, in double precision. A device computes all at once, where its backend has
+//! bodies; where not, the rows are read.
+
+mod poll;
+mod tables;
 
 use crate::classical::scores::Transform;
-use crate::ensure;
+use crate::{ensure, observe::by_host};
+
+pub use tables::{Comparison, Tables};
 
 /// How a row is compared with a vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kernel {
     #[default]
     Linear,
@@ -69,16 +75,20 @@ impl Basis {
     /// How near a row is to each vector.
     fn products(&self, row: &[f64]) -> Vec<f64> {
         let features = row.len();
+        self.check(features);
+        let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
+        (0..self.count)
+            .map(|at| self.product(row, vector(at)))
+            .collect()
+    }
+
+    fn check(&self, features: usize) {
         ensure!(
             Some(self.vectors.len()) == self.count.checked_mul(features),
             "the machine has {} vectors of together {} numbers, the input has {features} features",
             self.count,
             self.vectors.len()
         );
-        let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
-        (0..self.count)
-            .map(|at| self.product(row, vector(at)))
-            .collect()
     }
 
     fn product(&self, row: &[f64], vector: &[f64]) -> f64 {
@@ -99,6 +109,7 @@ impl Basis {
 impl Regress {
     /// A number for each row of `width` features.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
+        by_host("machine_sums");
         let number = |at: usize| {
             let products = self.basis.products(&rows[at * width..(at + 1) * width]);
             let pairs = products.iter().zip(&self.coefficients);
@@ -130,6 +141,14 @@ impl Classify {
 
     /// The place of each row's class among the labels, and its scores.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
+        by_host("machine_sums");
+        if let Votes::Pairs {
+            probabilities: Some(_),
+            ..
+        } = self.votes
+        {
+            by_host("couple");
+        }
         let row = |at: usize| {
             let products = self.basis.products(&rows[at * width..(at + 1) * width]);
             match &self.votes {
@@ -226,10 +245,15 @@ fn first_highest(scores: &[f64]) -> usize {
     (0..scores.len()).fold(0, higher)
 }
 
+/// How near the probability of one of two classes comes to 0 and 1.
+pub(crate) const NEAREST: f64 = 1e-7;
+/// When the probabilities of `classes` are found, times their number, and after how many steps at most.
+pub(crate) const TOLERANCE: f64 = 0.005;
+pub(crate) const STEPS: usize = 100;
+
 /// Probabilities of classes out of those that one of two is the right one, after Wu, Lin and Weng,
 /// "Probability estimates for multi-class classification by pairwise coupling", second approach.
 fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
-    const NEAREST: f64 = 1e-7;
     let mut pairwise = vec![vec![0.0; classes]; classes];
     for ((first, second), line) in pairs(classes).zip(line) {
         let probability = 1.0 / (1.0 + line.exp());
@@ -251,12 +275,12 @@ fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
         .map(|a| (0..classes).map(|b| quadratic(a, b)).collect())
         .collect();
     let mut p = vec![1.0 / classes as f64; classes];
-    for _ in 0..100 {
+    for _ in 0..STEPS {
         let dot = |row: &Vec<f64>| row.iter().zip(&p).map(|(a, b)| a * b).sum::<f64>();
         let mut gradient: Vec<f64> = form.iter().map(dot).collect();
         let mut value: f64 = gradient.iter().zip(&p).map(|(a, b)| a * b).sum();
         let error = gradient.iter().map(|part| (part - value).abs());
-        if error.fold(0.0, f64::max) < 0.005 / classes as f64 {
+        if error.fold(0.0, f64::max) < TOLERANCE / classes as f64 {
             break;
         }
         for at in 0..classes {
@@ -274,106 +298,4 @@ fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn basis(kernel: Kernel) -> Basis {
-        Basis {
-            kernel,
-            gamma: 0.5,
-            coef0: 0.2,
-            degree: 3.0,
-            vectors: vec![0.1, 0.2, 0.5, -0.3, 1.0, 0.4],
-            count: 3,
-        }
-    }
-
-    fn rounded(scores: Vec<f64>) -> Vec<f64> {
-        let digits = |score: f64| (score * 1e4).round() / 1e4;
-        scores.into_iter().map(digits).collect()
-    }
-
-    #[test]
-    fn every_kernel_compares_its_way() {
-        let rows = [-1.0, 0.5, 2.0, -0.2];
-        let table = [
-            (Kernel::Linear, [-0.17, 0.896]),
-            (Kernel::Poly, [0.0989, 0.8091]),
-            (Kernel::Rbf, [0.2769, 0.3344]),
-            (Kernel::Sigmoid, [0.0855, 0.4678]),
-        ];
-        for (kernel, expected) in table {
-            let mut machine = Regress {
-                basis: basis(kernel),
-                coefficients: vec![0.3, -0.2, 0.5],
-                rho: 0.1,
-                one_class: false,
-            };
-            let found = rounded(machine.run(&rows, 2, 2));
-            let near = found
-                .iter()
-                .zip(expected)
-                .all(|(a, b)| (a - b).abs() < 2e-4);
-            assert!(near, "{kernel:?}: {found:?}");
-            machine.one_class = true;
-            let sides = expected.map(f64::signum);
-            assert_eq!(machine.run(&rows, 2, 2), sides, "{kernel:?}");
-        }
-    }
-
-    fn three(probabilities: Option<(Vec<f64>, Vec<f64>)>) -> Classify {
-        Classify {
-            basis: basis(Kernel::Linear),
-            classes: 3,
-            transform: Transform::None,
-            rho: vec![0.1, 0.2, -0.3],
-            votes: Votes::Pairs {
-                sizes: vec![1; 3],
-                coefficients: vec![0.3, -0.2, 0.5, 0.1, 0.4, -0.6],
-                probabilities,
-            },
-        }
-    }
-
-    #[test]
-    fn pairs_of_classes_vote() {
-        let (classes, scores) = three(None).run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
-        assert_eq!(classes, [2, 0]);
-        let expected = [0.23, -0.2, -0.08, 0.199, 0.573, -0.78];
-        assert_eq!(rounded(scores), expected);
-    }
-
-    #[test]
-    fn probabilities_of_pairs_are_coupled() {
-        let lines = (vec![0.5, -0.3, 0.2], vec![-0.1, 0.1, 0.3]);
-        let (classes, scores) = three(Some(lines)).run(&[-1.0, 0.5], 2, 1);
-        assert_eq!(classes, [2]);
-        assert!((scores.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        let near = scores
-            .iter()
-            .zip([0.3125, 0.3033, 0.3841])
-            .all(|(a, b)| (a - b).abs() < 2e-4);
-        assert!(near, "{scores:?}");
-    }
-
-    #[test]
-    fn classes_may_have_a_vector_each() {
-        let machine = Classify {
-            basis: Basis {
-                count: 2,
-                vectors: vec![0.3, -0.2, 0.5, 0.1],
-                ..basis(Kernel::Linear)
-            },
-            classes: 2,
-            transform: Transform::None,
-            rho: vec![0.1],
-            votes: Votes::Linear {
-                positive: false,
-                probable: false,
-            },
-        };
-        let (classes, scores) = machine.run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
-        assert_eq!(classes, [0, 1]);
-        assert_eq!(rounded(scores), [-0.3, -0.35, -0.01, 0.35]);
-    }
-}
+mod tests;

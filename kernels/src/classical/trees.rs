@@ -1,23 +1,34 @@
 //! Ensembles of decision trees.
 //!
-//! Trees are walked on the host: their steps depend on the data, which no device does well. A
-//! tensor of another device is read.
+//! The host walks the trees of rows that it has, one tree after the other. A device walks all at once, where its backend has a
+//! body; where not, the rows are read.
 
 mod build;
+mod poll;
+mod tables;
 mod vote;
+
+use burn::tensor::DType;
 
 use crate::ensure;
 
 pub use build::{Indexed, Labelled, Mode};
+#[cfg(feature = "cube")]
+pub(crate) use tables::ALWAYS;
+pub use tables::{Election, Tables};
 pub use vote::{Aggregate, Classify, Regress};
 
 /// The numbers that trees compare and add.
 pub trait Number: Copy + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    const DTYPE: DType;
+
     fn from_f64(value: f64) -> Self;
     fn into_f64(self) -> f64;
 }
 
 impl Number for f32 {
+    const DTYPE: DType = DType::F32;
+
     fn from_f64(value: f64) -> f32 {
         value as f32
     }
@@ -28,6 +39,8 @@ impl Number for f32 {
 }
 
 impl Number for f64 {
+    const DTYPE: DType = DType::F64;
+
     fn from_f64(value: f64) -> f64 {
         value
     }
@@ -63,9 +76,9 @@ struct Node<T> {
 }
 
 /// The bit of a node's place that says that it is a leaf's.
-const LEAF: u32 = 1 << 31;
-const FEATURE: u32 = (1 << 28) - 1;
-const MISSING: u32 = 1 << 31;
+pub(crate) const LEAF: u32 = 1 << 31;
+pub(crate) const FEATURE: u32 = (1 << 28) - 1;
+pub(crate) const MISSING: u32 = 1 << 31;
 
 impl<T: Number> Node<T> {
     fn mode(&self) -> u32 {

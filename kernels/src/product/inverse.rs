@@ -2,9 +2,11 @@
 
 use burn::tensor::{Tensor, TensorData};
 
-use crate::{ensure, observe::read};
+use super::LARGEST;
+use crate::{backend::call, ensure, observe::read};
 
-/// The inverse of each matrix that the last two axes hold, found on the host in f64. One that has none gives infinities and NaN.
+/// The inverse of each matrix that the last two axes hold. One that has none gives infinities and NaN. The host finds it in f64,
+/// a device that has a body in the precision of the matrix, at least f32.
 #[inline(never)]
 pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let dims = x.dims();
@@ -14,12 +16,20 @@ pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
         "matrices of shape {dims:?} are not square"
     );
     let (device, dtype) = (x.device(), x.dtype());
-    let mut values: Vec<f64> = read(x).iter::<f64>().collect();
-    if size > 0 {
-        values
-            .chunks_exact_mut(size * size)
-            .for_each(|matrix| invert(matrix, size));
+    let count: usize = dims.iter().product();
+    if count == 0 {
+        return x;
     }
+    if size <= LARGEST {
+        let matrices = x.clone().reshape([count / (size * size), size, size]);
+        if let Some(y) = call!(inverses(matrices)).tensor() {
+            return Tensor::<3>::from_dispatch(y).reshape(dims);
+        }
+    }
+    let mut values: Vec<f64> = read(x).iter::<f64>().collect();
+    values
+        .chunks_exact_mut(size * size)
+        .for_each(|matrix| invert(matrix, size));
     let data = TensorData::new(values, dims).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{FEATURE, Forest, LEAF, MISSING, Node, Number};
 
 /// What a node compares; the numbers are those of the operator TreeEnsemble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     LessOrEqual = 0,
     Less = 1,

@@ -2,9 +2,10 @@
 
 use super::{Forest, Number};
 use crate::classical::scores::Transform;
+use crate::observe::by_host;
 
 /// How the weights of several trees become one score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Aggregate {
     Average,
     #[default]
@@ -41,6 +42,7 @@ pub struct Classify<T> {
 impl<T: Number> Regress<T> {
     /// The scores of rows of `width` features, each row's after the other.
     pub fn run(&self, rows: &[T], width: usize, count: usize) -> Vec<f64> {
+        by_host("tree_votes");
         let mut out = vec![0.0; count * self.targets];
         let transform = match self.targets {
             1 => self.transform.of_one(),
@@ -91,6 +93,7 @@ impl<T: Number> Regress<T> {
 impl<T: Number> Classify<T> {
     /// The place of each row's class among the labels, and the scores of all classes.
     pub fn run(&self, rows: &[T], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
+        by_host("tree_votes");
         // The class stands in front of the scores.
         let wide = self.classes + 1;
         let mut out = vec![0.0; count * wide];
@@ -194,12 +197,16 @@ impl<T: Number> Classify<T> {
     }
 
     fn positive_class(&self, score: f64) -> usize {
-        let above = if self.one_column && self.positive {
+        usize::from(score > self.threshold())
+    }
+
+    /// The score above which the second of two classes is meant.
+    pub(super) fn threshold(&self) -> f64 {
+        if self.one_column && self.positive {
             0.5
         } else {
             0.0
-        };
-        usize::from(score > above)
+        }
     }
 }
 

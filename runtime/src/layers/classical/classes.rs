@@ -1,5 +1,8 @@
 //! Rows that classical models read, labels and scores that they return.
 
+use std::sync::Arc;
+
+use burn::module::Module;
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
@@ -45,30 +48,11 @@ impl Labels {
         }
     }
 
-    /// The labels of classes and their scores, on the device of these.
-    pub(super) fn integers_and_scores(
-        &self,
-        (classes, scores): (Vec<usize>, Tensor<2>),
-    ) -> (Tensor<1, Int>, Tensor<2>) {
-        (self.tensor(&classes, &scores.device()), scores)
-    }
-
-    /// As [`Labels::integers_and_scores`], where labels are strings.
-    pub(super) fn strings_and_scores(
-        &self,
-        (classes, scores): (Vec<usize>, Tensor<2>),
-    ) -> (Array<String>, Tensor<2>) {
-        (self.texts(&classes), scores)
-    }
-
-    fn tensor(&self, classes: &[usize], device: &Device) -> Tensor<1, Int> {
+    fn at(&self, classes: &[usize]) -> Vec<i64> {
         let Labels::Ints(labels) = self else {
             panic!("the labels of the classifier are strings");
         };
-        let chosen: Vec<i64> = classes.iter().map(|&class| labels[class]).collect();
-        let dtype = lowered(device, DType::I64);
-        let data = TensorData::new(chosen, [classes.len()]);
-        Tensor::from_data(convert(data, dtype), (device, dtype))
+        classes.iter().map(|&class| labels[class]).collect()
     }
 
     fn texts(&self, classes: &[usize]) -> Array<String> {
@@ -78,6 +62,79 @@ impl Labels {
         let chosen: Vec<String> = classes.iter().map(|&class| labels[class].clone()).collect();
         Array::vector(chosen)
     }
+}
+
+/// The places of the rows' classes among the labels.
+pub(super) enum Classes {
+    Found(Vec<usize>),
+    /// Where the device found them, which may give anything for rows that are no numbers.
+    OnDevice(Box<Tensor<1, Int>>),
+}
+
+/// The labels where classes are found.
+#[derive(Module, Debug)]
+pub(super) struct Naming {
+    #[module(skip)]
+    labels: Arc<Labels>,
+    /// Those that are integers.
+    tensor: Option<Tensor<1, Int>>,
+}
+
+impl Naming {
+    pub fn new(labels: Labels, device: &Device) -> Self {
+        let tensor = match &labels {
+            Labels::Ints(labels) if !labels.is_empty() => Some(integers(labels.clone(), device)),
+            _ => None,
+        };
+        Self {
+            labels: Arc::new(labels),
+            tensor,
+        }
+    }
+
+    /// The labels of classes and their scores, on the device of these.
+    pub fn integers_and_scores(
+        &self,
+        (classes, scores): (Classes, Tensor<2>),
+    ) -> (Tensor<1, Int>, Tensor<2>) {
+        let labels = match (classes, &self.tensor) {
+            (Classes::OnDevice(classes), _) if classes.dims()[0] == 0 => *classes,
+            (Classes::OnDevice(classes), Some(labels)) => {
+                let last = self.labels.len() as i64 - 1;
+                labels.clone().select(0, classes.clamp(0, last))
+            }
+            (classes, _) => integers(self.labels.at(&self.places(classes)), &scores.device()),
+        };
+        (labels, scores)
+    }
+
+    /// As [`Naming::integers_and_scores`], where labels are strings: these are on the host, so that classes are read.
+    pub fn strings_and_scores(
+        &self,
+        (classes, scores): (Classes, Tensor<2>),
+    ) -> (Array<String>, Tensor<2>) {
+        (self.labels.texts(&self.places(classes)), scores)
+    }
+
+    fn places(&self, classes: Classes) -> Vec<usize> {
+        match classes {
+            Classes::Found(places) => places,
+            Classes::OnDevice(classes) if classes.dims()[0] == 0 => Vec::new(),
+            Classes::OnDevice(classes) => {
+                let places: Vec<i64> = elements(read(*classes));
+                let last = self.labels.len().saturating_sub(1) as i64;
+                let places = places.into_iter();
+                places.map(|place| place.clamp(0, last) as usize).collect()
+            }
+        }
+    }
+}
+
+fn integers(values: Vec<i64>, device: &Device) -> Tensor<1, Int> {
+    let dtype = lowered(device, DType::I64);
+    let count = values.len();
+    let data = TensorData::new(values, [count]);
+    Tensor::from_data(convert(data, dtype), (device, dtype))
 }
 
 /// Rows that were read from a device.
@@ -114,10 +171,29 @@ mod tests {
     #[test]
     fn labels_are_chosen_by_class() {
         let device = Device::flex();
-        let ints = Labels::Ints(vec![7, -3]);
-        let chosen = ints.tensor(&[1, 0, 1], &device);
+        let scores = || Tensor::<2>::zeros([3, 2], &device);
+        let ints = Naming::new(Labels::Ints(vec![7, -3]), &device);
+        let (chosen, _) = ints.integers_and_scores((Classes::Found(vec![1, 0, 1]), scores()));
         assert_eq!(chosen.into_data(), TensorData::from([-3i64, 7, -3]));
-        let texts = Labels::Strings(vec!["no".to_owned()]).or_numbers(false);
-        assert_eq!(texts.texts(&[1]).data(), ["1"]);
+        let texts = Naming::new(
+            Labels::Strings(vec!["no".to_owned()]).or_numbers(false),
+            &device,
+        );
+        let (chosen, _) = texts.strings_and_scores((Classes::Found(vec![1]), scores()));
+        assert_eq!(chosen.data(), ["1"]);
+    }
+
+    #[test]
+    fn classes_of_a_device_are_places_whatever_it_gives() {
+        let device = Device::flex();
+        let found = || Tensor::<1, Int>::from_data([0i64, 9, -1], &device);
+        let scores = || Tensor::<2>::zeros([3, 2], &device);
+        let mut ints = Naming::new(Labels::Ints(vec![7, -3]), &device);
+        for tensor in [None, Some(integers(vec![7, -3], &device))] {
+            ints.tensor = tensor;
+            let (chosen, _) =
+                ints.integers_and_scores((Classes::OnDevice(Box::new(found())), scores()));
+            assert_eq!(chosen.into_data(), TensorData::from([7i64, -3, 7]));
+        }
     }
 }

@@ -3,14 +3,12 @@
 use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};
 use onnx_embed_kernels::extreme::arg_max;
-use onnx_embed_kernels::observe::read;
 use onnx_embed_kernels::scores::{self, Transform};
 
 use onnx_embed_kernels::matmul;
 
-use super::classes::Labels;
+use super::classes::{Classes, Labels, Naming};
 use crate::Array;
-use crate::convert::elements;
 use crate::weights::Weights;
 
 /// A matrix and what is added to its product, which are attributes of an operator: no training
@@ -36,8 +34,7 @@ pub struct LinearClassifier {
     coefficients: Coefficients,
     #[module(skip)]
     transform: Transform,
-    #[module(skip)]
-    labels: Labels,
+    naming: Naming,
 }
 
 impl Coefficients {
@@ -98,37 +95,31 @@ impl LinearClassifier {
         Self {
             coefficients: Coefficients::load(weights, coefficients, intercepts, targets),
             transform,
-            labels,
+            naming: Naming::new(labels, weights.device()),
         }
     }
 
-    /// The labels, which are found on the host, and the scores of all classes.
+    /// The labels and the scores of all classes.
     pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.labels.integers_and_scores(self.classes(x))
+        self.naming.integers_and_scores(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
-        self.labels.strings_and_scores(self.classes(x))
+        self.naming.strings_and_scores(self.classes(x))
     }
 
-    fn classes(&self, x: Tensor<2>) -> (Vec<usize>, Tensor<2>) {
+    fn classes(&self, x: Tensor<2>) -> (Classes, Tensor<2>) {
         let scores = self.coefficients.product(x);
-        let [count, targets] = scores.dims();
-        let classes: Vec<usize> = match (count, targets) {
-            (0, _) => Vec::new(),
-            (_, 1) => {
-                let positive = read(scores.clone().greater_elem(0));
-                let positive: Vec<bool> = elements(positive);
-                positive.into_iter().map(usize::from).collect()
+        let classes = match scores.dims() {
+            [0, _] => Classes::Found(Vec::new()),
+            [count, 1] => {
+                let positive = scores.clone().greater_elem(0).int();
+                Classes::OnDevice(Box::new(positive.reshape([count])))
             }
-            _ => {
-                let highest = arg_max(scores.clone(), 1, false);
-                let highest: Vec<i64> = elements(read::<1, Int>(highest));
-                highest.into_iter().map(|class| class as usize).collect()
-            }
+            _ => Classes::OnDevice(Box::new(arg_max(scores.clone(), 1, false))),
         };
-        let scores = match targets {
+        let scores = match scores.dims()[1] {
             1 => scores::pairs(scores, self.transform),
             _ => scores::transform(scores, self.transform),
         };

@@ -1,6 +1,6 @@
 //! Support vector machines with their vectors.
 //!
-//! They stay on the host, which computes them.
+//! They stay on the host, and lie on the device too where it computes them.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Int, Tensor};
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::scores::Transform;
-use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Votes};
+use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Tables, Votes};
 
-use super::classes::{Labels, Rows, scores};
+use super::classes::{Classes, Labels, Naming, Rows, scores};
 use crate::Array;
 use crate::weights::Weights;
 
@@ -20,6 +20,7 @@ use crate::weights::Weights;
 pub struct SvmRegressor {
     #[module(skip)]
     model: Arc<Regress>,
+    tables: Option<Tables>,
 }
 
 /// Classification by support vector machines.
@@ -27,8 +28,8 @@ pub struct SvmRegressor {
 pub struct SvmClassifier {
     #[module(skip)]
     model: Arc<Classify>,
-    #[module(skip)]
-    labels: Arc<Labels>,
+    tables: Option<Tables>,
+    naming: Naming,
 }
 
 /// The names of the lists that hold a machine, and how it compares.
@@ -81,12 +82,18 @@ impl SvmRegressor {
             one_class,
         };
         Self {
+            tables: model.tables(weights.device()),
             model: Arc::new(model),
         }
     }
 
-    /// A number for each row of the input, which is read if it is not on the host.
+    /// A number for each row of the input, which is read where the device does not compute machines.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
+        let tables = self.tables.as_ref();
+        let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
+        if let Some(found) = found {
+            return found;
+        }
         let device = x.device();
         let rows = single(x);
         let values = self.model.run(&rows.values, rows.width, rows.count);
@@ -156,28 +163,34 @@ impl SvmClassifier {
             votes,
         };
         Self {
+            tables: model.tables(weights.device()),
             model: Arc::new(model),
-            labels: Arc::new(labels),
+            naming: Naming::new(labels, weights.device()),
         }
     }
 
-    /// The labels, and the scores of all classes or pairs of them; the input is read if it is not
-    /// on the host.
+    /// The labels, and the scores of all classes or pairs of them; the input is read where the device does not compute
+    /// machines.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.labels.integers_and_scores(self.classes(x))
+        self.naming.integers_and_scores(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        self.labels.strings_and_scores(self.classes(x))
+        self.naming.strings_and_scores(self.classes(x))
     }
 
-    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {
+    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Classes, Tensor<2>) {
+        let tables = self.tables.as_ref();
+        let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
+        if let Some((classes, scores)) = found {
+            return (Classes::OnDevice(Box::new(classes)), scores);
+        }
         let device = x.device();
         let rows = single(x);
         let (classes, values) = self.model.run(&rows.values, rows.width, rows.count);
         (
-            classes,
+            Classes::Found(classes),
             scores(values, self.model.width(), DType::F32, &device),
         )
     }

@@ -1,19 +1,20 @@
 //! Tree ensembles with their trees.
 //!
-//! They stay on the host: no training changes them, and no device walks them.
+//! No training changes them. They stay on the host, and lie on the device too where it walks them.
 
 use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::kind::Basic;
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{DType, FloatDType, Int, Tensor};
+use onnx_embed_kernels::dtype::lowered;
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::scores::Transform;
 use onnx_embed_kernels::trees::{
-    Aggregate, Classify, Forest, Indexed, Labelled, Mode, Number, Regress,
+    Aggregate, Classify, Forest, Indexed, Labelled, Mode, Number, Regress, Tables,
 };
 
-use super::classes::{Labels, Rows, scores};
+use super::classes::{Classes, Labels, Naming, Rows, scores};
 use crate::host::Scalar;
 use crate::weights::Weights;
 use crate::{Array, ElementType};
@@ -23,6 +24,7 @@ use crate::{Array, ElementType};
 pub struct TreeRegressor {
     #[module(skip)]
     model: Arc<Precision<Regress<f32>, Regress<f64>>>,
+    tables: Option<Tables>,
     #[module(skip)]
     dtype: DType,
 }
@@ -32,8 +34,8 @@ pub struct TreeRegressor {
 pub struct TreeClassifier {
     #[module(skip)]
     model: Arc<Precision<Classify<f32>, Classify<f64>>>,
-    #[module(skip)]
-    labels: Arc<Labels>,
+    tables: Option<Tables>,
+    naming: Naming,
 }
 
 /// In what numbers trees compare and add.
@@ -95,15 +97,32 @@ impl TreeRegressor {
             }
             _ => Precision::Single(regress(weights, trees, targets, aggregate, transform, base)),
         };
+        let device = weights.device();
+        let tables = match &model {
+            Precision::Single(model) => model.tables(device),
+            Precision::Double(model) => model.tables(device),
+        };
         Self {
             model: Arc::new(model),
+            tables,
             dtype: dtype.carrier().unwrap_or(DType::F32),
         }
     }
 
-    /// The predictions, a row for each of the input, which is read if it is not on the host.
+    /// The predictions, a row for each of the input, which is read where the device does not walk trees.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         let device = x.device();
+        let found = self.tables.as_ref().and_then(|tables| {
+            let x = x.clone();
+            match &*self.model {
+                Precision::Single(model) => model.run_on(tables, x),
+                Precision::Double(model) => model.run_on(tables, x),
+            }
+        });
+        if let Some(found) = found {
+            let dtype: FloatDType = lowered(&device, self.dtype).into();
+            return found.cast(dtype);
+        }
         let (values, targets) = match &*self.model {
             Precision::Single(model) => (predict(model, x), model.targets),
             Precision::Double(model) => (predict(model, x), model.targets),
@@ -135,30 +154,49 @@ impl TreeClassifier {
                 (Precision::Single(model), one_column)
             }
         };
+        let device = weights.device();
+        let tables = match &model {
+            Precision::Single(model) => model.tables(device),
+            Precision::Double(model) => model.tables(device),
+        };
+        // ONNX Runtime tells two classes of which each has weights by their numbers.
+        let labels = labels.or_numbers(one_column || classes > 2);
         Self {
             model: Arc::new(model),
-            // ONNX Runtime tells two classes of which each has weights by their numbers.
-            labels: Arc::new(labels.or_numbers(one_column || classes > 2)),
+            tables,
+            naming: Naming::new(labels, device),
         }
     }
 
-    /// The labels, and the scores of all classes; the input is read if it is not on the host.
+    /// The labels, and the scores of all classes; the input is read where the device does not walk trees.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.labels.integers_and_scores(self.classes(x))
+        self.naming.integers_and_scores(self.classes(x))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        self.labels.strings_and_scores(self.classes(x))
+        self.naming.strings_and_scores(self.classes(x))
     }
 
-    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Vec<usize>, Tensor<2>) {
+    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Classes, Tensor<2>) {
         let device = x.device();
+        let found = self.tables.as_ref().and_then(|tables| {
+            let x = x.clone();
+            match &*self.model {
+                Precision::Single(model) => model.run_on(tables, x),
+                Precision::Double(model) => model.run_on(tables, x),
+            }
+        });
+        if let Some((classes, scores)) = found {
+            let dtype: FloatDType = lowered(&device, DType::F32).into();
+            return (Classes::OnDevice(Box::new(classes)), scores.cast(dtype));
+        }
         let ((classes, values), width) = match &*self.model {
             Precision::Single(model) => (choose(model, x), model.classes),
             Precision::Double(model) => (choose(model, x), model.classes),
         };
-        (classes, scores(values, width, DType::F32, &device))
+        let scores = scores(values, width, DType::F32, &device);
+        (Classes::Found(classes), scores)
     }
 }
 

@@ -1,0 +1,35 @@
+//! What support vector machines read.
+
+use super::burn;
+use burn::backend::{
+    Backend, Dispatch, ExtensionType,
+    tensor::{FloatTensor, IntTensor},
+};
+
+use super::{Operand, Optional, Routed};
+
+/// Rows of features, and the lists of `classical::svm::Tables`.
+#[derive(ExtensionType)]
+#[extension_type(fusion: cfg(feature = "cube"))]
+pub struct Machine<B: Backend> {
+    #[extension_type]
+    pub rows: Optional<B>,
+    pub vectors: FloatTensor<B>,
+    pub coefficients: FloatTensor<B>,
+    pub starts: IntTensor<B>,
+}
+
+impl Operand for Machine<Dispatch> {
+    type Primitive = Self;
+
+    fn into_primitive(self) -> Self {
+        self
+    }
+}
+
+impl Routed for Machine<Dispatch> {
+    fn has_body(&self, method: &str) -> bool {
+        let tables = [&self.vectors, &self.coefficients, &self.starts];
+        self.rows.has_body(method) && tables.iter().all(|tensor| tensor.has_body(method))
+    }
+}

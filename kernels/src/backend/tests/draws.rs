@@ -1,0 +1,79 @@
+//! Places that a device draws, beside those that the host does.
+
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+
+use crate::random::multinomial;
+use crate::testing::{device, float, has, noise, on_each, with_reads};
+
+/// The places that the host draws by the same numbers.
+fn on_cpu(x: &Tensor<2>, count: usize) -> Vec<i64> {
+    let x = Tensor::from_data(x.to_data(), (&Device::flex(), x.dtype()));
+    let places = multinomial(x, count, Some(5), DType::I64);
+    places.into_data().iter::<i64>().collect()
+}
+
+/// At most `others` draws, at the borders between places, are others than those of the host.
+fn agree(x: Tensor<2>, count: usize, others: usize) {
+    let expected = on_cpu(&x, count);
+    let rows = x.dims()[0];
+    let places = with_reads(0, || multinomial(x, count, Some(5), DType::I32));
+    assert_eq!(places.dims(), [rows, count]);
+    let places: Vec<i64> = places.into_data().iter::<i64>().collect();
+    let different = places.iter().zip(&expected).filter(|(a, b)| a != b);
+    assert!(different.count() <= others);
+}
+
+#[test]
+fn draws_of_every_size() {
+    on_each(|| {
+        for classes in [1, 2, 63, 1025, 30_000] {
+            for (rows, count) in [(1, 1), (3, 50)] {
+                let x = noise::<2>([rows, classes], 7).mul_scalar(3.0);
+                agree(x, count, 1);
+            }
+        }
+        agree(noise([2, 5], 3), 4000, 2);
+        agree(noise([5, 2], 3).transpose(), 40, 0);
+        for (rows, count) in [(0, 4), (3, 0)] {
+            let x = float(TensorData::new(vec![0f32; rows * 2], [rows, 2]));
+            agree(x, count, 0);
+        }
+    });
+}
+
+#[test]
+fn what_is_impossible_is_never_drawn() {
+    on_each(|| {
+        let classes = 20_000;
+        let values = (0..classes).map(|at| match at % 397 {
+            5 => (at % 11) as f32,
+            _ => f32::NEG_INFINITY,
+        });
+        let x = TensorData::new(values.collect::<Vec<f32>>(), [1, classes]);
+        let places = with_reads(0, || multinomial(float(x), 5000, None, DType::I32));
+        let mut places = places.into_data().iter::<i64>().collect::<Vec<_>>();
+        assert!(places.iter().all(|place| place % 397 == 5));
+        places.sort_unstable();
+        places.dedup();
+        assert!(places.len() > 10, "{places:?}");
+    });
+}
+
+#[test]
+fn logarithms_of_half_precision() {
+    on_each(|| {
+        if has(DType::F16) {
+            agree(noise([2, 9], 4).cast(FloatDType::F16), 100, 1);
+        }
+    });
+}
+
+#[test]
+fn rows_that_are_no_numbers_give_some_place() {
+    on_each(|| {
+        let x = Tensor::<2>::full([2, 3], f32::NAN, &device());
+        let places = multinomial(x, 4, Some(1), DType::I32);
+        let places = places.into_data();
+        assert!(places.iter::<i64>().all(|place| (0..3).contains(&place)));
+    });
+}

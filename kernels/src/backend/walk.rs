@@ -1,0 +1,45 @@
+//! What a walk through decision trees reads.
+
+use super::burn;
+use burn::backend::{
+    Backend, Dispatch, ExtensionType,
+    tensor::{FloatTensor, IntTensor},
+};
+
+use super::{Operand, Optional, Routed};
+
+/// Rows of features, and the lists of `classical::trees::Tables`.
+#[derive(ExtensionType)]
+#[extension_type(fusion: cfg(feature = "cube"))]
+pub struct Walk<B: Backend> {
+    #[extension_type]
+    pub rows: Optional<B>,
+    pub nodes: IntTensor<B>,
+    pub values: FloatTensor<B>,
+    pub roots: IntTensor<B>,
+    pub starts: IntTensor<B>,
+    pub targets: IntTensor<B>,
+    pub weights: FloatTensor<B>,
+}
+
+impl Operand for Walk<Dispatch> {
+    type Primitive = Self;
+
+    fn into_primitive(self) -> Self {
+        self
+    }
+}
+
+impl Routed for Walk<Dispatch> {
+    fn has_body(&self, method: &str) -> bool {
+        let tables = [
+            &self.nodes,
+            &self.values,
+            &self.roots,
+            &self.starts,
+            &self.targets,
+            &self.weights,
+        ];
+        self.rows.has_body(method) && tables.iter().all(|tensor| tensor.has_body(method))
+    }
+}

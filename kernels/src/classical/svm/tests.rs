@@ -1,0 +1,103 @@
+//! Machines on the host.
+
+use super::*;
+
+fn basis(kernel: Kernel) -> Basis {
+    Basis {
+        kernel,
+        gamma: 0.5,
+        coef0: 0.2,
+        degree: 3.0,
+        vectors: vec![0.1, 0.2, 0.5, -0.3, 1.0, 0.4],
+        count: 3,
+    }
+}
+
+fn rounded(scores: Vec<f64>) -> Vec<f64> {
+    let digits = |score: f64| (score * 1e4).round() / 1e4;
+    scores.into_iter().map(digits).collect()
+}
+
+#[test]
+fn every_kernel_compares_its_way() {
+    let rows = [-1.0, 0.5, 2.0, -0.2];
+    let table = [
+        (Kernel::Linear, [-0.17, 0.896]),
+        (Kernel::Poly, [0.0989, 0.8091]),
+        (Kernel::Rbf, [0.2769, 0.3344]),
+        (Kernel::Sigmoid, [0.0855, 0.4678]),
+    ];
+    for (kernel, expected) in table {
+        let mut machine = Regress {
+            basis: basis(kernel),
+            coefficients: vec![0.3, -0.2, 0.5],
+            rho: 0.1,
+            one_class: false,
+        };
+        let found = rounded(machine.run(&rows, 2, 2));
+        let near = found
+            .iter()
+            .zip(expected)
+            .all(|(a, b)| (a - b).abs() < 2e-4);
+        assert!(near, "{kernel:?}: {found:?}");
+        machine.one_class = true;
+        let sides = expected.map(f64::signum);
+        assert_eq!(machine.run(&rows, 2, 2), sides, "{kernel:?}");
+    }
+}
+
+fn three(probabilities: Option<(Vec<f64>, Vec<f64>)>) -> Classify {
+    Classify {
+        basis: basis(Kernel::Linear),
+        classes: 3,
+        transform: Transform::None,
+        rho: vec![0.1, 0.2, -0.3],
+        votes: Votes::Pairs {
+            sizes: vec![1; 3],
+            coefficients: vec![0.3, -0.2, 0.5, 0.1, 0.4, -0.6],
+            probabilities,
+        },
+    }
+}
+
+#[test]
+fn pairs_of_classes_vote() {
+    let (classes, scores) = three(None).run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
+    assert_eq!(classes, [2, 0]);
+    let expected = [0.23, -0.2, -0.08, 0.199, 0.573, -0.78];
+    assert_eq!(rounded(scores), expected);
+}
+
+#[test]
+fn probabilities_of_pairs_are_coupled() {
+    let lines = (vec![0.5, -0.3, 0.2], vec![-0.1, 0.1, 0.3]);
+    let (classes, scores) = three(Some(lines)).run(&[-1.0, 0.5], 2, 1);
+    assert_eq!(classes, [2]);
+    assert!((scores.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    let near = scores
+        .iter()
+        .zip([0.3125, 0.3033, 0.3841])
+        .all(|(a, b)| (a - b).abs() < 2e-4);
+    assert!(near, "{scores:?}");
+}
+
+#[test]
+fn classes_may_have_a_vector_each() {
+    let machine = Classify {
+        basis: Basis {
+            count: 2,
+            vectors: vec![0.3, -0.2, 0.5, 0.1],
+            ..basis(Kernel::Linear)
+        },
+        classes: 2,
+        transform: Transform::None,
+        rho: vec![0.1],
+        votes: Votes::Linear {
+            positive: false,
+            probable: false,
+        },
+    };
+    let (classes, scores) = machine.run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
+    assert_eq!(classes, [0, 1]);
+    assert_eq!(rounded(scores), [-0.3, -0.35, -0.01, 0.35]);
+}

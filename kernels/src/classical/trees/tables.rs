@@ -1,0 +1,146 @@
+//! Forests on a device that walks their trees.
+
+use burn::module::Module;
+use burn::tensor::{DType, Device, Int, Tensor, TensorData, kind::Basic};
+
+use super::{Aggregate, Forest, MISSING, Mode, Number};
+use crate::backend::{Operand, Walk, call, runs_cubes};
+use crate::{dtype::lowered, ensure};
+
+/// The lists of a forest as tensors. Places in them were checked when the forest was built.
+#[derive(Module, Debug)]
+pub struct Tables {
+    /// The test of each node, as `test` of the forest's has it, its `yes` and its `no`.
+    nodes: Tensor<1, Int>,
+    values: Tensor<1>,
+    roots: Tensor<1, Int>,
+    /// Where the weights of each leaf start, those of a leaf in the order of their targets.
+    starts: Tensor<1, Int>,
+    targets: Tensor<1, Int>,
+    weights: Tensor<1>,
+    base: Option<Tensor<1>>,
+    features: usize,
+    #[module(skip)]
+    mode: Option<Mode>,
+}
+
+/// How leaves become scores.
+#[derive(Clone, Copy, Debug)]
+pub struct Election {
+    pub targets: usize,
+    pub aggregate: Aggregate,
+    /// The mode of all nodes, when it is one.
+    pub mode: Option<Mode>,
+}
+
+/// The numbers of tests that no device makes.
+const NEVER: u32 = 6;
+pub(crate) const ALWAYS: u32 = 7;
+
+impl Tables {
+    /// A forest on a device; none where the host walks its trees.
+    pub(super) fn new<T: Number>(forest: &Forest<T>, base: &[T], device: &Device) -> Option<Self> {
+        if !runs_cubes(device) || forest.roots.is_empty() {
+            return None;
+        }
+        let floats = |values: Vec<f64>| {
+            let dtype = lowered(device, T::DTYPE);
+            let data = TensorData::new(filled(values.clone()), [values.len().max(1)]);
+            device.memory_persistent_allocations(data.convert_dtype(dtype), |data| {
+                Tensor::<1>::from_data(data, (device, dtype))
+            })
+        };
+        let ints = |values: Vec<u32>| {
+            let length = values.len().max(1);
+            let data = TensorData::new(filled(values), [length]);
+            device.memory_persistent_allocations(data, |data| {
+                Tensor::<1, Int>::from_data(data, (device, DType::U32))
+            })
+        };
+        let tests = forest.nodes.iter();
+        let nodes = tests.flat_map(|node| [decided(node.test, node.value), node.yes, node.no]);
+        let values = forest.nodes.iter().map(|node| node.value.into_f64());
+        let mut weights = Vec::with_capacity(forest.weights.len());
+        for leaf in forest.starts.windows(2) {
+            let start = weights.len();
+            weights.extend_from_slice(&forest.weights[leaf[0] as usize..leaf[1] as usize]);
+            // Those of one target keep their order.
+            weights[start..].sort_by_key(|&(target, _)| target);
+        }
+        Some(Self {
+            nodes: ints(nodes.collect()),
+            values: floats(values.collect()),
+            roots: ints(forest.roots.clone()),
+            starts: ints(forest.starts.clone()),
+            targets: ints(weights.iter().map(|&(target, _)| target).collect()),
+            weights: floats(weights.iter().map(|weight| weight.1.into_f64()).collect()),
+            base: (!base.is_empty())
+                .then(|| floats(base.iter().map(|base| base.into_f64()).collect())),
+            features: forest.features,
+            mode: forest.mode,
+        })
+    }
+
+    /// What all trees say of each row for each target, 0 where no leaf says anything, and how many leaves do; none where
+    /// the device does not walk, or is another one than that of the rows.
+    pub(super) fn votes<K: Basic>(
+        &self,
+        rows: Tensor<2, K>,
+        targets: usize,
+        aggregate: Aggregate,
+    ) -> Option<(Tensor<2>, Tensor<2, Int>)> {
+        let width = rows.dims()[1];
+        ensure!(
+            width >= self.features,
+            "the trees look at {} features, the input has {width}",
+            self.features
+        );
+        if rows.device() != self.values.device() {
+            return None;
+        }
+        let walk = Walk {
+            rows: Some(rows).into_primitive(),
+            nodes: self.nodes.clone().into_primitive(),
+            values: self.values.clone().into_primitive(),
+            roots: self.roots.clone().into_primitive(),
+            starts: self.starts.clone().into_primitive(),
+            targets: self.targets.clone().into_primitive(),
+            weights: self.weights.clone().into_primitive(),
+        };
+        let election = Election {
+            targets,
+            aggregate,
+            mode: self.mode,
+        };
+        let (scores, votes) = call!(tree_votes(walk; election));
+        let scores = Tensor::from_dispatch(scores.tensor()?);
+        Some((scores, Tensor::from_dispatch(votes.tensor()?)))
+    }
+
+    /// The base values, if there are any, as a row.
+    pub(super) fn base(&self) -> Option<Tensor<2>> {
+        self.base.clone().map(Tensor::unsqueeze)
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        self.values.dtype()
+    }
+}
+
+/// No tensor of a device is empty.
+fn filled<E: Default>(mut values: Vec<E>) -> Vec<E> {
+    if values.is_empty() {
+        values.push(E::default());
+    }
+    values
+}
+
+/// The test of a node, whose mode says what a comparison with NaN comes to.
+fn decided<T: Number>(test: u32, value: T) -> u32 {
+    let feature = test & (MISSING | super::FEATURE);
+    match (value.partial_cmp(&value), (test >> 28) & 7) {
+        (Some(_), _) => test,
+        (None, mode) if mode == Mode::NotEqual as u32 => feature | ALWAYS << 28,
+        (None, _) => feature | NEVER << 28,
+    }
+}

@@ -1,0 +1,153 @@
+//! Probabilities of classes out of those of pairs, of which each unit couples a row.
+
+use burn::backend::TensorMetadata;
+use burn::tensor::DType;
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::unwritten;
+use crate::classical::svm::{NEAREST, STEPS, TOLERANCE};
+
+/// Probabilities of pairs that are kept at a time; few in tests, which have few rows.
+const PAIRS: usize = if cfg!(test) { 1 << 8 } else { 1 << 24 };
+
+/// The probabilities, before they are there.
+pub fn described(lines: &TensorSpec, classes: usize) -> TensorSpec {
+    TensorSpec::new([lines.shape[0], classes].into(), DType::F32)
+}
+
+/// `lines` has for each row and pair the logarithm of how much more probable the second class is.
+pub fn couple(lines: CubeTensor, classes: usize) -> CubeTensor {
+    let lines = into_contiguous(lines);
+    let [count, pairs] = [lines.shape()[0], lines.shape()[1]];
+    let y = unwritten(&lines, [count, classes].into(), DType::F32);
+    let client = y.client.clone();
+    let block = (PAIRS / (classes * classes)).clamp(1, count);
+    for first in (0..count).step_by(block) {
+        let length = block.min(count - first);
+        // For each class its pairs, and its gradient behind them.
+        let work = unwritten(
+            &lines,
+            [classes * (classes + 1) * length].into(),
+            DType::F32,
+        );
+        let units = CubeDim::new(&client, length);
+        let address = lines.required_address_type().max(y.required_address_type());
+        // Safety: a unit beyond the rows ends, others stay inside of their own part of each tensor.
+        unsafe {
+            couple_kernel::launch_unchecked(
+                &client,
+                calculate_cube_count_elemwise(&client, length, units),
+                units,
+                address.max(work.required_address_type()),
+                lines.clone().into_tensor_arg(),
+                work.into_tensor_arg(),
+                y.clone().into_tensor_arg(),
+                first,
+                length,
+                pairs,
+                classes,
+            );
+        }
+    }
+    y
+}
+
+/// The steps of the host's `coupled`.
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn couple_kernel(
+    lines: &Tensor<f32>,
+    work: &mut Tensor<f32>,
+    output: &mut Tensor<f32>,
+    first: usize,
+    length: usize,
+    pairs: usize,
+    classes: usize,
+) {
+    if ABSOLUTE_POS >= length {
+        terminate!();
+    }
+    let unit = ABSOLUTE_POS;
+    let row = first + unit;
+    let (line, result) = (row * pairs, row * classes);
+    let gradients = classes * classes * length + unit;
+    let mut pair = 0usize;
+    for a in 0..classes {
+        for b in a + 1..classes {
+            let odds = lines[line + pair].exp();
+            let (nearest, furthest) = (comptime!(NEAREST as f32), comptime!(1.0 - NEAREST as f32));
+            // The smaller probability keeps its digits.
+            let one = (1f32 / (1f32 + odds)).max(nearest).min(furthest);
+            let other = (1f32 / (1f32 + 1f32 / odds)).max(nearest).min(furthest);
+            work[(a * classes + b) * length + unit] = one;
+            work[(b * classes + a) * length + unit] = other;
+            pair += 1;
+        }
+    }
+    for a in 0..classes {
+        let mut sum = 0f32;
+        for b in 0..classes {
+            if a != b {
+                let value = work[(b * classes + a) * length + unit];
+                sum += value * value;
+            }
+        }
+        work[(a * classes + a) * length + unit] = sum;
+        output[result + a] = 1f32 / f32::cast_from(classes);
+    }
+
+    let mut step = 0usize;
+    while step < STEPS {
+        let mut value = 0f32;
+        for a in 0..classes {
+            let mut sum = 0f32;
+            for b in 0..classes {
+                sum += form(work, a, b, classes, length, unit) * output[result + b];
+            }
+            work[gradients + a * length] = sum;
+            value += sum * output[result + a];
+        }
+        let mut error = 0f32;
+        for a in 0..classes {
+            error = max(error, (work[gradients + a * length] - value).abs());
+        }
+        step += 1;
+        if error < comptime!(TOLERANCE as f32) / f32::cast_from(classes) {
+            step = STEPS.runtime();
+        } else {
+            for a in 0..classes {
+                let own = form(work, a, a, classes, length, unit);
+                let change = (value - work[gradients + a * length]) / own;
+                let scale = 1f32 + change;
+                output[result + a] += change;
+                value = (value + change * (change * own + 2f32 * work[gradients + a * length]))
+                    / scale
+                    / scale;
+                for b in 0..classes {
+                    let term = change * form(work, a, b, classes, length, unit);
+                    let gradient = work[gradients + b * length];
+                    work[gradients + b * length] = (gradient + term) / scale;
+                    output[result + b] /= scale;
+                }
+            }
+        }
+    }
+}
+
+/// An element of the quadratic form, whose diagonal lies there.
+#[cube]
+fn form(
+    work: &mut Tensor<f32>,
+    a: usize,
+    b: usize,
+    classes: usize,
+    length: usize,
+    unit: usize,
+) -> f32 {
+    let mut value = work[(a * classes + b) * length + unit];
+    if a != b {
+        value = -value * work[(b * classes + a) * length + unit];
+    }
+    value
+}
