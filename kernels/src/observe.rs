@@ -1,4 +1,4 @@
-//! Which bodies a call runs and what it reads back to the host, for tables and tests.
+//! Which bodies a call runs, what it launches and what it reads back to the host, for tables and tests.
 
 use burn::tensor::{Device, Tensor, TensorData, kind::Basic};
 use once_cell::race::OnceBox;
@@ -12,16 +12,45 @@ pub enum Event {
     Kernel(&'static str),
     /// It waited for values of the device.
     Read,
+    /// A kernel of this name was launched on a device of CubeCL.
+    Launch(&'static str),
 }
 
-/// Called for each event, on the thread of the operator.
+/// Called for each event, on the thread of the operator, or on that which launches what was fused.
 pub type Observer = fn(Event);
 
 static OBSERVER: OnceBox<Observer> = OnceBox::new();
 
 /// Sets the observer of the process; whether it is the first one, which stays.
 pub fn observe(observer: Observer) -> bool {
-    OBSERVER.set(Box::new(observer)).is_ok()
+    let is_first = OBSERVER.set(Box::new(observer)).is_ok();
+    #[cfg(feature = "cube")]
+    if is_first {
+        launches::observe();
+    }
+    is_first
+}
+
+#[cfg(feature = "cube")]
+mod launches {
+    use std::sync::Arc;
+
+    use cubecl::logging::{LaunchObservation, LaunchObserver};
+
+    use super::{Event, note};
+
+    struct Launches;
+
+    impl LaunchObserver for Launches {
+        fn launched(&self, kernel: &'static str) {
+            note(Event::Launch(kernel));
+        }
+    }
+
+    /// Observes all launches from now on.
+    pub fn observe() {
+        std::mem::forget(LaunchObservation::new(Arc::new(Launches)));
+    }
 }
 
 /// What costs one load where nobody observes.

@@ -110,6 +110,22 @@ pub fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
     (result, EVENTS.take())
 }
 
+/// What a function gives, which bodies for CubeCL launch so many kernels for; what waits to be fused is not of them.
+#[track_caller]
+pub fn with_launches<T>(most: usize, run: impl FnOnce() -> T) -> T {
+    let (result, events) = events(run);
+    let launches: Vec<Event> = events
+        .into_iter()
+        .filter(|event| matches!(event, Event::Launch(_)))
+        .collect();
+    let is_cube = Runtime::of(&device()) == Runtime::Wgpu && !switches::is_plain();
+    assert!(
+        !is_cube || launches.len() <= most,
+        "more than {most}: {launches:?}"
+    );
+    result
+}
+
 /// What a function gives, which may read values back at most so often where bodies for CubeCL run.
 #[track_caller]
 pub fn with_reads<T>(most: usize, run: impl FnOnce() -> T) -> T {

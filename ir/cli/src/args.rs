@@ -90,6 +90,9 @@ pub struct Verify {
     /// twice as far from that as the recorded answer is
     #[arg(long)]
     pub exact: bool,
+    /// A run that waits for values of the device more often fails
+    #[arg(long, value_name = "N")]
+    pub most_reads: Option<u64>,
     /// The Python that has `onnx` and `onnxruntime`, for --exact and --other-weights
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,

@@ -99,6 +99,8 @@ fn measure(
         "load_ms": micro(answer["load_ms"].as_f64()),
         "peak_bytes": answer["peak_bytes"],
         "runs": answer["runs"],
+        "launches": answer["launches"],
+        "reads": answer["reads"],
     }))
 }
 

@@ -34,6 +34,7 @@ pub fn seconds(time: f64) -> String {
 pub fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
+        _ if thing.ends_with("ch") => format!("{number} {thing}es"),
         _ => format!("{number} {thing}s"),
     }
 }

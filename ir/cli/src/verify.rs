@@ -167,12 +167,20 @@ fn run_one(
                     Err(error) => Some(format!("{text}; in double precision: {error:#}")),
                 };
             }
+            let reads = answer["reads"].as_u64().unwrap_or(0);
+            if let Some(most) = arguments.most_reads
+                && reads > most
+            {
+                problem.get_or_insert(format!("waits for values of the device {reads} times"));
+            }
             Verdict::Ran(Numbers {
                 problem: problem.map(|problem| problem + &place),
                 relative,
                 cost: ready.cost,
                 run: number("first_ms").unwrap_or_default() / 1e3,
                 peak: answer["peak_bytes"].as_u64(),
+                launches: answer["launches"].as_u64().unwrap_or(0),
+                reads,
                 warnings: ready.warnings,
             })
         }

@@ -4,6 +4,7 @@ mod boxes;
 mod draws;
 mod forests;
 mod groups;
+mod launches;
 mod machines;
 mod matrices;
 mod orders;

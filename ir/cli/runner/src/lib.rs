@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod counts;
 pub mod device;
 mod memory;
 mod times;
@@ -152,7 +153,9 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
         let outputs = model(inputs).map_err(text)?;
         Ok::<_, String>((outputs, start.elapsed()))
     };
+    counts::begin(device);
     let (outputs, first) = timed()?;
+    let mut counts = counts::take();
     if !request["outputs"].is_null() {
         wire::write(path("outputs"), &outputs)?;
     }
@@ -161,6 +164,7 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
         let start = Instant::now();
         while times.runs() < FEWEST || start.elapsed().as_secs_f64() < seconds {
             times.push(timed()?.1);
+            counts = counts::take();
         }
     }
     let milliseconds = |time: &Duration| time.as_secs_f64() * 1e3;
@@ -170,5 +174,7 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
         "times_ms": times.kept().iter().map(milliseconds).collect::<Vec<_>>(),
         "runs": times.runs(),
         "peak_bytes": memory::peak(),
+        "launches": counts.launches,
+        "reads": counts.reads,
     }))
 }

@@ -30,6 +30,9 @@ pub struct Numbers {
     pub run: f64,
     /// Bytes.
     pub peak: Option<u64>,
+    /// Kernels that the run launched on a device, and values that it waited for before it could go on.
+    pub launches: u64,
+    pub reads: u64,
     /// Warnings of rustc in its expansion.
     pub warnings: usize,
 }
@@ -43,6 +46,8 @@ impl Numbers {
             cost: self.cost,
             run: self.run.max(other.run),
             peak: self.peak.max(other.peak),
+            launches: self.launches.max(other.launches),
+            reads: self.reads.max(other.reads),
             warnings: self.warnings,
         }
     }
@@ -204,9 +209,17 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
         0 => String::new(),
         count => format!("  {DOUBTFUL}{}{DOUBTFUL:#}", style::count(count, "warning")),
     };
+    let launches = match numbers.launches {
+        0 => String::new(),
+        count => format!(
+            "  {}, {}",
+            style::count(count as usize, "launch"),
+            style::count(numbers.reads as usize, "read")
+        ),
+    };
     format!(
         "{GOOD}ok{GOOD:#}           {name:<width$}  {:>8.1e}  {DIM}rustc{DIM:#} {:>7} {:>7}  \
-         {DIM}run{DIM:#} {run:>8} {:>7}{warnings}",
+         {DIM}run{DIM:#} {run:>8} {:>7}{launches}{warnings}",
         numbers.relative,
         rustc.unwrap_or_default(),
         memory.unwrap_or_default(),
@@ -235,6 +248,8 @@ fn describe(model: &Model, verdict: &Verdict) -> Json {
             "rustc": numbers.cost.map(Cost::to_json),
             "run_seconds": numbers.run,
             "peak_bytes": numbers.peak,
+            "launches": numbers.launches,
+            "reads": numbers.reads,
             "warnings": numbers.warnings,
         }),
     };
@@ -260,6 +275,8 @@ mod tests {
             }),
             run: 0.0021,
             peak: Some(120_000_000),
+            launches: 0,
+            reads: 0,
             warnings: 1,
         }
     }
@@ -286,6 +303,12 @@ mod tests {
                 warnings: 0,
                 ..numbers()
             }),
+            Verdict::Ran(Numbers {
+                launches: 54,
+                reads: 1,
+                warnings: 0,
+                ..numbers()
+            }),
             Verdict::Ran(different),
             Verdict::Failed("panics".to_owned()),
             Verdict::Unsupported("Foo".to_owned()),
@@ -295,6 +318,7 @@ mod tests {
         expect![[r#"
             ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  1 warning
             ok           name      4.3e-7  rustc                  run   2.1 ms  120 MB
+            ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  54 launches, 1 read
             FAILED       name    output `y` is 1
             FAILED       name    panics
             unsupported  name    Foo"#]]

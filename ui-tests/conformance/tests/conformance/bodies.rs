@@ -45,7 +45,7 @@ impl Bodies {
             let own: BTreeSet<&str> = all
                 .filter_map(|event| match event {
                     Event::Kernel(name) => bodies.get(name).copied(),
-                    Event::Read => None,
+                    Event::Read | Event::Launch(_) => None,
                 })
                 .collect();
             own.into_iter().map(|name| format!("`{name}`")).collect()
