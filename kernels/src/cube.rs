@@ -19,6 +19,7 @@ pub mod sort;
 pub mod suppress;
 pub mod svm;
 pub mod trees;
+mod units;
 
 use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,

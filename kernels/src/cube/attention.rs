@@ -10,9 +10,9 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
-    normalize::{UNITS, greatest, total},
     product::grouped_product,
     summed,
+    units::{UNITS, greatest, total},
 };
 use crate::{
     attention::{Scores, Undefined},

@@ -24,6 +24,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use self::{depthwise::Row, positions::Tile};
 use super::{
     finish::{Function, finish},
+    units::UNITS,
     unwritten,
 };
 use crate::product::epilogue::{Activation, Epilogue};
@@ -130,10 +131,10 @@ pub fn conv<const N: usize>(
     // Safety: a cube beyond the last one ends; positions, outputs and elements outside are those of the edge.
     unsafe {
         if positions < FEW {
-            let units = CubeDim::new_1d(terms::UNITS as u32);
+            let units = CubeDim::new_1d(UNITS as u32);
             terms::terms_kernel::launch_unchecked(
                 &client,
-                calculate_cube_count_elemwise(&client, count * terms::UNITS, units),
+                calculate_cube_count_elemwise(&client, count * UNITS, units),
                 units,
                 address,
                 lanes,

@@ -7,10 +7,11 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{first, summed, unwritten};
-
-/// Units of a cube, a power of two.
-pub const UNITS: usize = 32;
+use super::{
+    first, summed,
+    units::{UNITS, greatest, total},
+    unwritten,
+};
 
 /// What a norm does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -213,43 +214,4 @@ fn norm_kernel<T: Float, S: Float>(
         }
         y[first + at] = T::cast_from(element);
     }
-}
-
-/// The greatest of what the units of a cube have.
-#[cube]
-pub fn greatest<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
-    let unit = UNIT_POS as usize;
-    shared[unit] = own;
-    sync_cube();
-    let mut distance = comptime!(UNITS / 2).runtime();
-    while distance > 0 {
-        if unit < distance {
-            let other = shared[unit + distance];
-            shared[unit] = select(other > shared[unit], other, shared[unit]);
-        }
-        sync_cube();
-        distance /= 2;
-    }
-    let greatest = shared[0];
-    sync_cube();
-    greatest
-}
-
-/// The sum of what the units of a cube have.
-#[cube]
-pub fn total<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
-    let unit = UNIT_POS as usize;
-    shared[unit] = own;
-    sync_cube();
-    let mut distance = comptime!(UNITS / 2).runtime();
-    while distance > 0 {
-        if unit < distance {
-            shared[unit] = shared[unit] + shared[unit + distance];
-        }
-        sync_cube();
-        distance /= 2;
-    }
-    let total = shared[0];
-    sync_cube();
-    total
 }

@@ -4,9 +4,7 @@ use cubecl::prelude::*;
 
 use super::positions::{begin, element, elements, finished};
 use super::{Axes, Geometry, Shader};
-
-/// Units of a cube, a power of two.
-pub const UNITS: usize = 32;
+use crate::cube::units::{UNITS, total};
 
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn terms_kernel<T: Float, N: Size>(
@@ -37,7 +35,7 @@ pub fn terms_kernel<T: Float, N: Size>(
 
     let begin = begin(position, &geometry, shader);
     let row = output * elements(&geometry.kernel) * channels / lanes;
-    let mut total = 0.0f32;
+    let mut own = 0.0f32;
     let mut tap = 0usize;
     for depth in 0..geometry.kernel.depth {
         for height in 0..geometry.kernel.height {
@@ -56,8 +54,7 @@ pub fn terms_kernel<T: Float, N: Size>(
                             let from = input
                                 + offset
                                 + (column * lanes + lane) * geometry.next_channel as usize;
-                            total +=
-                                f32::cast_from(weights.extract(lane)) * f32::cast_from(x[from]);
+                            own += f32::cast_from(weights.extract(lane)) * f32::cast_from(x[from]);
                         }
                     }
                 }
@@ -67,19 +64,10 @@ pub fn terms_kernel<T: Float, N: Size>(
     }
 
     let mut shared = Shared::<[f32]>::new_slice(UNITS);
-    shared[unit] = total;
-    sync_cube();
-    let mut distance = comptime!(UNITS / 2).runtime();
-    while distance > 0 {
-        if unit < distance {
-            shared[unit] = shared[unit] + shared[unit + distance];
-        }
-        sync_cube();
-        distance /= 2;
-    }
+    let total = total(own, &mut shared);
     if unit == 0 {
         y[CUBE_POS] = T::cast_from(finished(
-            shared[0], output, CUBE_POS, bias, sum, &geometry, shader,
+            total, output, CUBE_POS, bias, sum, &geometry, shader,
         ));
     }
 }
