@@ -34,31 +34,26 @@ pub fn terms_kernel<T: Float, N: Size>(
         + output / outputs * channels * geometry.next_channel as usize;
 
     let begin = begin(position, &geometry, shader);
-    let row = output * elements(&geometry.kernel) * channels / lanes;
+    let columns = channels / lanes;
+    let terms = elements(&geometry.kernel) * columns;
+    let row = output * terms;
     let mut own = 0.0f32;
-    let mut tap = 0usize;
-    for depth in 0..geometry.kernel.depth {
-        for height in 0..geometry.kernel.height {
-            for width in 0..geometry.kernel.width {
-                let step = Axes {
-                    depth,
-                    height,
-                    width,
-                };
-                let (inside, offset) = element(&begin, &step, &geometry, shader);
-                if inside {
-                    for column in range_stepped(unit, channels / lanes, UNITS) {
-                        let weights = weight[row + tap * (channels / lanes) + column];
-                        #[unroll]
-                        for lane in 0..lanes {
-                            let from = input
-                                + offset
-                                + (column * lanes + lane) * geometry.next_channel as usize;
-                            own += f32::cast_from(weights.extract(lane)) * f32::cast_from(x[from]);
-                        }
-                    }
-                }
-                tap += 1;
+    for term in range_stepped(unit, terms, UNITS) {
+        let tap = (term / columns) as u32;
+        let line = tap / geometry.kernel.width;
+        let step = Axes {
+            depth: line / geometry.kernel.height,
+            height: line % geometry.kernel.height,
+            width: tap % geometry.kernel.width,
+        };
+        let (inside, offset) = element(&begin, &step, &geometry, shader);
+        if inside {
+            let weights = weight[row + term];
+            #[unroll]
+            for lane in 0..lanes {
+                let channel = term % columns * lanes + lane;
+                let from = input + offset + channel * geometry.next_channel as usize;
+                own += f32::cast_from(weights.extract(lane)) * f32::cast_from(x[from]);
             }
         }
     }
