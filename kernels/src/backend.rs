@@ -468,6 +468,13 @@ pub trait Kernels: Backend {
         primitives::draw::<Self>(sums, fractions)
     }
 
+    /// So many elements of a row at a time as multiples of a 127th of the largest of them, in f32; none where several
+    /// primitives round them.
+    #[fusion(meta = |x, _| OptionalMetadata::Float(crate::cube::blocks::described(x)))]
+    fn round_blocks(x: FloatTensor<Self>, size: usize) -> Optional<Self> {
+        primitives::round_blocks::<Self>(x, size)
+    }
+
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.
     #[fusion(default)]
     fn quantize(x: FloatTensor<Self>, to: Affine) -> Optional<Self> {

@@ -1,6 +1,7 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod attention;
+pub mod blocks;
 pub mod compact;
 pub mod conv;
 pub mod couple;
@@ -98,6 +99,10 @@ impl Kernels for CubeBackend {
         scores: Scores,
     ) -> CubeTensor {
         attention::attention(query, key, value, mask, bias, scores)
+    }
+
+    fn round_blocks(x: CubeTensor, size: usize) -> Optional<Self> {
+        Optional::Float(blocks::round_blocks(x, size))
     }
 
     fn conv1d(

@@ -14,7 +14,7 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;
 use burn::tensor::ops::ConvOptions;
 use burn_cubecl::{
-    kernel::{conv::conv_forward, into_contiguous},
+    kernel::{conv::conv_forward, into_contiguous, untile},
     ops::{permute_nchw_to_nhwc, permute_nhwc_to_nchw},
     tensor::CubeTensor,
 };
@@ -82,10 +82,6 @@ pub fn described<const N: usize>(
 
 /// The same weights, which lie in memory with the channels innermost.
 pub fn filters(weight: CubeTensor) -> CubeTensor {
-    let rank = weight.shape().num_dims();
-    if rank < 3 || weight.meta.strides()[1] == 1 {
-        return weight;
-    }
     permute_nhwc_to_nchw(into_contiguous(permute_nchw_to_nhwc(weight)))
 }
 
@@ -104,7 +100,7 @@ pub fn conv<const N: usize>(
     if count == 0 {
         return y;
     }
-    let weight = filters(weight);
+    let (x, weight) = (untile(x), filters(weight));
     let has_tensor_cores = !y.client.properties().features.matmul.cmma.is_empty();
     if has_tensor_cores {
         let y = conv_forward(x, weight, bias, options, Default::default())

@@ -12,6 +12,7 @@ use burn_cubecl::{
     kernel::{
         into_contiguous,
         matmul::{MatmulStrategy, matmul as burn_matmul},
+        untile,
     },
     ops::reshape,
     tensor::CubeTensor,
@@ -118,7 +119,7 @@ pub fn product(
             .expect("Burn multiplies whatever fits");
         return finish(y, bias, sum, activation);
     }
-    let (a, b) = (readable(a), readable(b));
+    let (a, b) = (untile(a), untile(b));
     let tile = Tile::of(rows, columns);
     let [next_row, next_left] = [a.meta.strides()[rank - 2], a.meta.strides()[rank - 1]];
     let [next_right, next_column] = [b.meta.strides()[rank - 2], b.meta.strides()[rank - 1]];
@@ -178,15 +179,6 @@ pub fn product(
         );
     }
     y
-}
-
-/// A tensor whose strides are those of its elements.
-fn readable(x: CubeTensor) -> CubeTensor {
-    if x.qparams.is_some() {
-        into_contiguous(x)
-    } else {
-        x
-    }
 }
 
 fn result(a: &Shape, b: &Shape) -> Shape {

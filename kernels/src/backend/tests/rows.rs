@@ -1,9 +1,10 @@
 //! Softmax and norms.
 
 use burn::backend::Dispatch;
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 
 use super::{Operand, call, primitives, with_each_body};
+use crate::quantize::in_bytes;
 use crate::testing::{float, near, noise, on_each};
 
 #[test]
@@ -55,6 +56,33 @@ fn norms_of_groups() {
             let x = noise::<3>([2, channels, elements], 1);
             let (scale, bias) = (noise::<1>([channels], 2), noise::<1>([channels], 3));
             agree!(group_norm<3>(x, scale, bias; groups, 1e-3f32));
+        }
+    });
+}
+
+#[test]
+fn blocks_of_rows_that_are_rounded() {
+    on_each(|| {
+        for (rows, inputs, size) in [(1, 1, 32), (3, 64, 32), (5, 70, 16), (2, 9, 4)] {
+            let zeros = noise::<2>([1, inputs], 2).mul_scalar(0.0);
+            let x = noise::<2>([rows, inputs], 1).mul_scalar(3.0);
+            let x = Tensor::cat(vec![x, zeros], 0);
+            for x in [x.clone(), x.transpose()] {
+                let values: Vec<f64> = x.clone().into_data().iter().collect();
+                let dims = x.dims();
+                let mut expected = Vec::new();
+                for row in values.chunks(dims[1]) {
+                    for block in row.chunks(size) {
+                        let largest = block.iter().fold(0f64, |most, x| most.max(x.abs()));
+                        let step = largest / 127.0;
+                        expected.extend(block.iter().map(|x| match largest {
+                            0.0 => 0.0,
+                            _ => ((x / step).round_ties_even() * step) as f32,
+                        }));
+                    }
+                }
+                near(in_bytes(x, size), TensorData::new(expected, dims), 1e-6);
+            }
         }
     });
 }

@@ -1,0 +1,85 @@
+//! Blocks of rows, rounded to 8 bits.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::DType;
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::unwritten;
+
+const LEVELS: f32 = 127.0;
+
+/// The bits of a float that are not its sign.
+const MAGNITUDE: u32 = 0x7fff_ffff;
+
+/// What comes of rows, before it is there.
+pub fn described(x: &TensorSpec) -> TensorSpec {
+    TensorSpec::new(x.shape.clone(), DType::F32)
+}
+
+/// `size` elements of a row of `[rows, inputs]` at a time as multiples of a 127th of the largest of them.
+pub fn round_blocks(x: CubeTensor, size: usize) -> CubeTensor {
+    let x = into_contiguous(x);
+    let y = unwritten(&x, x.shape(), DType::F32);
+    let inputs = x.shape()[1];
+    let count = x.shape()[0] * inputs.div_ceil(size);
+    if count == 0 {
+        return y;
+    }
+    let client = y.client.clone();
+    let units = CubeDim::new(&client, count);
+    let dtype = dtype_to_storage_type(x.dtype);
+    // Safety: a unit beyond the blocks ends, others stay inside of their row.
+    unsafe {
+        blocks_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            x.required_address_type().max(y.required_address_type()),
+            x.into_tensor_arg(),
+            y.clone().into_tensor_arg(),
+            count,
+            inputs,
+            size,
+            dtype,
+        );
+    }
+    y
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn blocks_kernel<T: Float>(
+    x: &Tensor<T>,
+    y: &mut Tensor<f32>,
+    count: usize,
+    inputs: usize,
+    size: usize,
+    #[define(T)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let blocks = inputs.div_ceil(size);
+    let row = ABSOLUTE_POS / blocks;
+    let begin = ABSOLUTE_POS % blocks * size;
+    let (first, last) = (
+        row * inputs + begin,
+        row * inputs + min(begin + size, inputs),
+    );
+    // By bits, of which NaN has the most.
+    let mut largest = 0u32;
+    for at in first..last {
+        let bits = u32::reinterpret(f32::cast_from(x[at])) & comptime!(MAGNITUDE);
+        largest = max(largest, bits);
+    }
+    let step = f32::reinterpret(largest) / comptime!(LEVELS);
+    let finer = select(
+        largest == 0u32,
+        0.0f32,
+        comptime!(LEVELS) / f32::reinterpret(largest),
+    );
+    for at in first..last {
+        y[at] = f32::round(f32::cast_from(x[at]) * finer) * step;
+    }
+}
