@@ -11,6 +11,7 @@
 mod burn;
 mod byte_product;
 mod call;
+mod coded_product;
 mod device;
 mod machine;
 mod operand;
@@ -29,7 +30,7 @@ use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
 pub use self::{byte_product::ByteProduct, device::Runtime, device::runs_cubes, packed::Packed};
 use crate::product::epilogue::{Activation, Epilogue};
-use crate::quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary, small::Small};
+use crate::quantize::{Affine, BitMatrix, Blocks, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
 use crate::{
     attention::Scores,
@@ -47,6 +48,9 @@ use crate::{
     signal::dft::Dft,
 };
 pub(crate) use call::call;
+pub use coded_product::CodedProduct;
+#[cfg(feature = "cube")]
+pub use coded_product::CodedProductMetadata;
 pub use machine::Machine;
 #[cfg(feature = "cube")]
 pub use machine::MachineMetadata;
@@ -466,6 +470,15 @@ pub trait Kernels: Backend {
     #[fusion(meta = |_, fractions| crate::cube::draw::described(fractions))]
     fn draw(sums: IntTensor<Self>, fractions: IntTensor<Self>) -> Optional<Self> {
         primitives::draw::<Self>(sums, fractions)
+    }
+
+    /// `rows * matrix + bias` for a matrix of few bits on the device; none where it is multiplied as floats.
+    #[fusion(meta = |operands, blocks| OptionalMetadata::Float(crate::cube::coded::described(operands, blocks)))]
+    fn matmul_coded(
+        #[extension_type] operands: CodedProduct<Self>,
+        blocks: Blocks,
+    ) -> Optional<Self> {
+        primitives::matmul_coded::<Self>(operands, blocks)
     }
 
     /// So many elements of a row at a time as multiples of a 127th of the largest of them, in f32; none where several

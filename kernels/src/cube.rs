@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod blocks;
+pub mod coded;
 pub mod compact;
 pub mod conv;
 pub mod couple;
@@ -31,7 +32,7 @@ use cubecl::prelude::*;
 
 use crate::{
     attention::Scores,
-    backend::{Kernels, Machine, Optional, Packed, Recurrence, Walk},
+    backend::{CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
     classical::{svm::Comparison, trees::Election},
     image::{
         non_max_suppression::{BoxForm, Limits},
@@ -39,7 +40,7 @@ use crate::{
     },
     index::top_k::Top,
     product::epilogue::{Activation, Epilogue},
-    quantize::small::Small,
+    quantize::{Blocks, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
@@ -99,6 +100,10 @@ impl Kernels for CubeBackend {
         scores: Scores,
     ) -> CubeTensor {
         attention::attention(query, key, value, mask, bias, scores)
+    }
+
+    fn matmul_coded(operands: CodedProduct<Self>, blocks: Blocks) -> Optional<Self> {
+        Optional::Float(coded::matmul_coded(operands, blocks))
     }
 
     fn round_blocks(x: CubeTensor, size: usize) -> Optional<Self> {

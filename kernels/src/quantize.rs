@@ -28,7 +28,10 @@ pub use affine::{
     Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
     reduce_mean, sigmoid, softmax, softmax_flat,
 };
-pub use bits::{BitData, BitMatrix, Blocks, Zeros, in_bytes, matmul_bits, matmul_wide, unpacked};
+pub use bits::{
+    BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
+    unpacked,
+};
 pub(crate) use bits::{PANEL, Panels, ZeroPoints};
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{

@@ -13,7 +13,7 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, Machine, Optional, Packed, Recurrence, Walk};
+use super::{ByteProduct, CodedProduct, Machine, Optional, Packed, Recurrence, Walk};
 use crate::{
     classical::{svm::Comparison, trees::Election},
     ensure,
@@ -26,7 +26,7 @@ use crate::{
     normalize::Lrn,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Integers, small::Small},
+    quantize::{Blocks, Integers, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
     signal::dft::Dft,
@@ -198,6 +198,10 @@ pub fn conv_bytes<B: Backend>(_: ByteProduct<B>, _: ConvOptions<3>, _: Integers)
 }
 
 pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
+    Optional::None
+}
+
+pub fn matmul_coded<B: Backend>(_: CodedProduct<B>, _: Blocks) -> Optional<B> {
     Optional::None
 }
 

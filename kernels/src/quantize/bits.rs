@@ -1,17 +1,20 @@
 //! MatMulNBits: weights of few bits, in blocks with scales.
 
+mod coded;
 mod matrix;
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
 use crate::{
-    backend::call,
+    backend::{CodedProduct, Operand, call},
     dtype::lowered,
+    ensure,
     fault::{Axis, nonnegative},
     product::matmul::linear,
     shape::reshape,
     widen::widened,
 };
+pub use coded::Coded;
 pub use matrix::{BitData, BitMatrix};
 pub(crate) use matrix::{PANEL, Panels, ZeroPoints};
 
@@ -99,6 +102,43 @@ pub fn matmul_bits<const D: usize>(
         x
     };
     matmul_wide(x, floats, bias)
+}
+
+/// [`matmul_bits`], with the matrix on the device too.
+#[inline(never)]
+pub fn matmul_coded<const D: usize>(
+    x: Tensor<D>,
+    matrix: &BitMatrix,
+    coded: &Coded,
+    bias: Option<Tensor<1>>,
+) -> Tensor<D> {
+    let Blocks {
+        inputs, outputs, ..
+    } = coded.blocks;
+    let (own, added) = (x.clone(), bias.clone());
+    let mut dims = x.dims();
+    ensure!(
+        dims[D - 1] == inputs,
+        "an operand {dims:?} does not fit a matrix of {inputs} inputs"
+    );
+    dims[D - 1] = outputs;
+    let dtype: FloatDType = x.dtype().into();
+    let rows = dims[..D - 1].iter().product();
+    let mut x = reshape(widened(x), [rows, inputs]);
+    if matrix.is_in_bytes() {
+        x = in_bytes(x, coded.blocks.size);
+    }
+    let operands = CodedProduct {
+        rows: x.into_primitive(),
+        codes: coded.codes.clone().into_primitive(),
+        scales: coded.scales.clone().into_primitive(),
+        zeros: coded.zeros.clone().into_primitive(),
+        bias: bias.map(widened).into_primitive(),
+    };
+    match call!(matmul_coded(operands; coded.blocks)).tensor() {
+        Some(y) => reshape(Tensor::<2>::from_dispatch(y), dims).cast(dtype),
+        None => matmul_bits(own, matrix, added),
+    }
 }
 
 /// `x * matrix + bias`, summed in f32.

@@ -3,7 +3,7 @@
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use onnx_embed_kernels::quantize::{
-    BitData, BitMatrix, Blocks, in_bytes, matmul_bits, matmul_wide,
+    BitData, BitMatrix, Blocks, Coded, in_bytes, matmul_bits, matmul_coded, matmul_wide,
 };
 
 use crate::weights::Weights;
@@ -12,6 +12,8 @@ use crate::weights::Weights;
 #[derive(Module, Debug)]
 pub struct MatMulNBits {
     pub weight: Matrix,
+    /// A weight of few bits in the memory of a device that multiplies with it.
+    coded: Option<Coded>,
     pub bias: Option<Param<Tensor<1>>>,
     /// As many elements of the operand at a time are rounded to 8 bits.
     block: Option<usize>,
@@ -51,13 +53,15 @@ impl MatMulNBits {
             groups: groups.map(|name| weights.tensor_data(name)),
         };
         let (matrix, device) = (BitMatrix::new(blocks, data), weights.device());
-        let weight = if BitMatrix::is_for(device) {
+        let coded = Coded::new(&matrix, device);
+        let weight = if BitMatrix::is_for(device) || coded.is_some() {
             Matrix::Bits(Bits { matrix })
         } else {
             Matrix::Floats(Param::from_tensor(matrix.floats(device)))
         };
         Self {
             weight,
+            coded,
             bias: bias.map(|name| weights.float(name)),
             block: None,
         }
@@ -81,7 +85,10 @@ impl MatMulNBits {
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let bias = self.bias.as_ref().map(Param::val);
         match (&self.weight, self.block) {
-            (Matrix::Bits(Bits { matrix }), _) => matmul_bits(x, matrix, bias),
+            (Matrix::Bits(Bits { matrix }), _) => match &self.coded {
+                Some(coded) => matmul_coded(x, matrix, coded, bias),
+                None => matmul_bits(x, matrix, bias),
+            },
             (Matrix::Floats(weight), None) => matmul_wide(x, weight.val(), bias),
             (Matrix::Floats(weight), Some(size)) => {
                 matmul_wide(in_bytes(x, size), weight.val(), bias)

@@ -1,0 +1,36 @@
+//! What a product with a matrix of few bits reads.
+
+use super::burn;
+use burn::backend::{
+    Backend, Dispatch, ExtensionType,
+    tensor::{FloatTensor, IntTensor},
+};
+
+use super::{Operand, Optional, Routed};
+
+/// Rows, and the tensors of `quantize::bits::Coded`.
+#[derive(ExtensionType)]
+#[extension_type(fusion: cfg(feature = "cube"))]
+pub struct CodedProduct<B: Backend> {
+    pub rows: FloatTensor<B>,
+    pub codes: IntTensor<B>,
+    pub scales: FloatTensor<B>,
+    pub zeros: FloatTensor<B>,
+    #[extension_type]
+    pub bias: Optional<B>,
+}
+
+impl Operand for CodedProduct<Dispatch> {
+    type Primitive = Self;
+
+    fn into_primitive(self) -> Self {
+        self
+    }
+}
+
+impl Routed for CodedProduct<Dispatch> {
+    fn has_body(&self, method: &str) -> bool {
+        let tensors = [&self.rows, &self.codes, &self.scales, &self.zeros];
+        self.bias.has_body(method) && tensors.iter().all(|tensor| tensor.has_body(method))
+    }
+}

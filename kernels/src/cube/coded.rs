@@ -1,0 +1,209 @@
+//! Products with matrices of few bits.
+//!
+//! Few rows are multiplied with the codes as they lie: the units of a cube have a panel of outputs, and share its blocks. For
+//! more rows the matrix becomes floats for as long as the product takes.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{product::product, unwritten};
+use crate::{
+    backend::{CodedProduct, CodedProductMetadata},
+    product::epilogue::Activation,
+    quantize::{Blocks, PANEL},
+};
+
+/// More rows are a product of floats.
+const FEW: usize = 8;
+
+/// Units that share the blocks of an output.
+const SLICES: usize = 4;
+
+/// What comes of a product, before it is there.
+pub fn described(operands: &CodedProductMetadata, blocks: &Blocks) -> TensorSpec {
+    let mut shape = operands.rows.shape.clone();
+    shape[1] = blocks.outputs;
+    TensorSpec::new(shape, operands.rows.dtype)
+}
+
+/// `rows * matrix + bias`.
+pub fn matmul_coded(operands: CodedProduct<CubeBackend>, blocks: Blocks) -> CubeTensor {
+    let CodedProduct {
+        rows: x,
+        codes,
+        scales,
+        zeros,
+        bias,
+    } = operands;
+    let [codes, scales, zeros] = [codes, scales, zeros].map(into_contiguous);
+    let rows = x.shape()[0];
+    let client = x.client.clone();
+    let address = codes.required_address_type();
+    if rows > FEW {
+        let matrix = unwritten(&x, [blocks.inputs, blocks.outputs].into(), x.dtype);
+        let count = blocks.inputs.div_ceil(blocks.size) * blocks.size * blocks.outputs;
+        let units = CubeDim::new(&client, count);
+        let dtype = dtype_to_storage_type(x.dtype);
+        // Safety: a unit beyond the places of the codes ends, and inputs beyond the last are not written.
+        unsafe {
+            floats_kernel::launch_unchecked(
+                &client,
+                calculate_cube_count_elemwise(&client, count, units),
+                units,
+                address.max(matrix.required_address_type()),
+                codes.into_tensor_arg(),
+                scales.into_tensor_arg(),
+                zeros.into_tensor_arg(),
+                matrix.clone().into_tensor_arg(),
+                count,
+                blocks.inputs,
+                blocks.outputs,
+                blocks.size,
+                blocks.bits as u32,
+                dtype,
+            );
+        }
+        return product(x, matrix, bias.float(), None, Activation::Identity);
+    }
+    let x = into_contiguous(x);
+    let y = unwritten(&x, [rows, blocks.outputs].into(), x.dtype);
+    if rows == 0 {
+        return y;
+    }
+    let cubes = blocks.outputs.div_ceil(PANEL);
+    let units = CubeDim::new_1d((PANEL * SLICES) as u32);
+    let bias = bias
+        .float()
+        .map(|bias| into_contiguous(bias).into_buffer_arg());
+    let dtype = dtype_to_storage_type(x.dtype);
+    // Safety: a cube beyond the panels ends, inputs and outputs beyond the last are neither read nor written.
+    unsafe {
+        rows_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, cubes * PANEL * SLICES, units),
+            units,
+            address.max(x.required_address_type()),
+            x.into_tensor_arg(),
+            codes.into_tensor_arg(),
+            scales.into_tensor_arg(),
+            zeros.into_tensor_arg(),
+            bias.into(),
+            y.clone().into_tensor_arg(),
+            cubes,
+            rows,
+            blocks.inputs,
+            blocks.outputs,
+            blocks.size,
+            blocks.bits as u32,
+            rows.next_power_of_two(),
+            dtype,
+        );
+    }
+    y
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn rows_kernel<T: Float>(
+    x: &Tensor<T>,
+    codes: &Tensor<u32>,
+    scales: &Tensor<f32>,
+    zeros: &Tensor<f32>,
+    bias: ComptimeOption<&[T]>,
+    y: &mut Tensor<T>,
+    cubes: usize,
+    rows: usize,
+    inputs: usize,
+    outputs: usize,
+    size: usize,
+    bits: u32,
+    #[comptime] most: usize,
+    #[define(T)] _dtype: ElemType,
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let (lane, slice) = (unit % PANEL, unit / PANEL);
+    let blocks = inputs.div_ceil(size);
+    let per_word = 32u32 / bits;
+    let words = size / per_word as usize;
+    let mask = (1u32 << bits) - 1u32;
+    let mut sums = Array::<f32>::new(most);
+    #[unroll]
+    for row in 0..most {
+        sums[row] = 0.0f32;
+    }
+    for block in range_stepped(slice, blocks, SLICES) {
+        let at = (CUBE_POS * blocks + block) * PANEL + lane;
+        let (scale, zero) = (scales[at], zeros[at]);
+        for word in 0..words {
+            let code = codes[((CUBE_POS * blocks + block) * words + word) * PANEL + lane];
+            let first = block * size + word * per_word as usize;
+            for place in 0..per_word {
+                let input = first + place as usize;
+                if input < inputs {
+                    let weight = (f32::cast_from((code >> (place * bits)) & mask) - zero) * scale;
+                    #[unroll]
+                    for row in 0..most {
+                        let element = x[min(row, rows - 1) * inputs + input];
+                        sums[row] += f32::cast_from(element) * weight;
+                    }
+                }
+            }
+        }
+    }
+
+    let mut shared = Shared::<[f32]>::new_slice(comptime!(PANEL * SLICES * most));
+    #[unroll]
+    for row in 0..most {
+        shared[row * comptime!(PANEL * SLICES) + unit] = sums[row];
+    }
+    sync_cube();
+    let output = CUBE_POS * PANEL + lane;
+    if slice == 0 && output < outputs {
+        for row in 0..rows {
+            let mut total = 0.0f32;
+            for other in 0..SLICES {
+                total += shared[row * comptime!(PANEL * SLICES) + other * PANEL + lane];
+            }
+            #[comptime]
+            match bias {
+                ComptimeOption::Some(bias) => total += f32::cast_from(bias[output]),
+                ComptimeOption::None => {}
+            }
+            y[row * outputs + output] = T::cast_from(total);
+        }
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn floats_kernel<T: Float>(
+    codes: &Tensor<u32>,
+    scales: &Tensor<f32>,
+    zeros: &Tensor<f32>,
+    matrix: &mut Tensor<T>,
+    count: usize,
+    inputs: usize,
+    outputs: usize,
+    size: usize,
+    bits: u32,
+    #[define(T)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let (input, output) = (ABSOLUTE_POS / outputs, ABSOLUTE_POS % outputs);
+    if input < inputs {
+        let (panel, lane) = (output / PANEL, output % PANEL);
+        let (block, place) = (input / size, input % size);
+        let per_word = (32u32 / bits) as usize;
+        let block = panel * inputs.div_ceil(size) + block;
+        let word = codes[(block * (size / per_word) + place / per_word) * PANEL + lane];
+        let code = (word >> ((place % per_word) as u32 * bits)) & ((1u32 << bits) - 1u32);
+        let at = block * PANEL + lane;
+        matrix[input * outputs + output] =
+            T::cast_from((f32::cast_from(code) - zeros[at]) * scales[at]);
+    }
+}

@@ -1,0 +1,49 @@
+//! Matrices of few bits in the memory of a device.
+
+use burn::module::Module;
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+
+use super::{BitMatrix, Blocks, PANEL, ZeroPoints};
+use crate::backend::runs_cubes;
+
+/// The panels of a [`BitMatrix`] as tensors, of whose outputs those beyond the last are 0.
+#[derive(Module, Debug)]
+pub struct Coded {
+    /// For each panel, block and 32 bits of the block, those of each output.
+    pub(crate) codes: Tensor<1, Int>,
+    /// For each panel and block, the scale and the zero point of each output.
+    pub(crate) scales: Tensor<1>,
+    pub(crate) zeros: Tensor<1>,
+    #[module(skip)]
+    pub(crate) blocks: Blocks,
+}
+
+impl Coded {
+    /// A matrix on a device that multiplies with it, if its inputs are in the order of the file.
+    pub fn new(matrix: &BitMatrix, device: &Device) -> Option<Self> {
+        let panels = matrix.panels();
+        if !runs_cubes(device) || panels.order.is_some() || panels.codes.is_empty() {
+            return None;
+        }
+        let zeros: Vec<f32> = match &panels.zeros {
+            ZeroPoints::Middle => {
+                vec![(1u32 << (panels.blocks.bits - 1)) as f32; panels.scales.len() * PANEL]
+            }
+            ZeroPoints::Whole(zeros) => zeros.as_flattened().iter().map(|&x| x.into()).collect(),
+            ZeroPoints::Floats(zeros) => zeros.iter().flat_map(|line| line.0).collect(),
+        };
+        let codes: Vec<u32> = panels.codes.iter().flat_map(|line| line.0).collect();
+        let scales: Vec<f32> = panels.scales.iter().flat_map(|line| line.0).collect();
+        let single = |values: Vec<f32>| {
+            let length = values.len();
+            Tensor::from_data(TensorData::new(values, [length]), (device, DType::F32))
+        };
+        let length = codes.len();
+        Some(Self {
+            codes: Tensor::from_data(TensorData::new(codes, [length]), (device, DType::U32)),
+            scales: single(scales),
+            zeros: single(zeros),
+            blocks: panels.blocks,
+        })
+    }
+}
