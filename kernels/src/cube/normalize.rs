@@ -113,6 +113,8 @@ fn norm(
     let units = CubeDim::new_1d(UNITS as u32);
     let dtypes = [x.dtype, summed(x.dtype)].map(dtype_to_storage_type);
     let bias = bias.map(|bias| into_contiguous(bias).into_buffer_arg());
+    // One element may stand for all.
+    let next_scale = scale.meta.strides()[0];
     // Safety: a cube beyond the rows ends, and a unit reads and writes elements of its row alone.
     unsafe {
         norm_kernel::launch_unchecked(
@@ -121,13 +123,14 @@ fn norm(
             units,
             x.required_address_type(),
             x.into_tensor_arg(),
-            into_contiguous(scale).into_tensor_arg(),
+            scale.into_tensor_arg(),
             bias.into(),
             y.clone().into_tensor_arg(),
             rows,
             size,
             groups,
             each,
+            next_scale,
             epsilon,
             norm,
             dtypes,
@@ -178,6 +181,7 @@ fn norm_kernel<T: Float, S: Float>(
     size: usize,
     groups: usize,
     each: usize,
+    next_scale: usize,
     epsilon: f32,
     #[comptime] norm: Norm,
     #[define(T, S)] _dtypes: [ElemType; 2],
@@ -206,7 +210,8 @@ fn norm_kernel<T: Float, S: Float>(
     let begin = CUBE_POS % groups * (size / each);
     for at in range_stepped(unit, size, UNITS) {
         let of = begin + at / each;
-        let mut element = (S::cast_from(x[first + at]) - mean) / root * S::cast_from(scale[of]);
+        let mut element =
+            (S::cast_from(x[first + at]) - mean) / root * S::cast_from(scale[of * next_scale]);
         #[comptime]
         match bias {
             ComptimeOption::Some(bias) => element += S::cast_from(bias[of]),

@@ -18,13 +18,10 @@ pub fn layer_norm<const D: usize, const S: usize>(
     let wide = rows.dtype();
     let scale = widened(scale).cast(wide);
     let bias = bias.map(|bias| widened(bias).cast(wide));
-    let spans = |t: &Tensor<S>| spans(dims, t.dims(), axis);
-    let y = if spans(&scale) && bias.as_ref().is_none_or(spans) {
+    let bounded = |t: &Tensor<S>| is_row(dims, t.dims(), axis);
+    let y = if bounded(&scale) && bias.as_ref().is_none_or(bounded) {
         let length = rows.dims()[1];
-        let (scale, bias) = (
-            scale.reshape([length]),
-            bias.map(|bias| bias.reshape([length])),
-        );
+        let (scale, bias) = (row(scale, length), bias.map(|bias| row(bias, length)));
         let y = call!(layer_norm(rows, scale, bias; epsilon));
         Tensor::<2>::from_dispatch(y).reshape(dims)
     } else {
@@ -74,12 +71,12 @@ pub fn rms_norm<const D: usize, const S: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (dtype, dims) = (scale.dtype(), x.dims());
-    if !spans(dims, scale.dims(), axis) {
+    if !is_row(dims, scale.dims(), axis) {
         return rms_norm_with_statistics(x, scale, axis, epsilon).0;
     }
     let rows = rows(x, axis);
     let length = rows.dims()[1];
-    let scale = widened(scale).cast(rows.dtype()).reshape([length]);
+    let scale = row(widened(scale).cast(rows.dtype()), length);
     let y = Tensor::<2>::from_dispatch(call!(rms_norm(rows, scale; epsilon)));
     y.reshape(dims).cast(dtype)
 }
@@ -119,6 +116,20 @@ fn scaled<const D: usize, const S: usize>(
     match bias {
         Some(bias) => y + bias.unsqueeze(),
         None => y,
+    }
+}
+
+/// Whether a factor has an element for each one of a row, or one for all.
+fn is_row<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axis: usize) -> bool {
+    let is_one = S <= D && factor.iter().all(|&size| size == 1);
+    is_one || spans(x, factor, axis)
+}
+
+/// The elements of a factor for those of a row.
+fn row<const S: usize>(factor: Tensor<S>, length: usize) -> Tensor<1> {
+    match factor.shape().num_elements() {
+        1 => factor.reshape([1]).expand([length]),
+        _ => factor.reshape([length]),
     }
 }
 

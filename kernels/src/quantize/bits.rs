@@ -10,6 +10,7 @@ use crate::{
     dtype::lowered,
     ensure,
     fault::{Axis, nonnegative},
+    observe::by_host,
     product::matmul::linear,
     shape::reshape,
     widen::widened,
@@ -91,6 +92,11 @@ pub fn matmul_bits<const D: usize>(
     matrix: &BitMatrix,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
+    // Another body has the matrix in its own form.
+    by_host("matmul_coded");
+    if matrix.is_in_bytes() {
+        by_host("round_blocks");
+    }
     let (own, added) = (x.clone(), bias.clone());
     if let Some(y) = call!(matmul_bits(own, added; matrix.clone())).tensor() {
         return Tensor::from_dispatch(y);
