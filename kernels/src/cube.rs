@@ -34,6 +34,7 @@ use crate::{
     attention::Scores,
     backend::{CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
     classical::{svm::Comparison, trees::Election},
+    ensure,
     image::{
         non_max_suppression::{BoxForm, Limits},
         roi::RoiAlign,
@@ -257,6 +258,18 @@ impl Optional<CubeBackend> {
 /// A tensor beside another one, whose elements are still to be written.
 fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
     empty_device_dtype(beside.client.clone(), beside.device.clone(), shape, dtype)
+}
+
+/// Fails where operands that a kernel reads as elements of one type are of several.
+fn ensure_alike<'a>(x: &CubeTensor, others: impl IntoIterator<Item = Option<&'a CubeTensor>>) {
+    for other in others.into_iter().flatten() {
+        ensure!(
+            other.dtype == x.dtype,
+            "operands of {:?} and {:?} do not go together",
+            x.dtype,
+            other.dtype
+        );
+    }
 }
 
 /// Where a row of a contiguous tensor begins, along whose axis elements are `inner` apart.

@@ -10,6 +10,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
+    ensure_alike,
     product::grouped_product,
     summed,
     units::{UNITS, greatest, total},
@@ -77,6 +78,7 @@ fn probabilities(
     bias: Option<CubeTensor>,
     scores: Scores,
 ) -> CubeTensor {
+    ensure_alike(&products, [bias.as_ref()]);
     let shape = products.shape();
     let rows = shape[0] * shape[1] * shape[2];
     let client = products.client.clone();

@@ -23,6 +23,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use self::{depthwise::Row, positions::Tile};
 use super::{
+    ensure_alike,
     finish::{Function, finish},
     units::UNITS,
     unwritten,
@@ -94,6 +95,7 @@ pub fn conv<const N: usize>(
     options: ConvOptions<N>,
     epilogue: &Epilogue,
 ) -> CubeTensor {
+    ensure_alike(&x, [Some(&weight), bias.as_ref(), sum.as_ref()]);
     let shape = result(&x.shape(), &weight.shape(), &options);
     let y = unwritten(&x, shape, x.dtype);
     let count = y.shape().num_elements();

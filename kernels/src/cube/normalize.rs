@@ -8,7 +8,7 @@ use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
-    first, summed,
+    ensure_alike, first, summed,
     units::{UNITS, greatest, total},
     unwritten,
 };
@@ -102,6 +102,7 @@ fn norm(
     epsilon: f32,
     norm: Norm,
 ) -> CubeTensor {
+    ensure_alike(&x, [Some(&scale), bias.as_ref()]);
     let x = into_contiguous(x);
     let y = unwritten(&x, x.shape(), x.dtype);
     let elements = x.shape().num_elements();

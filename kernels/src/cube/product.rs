@@ -22,6 +22,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use self::tile::{Tile, UNITS};
 use super::{
+    ensure_alike,
     finish::{Function, finish},
     unwritten,
 };
@@ -101,6 +102,7 @@ pub fn product(
     sum: Option<CubeTensor>,
     activation: Activation,
 ) -> CubeTensor {
+    ensure_alike(&a, [Some(&b), bias.as_ref(), sum.as_ref()]);
     let y = unwritten(&a, result(&a.shape(), &b.shape()), a.dtype);
     let rank = y.shape().num_dims();
     let [rows, columns, terms] = [
