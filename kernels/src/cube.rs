@@ -260,6 +260,12 @@ fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
     empty_device_dtype(beside.client.clone(), beside.device.clone(), shape, dtype)
 }
 
+/// Indices wide enough for each of several tensors.
+fn address<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> AddressType {
+    let types = tensors.into_iter().map(CubeTensor::required_address_type);
+    types.max().unwrap_or_default()
+}
+
 /// Fails where operands that a kernel reads as elements of one type are of several.
 fn ensure_alike<'a>(x: &CubeTensor, others: impl IntoIterator<Item = Option<&'a CubeTensor>>) {
     for other in others.into_iter().flatten() {

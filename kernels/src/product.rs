@@ -5,5 +5,5 @@ pub mod epilogue;
 pub mod inverse;
 pub mod matmul;
 
-/// The most rows of a matrix that a device takes apart: one cube has it, which goes through all of it at each step.
+/// The most rows of a matrix that a device eliminates: one cube has it, which goes through all of it at each step.
 pub(crate) const LARGEST: usize = 512;

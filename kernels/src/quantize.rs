@@ -28,6 +28,8 @@ pub use affine::{
     Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
     reduce_mean, sigmoid, softmax, softmax_flat,
 };
+#[cfg(feature = "cube")]
+pub(crate) use bits::LEVELS;
 pub use bits::{
     BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
     unpacked,

@@ -10,7 +10,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
-    ensure_alike,
+    address, ensure_alike,
     product::grouped_product,
     summed,
     units::{UNITS, greatest, total},
@@ -100,12 +100,8 @@ fn probabilities(
     };
     let of_mask = mask.as_ref().map_or(DType::U32, |mask| mask.dtype);
     let dtypes = [products.dtype, summed(products.dtype), of_mask].map(dtype_to_storage_type);
-    let address = [Some(&products), mask.as_ref(), bias.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(CubeTensor::required_address_type)
-        .max()
-        .unwrap_or_default();
+    let operands = [Some(&products), mask.as_ref(), bias.as_ref()];
+    let address = address(operands.into_iter().flatten());
     let [mask, bias] = [mask, bias].map(|operand| operand.map(CubeTensor::into_buffer_arg));
     // Safety: a cube beyond the rows ends, a unit reads and writes elements of its row alone, and masks and biases
     // broadcast to the scores.

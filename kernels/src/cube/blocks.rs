@@ -6,12 +6,8 @@ use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
-
-const LEVELS: f32 = 127.0;
-
-/// The bits of a float that are not its sign.
-const MAGNITUDE: u32 = 0x7fff_ffff;
+use super::{magnitude, unwritten};
+use crate::quantize::LEVELS;
 
 /// What comes of rows, before it is there.
 pub fn described(x: &TensorSpec) -> TensorSpec {
@@ -70,8 +66,7 @@ fn blocks_kernel<T: Float>(
     // By bits, of which NaN has the most.
     let mut largest = 0u32;
     for at in first..last {
-        let bits = u32::reinterpret(f32::cast_from(x[at])) & comptime!(MAGNITUDE);
-        largest = max(largest, bits);
+        largest = max(largest, magnitude(f32::cast_from(x[at])));
     }
     let step = f32::reinterpret(largest) / comptime!(LEVELS);
     let finer = select(

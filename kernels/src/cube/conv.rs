@@ -23,7 +23,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use self::{depthwise::Row, positions::Tile};
 use super::{
-    ensure_alike,
+    address, ensure_alike,
     finish::{Function, finish},
     units::UNITS,
     unwritten,
@@ -97,18 +97,18 @@ pub fn conv<const N: usize>(
 ) -> CubeTensor {
     ensure_alike(&x, [Some(&weight), bias.as_ref(), sum.as_ref()]);
     let shape = result(&x.shape(), &weight.shape(), &options);
-    let y = unwritten(&x, shape, x.dtype);
-    let count = y.shape().num_elements();
+    let count = shape.num_elements();
     if count == 0 {
-        return y;
+        return unwritten(&x, shape, x.dtype);
     }
     let (x, weight) = (untile(x), filters(weight));
-    let has_tensor_cores = !y.client.properties().features.matmul.cmma.is_empty();
+    let has_tensor_cores = !x.client.properties().features.matmul.cmma.is_empty();
     if has_tensor_cores {
         let y = conv_forward(x, weight, bias, options, Default::default())
             .expect("Burn convolves whatever fits");
         return finish(y, None, sum, epilogue.activation);
     }
+    let y = unwritten(&x, shape, x.dtype);
     let positions: usize = y.shape().iter().skip(2).product();
     let (geometry, shader) = described_by(&x, &weight, &y, &options, epilogue.activation);
     let channels = weight.shape()[1];
@@ -116,11 +116,7 @@ pub fn conv<const N: usize>(
     let row = row(&weight, &y, &options);
     let client = y.client.clone();
     let wide = client.properties().hardware.plane_size_max > 8;
-    let address = [&x, &weight, &y]
-        .map(CubeTensor::required_address_type)
-        .into_iter()
-        .max()
-        .unwrap_or_default();
+    let address = address([&x, &weight, &y]);
     let dtype = dtype_to_storage_type(x.dtype);
     let [bias, sum] = [bias, sum]
         .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));

@@ -3,12 +3,11 @@
 //! Each step goes by the greatest element of its column. A cube works in memory of its own, beyond what units share.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
+use super::{summed, unwritten};
 use crate::product::LARGEST;
 
 /// Units of a cube that has a large matrix, and one that has a small one.
@@ -29,20 +28,12 @@ fn units(size: usize) -> usize {
     }
 }
 
-/// The dtype of sums: half precision would lose digits with every step.
-fn computed(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        _ => dtype,
-    }
-}
-
 /// The determinant of each matrix of `[count, size, size]`.
 pub fn determinants(x: CubeTensor) -> CubeTensor {
     let x = into_contiguous(x);
     let [count, size] = [x.shape()[0], x.shape()[1]];
     let y = unwritten(&x, [count].into(), x.dtype);
-    let work = unwritten(&x, x.shape(), computed(x.dtype));
+    let work = unwritten(&x, x.shape(), summed(x.dtype));
     let (client, units) = (y.client.clone(), units(size));
     let dim = CubeDim::new_1d(units as u32);
     // Safety: a cube beyond the matrices ends, others stay inside of their own.
@@ -70,7 +61,7 @@ pub fn inverses(x: CubeTensor) -> CubeTensor {
     let [count, size] = [x.shape()[0], x.shape()[1]];
     assert!(size <= LARGEST, "a matrix is larger than a cube has memory");
     let y = unwritten(&x, x.shape(), x.dtype);
-    let work = unwritten(&x, x.shape(), computed(x.dtype));
+    let work = unwritten(&x, x.shape(), summed(x.dtype));
     let (client, units) = (y.client.clone(), units(size));
     let dim = CubeDim::new_1d(units as u32);
     // Safety: as above.

@@ -22,7 +22,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use self::tile::{Tile, UNITS};
 use super::{
-    ensure_alike,
+    address, ensure_alike,
     finish::{Function, finish},
     unwritten,
 };
@@ -103,25 +103,23 @@ pub fn product(
     activation: Activation,
 ) -> CubeTensor {
     ensure_alike(&a, [Some(&b), bias.as_ref(), sum.as_ref()]);
-    let y = unwritten(&a, result(&a.shape(), &b.shape()), a.dtype);
-    let rank = y.shape().num_dims();
-    let [rows, columns, terms] = [
-        y.shape()[rank - 2],
-        y.shape()[rank - 1],
-        a.shape()[rank - 1],
-    ];
-    let batch: usize = y.shape().iter().take(rank - 2).product();
-    let client = y.client.clone();
+    let shape = result(&a.shape(), &b.shape());
+    let rank = shape.num_dims();
+    let [rows, columns, terms] = [shape[rank - 2], shape[rank - 1], a.shape()[rank - 1]];
+    let batch: usize = shape.iter().take(rank - 2).product();
+    let client = a.client.clone();
     let properties = client.properties();
     let is_large = rows >= 64 && batch * rows * columns * terms >= LARGE;
     if !properties.features.matmul.cmma.is_empty()
         || is_large && properties.hardware.plane_size_max > 8
     {
-        let y = burn_matmul(a, b, None, MatmulStrategy::default(), y.dtype)
+        let dtype = a.dtype;
+        let y = burn_matmul(a, b, None, MatmulStrategy::default(), dtype)
             .expect("Burn multiplies whatever fits");
         return finish(y, bias, sum, activation);
     }
     let (a, b) = (untile(a), untile(b));
+    let y = unwritten(&a, shape, a.dtype);
     let tile = Tile::of(rows, columns);
     let [next_row, next_left] = [a.meta.strides()[rank - 2], a.meta.strides()[rank - 1]];
     let [next_right, next_column] = [b.meta.strides()[rank - 2], b.meta.strides()[rank - 1]];
@@ -156,11 +154,7 @@ pub fn product(
     let [bias, sum] = [bias, sum]
         .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
     let dtype = dtype_to_storage_type(y.dtype);
-    let address = [&a, &b, &y]
-        .map(CubeTensor::required_address_type)
-        .into_iter()
-        .max()
-        .unwrap_or_default();
+    let address = address([&a, &b, &y]);
     // Safety: a cube beyond the last one ends; rows, columns and terms outside are read as the last ones.
     unsafe {
         tile::product_kernel::launch_unchecked(

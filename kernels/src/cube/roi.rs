@@ -13,7 +13,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::prelude::AddressType;
 
 pub use self::{align::roi_align, pool::max_roi_pool};
-use super::unwritten;
+use super::{address, unwritten};
 use crate::backend::OptionalMetadata;
 
 /// What comes of an image and its regions, before it is there.
@@ -65,8 +65,6 @@ impl Operands {
     }
 
     fn address(&self) -> AddressType {
-        let tensors = [&self.x, &self.rois, &self.batches, &self.y];
-        let address = tensors.map(CubeTensor::required_address_type);
-        address.into_iter().max().expect("there are tensors")
+        address([&self.x, &self.rois, &self.batches, &self.y])
     }
 }

@@ -9,7 +9,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
+use super::{INFINITE, magnitude, unwritten};
 use crate::backend::{Optional, OptionalMetadata, Walk, WalkMetadata};
 use crate::classical::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSING, Mode};
 
@@ -182,8 +182,7 @@ fn leaves_kernel<X: Numeric, T: Float>(
         }
         if comptime!(is_float) {
             // Shaders may compare as if nothing were NaN.
-            let bits = u32::reinterpret(f32::cast_from(feature));
-            if (bits & 0x7fff_ffffu32) > 0x7f80_0000u32 {
+            if magnitude(f32::cast_from(feature)) > INFINITE {
                 passes = test >= MISSING || number == 5u32 || number == comptime!(ALWAYS).runtime();
             }
         }

@@ -19,6 +19,9 @@ pub use coded::Coded;
 pub use matrix::{BitData, BitMatrix};
 pub(crate) use matrix::{PANEL, Panels, ZeroPoints};
 
+/// The greatest of 8 bits that operands are rounded to.
+pub(crate) const LEVELS: f32 = 127.0;
+
 /// How a matrix lies in bytes: output by output, each in blocks of `size` inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
@@ -161,7 +164,6 @@ pub fn matmul_wide<const D: usize>(
 /// whose range is that of the largest of them.
 #[inline(never)]
 pub fn in_bytes<const D: usize>(x: Tensor<D>, size: usize) -> Tensor<D> {
-    const LEVELS: f32 = 127.0;
     let dtype: FloatDType = x.dtype().into();
     let dims = x.dims();
     let (inputs, rows) = (dims[D - 1], dims[..D - 1].iter().product());

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
-use super::{Cell, Direction, Packed, State, Weights, gru, lstm, rnn};
+use super::{Activation, Cell, Direction, Gru, Lstm, Packed, State, Weights, gru, lstm, rnn};
 use crate::testing::{int, noise};
 
 pub const DIRECTIONS: [Direction; 3] = [
@@ -128,4 +128,49 @@ fn moved_integers(x: &Tensor<1, Int>, device: &Device) -> Tensor<1, Int> {
     let data = x.to_data();
     let dtype = data.dtype();
     Tensor::from_data(data, (device, dtype))
+}
+
+/// An LSTM, plain or with every option.
+pub fn lstm_cell(direction: Direction, is_full: bool, batch_first: bool) -> Cell {
+    let plain = Lstm::new(direction);
+    let functions = [
+        Activation::HardSigmoid {
+            alpha: 0.25,
+            beta: 0.5,
+        },
+        Activation::Affine {
+            alpha: 0.5,
+            beta: 0.125,
+        },
+        Activation::ScaledTanh {
+            alpha: 1.5,
+            beta: 0.5,
+        },
+    ];
+    Cell::Lstm(Lstm {
+        clip: is_full.then_some(0.3),
+        input_forget: is_full,
+        activations: if is_full {
+            [plain.activations[0], functions]
+        } else {
+            plain.activations
+        },
+        batch_first,
+        ..plain
+    })
+}
+
+/// A GRU, plain or clipped.
+pub fn gru_cell(
+    direction: Direction,
+    linear_before_reset: bool,
+    is_full: bool,
+    batch_first: bool,
+) -> Cell {
+    Cell::Gru(Gru {
+        clip: is_full.then_some(0.4),
+        linear_before_reset,
+        batch_first,
+        ..Gru::new(direction)
+    })
 }

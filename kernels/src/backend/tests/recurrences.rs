@@ -5,7 +5,7 @@ use burn::tensor::{DType, Device, Tensor};
 use super::super::switches;
 use crate::recurrent::{
     Activation, Cell, Direction, Gru, Lstm, Operands, Rnn,
-    cases::{Case, DIRECTIONS},
+    cases::{Case, DIRECTIONS, gru_cell, lstm_cell},
 };
 use crate::testing::{has, near, noise, on_each};
 
@@ -66,46 +66,14 @@ fn every_option(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
 
 #[test]
 fn lstm() {
-    let functions = [
-        Activation::HardSigmoid {
-            alpha: 0.25,
-            beta: 0.5,
-        },
-        Activation::Affine {
-            alpha: 0.5,
-            beta: 0.125,
-        },
-        Activation::ScaledTanh {
-            alpha: 1.5,
-            beta: 0.5,
-        },
-    ];
-    every_option(4, |direction, variant, batch_first| {
-        let plain = Lstm::new(direction);
-        Cell::Lstm(Lstm {
-            clip: variant.then_some(0.3),
-            input_forget: variant,
-            activations: if variant {
-                [plain.activations[0], functions]
-            } else {
-                plain.activations
-            },
-            batch_first,
-            ..plain
-        })
-    });
+    every_option(4, lstm_cell);
 }
 
 #[test]
 fn gru() {
     for linear_before_reset in [false, true] {
-        every_option(3, |direction, variant, batch_first| {
-            Cell::Gru(Gru {
-                clip: variant.then_some(0.4),
-                linear_before_reset,
-                batch_first,
-                ..Gru::new(direction)
-            })
+        every_option(3, |direction, is_full, batch_first| {
+            gru_cell(direction, linear_before_reset, is_full, batch_first)
         });
     }
 }

@@ -11,7 +11,7 @@ use cubecl::ir::{AddressType, ElemType};
 use super::{Shapes, plan::Plan};
 use crate::{
     backend::{Optional, Recurrence},
-    cube::unwritten,
+    cube::{address, unwritten},
     recurrent::{Cell, Sizes},
 };
 
@@ -101,11 +101,7 @@ impl Buffers {
             ..
         } = self;
         let own = [projected, weights, constants, lengths, y];
-        let types = own
-            .into_iter()
-            .chain(states)
-            .map(CubeTensor::required_address_type);
-        types.max().unwrap_or_default()
+        address(own.into_iter().chain(states))
     }
 
     pub fn dtype(&self) -> ElemType {

@@ -4,8 +4,8 @@ use burn::tensor::{DType, Tensor};
 
 use crate::flex::with_each_set;
 use crate::recurrent::{
-    Activation, Cell, Direction, Gru, Lstm, Quantized, Rnn, Weights,
-    cases::{Case, DIRECTIONS, Outputs},
+    Activation, Cell, Direction, Lstm, Quantized, Rnn, Weights,
+    cases::{Case, DIRECTIONS, Outputs, gru_cell, lstm_cell},
     lstm,
 };
 use crate::testing::{int, near, noise};
@@ -51,46 +51,14 @@ fn agree(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
 
 #[test]
 fn every_option_of_lstm() {
-    let functions = [
-        Activation::HardSigmoid {
-            alpha: 0.25,
-            beta: 0.5,
-        },
-        Activation::Affine {
-            alpha: 0.5,
-            beta: 0.125,
-        },
-        Activation::ScaledTanh {
-            alpha: 1.5,
-            beta: 0.5,
-        },
-    ];
-    agree(4, |direction, variant, batch_first| {
-        let plain = Lstm::new(direction);
-        Cell::Lstm(Lstm {
-            clip: variant.then_some(0.3),
-            input_forget: variant,
-            activations: if variant {
-                [plain.activations[0], functions]
-            } else {
-                plain.activations
-            },
-            batch_first,
-            ..plain
-        })
-    });
+    agree(4, lstm_cell);
 }
 
 #[test]
 fn every_option_of_gru() {
     for linear_before_reset in [false, true] {
-        agree(3, |direction, variant, batch_first| {
-            Cell::Gru(Gru {
-                clip: variant.then_some(0.4),
-                linear_before_reset,
-                batch_first,
-                ..Gru::new(direction)
-            })
+        agree(3, |direction, is_full, batch_first| {
+            gru_cell(direction, linear_before_reset, is_full, batch_first)
         });
     }
 }
