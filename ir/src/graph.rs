@@ -278,6 +278,12 @@ fn keep<T>(list: &mut Vec<T>, wanted: impl Fn(usize) -> bool) {
 }
 
 impl Block {
+    /// How many nodes it has, those of its nodes' blocks included.
+    pub fn nodes_within(&self) -> usize {
+        let inner = self.nodes.iter().flat_map(|node| &node.blocks);
+        self.nodes.len() + inner.map(|(_, block)| block.nodes_within()).sum::<usize>()
+    }
+
     /// Values used inside that are made outside, each once, in order of use.
     pub fn captures(&self) -> Vec<ValueId> {
         let mut made: std::collections::BTreeSet<ValueId> = self.inputs.iter().copied().collect();

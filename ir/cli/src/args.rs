@@ -93,6 +93,9 @@ pub struct Verify {
     /// A run that waits for values of the device more often fails
     #[arg(long, value_name = "N")]
     pub most_reads: Option<u64>,
+    /// A run that launches more kernels for each node of the simplified graph fails
+    #[arg(long, value_name = "RATIO")]
+    pub most_launches: Option<f64>,
     /// The Python that has `onnx` and `onnxruntime`, for --exact and --other-weights
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,

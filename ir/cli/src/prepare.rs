@@ -1,6 +1,7 @@
 //! From models to programs that run them.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,8 @@ pub enum Obstacle {
 pub struct Ready<'m> {
     pub model: &'m Model,
     pub program: PathBuf,
+    /// Those of its graph after simplification, blocks included.
+    pub nodes: usize,
     /// What rustc took for its crate.
     pub cost: Option<Cost>,
     pub warnings: usize,
@@ -46,6 +49,7 @@ pub fn prepare<'m>(
     mut report: impl FnMut(&'m Model, Obstacle),
 ) -> Result<Vec<Ready<'m>>> {
     let mut compiled: Vec<&Model> = Vec::new();
+    let mut nodes = BTreeMap::new();
     say(bar, &format!("compiling {}", count(models.len(), "model")));
     panics_are_kept();
     let cores = parallel::cores();
@@ -54,9 +58,12 @@ pub fn prepare<'m>(
         ..Options::default()
     };
     let compile = |model: &Model| compile(model, &options);
-    parallel::each(models, cores, compile, |model, obstacle| match obstacle {
-        None => compiled.push(model),
-        Some(obstacle) => report(model, obstacle),
+    parallel::each(models, cores, compile, |model, counted| match counted {
+        Ok(count) => {
+            compiled.push(model);
+            nodes.insert(&model.path, count);
+        }
+        Err(obstacle) => report(model, obstacle),
     });
     let _ = std::panic::take_hook();
     compiled.sort_by(|a, b| a.path.cmp(&b.path));
@@ -110,6 +117,7 @@ pub fn prepare<'m>(
                 Some(program) => ready.push(Ready {
                     model,
                     program: program.clone(),
+                    nodes: nodes.get(&model.path).copied().unwrap_or_default(),
                     cost: Cost::of(&costs, &model.package()),
                     warnings: libraries
                         .warnings
@@ -139,8 +147,8 @@ pub fn say(bar: &ProgressBar, text: &str) {
     }
 }
 
-/// The compiler's verdict, without rustc.
-fn compile(model: &Model, options: &Options) -> Option<Obstacle> {
+/// The compiler's verdict, without rustc: how many nodes are left.
+fn compile(model: &Model, options: &Options) -> Result<usize, Obstacle> {
     let item = Item {
         attributes: quote!(),
         visibility: quote!(pub),
@@ -148,14 +156,18 @@ fn compile(model: &Model, options: &Options) -> Option<Obstacle> {
         runtime: quote!(::onnx_embed),
         file: model.name.clone(),
     };
-    let compile = || onnx_embed_ir::compile(&model.path, &item, options);
+    let compile = || {
+        let model = onnx_embed_ir::load(&model.path, options)?;
+        let nodes = model.graph.body.nodes_within();
+        onnx_embed_ir::code(model, &item, options).map(|_| nodes)
+    };
     // What the closure borrows is not used after a panic.
     match catch_unwind(AssertUnwindSafe(compile)) {
-        Ok(Ok(_)) => None,
-        Ok(Err(problems)) => Some(Obstacle::Unsupported(summary(&problems))),
+        Ok(Ok(nodes)) => Ok(nodes),
+        Ok(Err(problems)) => Err(Obstacle::Unsupported(summary(&problems))),
         Err(_) => {
             let panic = PANIC.with_borrow(Clone::clone);
-            Some(Obstacle::Broken(format!("PANIC of the compiler: {panic}")))
+            Err(Obstacle::Broken(format!("PANIC of the compiler: {panic}")))
         }
     }
 }

@@ -173,13 +173,22 @@ fn run_one(
             {
                 problem.get_or_insert(format!("waits for values of the device {reads} times"));
             }
+            let launches = answer["launches"].as_u64().unwrap_or(0);
+            if let Some(most) = arguments.most_launches
+                && launches as f64 > most * ready.nodes as f64
+            {
+                let nodes = ready.nodes;
+                problem.get_or_insert(format!("launches {launches} kernels for {nodes} nodes"));
+            }
             Verdict::Ran(Numbers {
                 problem: problem.map(|problem| problem + &place),
                 relative,
                 cost: ready.cost,
                 run: number("first_ms").unwrap_or_default() / 1e3,
                 peak: answer["peak_bytes"].as_u64(),
-                launches: answer["launches"].as_u64().unwrap_or(0),
+                nodes: ready.nodes,
+                launches,
+                kernels: answer["kernels"].clone(),
                 reads,
                 warnings: ready.warnings,
             })

@@ -174,7 +174,8 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
         "times_ms": times.kept().iter().map(milliseconds).collect::<Vec<_>>(),
         "runs": times.runs(),
         "peak_bytes": memory::peak(),
-        "launches": counts.launches,
+        "launches": counts.launches.values().sum::<usize>(),
+        "kernels": counts.launches,
         "reads": counts.reads,
     }))
 }

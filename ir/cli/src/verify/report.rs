@@ -30,8 +30,11 @@ pub struct Numbers {
     pub run: f64,
     /// Bytes.
     pub peak: Option<u64>,
-    /// Kernels that the run launched on a device, and values that it waited for before it could go on.
+    /// Those of its graph after simplification, blocks included.
+    pub nodes: usize,
+    /// Kernels that the run launched on a device, how often each, and values that it waited for before it could go on.
     pub launches: u64,
+    pub kernels: Json,
     pub reads: u64,
     /// Warnings of rustc in its expansion.
     pub warnings: usize,
@@ -46,7 +49,13 @@ impl Numbers {
             cost: self.cost,
             run: self.run.max(other.run),
             peak: self.peak.max(other.peak),
+            nodes: self.nodes,
             launches: self.launches.max(other.launches),
+            kernels: if other.launches > self.launches {
+                other.kernels
+            } else {
+                self.kernels
+            },
             reads: self.reads.max(other.reads),
             warnings: self.warnings,
         }
@@ -212,8 +221,9 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
     let launches = match numbers.launches {
         0 => String::new(),
         count => format!(
-            "  {}, {}",
+            "  {} of {}, {}",
             style::count(count as usize, "launch"),
+            style::count(numbers.nodes, "node"),
             style::count(numbers.reads as usize, "read")
         ),
     };
@@ -248,7 +258,9 @@ fn describe(model: &Model, verdict: &Verdict) -> Json {
             "rustc": numbers.cost.map(Cost::to_json),
             "run_seconds": numbers.run,
             "peak_bytes": numbers.peak,
+            "nodes": numbers.nodes,
             "launches": numbers.launches,
+            "kernels": numbers.kernels,
             "reads": numbers.reads,
             "warnings": numbers.warnings,
         }),
@@ -275,7 +287,9 @@ mod tests {
             }),
             run: 0.0021,
             peak: Some(120_000_000),
+            nodes: 60,
             launches: 0,
+            kernels: Json::Null,
             reads: 0,
             warnings: 1,
         }
@@ -318,7 +332,7 @@ mod tests {
         expect![[r#"
             ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  1 warning
             ok           name      4.3e-7  rustc                  run   2.1 ms  120 MB
-            ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  54 launches, 1 read
+            ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  54 launches of 60 nodes, 1 read
             FAILED       name    output `y` is 1
             FAILED       name    panics
             unsupported  name    Foo"#]]
