@@ -472,13 +472,15 @@ pub trait Kernels: Backend {
         primitives::draw::<Self>(sums, fractions)
     }
 
-    /// `rows * matrix + bias` for a matrix of few bits on the device; none where it is multiplied as floats.
-    #[fusion(meta = |operands, blocks| OptionalMetadata::Float(crate::cube::coded::described(operands, blocks)))]
+    /// `rows * matrix + bias` for a matrix of few bits on the device and rows, as [`round_blocks`](Self::round_blocks) gives them if so
+    /// asked; none where it is multiplied as floats.
+    #[fusion(meta = |operands, blocks, _| OptionalMetadata::Float(crate::cube::coded::described(operands, blocks)))]
     fn matmul_coded(
         #[extension_type] operands: CodedProduct<Self>,
         blocks: Blocks,
+        in_bytes: bool,
     ) -> Optional<Self> {
-        primitives::matmul_coded::<Self>(operands, blocks)
+        primitives::matmul_coded::<Self>(operands, blocks, in_bytes)
     }
 
     /// So many elements of a row at a time as multiples of a 127th of the largest of them, in f32; none where several

@@ -103,8 +103,12 @@ impl Kernels for CubeBackend {
         attention::attention(query, key, value, mask, bias, scores)
     }
 
-    fn matmul_coded(operands: CodedProduct<Self>, blocks: Blocks) -> Optional<Self> {
-        Optional::Float(coded::matmul_coded(operands, blocks))
+    fn matmul_coded(
+        operands: CodedProduct<Self>,
+        blocks: Blocks,
+        in_bytes: bool,
+    ) -> Optional<Self> {
+        Optional::Float(coded::matmul_coded(operands, blocks, in_bytes))
     }
 
     fn round_blocks(x: CubeTensor, size: usize) -> Optional<Self> {

@@ -201,7 +201,7 @@ pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
     Optional::None
 }
 
-pub fn matmul_coded<B: Backend>(_: CodedProduct<B>, _: Blocks) -> Optional<B> {
+pub fn matmul_coded<B: Backend>(_: CodedProduct<B>, _: Blocks, _: bool) -> Optional<B> {
     Optional::None
 }
 

@@ -63,6 +63,15 @@ fn blocks_kernel<T: Float>(
         row * inputs + begin,
         row * inputs + min(begin + size, inputs),
     );
+    let (finer, step) = levels(x, first, last);
+    for at in first..last {
+        y[at] = f32::round(f32::cast_from(x[at]) * finer) * step;
+    }
+}
+
+/// How many levels one is, and how much a level, for the elements of a block.
+#[cube]
+pub fn levels<T: Float>(x: &Tensor<T>, first: usize, last: usize) -> (f32, f32) {
     // By bits, of which NaN has the most.
     let mut largest = 0u32;
     for at in first..last {
@@ -74,7 +83,5 @@ fn blocks_kernel<T: Float>(
         0.0f32,
         comptime!(LEVELS) / f32::reinterpret(largest),
     );
-    for at in first..last {
-        y[at] = f32::round(f32::cast_from(x[at]) * finer) * step;
-    }
+    (finer, step)
 }

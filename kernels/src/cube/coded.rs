@@ -8,7 +8,11 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{product::product, unwritten};
+use super::{
+    blocks::{levels, round_blocks},
+    product::product,
+    unwritten,
+};
 use crate::{
     backend::{CodedProduct, CodedProductMetadata},
     product::epilogue::Activation,
@@ -21,6 +25,9 @@ const FEW: usize = 8;
 /// Units that share the blocks of an output.
 const SLICES: usize = 4;
 
+/// So many elements each cube rounds for itself, in shared memory; more are rounded once for all.
+const ROUNDED: usize = 2048;
+
 /// What comes of a product, before it is there.
 pub fn described(operands: &CodedProductMetadata, blocks: &Blocks) -> TensorSpec {
     let mut shape = operands.rows.shape.clone();
@@ -28,8 +35,12 @@ pub fn described(operands: &CodedProductMetadata, blocks: &Blocks) -> TensorSpec
     TensorSpec::new(shape, operands.rows.dtype)
 }
 
-/// `rows * matrix + bias`.
-pub fn matmul_coded(operands: CodedProduct<CubeBackend>, blocks: Blocks) -> CubeTensor {
+/// `rows * matrix + bias`, of rows that are rounded to 8 bits if so asked.
+pub fn matmul_coded(
+    operands: CodedProduct<CubeBackend>,
+    blocks: Blocks,
+    in_bytes: bool,
+) -> CubeTensor {
     let CodedProduct {
         rows: x,
         codes,
@@ -39,6 +50,12 @@ pub fn matmul_coded(operands: CodedProduct<CubeBackend>, blocks: Blocks) -> Cube
     } = operands;
     let [codes, scales, zeros] = [codes, scales, zeros].map(into_contiguous);
     let rows = x.shape()[0];
+    let rounds = in_bytes && rows <= FEW && rows * blocks.inputs <= ROUNDED;
+    let x = if in_bytes && !rounds {
+        round_blocks(x, blocks.size)
+    } else {
+        x
+    };
     let client = x.client.clone();
     let address = codes.required_address_type();
     if rows > FEW {
@@ -98,6 +115,11 @@ pub fn matmul_coded(operands: CodedProduct<CubeBackend>, blocks: Blocks) -> Cube
             blocks.size,
             blocks.bits as u32,
             rows.next_power_of_two(),
+            if rounds {
+                (rows * blocks.inputs).next_power_of_two()
+            } else {
+                0
+            },
             dtype,
         );
     }
@@ -119,6 +141,7 @@ fn rows_kernel<T: Float>(
     size: usize,
     bits: u32,
     #[comptime] most: usize,
+    #[comptime] rounded: usize,
     #[define(T)] _dtype: ElemType,
 ) {
     if CUBE_POS >= cubes {
@@ -130,6 +153,19 @@ fn rows_kernel<T: Float>(
     let per_word = 32u32 / bits;
     let words = size / per_word as usize;
     let mask = (1u32 << bits) - 1u32;
+    let mut near = Shared::<[f32]>::new_slice(comptime!(rounded.max(1)));
+    if comptime!(rounded > 0) {
+        for piece in range_stepped(unit, rows * blocks, comptime!(PANEL * SLICES)) {
+            let begin = piece % blocks * size;
+            let row = piece / blocks * inputs;
+            let (first, last) = (row + begin, row + min(begin + size, inputs));
+            let (finer, step) = levels(x, first, last);
+            for at in first..last {
+                near[at] = f32::round(f32::cast_from(x[at]) * finer) * step;
+            }
+        }
+        sync_cube();
+    }
     let mut sums = Array::<f32>::new(most);
     #[unroll]
     for row in 0..most {
@@ -147,8 +183,12 @@ fn rows_kernel<T: Float>(
                     let weight = (f32::cast_from((code >> (place * bits)) & mask) - zero) * scale;
                     #[unroll]
                     for row in 0..most {
-                        let element = x[min(row, rows - 1) * inputs + input];
-                        sums[row] += f32::cast_from(element) * weight;
+                        let at = min(row, rows - 1) * inputs + input;
+                        if comptime!(rounded > 0) {
+                            sums[row] += near[at] * weight;
+                        } else {
+                            sums[row] += f32::cast_from(x[at]) * weight;
+                        }
                     }
                 }
             }

@@ -133,18 +133,14 @@ pub fn matmul_coded<const D: usize>(
     dims[D - 1] = outputs;
     let dtype: FloatDType = x.dtype().into();
     let rows = dims[..D - 1].iter().product();
-    let mut x = reshape(widened(x), [rows, inputs]);
-    if matrix.is_in_bytes() {
-        x = in_bytes(x, coded.blocks.size);
-    }
     let operands = CodedProduct {
-        rows: x.into_primitive(),
+        rows: reshape(widened(x), [rows, inputs]).into_primitive(),
         codes: coded.codes.clone().into_primitive(),
         scales: coded.scales.clone().into_primitive(),
         zeros: coded.zeros.clone().into_primitive(),
         bias: bias.map(widened).into_primitive(),
     };
-    match call!(matmul_coded(operands; coded.blocks)).tensor() {
+    match call!(matmul_coded(operands; coded.blocks, matrix.is_in_bytes())).tensor() {
         Some(y) => reshape(Tensor::<2>::from_dispatch(y), dims).cast(dtype),
         None => matmul_bits(own, matrix, added),
     }

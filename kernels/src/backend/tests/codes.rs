@@ -48,6 +48,8 @@ fn products_of_every_size() {
             (64, 5, 8, 32),
             (100, 33, 2, 16),
             (1, 1, 4, 8),
+            // Eight rows are too many to be rounded by each cube.
+            (300, 20, 4, 32),
         ] {
             let blocks = Blocks {
                 inputs,
@@ -92,8 +94,10 @@ fn a_row_is_one_launch_and_no_rows_are_none() {
         let matrix = matrix(blocks, 0);
         if let Some(coded) = Coded::new(&matrix, &device()) {
             let x = noise::<3>([1, 1, 64], 1);
-            let run = || matmul_coded(x, &matrix, &coded, None).into_data();
-            with_reads(0, || with_launches(1, run));
+            for matrix in [matrix.clone(), matrix.clone().in_bytes()] {
+                let run = || matmul_coded(x.clone(), &matrix, &coded, None).into_data();
+                with_reads(0, || with_launches(1, run));
+            }
             let none = noise::<2>([0, 64], 1);
             assert_eq!(matmul_coded(none, &matrix, &coded, None).dims(), [0, 20]);
         }
