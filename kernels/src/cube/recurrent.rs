@@ -3,6 +3,7 @@
 mod buffers;
 mod columns;
 mod gates;
+mod levels;
 mod places;
 mod plan;
 mod products;
@@ -40,7 +41,7 @@ pub fn described(
     sizes: &Sizes,
 ) -> Outputs<OptionalMetadata> {
     let of = |operand: &OptionalMetadata| match operand {
-        OptionalMetadata::Float(x) => Some(x.dtype),
+        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) => Some(x.dtype),
         _ => None,
     };
     let dtype = operands.x.dtype;
@@ -51,7 +52,7 @@ pub fn described(
         &operands.hidden,
         &operands.cell,
     ];
-    if !is_covered(dtype, weights, others.map(of)) {
+    if !is_covered(dtype, weights, others.map(of), cell) {
         return (
             OptionalMetadata::None,
             OptionalMetadata::None,
@@ -67,14 +68,14 @@ pub fn described(
     (float(all), float(last), memory)
 }
 
-/// None for weights of integers, and for numbers that are neither of single nor of half precision.
+/// None for numbers that are neither of single nor of half precision, and for weights of integers of other cells than LSTM's.
 pub fn recurrence(
     operands: Recurrence<CubeBackend>,
     cell: &Cell,
     sizes: Sizes,
 ) -> Outputs<Optional<CubeBackend>> {
     let of = |operand: &Optional<CubeBackend>| match operand {
-        Optional::Float(x) => Some(x.dtype),
+        Optional::Float(x) | Optional::Int(x) => Some(x.dtype),
         _ => None,
     };
     let dtype = operands.x.dtype;
@@ -85,15 +86,17 @@ pub fn recurrence(
         &operands.hidden,
         &operands.cell,
     ];
-    if !is_covered(dtype, weights, others.map(of)) {
+    if !is_covered(dtype, weights, others.map(of), cell) {
         return (Optional::None, Optional::None, Optional::None);
     }
     let (buffers, initial) = Buffers::new(operands, cell, &sizes);
     let last = Shapes::of(cell, &sizes).last;
     let terms = buffers.states() * buffers.plan.columns();
-    let walk = if sizes.batch >= SEQUENCES && terms > TERMS {
+    // The states of all sequences together determine their levels.
+    let is_joint = buffers.plan.is_quantized && sizes.batch > 1;
+    let walk = if sizes.batch >= SEQUENCES && terms > TERMS && !buffers.plan.is_quantized {
         products::walk
-    } else if sizes.hidden <= sequence::HIDDEN {
+    } else if sizes.hidden <= sequence::HIDDEN && !is_joint {
         sequence::walk
     } else {
         steps::walk
@@ -111,9 +114,20 @@ pub fn recurrence(
 }
 
 /// Whether there is a body for operands of these dtypes.
-fn is_covered(x: DType, weights: [Option<DType>; 2], others: [Option<DType>; 4]) -> bool {
+fn is_covered(
+    x: DType,
+    weights: [Option<DType>; 2],
+    others: [Option<DType>; 4],
+    cell: &Cell,
+) -> bool {
+    let is_quantized = |dtype: &Option<DType>| dtype.is_some_and(|dtype| !dtype.is_float());
+    let goes_with = if weights.iter().all(is_quantized) {
+        x == DType::F32 && matches!(cell, Cell::Lstm(_))
+    } else {
+        weights.iter().all(|&dtype| dtype == Some(x))
+    };
     matches!(x, DType::F32 | DType::F16 | DType::BF16)
-        && weights.iter().all(|&dtype| dtype == Some(x))
+        && goes_with
         && others.iter().flatten().all(|&dtype| dtype == x)
 }
 

@@ -1,8 +1,10 @@
 //! Operands of recurrent operators for tests of bodies.
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 
-use super::{Activation, Cell, Direction, Gru, Lstm, Packed, State, Weights, gru, lstm, rnn};
+use super::{
+    Activation, Cell, Direction, Gru, Lstm, Packed, Quantized, State, Weights, gru, lstm, rnn,
+};
 use crate::testing::{int, noise};
 
 pub const DIRECTIONS: [Direction; 3] = [
@@ -102,6 +104,28 @@ impl Case {
                 (y, vec![hidden])
             }
         }
+    }
+}
+
+/// The same weights as integers of `dtype`, with so many scales for a direction.
+pub fn quantized(weights: &Weights, columns: usize, dtype: DType) -> Weights<Quantized> {
+    let of = |x: &Tensor<3>| {
+        let (directions, device) = (x.dims()[0], x.device());
+        let zero = Tensor::<2, Int>::from_data([[3], [-2]], (&device, dtype));
+        let scale = noise::<2>([directions, columns], 8).abs().add_scalar(1.0);
+        let levels = x.clone().swap_dims(1, 2).mul_scalar(60.0).round();
+        Quantized {
+            weight: levels.int().cast(IntDType::from(dtype)),
+            scale: moved(&scale.div_scalar(60.0), &device, DType::F32),
+            zero: zero.narrow(0, 0, directions).expand([directions, columns]),
+        }
+    };
+    Weights {
+        input: of(&weights.input),
+        recurrent: of(&weights.recurrent),
+        bias: weights.bias.clone(),
+        peepholes: weights.peepholes.clone(),
+        packed: None,
     }
 }
 

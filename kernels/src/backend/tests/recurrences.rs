@@ -3,11 +3,12 @@
 use burn::tensor::{DType, Device, Tensor};
 
 use super::super::switches;
+use crate::dtype::lowered;
 use crate::recurrent::{
-    Activation, Cell, Direction, Gru, Lstm, Operands, Rnn,
-    cases::{Case, DIRECTIONS, gru_cell, lstm_cell},
+    self, Activation, Cell, Direction, Gru, Lstm, Operands, Rnn, Weights,
+    cases::{Case, DIRECTIONS, gru_cell, lstm_cell, quantized},
 };
-use crate::testing::{has, near, noise, on_each};
+use crate::testing::{device, has, near, noise, on_each, with_launches, with_reads};
 
 /// Times, batch, features and hidden values. A cube walks over a sequence, or has a part of a step of more than 256
 /// values, or many sequences share products.
@@ -113,6 +114,72 @@ fn every_function() {
                 ..Rnn::new(direction)
             };
             agree(&case, Cell::Rnn(options), 1e-5);
+        }
+    });
+}
+
+/// States become levels of 8 bits, of all sequences together.
+#[test]
+fn weights_of_integers() {
+    on_each(|| {
+        for sizes in [[4, 1, 7, 33], [5, 3, 9, 16], [3, 1, 4, 300], [3, 9, 5, 72]] {
+            for direction in [Direction::Reverse, Direction::Bidirectional] {
+                for (is_full, columns) in [(false, 1), (true, 4 * sizes[3])] {
+                    let case = Case::new(sizes, 4, direction, is_full);
+                    let cell = lstm_cell(direction, is_full, false);
+                    let dtype = lowered(&device(), DType::I8);
+                    let weights = quantized(&case.weights, columns, dtype);
+                    let operands = Operands::of(&case.x, &weights, &case.state);
+                    let Some((y, hidden, memory)) = operands.call(cell) else {
+                        assert!(switches::is_plain(), "there is no body");
+                        return;
+                    };
+                    let found = [
+                        y.flatten::<1>(0, 3),
+                        hidden.flatten(0, 2),
+                        memory.unwrap().flatten(0, 2),
+                    ];
+                    let single = case.on(&Device::flex(), DType::F32);
+                    let double = case.on(&Device::flex(), DType::F64);
+                    let weights = Weights {
+                        bias: double.weights.bias,
+                        peepholes: double.weights.peepholes,
+                        ..quantized(&single.weights, columns, DType::I8)
+                    };
+                    let Cell::Lstm(options) = cell else {
+                        unreachable!("the cell is that of an LSTM");
+                    };
+                    let (y, hidden, memory) =
+                        recurrent::lstm(double.x, weights, double.state, &options);
+                    let expected = [
+                        y.flatten::<1>(0, 3),
+                        hidden.flatten(0, 2),
+                        memory.flatten(0, 2),
+                    ];
+                    for (found, expected) in found.into_iter().zip(expected) {
+                        near(found, expected.cast(DType::F32).into_data(), 1e-5);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_sequence_with_weights_of_integers_launches_no_more_with_more_steps() {
+    on_each(|| {
+        let direction = Direction::Bidirectional;
+        let case = |times| Case::new([times, 1, 5, 20], 4, direction, true);
+        for times in [2, 30] {
+            let case = case(times);
+            let weights = quantized(&case.weights, 80, lowered(&device(), DType::I8));
+            let operands = Operands::of(&case.x, &weights, &case.state);
+            let run = || {
+                operands
+                    .call(lstm_cell(direction, true, false))
+                    .map(|(y, ..)| y.into_data())
+            };
+            with_reads(0, || with_launches(26, run));
         }
     });
 }

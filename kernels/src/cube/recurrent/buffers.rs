@@ -8,9 +8,13 @@ use burn::tensor::{DType, IntDType};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::ir::{AddressType, ElemType};
 
-use super::{Shapes, plan::Plan};
+use super::{
+    Shapes,
+    levels::{Levels, of_inputs},
+    plan::Plan,
+};
 use crate::{
-    backend::{Optional, Recurrence},
+    backend::{Matrices, Optional, Recurrence},
     cube::{address, unwritten},
     recurrent::{Cell, Sizes},
 };
@@ -25,7 +29,7 @@ pub struct Buffers {
     pub weights: CubeTensor,
     /// Columns of weights that lie side by side in every gate, and are read at once.
     pub together: usize,
-    /// Biases and peepholes of each direction.
+    /// Biases, scales of columns and peepholes of each direction.
     pub constants: CubeTensor,
     pub lengths: CubeTensor,
     pub y: CubeTensor,
@@ -41,12 +45,6 @@ impl Buffers {
         cell: &Cell,
         sizes: &Sizes,
     ) -> (Self, [Option<CubeTensor>; 2]) {
-        let (Some(input), Some(weights)) = (
-            operands.input.weight.float(),
-            operands.recurrent.weight.float(),
-        ) else {
-            unreachable!("weights are floats");
-        };
         let mut plan = Plan::new(cell, *sizes);
         let x = operands.x;
         let y = unwritten(&x, Shapes::of(cell, sizes).all, x.dtype);
@@ -56,24 +54,45 @@ impl Buffers {
         let bias = operands.bias.float();
         let peepholes = operands.peepholes.float().filter(|_| plan.is_lstm());
         (plan.has_bias, plan.has_peepholes) = (bias.is_some(), peepholes.is_some());
-        let constants = match (bias, peepholes) {
-            (None, None) => none(y.dtype),
-            (Some(one), None) | (None, Some(one)) => one,
-            (Some(bias), Some(peepholes)) => CubeBackend::float_cat(vec![bias, peepholes], 1),
-        };
         let lengths = operands.lengths.int();
+        let lengths =
+            lengths.map(|lengths| into_contiguous(CubeBackend::int_cast(lengths, IntDType::I32)));
         plan.has_lengths = lengths.is_some();
-        let lengths = match lengths {
-            None => none(DType::I32),
-            Some(lengths) => CubeBackend::int_cast(lengths, IntDType::I32),
+        let (projected, weights, scales) = match weights(operands.input, operands.recurrent) {
+            Weights::Floats([input, weights]) => (
+                projected(x, input, sizes),
+                in_columns(weights, sizes.times),
+                None,
+            ),
+            Weights::Levels([input, weights]) => {
+                let (x, scale) = of_inputs(x, lengths.as_ref(), plan.batch_first, sizes);
+                let columns = sizes.directions * plan.columns();
+                let scale = CubeBackend::float_mul(
+                    CubeBackend::float_reshape(input.scales, [1, columns].into()),
+                    CubeBackend::float_reshape(scale, [1, 1].into()),
+                );
+                let sums = projected(x, input.weights, sizes);
+                let projected = into_contiguous(CubeBackend::float_mul(sums, scale));
+                (projected, weights.weights, Some(weights.scales))
+            }
         };
-        let weights = in_columns(weights, sizes.times);
+        plan.is_quantized = scales.is_some();
+        let mut constants: Vec<CubeTensor> =
+            [bias, scales, peepholes].into_iter().flatten().collect();
+        let constants = match constants.pop() {
+            None => none(y.dtype),
+            Some(one) if constants.is_empty() => one,
+            Some(last) => {
+                constants.push(last);
+                CubeBackend::float_cat(constants, 1)
+            }
+        };
         let buffers = Self {
-            projected: projected(x, input, sizes),
+            projected,
             together: together(&weights, sizes.hidden),
             weights,
             constants: into_contiguous(constants),
-            lengths: into_contiguous(lengths),
+            lengths: lengths.unwrap_or_else(|| none(DType::I32)),
             y,
             plan,
             times: sizes.times,
@@ -106,6 +125,31 @@ impl Buffers {
 
     pub fn dtype(&self) -> ElemType {
         dtype_to_storage_type(self.y.dtype)
+    }
+}
+
+enum Weights {
+    Floats([CubeTensor; 2]),
+    Levels([Levels; 2]),
+}
+
+/// Those of the input and of the recurrence.
+fn weights(input: Matrices<CubeBackend>, recurrent: Matrices<CubeBackend>) -> Weights {
+    match (input, recurrent) {
+        (
+            Matrices {
+                weight: Optional::Float(input),
+                ..
+            },
+            Matrices {
+                weight: Optional::Float(recurrent),
+                ..
+            },
+        ) => Weights::Floats([input, recurrent]),
+        (input, recurrent) => match (Levels::of(input), Levels::of(recurrent)) {
+            (Some(input), Some(recurrent)) => Weights::Levels([input, recurrent]),
+            _ => unreachable!("both weights are floats, or integers with scales"),
+        },
     }
 }
 

@@ -76,7 +76,7 @@ pub fn multiply<T: Float, N: Size>(
     }
 }
 
-/// The products of the gates of one hidden value, with their biases.
+/// The products of the gates of one hidden value, with their biases where they are none of levels.
 #[cube]
 pub fn add_parts(
     sums: &Shared<[f32]>,
@@ -89,7 +89,10 @@ pub fn add_parts(
     let first = comptime!(columns.first / plan.hidden);
     #[unroll]
     for gate in 0..comptime!(columns.count / plan.hidden) {
-        let mut sum = bias[gate + first];
+        let mut sum = 0f32;
+        if comptime!(!plan.is_quantized) {
+            sum = bias[gate + first];
+        }
         #[unroll]
         for part in 0..comptime!(columns.parts) {
             sum += sums[place + comptime!(part * columns.count + gate * plan.hidden)];

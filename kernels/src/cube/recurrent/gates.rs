@@ -29,6 +29,25 @@ pub fn biases<T: Float>(
     biases
 }
 
+/// Brings the sums of levels to what they stand for, and adds the biases.
+#[cube]
+pub fn scaled<T: Float>(
+    linear: &mut Array<f32>,
+    bias: &Array<f32>,
+    constants: &Tensor<T>,
+    scale: f32,
+    direction: usize,
+    place: usize,
+    #[comptime] plan: Plan,
+) {
+    #[unroll]
+    for gate in 0..plan.gates {
+        let first = comptime!(plan.scales() + gate * plan.hidden);
+        let at = direction * comptime!(plan.constants()) + first + place;
+        linear[gate] = linear[gate] * (scale * f32::cast_from(constants[at])) + bias[gate];
+    }
+}
+
 /// The peepholes of the input, output and forget gates.
 #[cube]
 pub fn peepholes<T: Float>(

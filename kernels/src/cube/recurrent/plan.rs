@@ -16,6 +16,8 @@ pub struct Plan {
     /// Whether the first direction goes back in time; the second one does.
     pub is_reversed: bool,
     pub batch_first: bool,
+    /// Whether weights are levels, and states become such.
+    pub is_quantized: bool,
     pub has_bias: bool,
     pub has_peepholes: bool,
     pub has_lengths: bool,
@@ -86,6 +88,7 @@ impl Plan {
             hidden: sizes.hidden,
             is_reversed: cell.direction().passes()[0].1,
             batch_first: cell.batch_first(),
+            is_quantized: false,
             has_bias: false,
             has_peepholes: false,
             has_lengths: false,
@@ -101,15 +104,20 @@ impl Plan {
         self.gates * self.hidden
     }
 
-    /// Biases and peepholes of one direction, one behind another.
+    /// Where the scales of the columns are among the constants of one direction.
+    pub fn scales(&self) -> usize {
+        if self.has_bias { 2 * self.columns() } else { 0 }
+    }
+
+    /// Biases, scales and peepholes of one direction, one behind another.
     pub fn constants(&self) -> usize {
-        let bias = if self.has_bias { 2 * self.columns() } else { 0 };
+        let scales = if self.is_quantized { self.columns() } else { 0 };
         let peepholes = if self.has_peepholes {
             3 * self.hidden
         } else {
             0
         };
-        bias + peepholes
+        self.scales() + scales + peepholes
     }
 }
 

@@ -7,7 +7,8 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{
     buffers::{Buffers, exclusive},
     columns::{Columns, UNITS, add_parts, multiply},
-    gates::{advance, biases, peepholes, reset},
+    gates::{advance, biases, peepholes, reset, scaled},
+    levels::{level, span},
     places::{has_time, input_place, output_place, state_place, time_of},
     plan::{Kind, Plan},
 };
@@ -125,6 +126,9 @@ fn sequence_kernel<T: Float, N: Size>(
     ));
     let mut input = Array::<f32>::new(comptime!(plan.gates));
     let mut linear = Array::<f32>::new(comptime!(plan.gates));
+    let mut bounds =
+        Shared::<[f32]>::new_slice(comptime!(if plan.is_quantized { 2 * UNITS } else { 1 }));
+    let mut scale = 1f32;
 
     for step in first..end {
         let time = time_of(step, direction, times, plan);
@@ -134,8 +138,15 @@ fn sequence_kernel<T: Float, N: Size>(
         for gate in 0..plan.gates {
             input[gate] = projected[at + gate * width] + input_bias[gate];
         }
+        let mut own = states[0];
+        if comptime!(plan.is_quantized) {
+            // Units beyond the hidden values have the state of the last one.
+            let (step, zero) = span(min(own, 0f32), max(own, 0f32), &mut bounds);
+            scale = step;
+            own = level(own, step, zero);
+        }
         if is_in_use {
-            row[place] = states[0];
+            row[place] = own;
         }
         sync_cube();
         if is_active {
@@ -150,6 +161,9 @@ fn sequence_kernel<T: Float, N: Size>(
         }
         sync_cube();
         add_parts(&sums, &bias, &mut linear, near, comptime!(columns[0]), plan);
+        if comptime!(plan.is_quantized) {
+            scaled::<T>(&mut linear, &bias, constants, scale, direction, near, plan);
+        }
         if comptime!(plan.kind == Kind::GruResetFirst) {
             if is_in_use {
                 row[place] = reset(&input, &linear, states[0], direction, plan);

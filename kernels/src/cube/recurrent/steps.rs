@@ -8,7 +8,8 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{
     buffers::{Buffers, exclusive},
     columns::UNITS,
-    gates::{advance, biases, peepholes, reset},
+    gates::{advance, biases, peepholes, reset, scaled},
+    levels::{level, span},
     places::{has_time, input_place, output_place, state_place, time_of},
     plan::{Kind, Plan},
 };
@@ -150,6 +151,21 @@ fn step_kernel<T: Float, N: Size>(
     let (part, column) = (unit / groups, unit % groups * together);
     let place = tile * TILE + column % TILE;
     let mut shared = Shared::<[f32]>::new_slice(comptime!(rows * parts * columns));
+    let mut scale = 1f32;
+    let mut zero = 0f32;
+    if comptime!(plan.is_quantized) {
+        let mut bounds = Shared::<[f32]>::new_slice(comptime!(2 * UNITS));
+        let mut least = 0f32;
+        let mut most = 0f32;
+        for at in range_stepped(unit, batch * width, UNITS) {
+            let place = state_place(direction, at / width, batch, plan) + at % width;
+            least = min(least, hidden[from + place]);
+            most = max(most, hidden[from + place]);
+        }
+        let (step, origin) = span(least, most, &mut bounds);
+        scale = step;
+        zero = origin;
+    }
     if part < parts && place < width {
         let output = (column / TILE + first_gate) * width + place;
         let weight = direction * weights.stride(0) + output * weights.stride(1);
@@ -170,6 +186,9 @@ fn step_kernel<T: Float, N: Size>(
                 let place = begins[row] + at;
                 if comptime!(stage == Stage::Candidate) {
                     sums[row] += weight * Vector::broadcast(memory[half + place]);
+                } else if comptime!(plan.is_quantized) {
+                    let state = level(hidden[from + place], scale, zero);
+                    sums[row] += weight * Vector::broadcast(state);
                 } else {
                     sums[row] += weight * Vector::broadcast(hidden[from + place]);
                 }
@@ -203,7 +222,10 @@ fn step_kernel<T: Float, N: Size>(
     #[unroll]
     for gate in 0..plan.gates {
         input[gate] = projected[inputs + gate * width] + input_bias[gate];
-        linear[gate] = bias[gate];
+        linear[gate] = 0f32;
+        if comptime!(!plan.is_quantized) {
+            linear[gate] = bias[gate];
+        }
     }
     #[unroll]
     for gate in 0..gates {
@@ -213,6 +235,9 @@ fn step_kernel<T: Float, N: Size>(
             sum += shared[first + part * columns];
         }
         linear[gate + first_gate] += sum;
+    }
+    if comptime!(plan.is_quantized) {
+        scaled::<T>(&mut linear, &bias, constants, scale, direction, place, plan);
     }
 
     let mut states = Array::<f32>::new(2usize);

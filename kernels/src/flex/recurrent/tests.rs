@@ -5,10 +5,10 @@ use burn::tensor::{DType, Tensor};
 use crate::flex::with_each_set;
 use crate::recurrent::{
     Activation, Cell, Direction, Lstm, Quantized, Rnn, Weights,
-    cases::{Case, DIRECTIONS, Outputs, gru_cell, lstm_cell},
+    cases::{Case, DIRECTIONS, Outputs, gru_cell, lstm_cell, quantized},
     lstm,
 };
-use crate::testing::{int, near, noise};
+use crate::testing::{near, noise};
 
 /// Times, batch, features and hidden values.
 const SIZES: [[usize; 4]; 6] = [
@@ -138,27 +138,7 @@ fn quantized_weights_and_states() {
     let options = Lstm::new(Direction::Bidirectional);
     for (sizes, is_full, columns) in [([4, 1, 7, 33], false, 1), ([5, 3, 9, 16], true, 64)] {
         let case = Case::new(sizes, 4, Direction::Bidirectional, is_full);
-        let quantized = |x: &Tensor<3>| Quantized {
-            weight: x
-                .clone()
-                .swap_dims(1, 2)
-                .mul_scalar(60.0)
-                .round()
-                .int()
-                .cast(DType::I8),
-            scale: noise::<2>([2, columns], 8)
-                .abs()
-                .add_scalar(1.0)
-                .div_scalar(60.0),
-            zero: int::<2>([[3i8], [-2]]).expand([2, columns]),
-        };
-        let weights = Weights {
-            input: quantized(&case.weights.input),
-            recurrent: quantized(&case.weights.recurrent),
-            bias: case.weights.bias.clone(),
-            peepholes: case.weights.peepholes.clone(),
-            packed: None,
-        };
+        let weights = quantized(&case.weights, columns, DType::I8);
         let run = |case: Case, weights: Weights<Quantized>| {
             let (y, hidden, cell) = lstm(case.x, weights, case.state, &options);
             [
