@@ -345,14 +345,14 @@ pub trait Kernels: Backend {
     /// replaced.
     ///
     /// Fails at an index outside of the axis where tensors lie in the memory of this process. Else
-    /// such an index becomes the nearest inside, and the indices come back beside, to be checked when
-    /// results are read.
-    #[fusion(default)]
+    /// such an index becomes the nearest inside, and the indices, or the least and the greatest of some
+    /// at a time, come back beside, to be checked when results are read.
+    #[fusion(meta = |indices, _, axis| crate::cube::indices::described(indices, *axis))]
     fn within(
         indices: IntTensor<Self>,
         least: i64,
         axis: Axis,
-    ) -> (IntTensor<Self>, Option<IntTensor<Self>>) {
+    ) -> (IntTensor<Self>, Optional<Self>) {
         primitives::within::<Self>(indices, least, axis)
     }
 

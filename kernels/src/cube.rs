@@ -9,6 +9,7 @@ pub mod couple;
 pub mod draw;
 mod finish;
 pub mod groups;
+pub mod indices;
 mod keys;
 pub mod matrices;
 mod normalize;
@@ -35,6 +36,7 @@ use crate::{
     backend::{CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
     classical::{svm::Comparison, trees::Election},
     ensure,
+    fault::Axis,
     image::{
         non_max_suppression::{BoxForm, Limits},
         roi::RoiAlign,
@@ -146,6 +148,11 @@ impl Kernels for CubeBackend {
         epilogue: Epilogue,
     ) -> CubeTensor {
         conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, Optional<Self>) {
+        let (inside, ends) = indices::within(indices, least, axis);
+        (inside, Optional::Int(ends))
     }
 
     fn scan(x: Optional<Self>, scan: Scan) -> Optional<Self> {

@@ -232,8 +232,8 @@ impl Kernels for Flex {
         recurrent::recurrence(&operands, &cell, sizes, packed.as_ref())
     }
 
-    fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Option<FlexTensor>) {
-        (within::within(indices, least, axis), None)
+    fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Optional<Self>) {
+        (within::within(indices, least, axis), Optional::None)
     }
 
     fn quantize(x: FlexTensor, to: Affine) -> Optional<Flex> {

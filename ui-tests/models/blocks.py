@@ -1,4 +1,4 @@
-"""Writes `blocks/`: parts of four architectures as PyTorch exports them, and what ONNX Runtime answers.
+"""Writes `blocks/`: parts of four architectures as PyTorch exports them, a small detector, and what ONNX Runtime answers.
 
 Requires `onnx`, `numpy` and `onnxruntime`: `python ui-tests/models/blocks.py`. Names, scopes and the
 operators that stand for one step are those of `torch.onnx.export`; only sizes are small. What they
@@ -181,7 +181,74 @@ def mobilenet():
 
 def yolo():
     """The head of YOLOv8 on one level: boxes out of distributions of distances, and classes."""
-    e, width, classes, bins, side = Export(3), 8, 3, 4, 4
+    e, width, classes, side = Export(3), 8, 3, 4
+    boxes, scores = yolo_head(e, "features", width, classes, side)
+    e("Concat", boxes, scores, axis=1, to=["output0"])
+    e.save(
+        "yolo_head",
+        17,
+        [("features", 1, ["batch", width, side, side])],
+        [("output0", 1, ["batch", 4 + classes, side * side])],
+        {"features": e.random.normal(0, 1, (2, width, side, side)).astype(np.float32)},
+    )
+
+
+def silu(e, scope, x, channels, to, size=3, stride=1):
+    """A convolution of YOLOv8 with its activation."""
+    e.scope += [scope, "conv"]
+    name = ".".join(e.scope)
+    held = [e.weight(f"{name}.weight", to, channels, size, size), e.weight(f"{name}.bias", to)]
+    x = e("Conv", x, *held, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[stride, stride])
+    e.scope[-1:] = ["act"]
+    x = e("Mul", x, e("Sigmoid", x))
+    del e.scope[-2:]
+    return x
+
+
+def detector():
+    """A small YOLOv8 whole: its stem, a block of each kind, its head, and what keeps the best boxes."""
+    e, width, classes, side = Export(5), 16, 3, 8
+    x = silu(e, "model.0", "images", 3, 4, stride=2)
+    x = silu(e, "model.1", x, 4, 8, stride=2)
+    e.scope.append("model.2")
+    both = silu(e, "cv1", x, 8, 8, 1)
+    first, last = e("Split", both, e.integers(4, 4), outputs=2, axis=1)
+    e.scope.append("m.0")
+    far = silu(e, "cv2", silu(e, "cv1", last, 4, 4), 4, 4)
+    far = e("Add", last, far)
+    e.scope.pop()
+    x = silu(e, "cv2", e("Concat", first, last, far, axis=1), 12, 8, 1)
+    e.scope.pop()
+    x = silu(e, "model.3", x, 8, width, stride=2)
+    e.scope.append("model.9")
+    pooled = [silu(e, "cv1", x, width, 8, 1)]
+    for _ in range(3):
+        pooled.append(e("MaxPool", pooled[-1], kernel_shape=[5, 5], pads=[2] * 4, strides=[1, 1]))
+    x = silu(e, "cv2", e("Concat", *pooled, axis=1), 32, width, 1)
+    e.scope.pop()
+    boxes, scores = yolo_head(e, x, width, classes, side)
+    e.scope = []
+    boxes = e("Transpose", boxes, perm=[0, 2, 1])
+    kept = e(
+        "NonMaxSuppression", boxes, scores, e.number([100], np.int64), e.number([0.4], np.float32),
+        e.number([0.6], np.float32), center_point_box=1,
+    )
+    image, label, place = (e("Gather", kept, e.integers(at), axis=1) for at in range(3))
+    e("GatherND", boxes, e("Concat", image, place, axis=1), to=["boxes"])
+    e("GatherND", scores, kept, to=["scores"])
+    e("Squeeze", label, e.integers(1), to=["classes"])
+    e.save(
+        "detector",
+        17,
+        [("images", 1, ["batch", 3, 8 * side, 8 * side])],
+        [("boxes", 1, ["kept", 4]), ("scores", 1, ["kept"]), ("classes", 7, ["kept"])],
+        {"images": e.random.uniform(0, 1, (2, 3, 8 * side, 8 * side)).astype(np.float32)},
+    )
+
+
+def yolo_head(e, x, width, classes, side):
+    """Boxes as centers and sizes, and scores, of one level."""
+    bins = 4
 
     def conv(scope, x, channels, to, size=3, activation=True):
         e.scope += scope
@@ -195,9 +262,9 @@ def yolo():
         return x
 
     e.scope = ["model.22"]
-    boxes = conv(["cv2.0", "cv2.0.0", "conv"], "features", width, width)
+    boxes = conv(["cv2.0", "cv2.0.0", "conv"], x, width, width)
     boxes = conv(["cv2.0", "cv2.0.2"], boxes, width, 4 * bins, 1, False)
-    scores = conv(["cv3.0", "cv3.0.0", "conv"], "features", width, width)
+    scores = conv(["cv3.0", "cv3.0.0", "conv"], x, width, width)
     scores = conv(["cv3.0", "cv3.0.2"], scores, width, classes, 1, False)
     both = e("Concat", boxes, scores, axis=1)
     batch = e.size(both, 0)
@@ -221,14 +288,7 @@ def yolo():
     middle = e("Div", e("Add", first, last), e.number(2))
     sizes = e("Sub", last, first)
     boxes = e("Mul", e("Concat", middle, sizes, axis=1), e.number(8))
-    e("Concat", boxes, e("Sigmoid", scores), axis=1, to=["output0"])
-    e.save(
-        "yolo_head",
-        17,
-        [("features", 1, ["batch", width, side, side])],
-        [("output0", 1, ["batch", 4 + classes, side * side])],
-        {"features": e.random.normal(0, 1, (2, width, side, side)).astype(np.float32)},
-    )
+    return boxes, e("Sigmoid", scores)
 
 
 def llama():
@@ -326,5 +386,5 @@ def llama():
     )
 
 
-for block in (bert, mobilenet, yolo, llama):
+for block in (bert, mobilenet, yolo, detector, llama):
     block()

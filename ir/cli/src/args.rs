@@ -76,7 +76,8 @@ pub struct Verify {
     /// Succeed when this many models match and the others are only unsupported
     #[arg(long, value_name = "N")]
     pub at_least: Option<usize>,
-    /// A file of `model = "reason"` lines: models that are known to differ
+    /// A file of `model = "reason"` lines: models that are known to differ, and, below `[reads]`, how often models wait
+    /// for values of the device
     #[arg(long, value_name = "FILE")]
     pub expect: Option<PathBuf>,
     /// Models that run at the same time [default: the number of cores]
@@ -90,7 +91,7 @@ pub struct Verify {
     /// twice as far from that as the recorded answer is
     #[arg(long)]
     pub exact: bool,
-    /// A run that waits for values of the device more often fails
+    /// A run that waits for values of the device more often, and more often than --expect says, fails
     #[arg(long, value_name = "N")]
     pub most_reads: Option<u64>,
     /// A run that launches more kernels for each node of the simplified graph fails

@@ -38,10 +38,10 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     let scratch = Scratch::open(programs, false)?;
     let bar = bar();
     let expectations = match &arguments.expect {
-        Some(path) => Expectations::open(path)?,
+        Some(path) => Expectations::open(path, programs.device.name())?,
         None => Expectations::default(),
     };
-    let mut report = Report::new(&models, arguments.json, &bar, expectations);
+    let mut report = Report::new(&models, arguments.json, &bar, expectations.clone());
     let ready = prepare(
         &scratch,
         &models,
@@ -68,7 +68,10 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     bar.set_length(ready.len() as u64);
     say(&bar, &format!("running {}", count(ready.len(), "model")));
     let jobs = arguments.jobs.unwrap_or_else(parallel::cores);
-    let work = |ready: &Ready<'_>| run(arguments, &scratch, ready);
+    let work = |ready: &Ready<'_>| {
+        let reads = expectations.reads(&ready.model.name);
+        run(arguments, &scratch, ready, reads)
+    };
     parallel::each(&ready, jobs, work, |ready, verdict| {
         bar.set_message(format!("ran {}", ready.model.name));
         bar.inc(1);
@@ -107,12 +110,12 @@ fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Resul
     }
 }
 
-/// The verdict on all recordings: the first failure, else the largest numbers.
-fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<Verdict> {
+/// The verdict on all recordings: the first failure, else the largest numbers. Each run may wait for as many reads as `expected`.
+fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, expected: u64) -> Result<Verdict> {
     let mut all: Option<Numbers> = None;
     let tolerance = ready.model.tolerance.max(resolution(ready.model));
     for path in &ready.model.recordings {
-        let numbers = match run_one(arguments, scratch, ready, path, tolerance)? {
+        let numbers = match run_one(arguments, scratch, ready, path, tolerance, expected)? {
             Verdict::Ran(numbers) => numbers,
             other => return Ok(other),
         };
@@ -131,6 +134,7 @@ fn run_one(
     ready: &Ready<'_>,
     path: &Path,
     tolerance: f64,
+    expected: u64,
 ) -> Result<Verdict> {
     let model = ready.model;
     let recording = Recording::open(path)?;
@@ -169,7 +173,7 @@ fn run_one(
             }
             let reads = answer["reads"].as_u64().unwrap_or(0);
             if let Some(most) = arguments.most_reads
-                && reads > most
+                && reads > most.max(expected)
             {
                 problem.get_or_insert(format!("waits for values of the device {reads} times"));
             }

@@ -279,7 +279,7 @@ pub fn within<B: Backend>(
     indices: IntTensor<B>,
     least: i64,
     axis: Axis,
-) -> (IntTensor<B>, Option<IntTensor<B>>) {
+) -> (IntTensor<B>, Optional<B>) {
     ensure!(axis.size > 0, "an index is outside of {axis}");
     let found = indices.clone();
     let size = axis.size as i64;
@@ -292,7 +292,9 @@ pub fn within<B: Backend>(
         indices
     };
     let inside = B::int_clamp(indices, 0.into(), (size - 1).into());
-    (inside, Some(found))
+    let count = found.shape().num_elements();
+    let found = B::int_reshape(found, [count].into());
+    (inside, Optional::Int(found))
 }
 
 pub fn scan<B: Backend>(_: Optional<B>, _: Scan) -> Optional<B> {

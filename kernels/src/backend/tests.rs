@@ -328,12 +328,15 @@ fn indices_within_an_axis() {
         let operand = indices.clone().into_primitive();
         let (found, unchecked) = primitives::within::<Dispatch>(operand, -3, axis);
         same(Tensor::<1, Int>::from_dispatch(found), [0i64, 2, 0, 2]);
-        let unchecked = unchecked.map(Tensor::<1, Int>::from_dispatch);
-        same(unchecked.expect("what is to be checked"), [-3i64, 2, 0, -1]);
+        let unchecked = unchecked.tensor().expect("what is to be checked");
+        same(
+            Tensor::<1, Int>::from_dispatch(unchecked),
+            [-3i64, 2, 0, -1],
+        );
         let (found, unchecked) = call!(within(indices; -3, axis));
         same(Tensor::<1, Int>::from_dispatch(found), [0i64, 2, 0, 2]);
         let is_checked = Runtime::of(&device()) == Runtime::Flex && !switches::is_plain();
-        assert_eq!(unchecked.is_none(), is_checked);
+        assert_eq!(unchecked.tensor().is_none(), is_checked);
         // Without a look at them, those outside become the nearest inside.
         let outside = int::<1>([-4i32, 3]).into_primitive();
         let (found, _) = primitives::within::<Dispatch>(outside, -3, axis);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{DType, Int, IntDType, Tensor};
 
 use super::{CHECKS, CURRENT, Fault, Name};
 use crate::{backend::call, dtype::lowered};
@@ -21,9 +21,12 @@ pub struct Check {
     axis: Axis,
     /// The least index that is allowed.
     least: i64,
-    /// The least and the greatest that there are.
-    ends: Tensor<1, Int>,
+    /// Among these are the least and the greatest that there are.
+    ends: Vec<Tensor<1, Int>>,
 }
+
+/// More indices than these have their least and their greatest found on the device.
+const FEW: usize = 64;
 
 /// Indices along an axis with the negative ones, which count from the end, replaced.
 ///
@@ -43,11 +46,11 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, least: i64) -> T
         return indices;
     }
     let (indices, unchecked) = call!(within(indices; least, axis));
-    if let Some(unchecked) = unchecked {
-        let unchecked = Tensor::<D, Int>::from_dispatch(unchecked);
+    if let Some(unchecked) = unchecked.tensor() {
+        let unchecked = Tensor::<1, Int>::from_dispatch(unchecked);
         CHECKS.with_borrow_mut(|checks| {
             if let Some(checks) = checks {
-                Check::add(checks, &unchecked, axis, least);
+                Check::add(checks, unchecked, axis, least);
             }
         });
     }
@@ -60,31 +63,31 @@ pub fn outside(index: i64, axis: Axis) -> String {
 
 impl Check {
     /// Takes indices among the checks; those of one node in a loop are one check.
-    fn add<const D: usize>(
-        checks: &mut Vec<Check>,
-        indices: &Tensor<D, Int>,
-        axis: Axis,
-        least: i64,
-    ) {
+    fn add(checks: &mut Vec<Check>, indices: Tensor<1, Int>, axis: Axis, least: i64) {
         let dtype = lowered(&indices.device(), DType::I64);
-        let flat = indices.clone().flatten::<1>(0, D - 1).cast(dtype);
-        let (least_of, most_of) = (Tensor::min, Tensor::max);
+        let found = ends_of(indices.cast(IntDType::from(dtype)));
         let node = CURRENT.get();
         let same =
             |check: &&mut Check| (check.node, check.axis, check.least) == (node, axis, least);
-        let found = Tensor::cat(vec![least_of(flat.clone()), most_of(flat)], 0);
-        match checks.iter_mut().find(same) {
-            Some(check) => {
-                let both = Tensor::cat(vec![check.ends.clone(), found], 0);
-                check.ends = Tensor::cat(vec![least_of(both.clone()), most_of(both)], 0);
-            }
-            None => checks.push(Check {
+        let Some(check) = checks.iter_mut().find(same) else {
+            let ends = vec![found];
+            checks.push(Check {
                 node,
                 axis,
                 least,
-                ends: found,
-            }),
+                ends,
+            });
+            return;
+        };
+        check.ends.push(found);
+        if check.count() > FEW {
+            check.ends = vec![ends_of(Tensor::cat(check.ends.clone(), 0))];
         }
+    }
+
+    /// How many indices there are to read.
+    fn count(&self) -> usize {
+        self.ends.iter().map(|ends| ends.dims()[0]).sum()
     }
 
     /// Reads what the checks found, all in one.
@@ -92,14 +95,17 @@ impl Check {
         if checks.is_empty() {
             return Ok(());
         }
-        let ends = checks.iter().map(|check| check.ends.clone()).collect();
+        let ends = checks.iter().flat_map(|check| check.ends.clone()).collect();
         let failed = |reason: String| Fault { node: None, reason };
         let read = Tensor::cat(ends, 0).try_into_data();
         let ends = read.map_err(|error| failed(error.to_string()))?;
         let ends: Vec<i64> = ends.iter::<i64>().collect();
-        for (check, ends) in checks.iter().zip(ends.chunks_exact(2)) {
+        let mut rest = ends.as_slice();
+        for check in &checks {
+            let (ends, others) = rest.split_at(check.count().min(rest.len()));
+            rest = others;
             let wrong = |end: &&i64| **end < check.least || **end >= check.axis.size as i64;
-            if let Some(&index) = ends.iter().rev().find(wrong) {
+            if let Some(&index) = ends.iter().filter(wrong).max() {
                 return Err(Fault {
                     node: check.node,
                     reason: outside(index, check.axis),
@@ -108,6 +114,14 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// Few indices as they are, else the least and the greatest of them.
+fn ends_of(indices: Tensor<1, Int>) -> Tensor<1, Int> {
+    if indices.dims()[0] <= FEW {
+        return indices;
+    }
+    Tensor::cat(vec![indices.clone().min(), indices.max()], 0)
 }
 
 impl fmt::Display for Axis {
@@ -123,7 +137,7 @@ impl fmt::Display for Axis {
 mod tests {
     use super::*;
     use crate::fault::attempt;
-    use crate::testing::{by_flex, int, same};
+    use crate::testing::{by_flex, int, on_each, same, with_launches, with_reads};
 
     const ROWS: Axis = Axis { number: 0, size: 3 };
 
@@ -161,5 +175,35 @@ mod tests {
             message(|| nonnegative(int::<1>([-1i64]), ROWS)),
             "cannot run the model: index -1 is outside of 3 rows"
         );
+    }
+
+    #[test]
+    fn one_among_many_fails() {
+        on_each(|| {
+            for wrong in [0, 70, 4999] {
+                let many = (0..5000).map(|at| if at == wrong { 7 } else { at % 3 });
+                let many: Vec<i64> = many.collect();
+                let all = || within(int::<1>(many.as_slice()), ROWS);
+                let expected = "cannot run the model: index 7 is outside of 3 rows";
+                assert_eq!(message(all), expected);
+                let each = || {
+                    let parts = many[..80].chunks(2);
+                    parts.fold(int::<1>([0i64]), |_, part| within(int::<1>(part), ROWS))
+                };
+                if wrong < 80 {
+                    assert_eq!(message(each), expected);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn indices_are_a_launch() {
+        on_each(|| {
+            let indices = int::<2>([[0i64, -1], [2, 1]]);
+            let run = || within(indices.clone().transpose(), ROWS).into_data();
+            let found = with_reads(0, || with_launches(2, run));
+            found.assert_eq(&int::<2>([[0i64, 2], [2, 1]]).into_data(), false);
+        });
     }
 }

@@ -1,4 +1,4 @@
-//! Models that are known to differ, each with the reason.
+//! Models that are known to differ, or to wait for values of a device, each with the reason.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -7,19 +7,31 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 /// Reasons by the models' names.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Expectations {
     reasons: BTreeMap<String, String>,
+    reads: BTreeMap<String, u64>,
+}
+
+/// What the lines below a headline say.
+enum Section {
+    Reasons,
+    Reads,
+    /// Of a setting that is another one here.
+    Nothing,
 }
 
 impl Expectations {
     /// Reads `name = "reason"` lines, a subset of TOML. Those below `["VARIABLE=WORD"]` hold where the
-    /// environment has that.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// environment has that, those below `["device=NAME"]` on that device. Below `[reads]` a number and a colon
+    /// stand before the reason: how often the model may wait for values of the device.
+    pub fn open(path: &Path, device: &str) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("`{}` cannot be read", path.display()))?;
-        let holds =
-            |variable: &str, word: &str| env::var_os(variable).is_some_and(|set| set == word);
+        let holds = |variable: &str, word: &str| match variable {
+            "device" => word == device,
+            _ => env::var_os(variable).is_some_and(|set| set == word),
+        };
         Self::parse(&text, holds).with_context(|| format!("in `{}`", path.display()))
     }
 
@@ -28,11 +40,20 @@ impl Expectations {
         self.reasons.get(model).map(String::as_str)
     }
 
+    /// How often the model may wait for values of the device.
+    pub fn reads(&self, model: &str) -> u64 {
+        self.reads.get(model).copied().unwrap_or(0)
+    }
+
     fn parse(text: &str, holds: impl Fn(&str, &str) -> bool) -> Result<Self> {
-        let mut reasons = BTreeMap::new();
-        let mut applies = true;
+        let mut all = Expectations::default();
+        let mut section = Section::Reasons;
         for (at, line) in text.lines().map(str::trim).enumerate() {
             if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if line == "[reads]" {
+                section = Section::Reads;
                 continue;
             }
             if line.starts_with('[') {
@@ -43,7 +64,11 @@ impl Expectations {
                 let Some((variable, word)) = setting else {
                     bail!("line {} is not `[\"VARIABLE=WORD\"]`", at + 1);
                 };
-                applies = holds(variable, word);
+                section = if holds(variable, word) {
+                    Section::Reasons
+                } else {
+                    Section::Nothing
+                };
                 continue;
             }
             let parts = line
@@ -56,11 +81,21 @@ impl Expectations {
             let Some((name, reason)) = reason else {
                 bail!("line {} is not `model = \"reason\"`", at + 1);
             };
-            if applies {
-                reasons.insert(name, reason);
+            match section {
+                Section::Nothing => {}
+                Section::Reasons => {
+                    all.reasons.insert(name, reason);
+                }
+                Section::Reads => {
+                    let most = reason.split_once(':').map(|(most, _)| most.parse());
+                    let Some(Ok(most)) = most else {
+                        bail!("line {} is not `model = \"N: reason\"`", at + 1);
+                    };
+                    all.reads.insert(name, most);
+                }
             }
         }
-        Ok(Expectations { reasons })
+        Ok(all)
     }
 }
 
@@ -85,6 +120,15 @@ mod tests {
         let expectations = parse(text).unwrap();
         assert_eq!(expectations.reason("foo"), Some("noise"));
         assert_eq!(expectations.reason("bar"), None);
+    }
+
+    #[test]
+    fn a_model_may_wait_so_often() {
+        let expectations = parse("foo = \"noise\"\n[reads]\nbar = \"4: boxes\"\n").unwrap();
+        assert_eq!(expectations.reads("foo"), 0);
+        assert_eq!(expectations.reads("bar"), 4);
+        assert_eq!(expectations.reason("bar"), None);
+        assert!(parse("[reads]\nbar = \"boxes\"").is_err());
     }
 
     #[test]
