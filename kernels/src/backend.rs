@@ -16,6 +16,7 @@ mod device;
 mod machine;
 mod operand;
 mod packed;
+mod parts;
 pub mod primitives;
 mod recurrence;
 pub mod switches;
@@ -59,6 +60,9 @@ pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
 #[cfg(feature = "flex")]
 pub use operand::{of_flex, on_flex};
+pub use parts::Parts;
+#[cfg(feature = "cube")]
+pub use parts::PartsMetadata;
 #[cfg(feature = "cube")]
 pub use recurrence::RecurrenceMetadata;
 pub use recurrence::{Matrices, Recurrence};
@@ -354,6 +358,13 @@ pub trait Kernels: Backend {
         axis: Axis,
     ) -> (IntTensor<Self>, Optional<Self>) {
         primitives::within::<Self>(indices, least, axis)
+    }
+
+    /// Tensors one behind another along an axis, at least one, none empty, whose other sizes are equal; none where Burn's own function is
+    /// as good.
+    #[fusion(meta = |parts, axis| crate::cube::concat::described(parts, *axis))]
+    fn concat(#[extension_type] parts: Parts<Self>, axis: usize) -> Optional<Self> {
+        primitives::concat::<Self>(parts, axis)
     }
 
     /// Running sums or products; none where Burn's are as good.

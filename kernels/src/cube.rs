@@ -4,6 +4,7 @@ pub mod attention;
 pub mod blocks;
 pub mod coded;
 pub mod compact;
+pub mod concat;
 pub mod conv;
 pub mod couple;
 pub mod draw;
@@ -33,7 +34,7 @@ use cubecl::prelude::*;
 
 use crate::{
     attention::Scores,
-    backend::{CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
+    backend::{CodedProduct, Kernels, Machine, Optional, Packed, Parts, Recurrence, Walk},
     classical::{svm::Comparison, trees::Election},
     ensure,
     fault::Axis,
@@ -148,6 +149,10 @@ impl Kernels for CubeBackend {
         epilogue: Epilogue,
     ) -> CubeTensor {
         conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn concat(parts: Parts<Self>, axis: usize) -> Optional<Self> {
+        concat::concat(parts, axis)
     }
 
     fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, Optional<Self>) {

@@ -13,7 +13,7 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, CodedProduct, Machine, Optional, Packed, Recurrence, Walk};
+use super::{ByteProduct, CodedProduct, Machine, Optional, Packed, Parts, Recurrence, Walk};
 use crate::{
     classical::{svm::Comparison, trees::Election},
     ensure,
@@ -295,6 +295,10 @@ pub fn within<B: Backend>(
     let count = found.shape().num_elements();
     let found = B::int_reshape(found, [count].into());
     (inside, Optional::Int(found))
+}
+
+pub fn concat<B: Backend>(_: Parts<B>, _: usize) -> Optional<B> {
+    Optional::None
 }
 
 pub fn scan<B: Backend>(_: Optional<B>, _: Scan) -> Optional<B> {

@@ -5,6 +5,7 @@ mod codes;
 mod draws;
 mod forests;
 mod groups;
+mod joins;
 mod launches;
 mod machines;
 mod matrices;

@@ -1,8 +1,12 @@
 //! Tensors joined along an axis, an old or a new one.
 
+use burn::backend::Dispatch;
 use burn::tensor::{Tensor, kind::Basic};
 
-use crate::fault::fail;
+use crate::{
+    backend::{Parts, call},
+    fault::fail,
+};
 
 /// Tensors one behind another along an axis.
 ///
@@ -24,6 +28,13 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
     #[cfg(feature = "flex")]
     if let Some(joined) = on_flex_joined(&parts, axis) {
         return joined;
+    }
+    let is_full = |part: &Tensor<D, K>| part.shape().num_elements() > 0;
+    if (2..=Parts::<Dispatch>::MOST).contains(&parts.len()) && parts.iter().all(is_full) {
+        let operands = parts.clone();
+        if let Some(joined) = call!(concat(operands; axis)).tensor() {
+            return Tensor::from_dispatch(joined);
+        }
     }
     Tensor::cat(parts, axis)
 }

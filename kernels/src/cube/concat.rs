@@ -1,0 +1,269 @@
+//! Tensors one behind another along an axis, in one launch.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn_cubecl::{CubeBackend, ops::permute, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{address, ensure_alike, unwritten};
+use crate::backend::{Optional, OptionalMetadata, Parts, PartsMetadata};
+
+/// What comes of tensors, before it is there.
+pub fn described(parts: &PartsMetadata, axis: usize) -> OptionalMetadata {
+    let spec = |part: &OptionalMetadata| match part {
+        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) | OptionalMetadata::Bool(x) => {
+            Some(x.clone())
+        }
+        OptionalMetadata::None => None,
+    };
+    let specs: Vec<TensorSpec> = parts.all().into_iter().filter_map(spec).collect();
+    let shapes: Vec<Shape> = specs.iter().map(|part| part.shape.clone()).collect();
+    let Some(first) = specs.first() else {
+        return OptionalMetadata::None;
+    };
+    let joined = TensorSpec::new(joined(&shapes, axis), first.dtype);
+    match parts.first {
+        OptionalMetadata::Float(_) => OptionalMetadata::Float(joined),
+        OptionalMetadata::Int(_) => OptionalMetadata::Int(joined),
+        OptionalMetadata::Bool(_) => OptionalMetadata::Bool(joined),
+        OptionalMetadata::None => OptionalMetadata::None,
+    }
+}
+
+fn joined(shapes: &[Shape], axis: usize) -> Shape {
+    let mut shape = shapes[0].clone();
+    shape[axis] = shapes.iter().map(|shape| shape[axis]).sum();
+    shape
+}
+
+/// Tensors of one dtype, none empty, whose other sizes are equal. Axes lie in the order of those of the first one.
+pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Optional<CubeBackend> {
+    type Wrap = fn(CubeTensor) -> Optional<CubeBackend>;
+    let wrap: Wrap = match parts.first {
+        Optional::None => return Optional::None,
+        Optional::Float(_) => Optional::Float,
+        Optional::Int(_) => Optional::Int,
+        Optional::Bool(_) => Optional::Bool,
+    };
+    let tensor = |part: Optional<CubeBackend>| match part {
+        Optional::None => None,
+        Optional::Float(x) | Optional::Int(x) | Optional::Bool(x) => Some(x),
+    };
+    let parts = parts.all().into_iter().filter_map(tensor).collect();
+    wrap(joined_tensors(parts, axis))
+}
+
+fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
+    ensure_alike(&parts[0], parts[1..].iter().map(Some));
+    let order = order(&parts[0]);
+    let parts: Vec<CubeTensor> = parts
+        .into_iter()
+        .map(|part| permute(part, &order))
+        .collect();
+    let place = order.iter().position(|&from| from == axis).unwrap_or(axis);
+    let shapes: Vec<Shape> = parts.iter().map(CubeTensor::shape).collect();
+    let shape = joined(&shapes, place);
+    let y = unwritten(&parts[0], shape.clone(), parts[0].dtype);
+
+    let inner: usize = shape.iter().skip(place + 1).product();
+    let lengths: Vec<usize> = shapes.iter().map(|shape| shape[place] * inner).collect();
+    let views: Vec<bool> = parts.iter().map(|part| !is_dense(part)).collect();
+    let fits = |together: &usize| {
+        lengths
+            .iter()
+            .all(|length| length.is_multiple_of(*together))
+    };
+    let together = if views.contains(&true) {
+        1
+    } else {
+        [4, 2].into_iter().find(fits).unwrap_or(1)
+    };
+    let mut axes = SequenceArg::new();
+    for part in &parts {
+        for axis in (0..order.len()).rev() {
+            axes.push(AxisLaunch::new(
+                part.shape()[axis] as u32,
+                part.meta.strides()[axis] as u32,
+            ));
+        }
+    }
+    let views = Views {
+        rank: order.len(),
+        which: std::array::from_fn(|at| views.get(at) == Some(&true)),
+    };
+    let mut ends = SequenceArg::new();
+    let mut end = 0;
+    for length in &lengths {
+        end += length / together;
+        ends.push(end as u32);
+    }
+    let count = shape.num_elements() / together;
+    let client = y.client.clone();
+    let units = CubeDim::new(&client, count);
+    let address = address(parts.iter().chain([&y]));
+    let dtype = dtype_to_storage_type(y.dtype);
+    let mut parts = parts.into_iter().map(|part| part.into_buffer_arg());
+    let mut next = || parts.next();
+    let Some(first) = next() else {
+        return y;
+    };
+    // Safety: a unit beyond the elements ends, and each element is one of the tensor whose part it is of.
+    unsafe {
+        concat_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            address,
+            together,
+            first,
+            next().into(),
+            next().into(),
+            next().into(),
+            next().into(),
+            next().into(),
+            y.clone().into_tensor_arg(),
+            ends,
+            axes,
+            count,
+            views,
+            dtype,
+        );
+    }
+    let mut back = vec![0; order.len()];
+    for (to, &from) in order.iter().enumerate() {
+        back[from] = to;
+    }
+    permute(y, &back)
+}
+
+/// The axes from the outermost to the innermost.
+fn order(x: &CubeTensor) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..x.shape().num_dims()).collect();
+    // An axis of one element is as far out as it stands.
+    if axes
+        .iter()
+        .all(|&axis| x.shape()[axis] == 1 || x.meta.strides()[axis] > 0)
+    {
+        let mut long: Vec<usize> = axes
+            .iter()
+            .copied()
+            .filter(|&axis| x.shape()[axis] > 1)
+            .collect();
+        long.sort_by_key(|&axis| std::cmp::Reverse(x.meta.strides()[axis]));
+        let mut long = long.into_iter();
+        for axis in &mut axes {
+            if x.shape()[*axis] > 1 {
+                *axis = long.next().unwrap_or(*axis);
+            }
+        }
+    }
+    axes
+}
+
+/// Whether the elements lie in row-major order. Axes of one element may have any stride.
+fn is_dense(x: &CubeTensor) -> bool {
+    let mut stride = 1;
+    (0..x.shape().num_dims()).rev().all(|axis| {
+        let size = x.shape()[axis];
+        let fits = size == 1 || x.meta.strides()[axis] == stride;
+        stride *= size;
+        fits
+    })
+}
+
+/// An axis of a part.
+#[derive(CubeLaunch, CubeType)]
+struct Axis {
+    size: u32,
+    stride: u32,
+}
+
+/// Which parts are views, whose axes from the innermost on tell where elements are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Views {
+    rank: usize,
+    which: [bool; 6],
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn concat_kernel<T: Numeric, N: Size>(
+    first: &[Vector<T, N>],
+    second: ComptimeOption<&[Vector<T, N>]>,
+    third: ComptimeOption<&[Vector<T, N>]>,
+    fourth: ComptimeOption<&[Vector<T, N>]>,
+    fifth: ComptimeOption<&[Vector<T, N>]>,
+    sixth: ComptimeOption<&[Vector<T, N>]>,
+    y: &mut Tensor<Vector<T, N>>,
+    ends: Sequence<u32>,
+    axes: Sequence<Axis>,
+    count: usize,
+    #[comptime] views: Views,
+    #[define(T)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let parts = comptime!(ends.len());
+    let row = *ends.index(comptime!(parts - 1)) as usize;
+    let (outer, place) = (ABSOLUTE_POS / row, (ABSOLUTE_POS % row) as u32);
+    copy(first, y, outer, place, &ends, &axes, 0usize, views);
+    #[comptime]
+    match second {
+        ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 1usize, views),
+        ComptimeOption::None => {}
+    }
+    #[comptime]
+    match third {
+        ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 2usize, views),
+        ComptimeOption::None => {}
+    }
+    #[comptime]
+    match fourth {
+        ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 3usize, views),
+        ComptimeOption::None => {}
+    }
+    #[comptime]
+    match fifth {
+        ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 4usize, views),
+        ComptimeOption::None => {}
+    }
+    #[comptime]
+    match sixth {
+        ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 5usize, views),
+        ComptimeOption::None => {}
+    }
+}
+
+/// Writes the element of a part, if the place of the row is one of it.
+#[cube]
+fn copy<T: Numeric, N: Size>(
+    part: &[Vector<T, N>],
+    y: &mut Tensor<Vector<T, N>>,
+    outer: usize,
+    place: u32,
+    ends: &Sequence<u32>,
+    axes: &Sequence<Axis>,
+    #[comptime] at: usize,
+    #[comptime] views: Views,
+) {
+    let end = *ends.index(at);
+    let mut begin = 0u32;
+    if comptime!(at > 0) {
+        begin = *ends.index(comptime!(at - 1));
+    }
+    if place >= begin && place < end {
+        let mut from = outer * (end - begin) as usize + (place - begin) as usize;
+        if comptime!(views.which[at]) {
+            let mut rest = from;
+            from = 0usize;
+            #[unroll]
+            for axis in 0..views.rank {
+                let axis = axes.index(comptime!(at * views.rank + axis));
+                from += rest % axis.size as usize * axis.stride as usize;
+                rest /= axis.size as usize;
+            }
+        }
+        y[ABSOLUTE_POS] = part[from];
+    }
+}
