@@ -296,7 +296,7 @@ pub trait Kernels: Backend {
     }
 
     /// The largest element or the mean of each window; none where Burn's are as good.
-    #[fusion(default)]
+    #[fusion(meta = |x, slide| OptionalMetadata::Float(crate::cube::pool::described(x, slide)))]
     fn slide(x: FloatTensor<Self>, slide: Slide) -> Optional<Self> {
         primitives::slide::<Self>(x, slide)
     }

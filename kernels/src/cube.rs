@@ -14,6 +14,7 @@ pub mod indices;
 mod keys;
 pub mod matrices;
 mod normalize;
+pub mod pool;
 pub mod product;
 pub mod recurrent;
 pub mod roi;
@@ -43,6 +44,7 @@ use crate::{
         roi::RoiAlign,
     },
     index::top_k::Top,
+    pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
     quantize::{Blocks, small::Small},
     recurrent::{Cell, Sizes},
@@ -149,6 +151,10 @@ impl Kernels for CubeBackend {
         epilogue: Epilogue,
     ) -> CubeTensor {
         conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn slide(x: CubeTensor, slide: Slide) -> Optional<Self> {
+        Optional::Float(pool::slide(x, slide))
     }
 
     fn concat(parts: Parts<Self>, axis: usize) -> Optional<Self> {
@@ -315,4 +321,9 @@ const INFINITE: u32 = 0x7f80_0000;
 #[cube]
 fn magnitude(x: f32) -> u32 {
     u32::reinterpret(x) & 0x7fff_ffffu32
+}
+
+#[cube]
+fn is_nan(x: f32) -> bool {
+    magnitude(x) > INFINITE
 }

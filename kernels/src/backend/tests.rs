@@ -11,6 +11,7 @@ mod machines;
 mod matrices;
 mod orders;
 mod places;
+mod pools;
 mod quantized;
 mod recurrences;
 mod regions;

@@ -10,7 +10,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{INFINITE, magnitude, sort, unwritten};
+use super::{INFINITE, is_nan, sort, unwritten};
 use crate::{
     backend::{Optional, OptionalMetadata},
     image::non_max_suppression::{BoxForm, Limits},
@@ -277,11 +277,6 @@ fn load(tile: &Shared<[f32]>, at: usize) -> Rectangle {
         y1: tile[3 * UNITS + at],
         area: tile[4 * UNITS + at],
     }
-}
-
-#[cube]
-fn is_nan(x: f32) -> bool {
-    magnitude(x) > INFINITE
 }
 
 /// Whether a number is above zero; NaN is not.

@@ -1,0 +1,129 @@
+//! Windows beside the elements that they hold, one by one.
+
+use burn::tensor::{DType, Tensor, TensorData};
+
+use crate::convolution::window::Window;
+use crate::pool::{average_pool, max_pool};
+use crate::testing::{float, has, indices, near, noise, on_each, with_launches, with_reads};
+
+/// Gives each window's elements, and how many of its places count with the padding.
+fn windows<const D: usize, const S: usize>(
+    x: &Tensor<D>,
+    window: &Window<S>,
+    shape: [usize; D],
+    of: impl Fn(Vec<f32>, usize) -> f32,
+) -> TensorData {
+    let (dims, data) = (x.dims(), x.to_data());
+    let values = data.as_slice::<f32>().unwrap();
+    let results: Vec<f32> = indices(shape)
+        .map(|at| {
+            let (mut found, mut counted) = (Vec::new(), 0);
+            for tap in indices(window.kernel) {
+                let places: [usize; S] = std::array::from_fn(|axis| {
+                    at[2 + axis] * window.strides[axis] + tap[axis] * window.dilations[axis]
+                });
+                let counts = |axis: usize| {
+                    let (before, after) = window.pads[axis];
+                    places[axis] < before + dims[2 + axis] + after
+                };
+                counted += usize::from((0..S).all(counts));
+                let inside = |axis: usize| {
+                    let place = places[axis].checked_sub(window.pads[axis].0)?;
+                    (place < dims[2 + axis]).then_some(place)
+                };
+                let start = at[0] * dims[1] + at[1];
+                let place = (0..S).try_fold(start, |sum, axis| {
+                    Some(sum * dims[2 + axis] + inside(axis)?)
+                });
+                found.extend(place.map(|place| values[place]));
+            }
+            of(found, counted)
+        })
+        .collect();
+    TensorData::new(results, shape)
+}
+
+fn agree<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>, ceil: bool) {
+    let y = max_pool(x.clone(), window, ceil);
+    let largest = |found: Vec<f32>, _| found.into_iter().fold(f32::NEG_INFINITY, f32::max);
+    let expected = windows(&x, &window, y.dims(), largest);
+    near(y, expected, 1e-6);
+    for padding in [false, true] {
+        let y = average_pool(x.clone(), window, padding, ceil);
+        let mean = |found: Vec<f32>, counted: usize| {
+            let count = if padding { counted } else { found.len() };
+            found.iter().sum::<f32>() / count.max(1) as f32
+        };
+        let expected = windows(&x, &window, y.dims(), mean);
+        near(y, expected, 1e-5);
+    }
+}
+
+#[test]
+fn every_rank_stride_and_padding() {
+    on_each(|| {
+        for ceil in [false, true] {
+            agree(
+                noise::<3>([2, 3, 11], 1),
+                Window::new([3]).strides([2]).pads([(1, 1)]),
+                ceil,
+            );
+            let window = Window::new([3, 2]);
+            agree(noise::<4>([1, 5, 7, 6], 2), window, ceil);
+            let window = window.strides([2, 3]).pads([(1, 0), (0, 1)]);
+            agree(noise::<4>([2, 1, 9, 8], 3), window, ceil);
+            agree(noise::<4>([1, 2, 9, 8], 4), window.dilations([2, 3]), ceil);
+            let cube = Window::new([2, 3, 2])
+                .strides([1, 2, 2])
+                .pads([(1, 1), (1, 1), (0, 1)]);
+            agree(noise::<5>([1, 2, 4, 5, 6], 5), cube, ceil);
+        }
+    });
+}
+
+#[test]
+fn views_are_read_as_they_lie() {
+    on_each(|| {
+        let window = Window::new([3, 3]).strides([2, 2]).pads([(1, 1), (1, 1)]);
+        let x = || noise::<4>([2, 7, 6, 5], 6);
+        agree(x().permute([0, 3, 1, 2]), window, false);
+        agree(x().narrow(2, 1, 4), window, false);
+        agree(
+            noise::<4>([1, 1, 6, 5], 7).expand([2, 3, 6, 5]),
+            window,
+            false,
+        );
+        agree(noise::<4>([0, 3, 6, 5], 8), window, false);
+    });
+}
+
+#[test]
+fn nan_is_the_largest() {
+    on_each(|| {
+        let x = float::<3>([[[1.0f32, f32::NAN, 3.0, f32::NEG_INFINITY, -5.0]]]);
+        let y = max_pool(x, Window::new([2]), false);
+        near(y, [[[f32::NAN, f32::NAN, 3.0, -5.0]]], 0.0);
+    });
+}
+
+#[test]
+fn a_pool_is_one_launch() {
+    on_each(|| {
+        let x = noise::<4>([1, 4, 8, 8], 8);
+        let run = || max_pool(x, Window::new([2, 2]).strides([2, 2]), false).into_data();
+        with_reads(0, || with_launches(1, run));
+    });
+}
+
+#[test]
+fn half_precision_is_summed_in_single_precision() {
+    on_each(|| {
+        if has(DType::F16) {
+            let x = noise::<4>([1, 2, 16, 16], 9).add_scalar(100.0);
+            let window = Window::new([16, 16]);
+            let expected = average_pool(x.clone(), window, false, false);
+            let y = average_pool(x.cast(DType::F16), window, false, false);
+            near(y.cast(DType::F32), expected.into_data(), 1e-3);
+        }
+    });
+}
