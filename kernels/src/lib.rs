@@ -30,6 +30,7 @@ pub mod observe;
 pub mod pool;
 pub mod quantize;
 pub mod random;
+pub mod reader;
 pub mod recurrent;
 pub mod reduce;
 pub mod sequence;
@@ -53,7 +54,7 @@ pub use signal::dft;
 pub use train::{loss, optimizer as optimize};
 
 pub mod extreme {
-    pub use crate::index::top_k::top_k;
+    pub use crate::index::top_k::{top_k, top_k_async};
     pub use crate::reduce::arg_max::{arg_max, arg_min};
 }
 

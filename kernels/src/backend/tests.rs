@@ -15,6 +15,7 @@ mod recurrences;
 mod regions;
 mod scans;
 mod small;
+mod waiting;
 
 use burn::backend::Dispatch;
 use burn::tensor::{
