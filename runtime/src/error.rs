@@ -215,6 +215,11 @@ pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     fault::attempt(run)?
 }
 
+/// [`attempt`], of what may wait.
+pub async fn attempt_async<T>(run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    fault::attempt_async(run).await?
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

@@ -41,4 +41,10 @@ pub trait OnnxModel: Sized {
     ///
     /// Panics are caught to this end, so where they abort (`panic = "abort"`) `run` does so too.
     fn run(&self, inputs: Values) -> Result<Values, Error>;
+
+    /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the
+    /// device is awaited, the outputs and what nodes need on their way. Any executor may poll it.
+    ///
+    /// The work is given to the device as the future is polled, and nothing before.
+    fn run_async(&self, inputs: Values) -> impl Future<Output = Result<Values, Error>>;
 }
