@@ -30,6 +30,8 @@ pub trait Reader: Copy {
 pub struct Blocking;
 
 /// Its futures wait until the device is done.
+///
+/// What Burn waits in is boxed: it has room for every backend, and all futures around would have it too.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting;
 
@@ -51,20 +53,20 @@ impl Reader for Blocking {
 impl Reader for Waiting {
     async fn read<const D: usize, K: Basic>(self, x: Tensor<D, K>) -> TensorData {
         note(Event::Wait);
-        match x.into_data_async().await {
+        match Box::pin(x.into_data_async()).await {
             Ok(data) => data,
             Err(error) => panic!("the device cannot be read: {error}"),
         }
     }
 
     async fn result<const D: usize, K: Basic>(self, x: Tensor<D, K>) -> Result<TensorData, String> {
-        let data = x.into_data_async().await;
+        let data = Box::pin(x.into_data_async()).await;
         data.map_err(|error| error.to_string())
     }
 
     async fn argwhere<const D: usize>(self, x: Tensor<D, Bool>) -> Tensor<2, Int> {
         note(Event::Wait);
-        x.argwhere_async().await
+        Box::pin(x.argwhere_async()).await
     }
 }
 

@@ -48,6 +48,8 @@ pub enum Error {
         first: (&'static str, usize),
         second: (&'static str, usize),
     },
+    /// A size was given that no input has.
+    UnknownSize { size: String },
     /// The model consists of another number of files.
     FileCount { expected: usize, found: usize },
     /// A weight file has another length than the one that was compiled.
@@ -160,6 +162,7 @@ impl fmt::Display for Error {
                     "{found} files are given, the model was compiled from {expected}"
                 )
             }
+            Error::UnknownSize { size } => write!(f, "no input has a size `{size}`"),
             Error::FileLength {
                 file,
                 expected,
@@ -216,8 +219,11 @@ pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
 }
 
 /// [`attempt`], of what may wait.
-pub async fn attempt_async<T>(run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    fault::attempt_async(run).await?
+pub fn attempt_async<T>(
+    run: impl Future<Output = Result<T, Error>>,
+) -> impl Future<Output = Result<T, Error>> {
+    let run = fault::attempt_async(run);
+    async { run.await? }
 }
 
 impl std::error::Error for Error {

@@ -24,8 +24,8 @@ impl Node {
     }
 
     /// [`run`](Self::run), of a step that may wait.
-    pub async fn run_async<T>(&self, step: impl Future<Output = T>) -> T {
-        fault::at_async(self.name, step).await
+    pub fn run_async<T>(&self, step: impl Future<Output = T>) -> impl Future<Output = T> {
+        fault::at_async(self.name, step)
     }
 
     /// Fails for this reason unless the condition holds.

@@ -30,6 +30,7 @@ const FUNCTIONS: &[Reading] = reading! {
     bits::small_to_int,
     determinant::det,
     extreme::top_k,
+    host::named,
     host::to_host,
     inverse::inverse,
     non_max_suppression::non_max_suppression,
@@ -169,4 +170,74 @@ fn function(before: &[Part], name: &str) -> Option<&'static str> {
 fn named(all: &'static [Reading], of: &str, name: &str) -> Option<&'static str> {
     let found = all.iter().find(|one| one.of == of && one.name == name);
     found.map(|one| one.waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rust::Variable;
+
+    const X: Variable = Variable(0);
+    const Y: Variable = Variable(1);
+
+    /// A layer with a node `node`, trees `trees` and a product `linear`.
+    fn layer() -> Layer {
+        let mut layer = Layer::plain();
+        for (ty, load) in [
+            (code!(Node), code!(Node::new("n", "Loop"))),
+            (code!(layers::TreeRegressor), code!(load())),
+            (code!(layers::Linear), code!(load())),
+        ] {
+            layer.field("", ty, load, Vec::new());
+        }
+        layer
+    }
+
+    fn check(code: Code, expected: &str) {
+        let found = waiting(&code, &layer(), &Structs::default());
+        let found = found.map_or("the same".to_owned(), |code| code.tokens().to_string());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn calls_that_read_are_awaited() {
+        check(
+            code!(let #Y = ops::select::nonzero(#X).transpose(); ops::select::trilu(#Y, 0, true)),
+            "let __v1 = ops :: select :: nonzero_async (__v0) . await . transpose () ; \
+             ops :: select :: trilu (__v1 , 0 , true)",
+        );
+        check(
+            code!(if host::to_host::<bool, _, _>(ops::unique::unique_flat(#X, true).0, 0).item() { #X } else { #Y }),
+            "if host :: to_host_async :: < bool , _ , _ > (ops :: unique :: unique_flat_async \
+             (__v0 , true) . await . 0 , 0) . await . item () { __v0 } else { __v1 }",
+        );
+        let (trees, linear) = (Code::field("tree_regressor"), Code::field("linear"));
+        check(
+            code!(#trees.forward(#linear.forward(#X))),
+            "self . tree_regressor . forward_async (self . linear . forward (__v0)) . await",
+        );
+    }
+
+    #[test]
+    fn steps_that_read_are_futures() {
+        let node = Code::field("node");
+        check(
+            code!(#node.run(|| { ops::extreme::top_k(#X, 2, 0, true) })),
+            "self . node . run_async (async { ops :: extreme :: top_k_async (__v0 , 2 , 0 , true) . \
+             await }) . await",
+        );
+        check(
+            code!(#X.map(|item| host::to_host(item, 0))),
+            "__v0 . map_async (| item | async move { host :: to_host_async (item , 0) . await }) . await",
+        );
+    }
+
+    #[test]
+    fn what_reads_nothing_stays() {
+        let node = Code::field("node");
+        check(
+            code!(let #Y = #node.run(|| #X + 1); host::unique(#Y, ops::select::where_(#X, #Y, #Y))),
+            "the same",
+        );
+    }
 }

@@ -2,37 +2,39 @@
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::task::Poll;
 
 use super::{CHECKS, Check, Fault, Name, PASSED, at, fault};
 use crate::reader::Waiting;
 
 /// [`at`], of a step that may wait.
-pub async fn at_async<T>(name: Name, step: impl Future<Output = T>) -> T {
-    let mut step = pin!(step);
-    poll_fn(|context| at(name, || step.as_mut().poll(context))).await
+pub fn at_async<T>(name: Name, step: impl Future<Output = T>) -> impl Future<Output = T> {
+    let mut step = Box::pin(step);
+    poll_fn(move |context| at(name, || step.as_mut().poll(context)))
 }
 
 /// [`attempt`](super::attempt), of a run that may wait.
-pub async fn attempt_async<T>(run: impl Future<Output = T>) -> Result<T, Fault> {
-    let mut run = pin!(run);
+pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Result<T, Fault>> {
+    // Parameters of an async function would be in its future twice.
+    let mut run = Box::pin(run);
     let mut checks = Vec::new();
-    let result = poll_fn(|context| {
-        let outer = CHECKS.replace(Some(std::mem::take(&mut checks)));
-        PASSED.set(None);
-        let polled = catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(context)));
-        checks = CHECKS.replace(outer).unwrap_or_default();
-        match polled {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Err(payload) => Poll::Ready(Err(fault(payload))),
-        }
-    });
-    let result = result.await;
-    // What comes after an index that is wrong may fail by it.
-    Check::all(checks, Waiting).await?;
-    result
+    async move {
+        let result = poll_fn(|context| {
+            let outer = CHECKS.replace(Some(std::mem::take(&mut checks)));
+            PASSED.set(None);
+            let polled = catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(context)));
+            checks = CHECKS.replace(outer).unwrap_or_default();
+            match polled {
+                Ok(Poll::Pending) => Poll::Pending,
+                Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
+                Err(payload) => Poll::Ready(Err(fault(payload))),
+            }
+        });
+        let result = result.await;
+        // What comes after an index that is wrong may fail by it.
+        Check::all(checks, Waiting).await?;
+        result
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::thread::{self, Thread};
 use onnx_embed::__private::ops::observe::Event;
 use onnx_embed::{Device, OnnxModel, Tensor, TensorData, Values, onnx_model};
 
-use crate::{devices, events, inputs};
+use crate::{events, inputs, on_each, turn};
 
 onnx_model! { struct Perceptron = "../../models/perceptron.onnx"; }
 onnx_model! { struct Rows = "../../models/rows.onnx"; }
@@ -55,34 +55,34 @@ fn vector(values: &[f32]) -> TensorData {
 
 #[test]
 fn a_model_without_reads_waits_for_its_outputs_alone() {
-    for device in devices() {
+    on_each(|device| {
         let x = || TensorData::from([[1f32, 2.0, 3.0], [-1.0, 0.0, 1.0]]);
-        let model = Perceptron::new(&device);
+        let model = Perceptron::new(device);
         assert_eq!(agree(&model, inputs([("x", x())])), 0);
-        let tensor = || Tensor::<2>::from_data(x(), &device);
+        let tensor = || Tensor::<2>::from_data(x(), device);
         let expected = model.forward(tensor()).into_data();
         assert_eq!(
             block_on(model.forward_async(tensor())).into_data(),
             expected
         );
-    }
+    });
 }
 
 #[test]
 fn values_that_steer_are_awaited() {
-    for device in devices() {
-        let model = Steered::new(&device);
+    on_each(|device| {
+        let model = Steered::new(device);
         let branch = agree(&model, inputs([("x", vector(&[1.0, 2.0, 30.0, 4.0]))]));
         assert!(branch >= 2, "{branch}");
         let longer = agree(&model, inputs([("x", vector(&[-1.0, 0.5, 0.0, 0.1]))]));
         assert!(longer > branch, "{longer} and {branch}");
-    }
+    });
 }
 
 #[test]
 fn sizes_of_results_are_awaited() {
-    for device in devices() {
-        let model = Found::new(&device);
+    on_each(|device| {
+        let model = Found::new(device);
         let boxes = [
             [0f32, 0.0, 2.0, 2.0],
             [0.0, 0.0, 2.0, 1.9],
@@ -98,24 +98,24 @@ fn sizes_of_results_are_awaited() {
             ]),
         );
         assert!(waits >= 4, "{waits}");
-    }
+    });
 }
 
 #[test]
 fn parts_of_a_model_wait() {
-    for device in devices() {
-        let model = Modules::new(&device);
+    on_each(|device| {
+        let model = Modules::new(device);
         let waits = agree(&model, inputs([("x", vector(&[3.0, 0.0, -1.0, 2.0]))]));
         assert_eq!(waits, 6);
-    }
+    });
 }
 
 #[test]
 fn a_step_that_fails_is_named() {
-    for device in devices() {
+    on_each(|device| {
         let ids = || TensorData::from([3i64, 99]);
-        agree(&Rows::new(&device), inputs([("ids", ids())]));
-        let failed = block_on(Rows::new(&device).run_async(inputs([("ids", ids())])));
+        agree(&Rows::new(device), inputs([("ids", ids())]));
+        let failed = block_on(Rows::new(device).run_async(inputs([("ids", ids())])));
         assert_eq!(
             failed.map(drop).unwrap_err().to_string(),
             "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows"
@@ -126,13 +126,26 @@ fn a_step_that_fails_is_named() {
             ("scores", TensorData::from([[[0f32], [0.0], [0.0]]])),
             ("x", vector(&[1.0])),
         ]);
-        let failed = block_on(Found::new(&device).run_async(boxes.clone()));
+        let failed = block_on(Found::new(device).run_async(boxes.clone()));
         let failed = failed.map(drop).unwrap_err().to_string();
         assert_eq!(
             failed,
             "cannot run `/top/TopK` (TopK): the first 2 elements are asked for of 1"
         );
-    }
+    });
+}
+
+#[test]
+fn futures_are_small() {
+    on_each(|device| {
+        let model = Modules::new(device);
+        let future = model.run_async(Values::new());
+        let size = size_of_val(&future);
+        assert!(size < 4096, "{size}");
+        let x = Tensor::<1>::zeros([2], device);
+        let size = size_of_val(&model.forward_async(x));
+        assert!(size < 16384, "{size}");
+    });
 }
 
 #[test]
@@ -141,6 +154,7 @@ fn futures_go_from_thread_to_thread() {
         thread::scope(|scope| scope.spawn(|| block_on(future)).join().unwrap()).unwrap()
     }
 
+    let _turn = turn();
     let x = || inputs([("x", vector(&[3.0, 0.0, -1.0, 2.0]))]);
     let model = Modules::new(&Device::flex());
     assert_eq!(sent(model.run_async(x())), model.run(x()).unwrap());

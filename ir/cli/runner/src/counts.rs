@@ -22,7 +22,7 @@ pub fn begin(device: &Device) {
             match event {
                 Event::Launch(_) => LAUNCHES.fetch_add(1, Ordering::Relaxed),
                 Event::Read => READS.fetch_add(1, Ordering::Relaxed),
-                Event::Kernel(_) => 0,
+                Event::Wait | Event::Kernel(_) => 0,
             };
         });
     }
