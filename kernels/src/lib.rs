@@ -37,6 +37,8 @@ pub mod sequence;
 pub mod shape;
 pub mod stored;
 
+pub use backend::switches::settle;
+
 // What generated code names.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};
 pub use classical::{features, scores, svm, trees};

@@ -1,5 +1,6 @@
 //! Models at work, on the CPU, and with the feature `wgpu` on an adapter where there is one.
 
+mod fusion;
 mod places;
 mod waiting;
 mod warm_up;
