@@ -18,6 +18,7 @@ mod nested;
 mod own;
 mod parameters;
 mod pattern;
+mod run;
 mod rust_type;
 mod scalar;
 mod signature;
@@ -29,6 +30,7 @@ mod structs;
 mod tied;
 mod tree;
 mod variables;
+mod waiting;
 mod weights;
 mod word;
 

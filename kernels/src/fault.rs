@@ -1,6 +1,7 @@
 //! Failures of a step on the data of one run.
 
 mod check;
+mod future;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,7 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[cfg(feature = "flex")]
 pub(crate) use check::outside;
 pub use check::{Axis, nonnegative, within};
+pub use future::{at_async, attempt_async};
 
+use crate::reader::{Blocking, now};
 use check::Check;
 
 /// Why a step of a model cannot be run on the data that it got.
@@ -92,14 +95,19 @@ pub fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
     let result = catch_unwind(AssertUnwindSafe(run));
     let checks = CHECKS.replace(outer).unwrap_or_default();
     // What comes after an index that is wrong may fail by it.
-    Check::all(checks)?;
-    result.map_err(|payload| match payload.downcast::<Fault>() {
+    now(Check::all(checks, Blocking))?;
+    result.map_err(fault)
+}
+
+/// Why a run ended with a panic.
+fn fault(payload: Box<dyn Any + Send>) -> Fault {
+    match payload.downcast::<Fault>() {
         Ok(fault) => *fault,
         Err(payload) => Fault {
             node: PASSED.take(),
             reason: text(payload.as_ref()),
         },
-    })
+    }
 }
 
 /// The text of a panic.

@@ -30,11 +30,14 @@ pub mod observe;
 pub mod pool;
 pub mod quantize;
 pub mod random;
+pub mod reader;
 pub mod recurrent;
 pub mod reduce;
 pub mod sequence;
 pub mod shape;
 pub mod stored;
+
+pub use backend::switches::settle;
 
 // What generated code names.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};
@@ -53,7 +56,7 @@ pub use signal::dft;
 pub use train::{loss, optimizer as optimize};
 
 pub mod extreme {
-    pub use crate::index::top_k::top_k;
+    pub use crate::index::top_k::{top_k, top_k_async};
     pub use crate::reduce::arg_max::{arg_max, arg_min};
 }
 

@@ -10,8 +10,10 @@ use crate::backend::Runtime;
 pub enum Event {
     /// It called this method of `Kernels`, on a backend that may have a body for it, or the host did what the method does.
     Kernel(&'static str),
-    /// It waited for values of the device.
+    /// It blocked for values of the device.
     Read,
+    /// It has a future wait for values of the device.
+    Wait,
     /// A kernel of this name was launched on a device of CubeCL.
     Launch(&'static str),
 }

@@ -8,7 +8,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
 use crate::{
     backend::call,
     dtype::{computed, lowered},
-    quantize::small::{Small, to_small},
+    quantize::small::{Small, to_small, to_small_async},
     widen::widened,
 };
 
@@ -82,9 +82,23 @@ pub fn quantize_small<const D: usize>(
     small: Small,
     saturate: bool,
 ) -> Tensor<D> {
+    to_small(divided(x, scale), small, saturate)
+}
+
+/// [`quantize_small`] without blocking.
+pub async fn quantize_small_async<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<D>,
+    small: Small,
+    saturate: bool,
+) -> Tensor<D> {
+    to_small_async(divided(x, scale), small, saturate).await
+}
+
+fn divided<const D: usize>(x: Tensor<D>, scale: Tensor<D>) -> Tensor<D> {
     let x = widened(x);
     let float: FloatDType = x.dtype().into();
-    to_small(x.div(scale.cast(float)), small, saturate)
+    x.div(scale.cast(float))
 }
 
 /// DequantizeLinear of a float of 8 bits or fewer: `x * scale`, in `dtype`.

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use burn::tensor::{Bool, DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
 
 use crate::backend::{call, runs_cubes};
-use crate::observe::{by_host, read};
+use crate::observe::by_host;
+use crate::reader::{Blocking, Reader, Waiting, now};
 use crate::reduce::cumulative::cumsum;
 use crate::widen::widened;
 use crate::{dtype::lowered, ensure};
@@ -80,6 +81,26 @@ pub fn multinomial(
     seed: Option<u64>,
     dtype: DType,
 ) -> Tensor<2, Int> {
+    now(multinomial_by(logarithms, count, seed, dtype, Blocking))
+}
+
+/// [`multinomial`] without blocking.
+pub async fn multinomial_async(
+    logarithms: Tensor<2>,
+    count: usize,
+    seed: Option<u64>,
+    dtype: DType,
+) -> Tensor<2, Int> {
+    multinomial_by(logarithms, count, seed, dtype, Waiting).await
+}
+
+async fn multinomial_by(
+    logarithms: Tensor<2>,
+    count: usize,
+    seed: Option<u64>,
+    dtype: DType,
+    reader: impl Reader,
+) -> Tensor<2, Int> {
     let (device, [rows, classes]) = (logarithms.device(), logarithms.dims());
     ensure!(
         classes > 0 || rows * count == 0,
@@ -92,7 +113,7 @@ pub fn multinomial(
     by_host("draw");
     let values: Vec<f64> = match rows * count {
         0 => Vec::new(),
-        _ => read(logarithms).iter::<f64>().collect(),
+        _ => reader.read(logarithms).await.iter::<f64>().collect(),
     };
     let mut random = generator(seed);
     let mut places = Vec::with_capacity(rows * count);

@@ -24,6 +24,7 @@ thread_local! {
 
 /// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names, between commas.
 pub fn devices() -> Vec<Device> {
+    switches::settle();
     match std::env::var("DEVICE") {
         Ok(names) => names.split(',').map(named).collect(),
         Err(_) => present(),

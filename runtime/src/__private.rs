@@ -3,10 +3,11 @@
 //! It changes with the macro, without notice.
 
 pub use crate::anchor::{Anchor, device};
-pub use crate::error::attempt;
+pub use crate::error::{attempt, attempt_async};
+pub use crate::host::MapAsync;
 pub use crate::inputs::take;
 pub use crate::node::Node;
-pub use crate::outputs::put;
+pub use crate::outputs::{put, put_async};
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
 pub use onnx_embed_kernels::epilogue::Activation;

@@ -48,6 +48,8 @@ pub enum Error {
         first: (&'static str, usize),
         second: (&'static str, usize),
     },
+    /// A size was given that no input has.
+    UnknownSize { size: String },
     /// The model consists of another number of files.
     FileCount { expected: usize, found: usize },
     /// A weight file has another length than the one that was compiled.
@@ -160,6 +162,7 @@ impl fmt::Display for Error {
                     "{found} files are given, the model was compiled from {expected}"
                 )
             }
+            Error::UnknownSize { size } => write!(f, "no input has a size `{size}`"),
             Error::FileLength {
                 file,
                 expected,
@@ -213,6 +216,14 @@ impl From<Fault> for Error {
 /// What `run` gives; where a node fails in it, an error that names the node.
 pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     fault::attempt(run)?
+}
+
+/// [`attempt`], of what may wait.
+pub fn attempt_async<T>(
+    run: impl Future<Output = Result<T, Error>>,
+) -> impl Future<Output = Result<T, Error>> {
+    let run = fault::attempt_async(run);
+    async { run.await? }
 }
 
 impl std::error::Error for Error {

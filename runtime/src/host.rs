@@ -37,9 +37,9 @@ pub use image::{PixelFormat, decode_image};
 pub use labels::{
     Entry, Label, cast_map, dict_vectorizer, look_up, one_hot_encoder, owned, texts, zip_map,
 };
-pub use moves::{to_device, to_device_bool, to_device_int, to_host};
+pub use moves::{MapAsync, to_device, to_device_bool, to_device_int, to_host, to_host_async};
 pub use number::{Number, Scalar, Wide};
-pub use places::{named, numbered};
+pub use places::{named, named_async, numbered};
 pub use reduce::{
     cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes,
 };

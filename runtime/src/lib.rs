@@ -22,6 +22,7 @@ mod outputs;
 mod parameter;
 mod signature;
 mod value;
+mod warm_up;
 mod weights;
 
 #[doc(hidden)]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
+use crate::warm_up::zeros;
 use crate::{Error, Parameter, Signature, Values};
 
 /// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
@@ -41,4 +42,30 @@ pub trait OnnxModel: Sized {
     ///
     /// Panics are caught to this end, so where they abort (`panic = "abort"`) `run` does so too.
     fn run(&self, inputs: Values) -> Result<Values, Error>;
+
+    /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the
+    /// device is awaited, the outputs and what nodes need on their way. Any executor may poll it.
+    ///
+    /// The work is given to the device as the future is polled, and nothing before.
+    fn run_async(&self, inputs: Values) -> impl Future<Output = Result<Values, Error>>;
+
+    /// Runs the model on zeros and waits for the device, so that the first request finds its kernels compiled.
+    ///
+    /// `sizes` gives sizes of inputs by name, as `[("batch", 8)]`, as kernels depend on them; others that are
+    /// open are 1. Call it with each choice of sizes that requests will have.
+    ///
+    /// An error says that zeros are no data of the model, or that no input has a size of this name. What ran
+    /// until then is compiled.
+    fn warm_up(&self, sizes: &[(&str, usize)]) -> Result<(), Error> {
+        self.run(zeros(&Self::SIGNATURE, sizes)?).map(drop)
+    }
+
+    /// [`warm_up`](Self::warm_up) for threads that must not block.
+    fn warm_up_async(&self, sizes: &[(&str, usize)]) -> impl Future<Output = Result<(), Error>> {
+        async {
+            self.run_async(zeros(&Self::SIGNATURE, sizes)?)
+                .await
+                .map(drop)
+        }
+    }
 }

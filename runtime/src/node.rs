@@ -23,6 +23,11 @@ impl Node {
         fault::at(self.name, step)
     }
 
+    /// [`run`](Self::run), of a step that may wait.
+    pub fn run_async<T>(&self, step: impl Future<Output = T>) -> impl Future<Output = T> {
+        fault::at_async(self.name, step)
+    }
+
     /// Fails for this reason unless the condition holds.
     #[track_caller]
     pub fn ensure(&self, condition: bool, reason: &str) {

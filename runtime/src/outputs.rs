@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::kind::Basic;
 use burn::tensor::{Shape, Tensor, TensorData};
 use half::{bf16, f16};
+use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 
 use crate::convert::{convert, with_shape};
 use crate::{Array, Error, Key, Kind, Port, Value, Values};
@@ -13,12 +14,34 @@ use crate::{Array, Error, Key, Kind, Port, Value, Values};
 pub trait Output {
     /// The value, in the dtype and rank that the model declares; an error says why the device
     /// cannot be read.
-    fn into_value(self, kind: &Kind) -> Result<Value, String>;
+    fn into_value(
+        self,
+        kind: &Kind,
+        reader: impl Reader,
+    ) -> impl Future<Output = Result<Value, String>>;
 }
 
 /// Puts an output under its name.
 pub fn put<T: Output>(values: &mut Values, port: &Port, output: T) -> Result<(), Error> {
-    match output.into_value(&port.kind) {
+    now(put_by(values, port, output, Blocking))
+}
+
+/// [`put`] without blocking.
+pub async fn put_async<T: Output>(
+    values: &mut Values,
+    port: &Port,
+    output: T,
+) -> Result<(), Error> {
+    put_by(values, port, output, Waiting).await
+}
+
+async fn put_by<T: Output>(
+    values: &mut Values,
+    port: &Port,
+    output: T,
+    reader: impl Reader,
+) -> Result<(), Error> {
+    match output.into_value(&port.kind, reader).await {
         Ok(value) => {
             values.insert(port.name, value);
             Ok(())
@@ -31,18 +54,16 @@ pub fn put<T: Output>(values: &mut Values, port: &Port, output: T) -> Result<(),
 }
 
 impl<const D: usize, K: Basic> Output for Tensor<D, K> {
-    fn into_value(self, kind: &Kind) -> Result<Value, String> {
-        match self.try_into_data() {
-            Ok(data) => Ok(Value::Tensor(declared(data, kind))),
-            Err(error) => Err(error.to_string()),
-        }
+    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+        let data = reader.result(self).await?;
+        Ok(Value::Tensor(declared(data, kind)))
     }
 }
 
 macro_rules! host_outputs {
     ($($scalar:ty)*) => {$(
         impl Output for Array<$scalar> {
-            fn into_value(self, kind: &Kind) -> Result<Value, String> {
+            async fn into_value(self, kind: &Kind, _: impl Reader) -> Result<Value, String> {
                 let (shape, data) = self.into_parts();
                 let data = TensorData::new(data, Shape::from(shape));
                 Ok(Value::Tensor(declared(data, kind)))
@@ -50,8 +71,8 @@ macro_rules! host_outputs {
         }
 
         impl Output for $scalar {
-            fn into_value(self, kind: &Kind) -> Result<Value, String> {
-                Array::scalar(self).into_value(kind)
+            async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+                Array::scalar(self).into_value(kind, reader).await
             }
         }
     )*};
@@ -60,49 +81,55 @@ macro_rules! host_outputs {
 host_outputs!(bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
 
 impl Output for Array<String> {
-    fn into_value(self, _: &Kind) -> Result<Value, String> {
+    async fn into_value(self, _: &Kind, _: impl Reader) -> Result<Value, String> {
         Ok(Value::Strings(self))
     }
 }
 
 impl Output for String {
-    fn into_value(self, _: &Kind) -> Result<Value, String> {
+    async fn into_value(self, _: &Kind, _: impl Reader) -> Result<Value, String> {
         Ok(Value::Strings(Array::scalar(self)))
     }
 }
 
 impl<T: Output> Output for Vec<T> {
-    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
             Kind::Sequence(item) => item,
             other => other,
         };
-        let values = self.into_iter().map(|value| value.into_value(item));
-        Ok(Value::Sequence(values.collect::<Result<_, _>>()?))
+        let mut values = Vec::with_capacity(self.len());
+        for value in self {
+            values.push(value.into_value(item, reader).await?);
+        }
+        Ok(Value::Sequence(values))
     }
 }
 
 impl<T: Output> Output for Option<T> {
-    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
             Kind::Optional(item) => item,
             other => other,
         };
-        let value = self.map(|value| value.into_value(item)).transpose()?;
-        Ok(Value::Optional(value.map(Box::new)))
+        Ok(Value::Optional(match self {
+            Some(value) => Some(Box::new(value.into_value(item, reader).await?)),
+            None => None,
+        }))
     }
 }
 
 impl<K: Into<Key>, T: Output> Output for BTreeMap<K, T> {
-    fn into_value(self, kind: &Kind) -> Result<Value, String> {
+    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
             Kind::Map { value, .. } => value,
             other => other,
         };
-        let entries = self
-            .into_iter()
-            .map(|(key, value)| Ok((key.into(), value.into_value(item)?)));
-        Ok(Value::Map(entries.collect::<Result<_, String>>()?))
+        let mut entries = BTreeMap::new();
+        for (key, value) in self {
+            entries.insert(key.into(), value.into_value(item, reader).await?);
+        }
+        Ok(Value::Map(entries))
     }
 }
 

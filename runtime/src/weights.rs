@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use burn::module::Param;
 use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::settle;
 use onnx_embed_kernels::stored::{self, give_back};
 
 use crate::convert::{convert, elements, with_shape};
@@ -107,6 +108,7 @@ impl<'a> Weights<'a> {
 
     /// The weights that `table` finds in `files`.
     fn of_files(table: &'static Table, files: &'a [&'a [u8]], device: &Device) -> Self {
+        settle();
         let entries = table.entries.iter().map(|entry| (entry.name, entry));
         Self {
             entries: entries.collect(),

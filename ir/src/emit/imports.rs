@@ -34,6 +34,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "BTreeMap",
             "Node",
             "attempt",
+            "attempt_async",
             "bf16",
             "constant",
             "device",
@@ -44,6 +45,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "layers",
             "ops",
             "put",
+            "put_async",
             "take",
         ],
     ),
@@ -73,11 +75,15 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
 /// `use` of what the items mention; `burn` is what its derive macros call their crate.
 pub fn of(items: &Code, runtime: &Code) -> Code {
     let mut mentioned = BTreeSet::new();
-    items.each_part(&mut |part| {
-        if let Part::Word(word) = part {
+    let mut maps = false;
+    items.each_part(&mut |part| match part {
+        Part::Word(word) => {
             mentioned.insert(*word);
         }
+        Part::Method("map_async", _) => maps = true,
+        _ => {}
     });
+    let maps = maps.then(|| code!(use #runtime::__private::MapAsync as _;));
     let used = |(module, names): &(&[&'static str], &[&'static str])| {
         let names = names.iter().filter(|used| mentioned.contains(**used));
         let names: Vec<Code> = names.map(|used| Part::Word(used).into()).collect();
@@ -90,5 +96,6 @@ pub fn of(items: &Code, runtime: &Code) -> Code {
             (_, true) => code!(use #runtime::{burn, #(#names),*};),
         }
     };
-    IMPORTS.iter().map(used).collect()
+    let used: Code = IMPORTS.iter().map(used).collect();
+    code!(#used #maps)
 }

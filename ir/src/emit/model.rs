@@ -9,7 +9,8 @@ use super::body::{self, Statement};
 use super::budget::Budget;
 use super::item::Item;
 use super::signature::{self, Port};
-use super::{Context, Layer, Source, imports, parameters, split, tied, tree, weights};
+use super::waiting::waiting;
+use super::{Context, Layer, Source, imports, parameters, run, split, tied, tree, weights};
 use crate::diagnostics::{Diagnostics, plain, shown};
 use crate::graph::ValueId;
 use crate::model::Model;
@@ -60,7 +61,11 @@ fn written(
         loading: false,
     };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
-    let (forward, result) = forward(
+    let Forward {
+        body: forward,
+        waiting,
+        result,
+    } = forward(
         &statements,
         &inputs,
         &outputs,
@@ -98,7 +103,7 @@ fn written(
     let constructors = constructors(model, options);
     let described = signature::described(&inputs, &outputs);
     let forward_inputs = arguments(&inputs);
-    let run = run(&inputs, &outputs, &device(&root));
+    let run = run::functions(&inputs, &outputs, &device(&root));
     let signature = signature::signature(&inputs, &outputs);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
@@ -130,6 +135,16 @@ fn written(
             /// the data. [`OnnxModel::run`] returns an error instead.
             pub fn forward(&self, #forward_inputs) -> #result {
                 #forward
+            }
+
+            /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+            /// device that the model needs on its way are awaited.
+            ///
+            /// # Panics
+            ///
+            /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+            pub async fn forward_async(&self, #forward_inputs) -> #result {
+                #waiting
             }
 
             fn load(weights: &Weights<'_>) -> Self {
@@ -187,7 +202,15 @@ fn documentation(model: &Model, item: &Item) -> Vec<String> {
     lines
 }
 
-/// The body of `forward` and the type that it returns.
+/// The function that runs a model.
+struct Forward {
+    body: Code,
+    /// The body of the form that waits.
+    waiting: Code,
+    /// The type that it returns.
+    result: Code,
+}
+
 fn forward(
     statements: &[Statement],
     inputs: &[Port],
@@ -195,7 +218,7 @@ fn forward(
     root: &mut Layer,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
-) -> (Code, Code) {
+) -> Forward {
     let results: Vec<Code> = match split::results(outputs, root, cx) {
         Ok(results) => results,
         Err(problem) => {
@@ -229,7 +252,25 @@ fn forward(
     root.order(&code);
     let (entry, device) = (entry(inputs, &body.elements), device(root));
     let device = body.device.then(|| code!(let device = &#device;));
-    (code!(#entry #device #code), ty)
+    let waiting = match waiting(&code, root, &cx.structs) {
+        Some(waiting) => code!(#entry #device #waiting),
+        None => {
+            let input = match inputs {
+                [] => Code::default(),
+                [only] => {
+                    let ident = &only.ident;
+                    code!(#ident)
+                }
+                _ => code!(input),
+            };
+            code!(self.forward(#input))
+        }
+    };
+    Forward {
+        body: code!(#entry #device #code),
+        waiting,
+        result: ty,
+    }
 }
 
 /// The device of the model, which its first tensor is on.
@@ -325,50 +366,5 @@ fn constructors(model: &Model, options: &Options) -> Code {
         }
 
         #from_bytes
-    }
-}
-
-fn run(inputs: &[Port], outputs: &[Port], device: &Code) -> Code {
-    let taken: Vec<Code> = (0..inputs.len())
-        .map(|at| {
-            let at = proc_macro2::Literal::usize_unsuffixed(at);
-            code!(take(&mut inputs, &Self::SIGNATURE.inputs[#at], &device)?)
-        })
-        .collect();
-    let idents = inputs.iter().map(|port| &port.ident);
-    let call = match taken.as_slice() {
-        [] => code!(self.forward()),
-        [only] => code!(self.forward(#only)),
-        _ => {
-            let fields = idents
-                .zip(&taken)
-                .map(|(ident, value)| code!(#ident: #value));
-            code!(self.forward(ModelInput { #(#fields),* }))
-        }
-    };
-    let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
-    let mutable = (!inputs.is_empty()).then(|| code!(mut));
-    let puts = outputs.iter().enumerate().map(|(at, port)| {
-        let at = proc_macro2::Literal::usize_unsuffixed(at);
-        let value = match outputs.len() {
-            1 => code!(output),
-            _ => {
-                let ident = &port.ident;
-                code!(output.#ident)
-            }
-        };
-        code!(put(&mut outputs, &Self::SIGNATURE.outputs[#at], #value)?;)
-    });
-    code! {
-        fn run(&self, #mutable inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            #device
-            attempt(|| {
-                let output = #call;
-                let mut outputs = Values::new();
-                #(#puts)*
-                Ok(outputs)
-            })
-        }
     }
 }

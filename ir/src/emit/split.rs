@@ -295,7 +295,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let body = body::finish(&lines, &result, &named, &sizes, &BTreeSet::new(), cx);
     let shown = forward(&part, &body.named, body.device, &sizes, cx);
     // Parts are alike whatever their values are called.
-    let alike = forward(&part, &body.plain, body.device, &sizes, cx);
+    let alike = forward(&part, &body.plain, body.device, &sizes, cx).forward;
     let argument = |&id: &ValueId| {
         if layer.owned.contains(&id) {
             Source {

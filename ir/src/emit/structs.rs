@@ -14,16 +14,26 @@ use crate::rust::{Code, Part, Variable, code};
 #[derive(Debug, Default)]
 pub struct Structs {
     names: Unique,
+    /// Those that read values of the device.
+    reading: BTreeSet<String>,
     /// By what they hold and do.
     by_body: HashMap<(Code, Code), usize>,
     all: Vec<Structure>,
+}
+
+/// The functions of a struct that run it.
+#[derive(Debug)]
+pub struct Functions {
+    pub forward: Code,
+    /// The form that waits, where `forward` reads.
+    pub waiting: Option<Code>,
 }
 
 #[derive(Debug)]
 struct Structure {
     name: proc_macro2::Ident,
     declaration: Code,
-    forward: Code,
+    functions: Functions,
     /// The loading functions: for which module, under which name, with which body.
     loads: Vec<Load>,
     /// By their bodies.
@@ -54,7 +64,7 @@ impl Structs {
         type_name: &str,
         layer: &Layer,
         alike: &Code,
-        forward: Code,
+        functions: Functions,
         hints: &BTreeMap<Variable, Hint>,
     ) -> (Code, Code) {
         let declaration = layer.declarations();
@@ -63,10 +73,13 @@ impl Structs {
             Some(&at) => at,
             None => {
                 let name = self.names.name(&camel(type_name));
+                if functions.waiting.is_some() {
+                    self.reading.insert(name.clone());
+                }
                 self.all.push(Structure {
                     name: format_ident!("{name}"),
                     declaration,
-                    forward,
+                    functions,
                     loads: Vec::new(),
                     by_load: HashMap::new(),
                     load_names: Unique::default(),
@@ -107,6 +120,11 @@ impl Structs {
             body,
         });
         (code!(#name), code!(#name::#load(weights)))
+    }
+
+    /// Whether a struct reads values of the device.
+    pub fn reads(&self, name: &str) -> bool {
+        self.reading.contains(name)
     }
 
     /// The bodies of the functions that load them.
@@ -154,7 +172,8 @@ fn shortened(code: &Code, short: &BTreeSet<String>) -> Code {
 
 impl Structure {
     fn item(self, short: &BTreeSet<String>) -> Code {
-        let (name, declaration, forward) = (self.name, self.declaration, self.forward);
+        let (name, declaration) = (self.name, self.declaration);
+        let Functions { forward, waiting } = self.functions;
         let modules = self.loads.iter().flat_map(|load| &load.modules);
         let modules: Vec<String> = modules
             .map(|module| format!("`{}`", shown(module)))
@@ -194,6 +213,8 @@ impl Structure {
 
             impl #name {
                 #forward
+
+                #waiting
 
                 #(#loads)*
             }

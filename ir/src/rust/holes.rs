@@ -34,6 +34,12 @@ impl ToCode for Code {
     }
 }
 
+impl ToCode for Part {
+    fn add_to(&self, parts: &mut Vec<Part>) {
+        parts.push(self.clone());
+    }
+}
+
 impl ToCode for [Part] {
     fn add_to(&self, parts: &mut Vec<Part>) {
         parts.extend_from_slice(self);

@@ -7,7 +7,8 @@ mod model_onnx {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
+        take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -90,6 +91,15 @@ mod model_onnx {
             let intermediate = self.intermediate_dense.forward(x.clone());
             let x = self.output_dense.forward_add(intermediate, x);
             self.output_layer_norm.forward(x)
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> Tensor<3> {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -314,6 +324,30 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.attention_self_query);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            hidden_states: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[0],
+                                &device,
+                            )?,
+                            attention_mask: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[1],
+                                &device,
+                            )?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

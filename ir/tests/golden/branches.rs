@@ -6,7 +6,9 @@ mod model_onnx {
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Anchor, attempt, device, entry, ops, put, take};
+    use ::onnx_embed::__private::{
+        Anchor, attempt, attempt_async, device, entry, ops, put, put_async, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -82,6 +84,15 @@ mod model_onnx {
                 state
             };
             ModelOutput { y, z }
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -164,6 +175,34 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.anchor);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                            training: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[1],
+                                &device,
+                            )?,
+                            rounds: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[2],
+                                &device,
+                            )?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

@@ -6,7 +6,9 @@ mod model_onnx {
         burn, Bool, DType, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{attempt, device, entry, exit, layers, ops, put, take};
+    use ::onnx_embed::__private::{
+        attempt, attempt_async, device, entry, exit, layers, ops, put, put_async, take,
+    };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
@@ -77,6 +79,15 @@ mod model_onnx {
                 wide,
                 infinite,
             }
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -162,6 +173,27 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.mat_mul);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                            z: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.wide)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

@@ -7,7 +7,8 @@ mod model_onnx {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, device, entry, layers, ops, put, take,
+        Activation, Node, attempt, attempt_async, device, entry, layers, ops, put,
+        put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -112,6 +113,15 @@ mod model_onnx {
                 present_key,
                 present_value,
             }
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -347,6 +357,55 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[2], output.present_value)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.input_layernorm);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            hidden_states: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[0],
+                                &device,
+                            )?,
+                            attention_mask: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[1],
+                                &device,
+                            )?,
+                            cos: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                            sin: take(&mut inputs, &Self::SIGNATURE.inputs[3], &device)?,
+                            past_key: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[4],
+                                &device,
+                            )?,
+                            past_value: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[5],
+                                &device,
+                            )?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.output)
+                        .await?;
+                    put_async(
+                            &mut outputs,
+                            &Self::SIGNATURE.outputs[1],
+                            output.present_key,
+                        )
+                        .await?;
+                    put_async(
+                            &mut outputs,
+                            &Self::SIGNATURE.outputs[2],
+                            output.present_value,
+                        )
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// `layers.0.self_attn` of the model.

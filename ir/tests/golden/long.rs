@@ -6,7 +6,9 @@ mod model_onnx {
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Activation, attempt, device, entry, layers, put, take};
+    use ::onnx_embed::__private::{
+        Activation, attempt, attempt_async, device, entry, layers, put, put_async, take,
+    };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
     /// Compiled from `long.onnx`: IR version 10, ai.onnx 21.
@@ -53,6 +55,15 @@ mod model_onnx {
             let x0 = entry.float("x0", x0);
             let x = self.block1.forward(x0);
             self.block1.forward(x)
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, x0: Tensor<2>) -> Tensor<2> {
+            self.forward(x0)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -118,6 +129,21 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.block1);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(
+                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        )
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// `block1`, `block2` of the model.

@@ -7,7 +7,8 @@ mod model_onnx {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
+        take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
@@ -64,6 +65,15 @@ mod model_onnx {
             let x = x.reshape([batch, 784]);
             let x = self.linear.forward(x);
             ops::softmax::softmax(x, 1)
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, image: Tensor<4>) -> Tensor<2> {
+            self.forward(image)
         }
         fn load(weights: &Weights<'_>) -> Self {
             let norm1_scale = weights.tensor::<1>("norm1.weight")
@@ -165,6 +175,21 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.conv1);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(
+                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        )
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// Where the weights lie in the model's files.

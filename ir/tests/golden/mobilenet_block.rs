@@ -6,7 +6,9 @@ mod model_onnx {
         burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
         Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Activation, attempt, device, entry, layers, put, take};
+    use ::onnx_embed::__private::{
+        Activation, attempt, attempt_async, device, entry, layers, put, put_async, take,
+    };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -59,6 +61,15 @@ mod model_onnx {
             let x = self.conv0_0.forward(input.clone());
             let x = self.conv1_0.forward(x);
             self.conv2.forward_add(x, input)
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: Tensor<4>) -> Tensor<4> {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             let conv0_1_scale = weights.tensor::<1>("features.1.conv.0.1.weight")
@@ -162,6 +173,21 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.conv0_0);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(
+                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        )
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

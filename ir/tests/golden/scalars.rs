@@ -6,7 +6,9 @@ mod model_onnx {
         burn, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{attempt, device, entry, ops, put, take};
+    use ::onnx_embed::__private::{
+        attempt, attempt_async, device, entry, ops, put, put_async, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -75,6 +77,15 @@ mod model_onnx {
             let worst = ops::extreme::arg_max::<_, 1, _>(square, 0, false);
             let good = loss.clone().lower(self.limit.clone());
             ModelOutput { loss, worst, good }
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -157,6 +168,35 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[2], output.good)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.limit);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            prediction: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[0],
+                                &device,
+                            )?,
+                            target: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[1],
+                                &device,
+                            )?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.loss)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.worst)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[2], output.good)
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

@@ -7,7 +7,8 @@ mod model_onnx {
         Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, device, entry, host, ops, put, take,
+        Anchor, Node, attempt, attempt_async, device, entry, host, ops, put, put_async,
+        take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -103,6 +104,15 @@ mod model_onnx {
                 steps,
             }
         }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
+            self.forward(input)
+        }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 pad: Node::new("padded", "Pad"),
@@ -190,6 +200,31 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.anchor);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                            count: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[1],
+                                &device,
+                            )?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.heads)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.padded)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

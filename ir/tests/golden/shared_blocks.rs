@@ -7,7 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, device, entry, layers, ops, put, take,
+        Activation, Node, attempt, attempt_async, device, entry, layers, ops, put,
+        put_async, take,
     };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
@@ -69,6 +70,15 @@ mod model_onnx {
                 .run(|| ops::gather::gather::<_, _, 3, _>(self.table.val(), 0, ids));
             let x = self.encoder.forward(x);
             self.decoder.forward(x, up, self.table.val())
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> Tensor<3> {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -175,6 +185,22 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.table);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                            up: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// `encoder` of the model.

@@ -6,7 +6,9 @@ mod model_onnx {
         burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
-    use ::onnx_embed::__private::{Node, attempt, device, entry, ops, put, take};
+    use ::onnx_embed::__private::{
+        Node, attempt, attempt_async, device, entry, ops, put, put_async, take,
+    };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
@@ -83,6 +85,15 @@ mod model_onnx {
             let sentence = total
                 / ops::reduce::reduce_sum::<_, 2, _>(column, &[1]).clamp_min(1e-9);
             ModelOutput { sentence, tokens }
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
+            self.forward(input)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -173,6 +184,33 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.embeddings_weight);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(ModelInput {
+                            input_ids: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[0],
+                                &device,
+                            )?,
+                            attention_mask: take(
+                                &mut inputs,
+                                &Self::SIGNATURE.inputs[1],
+                                &device,
+                            )?,
+                        })
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.sentence)
+                        .await?;
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// The model's files.

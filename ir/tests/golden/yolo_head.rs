@@ -7,7 +7,8 @@ mod model_onnx {
         Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, device, entry, layers, ops, put, take,
+        Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
+        take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
@@ -77,6 +78,15 @@ mod model_onnx {
             let x = ops::stack::concat(vec![w, x - z], 1) * 8.0;
             let y = ops::elementary::sigmoid(y);
             ops::stack::concat(vec![x, y], 1)
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, features: Tensor<4>) -> Tensor<3> {
+            self.forward(features)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -220,6 +230,21 @@ mod model_onnx {
                 put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
                 Ok(outputs)
             })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.cv2_0_0_conv);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(
+                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        )
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
+                    Ok(outputs)
+                })
+                .await
         }
     }
     /// `model.22.dfl` of the model.

@@ -1,4 +1,4 @@
-//! Variables of the environment that turn bodies off.
+//! Variables of the environment that turn bodies and fusion off.
 //!
 //! They are read once. Tests run with each, and a user finds out with them whether a body is at fault.
 
@@ -9,6 +9,34 @@ pub fn is_plain() -> bool {
     static PLAIN: OnceLock<bool> = OnceLock::new();
     *PLAIN.get_or_init(|| chosen("ONNX_EMBED_PLAIN", &[("0", false), ("1", true)]).unwrap_or(false))
 }
+
+/// Obeys `ONNX_EMBED_UNFUSED=1`: operations of CubeCL run one by one. It is to be called before a device has its first tensor.
+///
+/// Panics where a device has one already and the variable asks for it.
+pub fn settle() {
+    static SETTLED: OnceLock<()> = OnceLock::new();
+    SETTLED.get_or_init(|| {
+        let is_unfused = chosen("ONNX_EMBED_UNFUSED", &[("0", false), ("1", true)]);
+        if is_unfused.unwrap_or(false) {
+            unfuse();
+        }
+    });
+}
+
+#[cfg(all(feature = "cube", feature = "fusion"))]
+fn unfuse() {
+    use burn_cubecl::fusion::{BUILTIN_NAMES, remove};
+
+    for name in BUILTIN_NAMES {
+        if let Err(problem) = remove(name) {
+            panic!("ONNX_EMBED_UNFUSED comes too late: {problem}");
+        }
+    }
+}
+
+/// Without the feature nothing fuses.
+#[cfg(not(all(feature = "cube", feature = "fusion")))]
+fn unfuse() {}
 
 /// What a variable chooses; none where it is not set.
 ///

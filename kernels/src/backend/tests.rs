@@ -17,6 +17,7 @@ mod recurrences;
 mod regions;
 mod scans;
 mod small;
+mod waiting;
 
 use burn::backend::Dispatch;
 use burn::tensor::{

@@ -7,28 +7,79 @@ use burn::tensor::{DType, Int, Tensor, TensorData};
 use crate::{
     dtype::lowered,
     quantize::{float8, small::Small},
+    reader::{Blocking, Reader, Waiting, now},
 };
 
 /// The bits of floats of dtype `from` as integers of the equally wide dtype `to`.
 #[inline(never)]
 pub fn float_to_int<const D: usize>(x: Tensor<D>, from: DType, to: DType) -> Tensor<D, Int> {
+    now(float_to_int_by(x, from, to, Blocking))
+}
+
+/// [`float_to_int`] without blocking.
+pub async fn float_to_int_async<const D: usize>(
+    x: Tensor<D>,
+    from: DType,
+    to: DType,
+) -> Tensor<D, Int> {
+    float_to_int_by(x, from, to, Waiting).await
+}
+
+async fn float_to_int_by<const D: usize>(
+    x: Tensor<D>,
+    from: DType,
+    to: DType,
+    reader: impl Reader,
+) -> Tensor<D, Int> {
     let device = x.device();
-    let data = recast(x.into_data(), from, to);
+    let data = recast(reader.read(x).await, from, to);
     Tensor::from_data(data, (&device, lowered(&device, to)))
 }
 
 /// The floats of dtype `to` whose bits are integers of the equally wide dtype `from`.
 #[inline(never)]
 pub fn int_to_float<const D: usize>(x: Tensor<D, Int>, from: DType, to: DType) -> Tensor<D> {
+    now(int_to_float_by(x, from, to, Blocking))
+}
+
+/// [`int_to_float`] without blocking.
+pub async fn int_to_float_async<const D: usize>(
+    x: Tensor<D, Int>,
+    from: DType,
+    to: DType,
+) -> Tensor<D> {
+    int_to_float_by(x, from, to, Waiting).await
+}
+
+async fn int_to_float_by<const D: usize>(
+    x: Tensor<D, Int>,
+    from: DType,
+    to: DType,
+    reader: impl Reader,
+) -> Tensor<D> {
     let device = x.device();
-    let data = recast(x.into_data(), from, to);
+    let data = recast(reader.read(x).await, from, to);
     Tensor::from_data(data, (&device, lowered(&device, to)))
 }
 
 /// The bits of floats that travel in f32, as bytes. All NaNs of a type become one of them.
 #[inline(never)]
 pub fn small_to_int<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int> {
+    now(small_to_int_by(x, small, Blocking))
+}
+
+/// [`small_to_int`] without blocking.
+pub async fn small_to_int_async<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int> {
+    small_to_int_by(x, small, Waiting).await
+}
+
+async fn small_to_int_by<const D: usize>(
+    x: Tensor<D>,
+    small: Small,
+    reader: impl Reader,
+) -> Tensor<D, Int> {
     let (device, dims) = (x.device(), x.dims());
+    let x = reader.read(x).await;
     let decode = decoder(small);
     let values: Vec<f32> = (0..=255).map(decode).collect();
     let code = |value: f32| {
@@ -36,7 +87,7 @@ pub fn small_to_int<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int
             |found: &f32| found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan();
         values.iter().position(same).unwrap_or_default() as u8
     };
-    let codes: Vec<u8> = x.into_data().iter::<f32>().map(code).collect();
+    let codes: Vec<u8> = x.iter::<f32>().map(code).collect();
     let data = TensorData::new(codes, dims);
     Tensor::from_data(data, (&device, lowered(&device, DType::U8)))
 }
@@ -44,10 +95,23 @@ pub fn small_to_int<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int
 /// The floats, to travel in f32, whose bits are these bytes.
 #[inline(never)]
 pub fn int_to_small<const D: usize>(x: Tensor<D, Int>, small: Small) -> Tensor<D> {
+    now(int_to_small_by(x, small, Blocking))
+}
+
+/// [`int_to_small`] without blocking.
+pub async fn int_to_small_async<const D: usize>(x: Tensor<D, Int>, small: Small) -> Tensor<D> {
+    int_to_small_by(x, small, Waiting).await
+}
+
+async fn int_to_small_by<const D: usize>(
+    x: Tensor<D, Int>,
+    small: Small,
+    reader: impl Reader,
+) -> Tensor<D> {
     let (device, dims) = (x.device(), x.dims());
     let decode = decoder(small);
-    let codes = x
-        .into_data()
+    let codes = reader.read(x).await;
+    let codes = codes
         .iter::<i64>()
         .map(|code| decode(code as u8))
         .collect::<Vec<f32>>();

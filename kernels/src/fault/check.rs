@@ -5,7 +5,7 @@ use std::fmt;
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
 use super::{CHECKS, CURRENT, Fault, Name};
-use crate::{backend::call, dtype::lowered};
+use crate::{backend::call, dtype::lowered, reader::Reader};
 
 /// An axis that indices are places along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,14 +91,13 @@ impl Check {
     }
 
     /// Reads what the checks found, all in one.
-    pub(super) fn all(checks: Vec<Check>) -> Result<(), Fault> {
+    pub(super) async fn all(checks: Vec<Check>, reader: impl Reader) -> Result<(), Fault> {
         if checks.is_empty() {
             return Ok(());
         }
         let ends = checks.iter().flat_map(|check| check.ends.clone()).collect();
         let failed = |reason: String| Fault { node: None, reason };
-        let read = Tensor::cat(ends, 0).try_into_data();
-        let ends = read.map_err(|error| failed(error.to_string()))?;
+        let ends = reader.result(Tensor::cat(ends, 0)).await.map_err(failed)?;
         let ends: Vec<i64> = ends.iter::<i64>().collect();
         let mut rest = ends.as_slice();
         for check in &checks {

@@ -6,10 +6,10 @@ use crate::{
     backend::call,
     dtype::lowered,
     index::{
-        select::{coordinates, places_on_device},
+        places::{coordinates, places_on_device},
         top_k::float_order,
     },
-    observe::read,
+    reader::{Blocking, Reader, Waiting, now},
     shape::{empty, reshape},
 };
 
@@ -50,6 +50,26 @@ pub fn non_max_suppression(
     form: BoxForm,
     limits: Limits,
 ) -> Tensor<2, Int> {
+    now(suppress(boxes, scores, form, limits, Blocking))
+}
+
+/// [`non_max_suppression`] without blocking.
+pub async fn non_max_suppression_async(
+    boxes: Tensor<3>,
+    scores: Tensor<3>,
+    form: BoxForm,
+    limits: Limits,
+) -> Tensor<2, Int> {
+    suppress(boxes, scores, form, limits, Waiting).await
+}
+
+async fn suppress(
+    boxes: Tensor<3>,
+    scores: Tensor<3>,
+    form: BoxForm,
+    limits: Limits,
+    reader: impl Reader,
+) -> Tensor<2, Int> {
     let device = boxes.device();
     let dtype = lowered(&device, DType::I64);
     let [batch, classes, count] = scores.dims();
@@ -57,25 +77,27 @@ pub fn non_max_suppression(
         let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
         return empty::<2, 2, Int>(&indices, [0, 3]);
     }
-    match on_device(&boxes, &scores, form, limits) {
+    match on_device(&boxes, &scores, form, limits, reader).await {
         Some(indices) => indices.cast::<IntDType>(dtype.into()),
-        None => on_host(boxes, scores, form, limits),
+        None => on_host(boxes, scores, form, limits, reader).await,
     }
 }
 
 /// None where the host has to find them.
-fn on_device(
+async fn on_device(
     boxes: &Tensor<3>,
     scores: &Tensor<3>,
     form: BoxForm,
     limits: Limits,
+    reader: impl Reader,
 ) -> Option<Tensor<2, Int>> {
     let [batch, classes, _] = scores.dims();
     let [boxes, scores] = [boxes, scores].map(|x| x.clone().without_autodiff());
     let kept = call!(suppress(boxes, scores; form, limits)).tensor()?;
     let kept = Tensor::<3, Int>::from_dispatch(kept);
     let most = kept.dims()[2];
-    let places = places_on_device(&kept.clone().greater_equal_scalar(0))?;
+    let is_kept = kept.clone().greater_equal_scalar(0);
+    let places = places_on_device(&is_kept, reader).await?;
     let indices = coordinates(places.clone(), [batch, classes, most]);
     let found = places.dims()[0];
     if found == 0 {
@@ -86,21 +108,22 @@ fn on_device(
 }
 
 /// [`non_max_suppression`] of values that are read back to the host.
-pub fn on_host(
+pub async fn on_host(
     boxes: Tensor<3>,
     scores: Tensor<3>,
     form: BoxForm,
     limits: Limits,
+    reader: impl Reader,
 ) -> Tensor<2, Int> {
     let device = boxes.device();
     let dtype = lowered(&device, DType::I64);
     let [_, classes, count] = scores.dims();
-    let corners: Vec<f32> = read(boxes).iter::<f32>().collect();
+    let corners: Vec<f32> = reader.read(boxes).await.iter::<f32>().collect();
     let corners: Vec<Rectangle> = corners
         .chunks_exact(4)
         .map(|numbers| Rectangle::new(numbers, form))
         .collect();
-    let scores: Vec<f32> = read(scores).iter::<f32>().collect();
+    let scores: Vec<f32> = reader.read(scores).await.iter::<f32>().collect();
     let mut kept = Vec::new();
     for (at, scores) in scores.chunks_exact(count).enumerate() {
         let (batch, class) = (at / classes, at % classes);

@@ -7,8 +7,8 @@ use burn::tensor::{Int, Tensor, TensorData};
 pub mod align;
 pub mod pool;
 
-pub use align::{Mode, RoiAlign, roi_align};
-pub use pool::max_roi_pool;
+pub use align::{Mode, RoiAlign, roi_align, roi_align_async};
+pub use pool::{max_roi_pool, max_roi_pool_async};
 
 /// At most this many elements are read for one corner of the points at once, as far as one region is less.
 const MOST: usize = 1 << 24;

@@ -1,19 +1,19 @@
-//! Where, Compress, NonZero, OneHot, Trilu, EyeLike and Range.
+//! Where, OneHot, Trilu, EyeLike and Range.
 
 use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor, TensorData, kind::Basic};
 
 use crate::{
-    backend::call,
     dtype::lowered,
     ensure,
-    index::gather::gather_nonnegative,
-    kind::AnyKind,
-    observe::{Event, note, read},
     shape::{
-        empty,
         expand::{common, to_shape},
         reshape,
     },
+};
+
+pub use super::places::{
+    compress, compress_async, compress_flat, compress_flat_async, nonzero, nonzero_async,
+    nonzero_scalar, nonzero_scalar_async,
 };
 
 /// Where: `a` where `condition` holds, else `b`, all three broadcast.
@@ -24,108 +24,6 @@ pub fn where_<const D: usize, K: Basic>(
 ) -> Tensor<D, K> {
     let shape = common(condition.dims(), common(a.dims(), b.dims()));
     to_shape(b, shape).mask_where(to_shape(condition, shape), to_shape(a, shape))
-}
-
-/// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false.
-///
-/// The host reads how many are kept, the size of the result.
-pub fn compress<const D: usize, K: AnyKind>(
-    x: Tensor<D, K>,
-    axis: usize,
-    condition: Tensor<1, Bool>,
-) -> Tensor<D, K> {
-    let kept = places(condition);
-    let count = kept.dims()[0];
-    let kept: Tensor<1, Int> = reshape(kept, [count]);
-    gather_nonnegative(x, axis, kept)
-}
-
-/// Compress without an axis, of the elements in row-major order.
-pub fn compress_flat<const D: usize, K: AnyKind>(
-    x: Tensor<D, K>,
-    condition: Tensor<1, Bool>,
-) -> Tensor<1, K> {
-    let count = x.shape().num_elements();
-    compress(reshape(x, [count]), 0, condition)
-}
-
-/// NonZero: the indices of the elements that are not zero, one column each, in row-major order, as int64.
-///
-/// The host reads how many there are.
-pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
-    let dtype: IntDType = lowered(&x.device(), DType::I64).into();
-    places(K::truth(x)).permute([1, 0]).cast(dtype)
-}
-
-/// Where a condition holds. The host reads how often, or where the device has no body for it the whole condition.
-fn places<const D: usize>(condition: Tensor<D, Bool>) -> Tensor<2, Int> {
-    if condition.shape().num_elements() == 0 {
-        return Tensor::empty([0, D], &condition.device());
-    }
-    match places_on_device(&condition) {
-        Some(places) => coordinates(places, condition.dims()),
-        None => {
-            note(Event::Read);
-            condition.argwhere()
-        }
-    }
-}
-
-/// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
-pub fn places_on_device<const D: usize>(condition: &Tensor<D, Bool>) -> Option<Tensor<1, Int>> {
-    let size = condition.shape().num_elements();
-    if i32::try_from(size).is_err() {
-        return None;
-    }
-    let operand = Some(condition.clone());
-    let counts = call!(counts(operand)).tensor()?;
-    places_of_growth(Tensor::from_dispatch(counts))
-}
-
-/// The places at which counts, at least one, grow; none where the device has no body for it. The host reads how many there are.
-pub fn places_of_growth(counts: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
-    let size = counts.dims()[0];
-    let last = read(counts.clone().narrow(0, size - 1, 1));
-    let found = last
-        .iter::<i64>()
-        .next()
-        .and_then(|found| usize::try_from(found).ok())?;
-    if found == 0 {
-        return Some(empty::<1, 1, Int>(&counts, [0]));
-    }
-    let counts = Some(counts);
-    call!(compact(counts; found))
-        .tensor()
-        .map(Tensor::from_dispatch)
-}
-
-/// The indices along each axis of places in row-major order: a row for each place.
-pub fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
-    let count = places.dims()[0];
-    let places: Tensor<2, Int> = reshape(places, [count, 1]);
-    if count == 0 {
-        return empty::<2, 2, Int>(&places, [0, D]);
-    }
-    let mut after = 1;
-    let mut columns = Vec::with_capacity(D);
-    for &size in shape.iter().rev() {
-        columns.push(
-            places
-                .clone()
-                .div_scalar(after)
-                .remainder_scalar(size as i64),
-        );
-        after *= size as i64;
-    }
-    columns.reverse();
-    Tensor::cat(columns, 1)
-}
-
-/// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.
-pub fn nonzero_scalar<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
-    let found = nonzero(x);
-    let shape = [0, found.dims()[1]];
-    empty(&found, shape)
 }
 
 /// OneHot: `values` are off and on; the new axis of size `depth` stands at `axis`. `O` is `I + 1`, or 1 for an index of rank 0.

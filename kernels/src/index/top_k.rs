@@ -5,7 +5,13 @@ use std::cmp::Ordering;
 use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
 use half::{bf16, f16};
 
-use crate::{backend::call, dtype::lowered, ensure, observe::read, shape::empty};
+use crate::{
+    backend::call,
+    dtype::lowered,
+    ensure,
+    reader::{Blocking, Reader, Waiting, now},
+    shape::empty,
+};
 
 /// Which elements along an axis are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +30,25 @@ pub fn top_k<const D: usize, K: Ordered>(
     axis: usize,
     largest: bool,
 ) -> (Tensor<D, K>, Tensor<D, Int>) {
+    now(top_k_by(x, Top { k, axis, largest }, Blocking))
+}
+
+/// [`top_k`] without blocking.
+pub async fn top_k_async<const D: usize, K: Ordered>(
+    x: Tensor<D, K>,
+    k: usize,
+    axis: usize,
+    largest: bool,
+) -> (Tensor<D, K>, Tensor<D, Int>) {
+    top_k_by(x, Top { k, axis, largest }, Waiting).await
+}
+
+async fn top_k_by<const D: usize, K: Ordered>(
+    x: Tensor<D, K>,
+    top: Top,
+    reader: impl Reader,
+) -> (Tensor<D, K>, Tensor<D, Int>) {
+    let Top { k, axis, .. } = top;
     let mut shape = x.dims();
     ensure!(
         k <= shape[axis],
@@ -36,11 +61,10 @@ pub fn top_k<const D: usize, K: Ordered>(
     if shape.contains(&0) {
         return (empty(&x, shape), Tensor::empty(shape, (&device, dtype)));
     }
-    let top = Top { k, axis, largest };
     let indices = match on_device(&x, top) {
         Some(found) => found.cast::<IntDType>(dtype.into()),
         None => {
-            let indices = ranking(read(x.clone()), top);
+            let indices = ranking(reader.read(x.clone()).await, top);
             Tensor::from_data(TensorData::new(indices, shape), (&device, dtype))
         }
     };

@@ -8,13 +8,16 @@ use crate::{
     dtype::lowered,
     index::{
         gather::gather_nonnegative,
-        select::places_of_growth,
+        places::places_of_growth,
         top_k::{self, Top},
     },
     kind::AnyKind,
-    observe::read,
+    reader::{Blocking, Reader, Waiting, now},
     shape::reshape,
 };
+
+/// What [`unique`] gives.
+pub type Unique<const D: usize, K> = (Tensor<D, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>);
 
 /// Groups of equal slices, as integers of any dtype.
 struct Groups {
@@ -34,7 +37,40 @@ pub fn unique<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
     sorted: bool,
-) -> (Tensor<D, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
+) -> Unique<D, K> {
+    now(unique_by(x, axis, sorted, Blocking))
+}
+
+/// [`unique`] without blocking.
+pub async fn unique_async<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    axis: usize,
+    sorted: bool,
+) -> Unique<D, K> {
+    unique_by(x, axis, sorted, Waiting).await
+}
+
+/// [`unique`] of the elements in row-major order.
+pub fn unique_flat<const D: usize, K: AnyKind>(x: Tensor<D, K>, sorted: bool) -> Unique<1, K> {
+    let count = x.shape().num_elements();
+    unique(reshape(x, [count]), 0, sorted)
+}
+
+/// [`unique_flat`] without blocking.
+pub async fn unique_flat_async<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    sorted: bool,
+) -> Unique<1, K> {
+    let count = x.shape().num_elements();
+    unique_async(reshape(x, [count]), 0, sorted).await
+}
+
+async fn unique_by<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    axis: usize,
+    sorted: bool,
+    reader: impl Reader,
+) -> Unique<D, K> {
     let device = x.device();
     let count = x.dims()[axis];
     let rows = K::into_number(x.clone().movedim(axis, 0));
@@ -42,10 +78,13 @@ pub fn unique<const D: usize, K: AnyKind>(
         0 => None,
         elements => {
             let rows = reshape::<D, 2, K::Number>(rows.clone(), [count, elements / count]);
-            on_device(rows.into_dispatch(), sorted)
+            on_device(rows.into_dispatch(), sorted, reader).await
         }
     };
-    let groups = groups.unwrap_or_else(|| on_host(rows, count, sorted));
+    let groups = match groups {
+        Some(groups) => groups,
+        None => on_host(rows, count, sorted, reader).await,
+    };
     let dtype: IntDType = lowered(&device, DType::I64).into();
     let [first, inverse, counts] =
         [groups.first, groups.inverse, groups.counts].map(|ints| ints.cast(dtype));
@@ -53,17 +92,8 @@ pub fn unique<const D: usize, K: AnyKind>(
     (values, first, inverse, counts)
 }
 
-/// [`unique`] of the elements in row-major order.
-pub fn unique_flat<const D: usize, K: AnyKind>(
-    x: Tensor<D, K>,
-    sorted: bool,
-) -> (Tensor<1, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
-    let count = x.shape().num_elements();
-    unique(reshape(x, [count]), 0, sorted)
-}
-
 /// The groups of `[rows, length]`, neither 0; none where the host has to find them.
-fn on_device(rows: DispatchTensor, sorted: bool) -> Option<Groups> {
+async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> Option<Groups> {
     let count = rows.shape()[0];
     i32::try_from(count).ok()?;
     let (order, numbers) = if rows.dtype().is_float() {
@@ -75,7 +105,7 @@ fn on_device(rows: DispatchTensor, sorted: bool) -> Option<Groups> {
     };
     let [order, numbers] = [order, numbers].map(|found| found.tensor().map(Tensor::from_dispatch));
     let (order, numbers): (Tensor<1, Int>, Tensor<1, Int>) = (order?, numbers?);
-    let begins = places_of_growth(numbers.clone())?;
+    let begins = places_of_growth(numbers.clone(), reader).await?;
     let found = begins.dims()[0];
     let first = order.clone().select(0, begins.clone());
     let inverse = permuted(numbers.sub_scalar(1), order)?;
@@ -124,9 +154,18 @@ impl Groups {
 }
 
 /// The groups of the slices along the first axis, found by the host.
-fn on_host<const D: usize, K: Basic>(x: Tensor<D, K>, rows: usize, sorted: bool) -> Groups {
+async fn on_host<const D: usize, K: Basic>(
+    x: Tensor<D, K>,
+    rows: usize,
+    sorted: bool,
+    reader: impl Reader,
+) -> Groups {
     let device = x.device();
-    let groups = equal_rows(x, rows, sorted);
+    let keys = match rows {
+        0 => Vec::new(),
+        _ => keys(reader.read(x).await),
+    };
+    let groups = equal_rows(&keys, rows, sorted);
     let mut inverse = vec![0; rows];
     for (at, group) in groups.iter().enumerate() {
         group.iter().for_each(|&place| inverse[place] = at as i64);
@@ -141,15 +180,10 @@ fn on_host<const D: usize, K: Basic>(x: Tensor<D, K>, rows: usize, sorted: bool)
 }
 
 /// The places of equal rows, ascending within each group.
-fn equal_rows<const D: usize, K: Basic>(
-    x: Tensor<D, K>,
-    rows: usize,
-    sorted: bool,
-) -> Vec<Vec<usize>> {
+fn equal_rows(keys: &[i128], rows: usize, sorted: bool) -> Vec<Vec<usize>> {
     if rows == 0 {
         return Vec::new();
     }
-    let keys = keys(read(x));
     let length = keys.len() / rows;
     let row = |place: usize| &keys[place * length..(place + 1) * length];
     let mut places: Vec<usize> = (0..rows).collect();

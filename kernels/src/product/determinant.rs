@@ -3,12 +3,25 @@
 use burn::tensor::{Tensor, TensorData};
 
 use super::LARGEST;
-use crate::{backend::call, ensure, observe::read};
+use crate::{
+    backend::call,
+    ensure,
+    reader::{Blocking, Reader, Waiting, now},
+};
 
 /// The determinant of each matrix that the last two axes hold. `O` is `D - 2`, at least 1. The host finds it in f64, a device
 /// that has a body in the precision of the matrix, at least f32.
 #[inline(never)]
 pub fn det<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
+    now(det_by(x, Blocking))
+}
+
+/// [`det`] without blocking.
+pub async fn det_async<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
+    det_by(x, Waiting).await
+}
+
+async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor<O> {
     let dims = x.dims();
     let size = dims[D - 1];
     ensure!(
@@ -26,7 +39,7 @@ pub fn det<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
     }
     let values: Vec<f64> = match count * size {
         0 => Vec::new(),
-        _ => read(x).iter::<f64>().collect(),
+        _ => reader.read(x).await.iter::<f64>().collect(),
     };
     let length = size * size;
     let matrix = |at: usize| values[at * length..(at + 1) * length].to_vec();

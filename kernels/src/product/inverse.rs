@@ -3,12 +3,25 @@
 use burn::tensor::{Tensor, TensorData};
 
 use super::LARGEST;
-use crate::{backend::call, ensure, observe::read};
+use crate::{
+    backend::call,
+    ensure,
+    reader::{Blocking, Reader, Waiting, now},
+};
 
 /// The inverse of each matrix that the last two axes hold. One that has none gives infinities and NaN. The host finds it in f64,
 /// a device that has a body in the precision of the matrix, at least f32.
 #[inline(never)]
 pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    now(inverse_by(x, Blocking))
+}
+
+/// [`inverse`] without blocking.
+pub async fn inverse_async<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    inverse_by(x, Waiting).await
+}
+
+async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor<D> {
     let dims = x.dims();
     let size = dims[D - 1];
     ensure!(
@@ -26,7 +39,7 @@ pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
             return Tensor::<3>::from_dispatch(y).reshape(dims);
         }
     }
-    let mut values: Vec<f64> = read(x).iter::<f64>().collect();
+    let mut values: Vec<f64> = reader.read(x).await.iter::<f64>().collect();
     values
         .chunks_exact_mut(size * size)
         .for_each(|matrix| invert(matrix, size));

@@ -4,7 +4,11 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 
-use crate::{backend::call, dtype::lowered, observe::read};
+use crate::{
+    backend::call,
+    dtype::lowered,
+    reader::{Blocking, Reader, Waiting, now},
+};
 
 /// A float type, by its bits of exponent and mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,19 +40,42 @@ pub enum Toward {
 /// The host reads the values unless the device has a body for it.
 #[inline(never)]
 pub fn to_small<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
+    now(to_small_by(x, small, saturate, Blocking))
+}
+
+/// [`to_small`] without blocking.
+pub async fn to_small_async<const D: usize>(
+    x: Tensor<D>,
+    small: Small,
+    saturate: bool,
+) -> Tensor<D> {
+    to_small_by(x, small, saturate, Waiting).await
+}
+
+async fn to_small_by<const D: usize>(
+    x: Tensor<D>,
+    small: Small,
+    saturate: bool,
+    reader: impl Reader,
+) -> Tensor<D> {
     if x.dtype() != DType::F64 && !x.dims().contains(&0) {
         let x = x.clone();
         if let Some(y) = call!(to_small(x; small, saturate)).tensor() {
             return Tensor::from_dispatch(y);
         }
     }
-    rounded(x, small, saturate)
+    rounded(x, small, saturate, reader).await
 }
 
 /// [`to_small`] by the host.
-pub(crate) fn rounded<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
+pub(crate) async fn rounded<const D: usize>(
+    x: Tensor<D>,
+    small: Small,
+    saturate: bool,
+    reader: impl Reader,
+) -> Tensor<D> {
     let (device, dims) = (x.device(), x.dims());
-    let values = read(x);
+    let values = reader.read(x).await;
     let values: Vec<f32> = values
         .iter::<f64>()
         .map(|value| nearest(value, small, saturate))

@@ -1,9 +1,12 @@
 //! Between the host and a device.
 
+use std::vec;
+
 use burn::tensor::kind::Basic;
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
 use onnx_embed_kernels::observe::read;
+use onnx_embed_kernels::reader::{Reader, Waiting};
 
 use super::Scalar;
 use crate::Array;
@@ -13,6 +16,52 @@ use crate::convert::{convert, elements, with_shape};
 /// axis.
 pub fn to_host<T: Scalar, const D: usize, K: Basic>(tensor: Tensor<D, K>, rank: usize) -> Array<T> {
     array(read(tensor), rank)
+}
+
+/// [`to_host`] without blocking.
+pub async fn to_host_async<T: Scalar, const D: usize, K: Basic>(
+    tensor: Tensor<D, K>,
+    rank: usize,
+) -> Array<T> {
+    array(Waiting.read(tensor).await, rank)
+}
+
+/// `map` by what waits.
+pub trait MapAsync<T> {
+    /// What `map` gives for another type of items.
+    type Mapped<U>;
+
+    /// Each item as `make` makes it, one after the other.
+    fn map_async<U, F: Future<Output = U>>(
+        self,
+        make: impl FnMut(T) -> F,
+    ) -> impl Future<Output = Self::Mapped<U>>;
+}
+
+impl<T> MapAsync<T> for Option<T> {
+    type Mapped<U> = Option<U>;
+
+    async fn map_async<U, F: Future<Output = U>>(self, mut make: impl FnMut(T) -> F) -> Option<U> {
+        match self {
+            Some(item) => Some(make(item).await),
+            None => None,
+        }
+    }
+}
+
+impl<T> MapAsync<T> for vec::IntoIter<T> {
+    type Mapped<U> = vec::IntoIter<U>;
+
+    async fn map_async<U, F: Future<Output = U>>(
+        self,
+        mut make: impl FnMut(T) -> F,
+    ) -> vec::IntoIter<U> {
+        let mut made = Vec::with_capacity(self.len());
+        for item in self {
+            made.push(make(item).await);
+        }
+        made.into_iter()
+    }
 }
 
 /// A float tensor of the values, of one element for a scalar.

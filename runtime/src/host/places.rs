@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Int, Tensor};
 
-use super::{to_device_int, to_host};
+use super::{to_device_int, to_host, to_host_async};
 use crate::Array;
 
 /// A number for each string, counted on from `first`; 0 stands for the empty string.
@@ -22,12 +22,25 @@ pub fn named<const D: usize>(
     x: &[&Array<String>],
     rank: usize,
 ) -> Array<String> {
+    strings(&to_host(numbers, rank), x)
+}
+
+/// [`named`] without blocking.
+pub async fn named_async<const D: usize>(
+    numbers: Tensor<D, Int>,
+    x: &[&Array<String>],
+    rank: usize,
+) -> Array<String> {
+    strings(&to_host_async(numbers, rank).await, x)
+}
+
+fn strings(numbers: &Array<i64>, x: &[&Array<String>]) -> Array<String> {
     let all: Vec<&String> = x.iter().flat_map(|x| x.data()).collect();
     let string = |number: &i64| match *number {
         0 => String::new(),
         number => all[number as usize - 1].clone(),
     };
-    to_host::<i64, D, Int>(numbers, rank).map(string)
+    numbers.map(string)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub fn begin(device: &Device) {
             Event::Read => {
                 READS.fetch_add(1, Ordering::Relaxed);
             }
-            Event::Kernel(_) => {}
+            Event::Wait | Event::Kernel(_) => {}
         });
     }
 }

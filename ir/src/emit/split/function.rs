@@ -7,8 +7,10 @@ use quote::format_ident;
 use super::Draft;
 use crate::dim::Symbol;
 use crate::emit::body::{NamedCode, Statement};
+use crate::emit::structs::Functions;
 use crate::emit::tree::is_number;
 use crate::emit::variables::SHORT;
+use crate::emit::waiting::waiting;
 use crate::emit::{Context, rust_type, snake, variable, word};
 use crate::graph::ValueId;
 use crate::rust::{Code, Part, Variable, code};
@@ -62,14 +64,14 @@ fn added(call: &Part) -> Option<Variable> {
     }
 }
 
-/// The function of a part.
+/// The functions of a part.
 pub fn forward(
     part: &Draft,
     body: &NamedCode,
     device: bool,
     sizes: &[Symbol],
     cx: &Context<'_>,
-) -> Code {
+) -> Functions {
     let mut names = body.parameters.iter().map(|name| format_ident!("{name}"));
     let values = part.inputs.iter().zip(names.by_ref()).map(|(&id, name)| {
         let ty = value_type(id, cx);
@@ -83,12 +85,21 @@ pub fn forward(
     let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
     returns.extend(part.returned.iter().map(|_| code!(usize)));
     let (returns, code) = (tuple(&returns), &body.code);
-    code! {
+    let waiting = waiting(code, &part.layer, &cx.structs);
+    let waiting = waiting.map(|code| {
+        code! {
+            async fn forward_async(&self, #(#parameters),*) -> #returns {
+                #code
+            }
+        }
+    });
+    let forward = code! {
         #[inline(never)]
         fn forward(&self, #(#parameters),*) -> #returns {
             #code
         }
-    }
+    };
+    Functions { forward, waiting }
 }
 
 fn value_type(id: ValueId, cx: &Context<'_>) -> Code {

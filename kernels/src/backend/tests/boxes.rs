@@ -3,6 +3,7 @@
 use burn::tensor::{Tensor, TensorData};
 
 use crate::image::non_max_suppression::{BoxForm, Limits, non_max_suppression, on_host};
+use crate::reader::{Blocking, now};
 use crate::testing::{float, noise, on_each, same, with_reads};
 
 const LIMITS: Limits = Limits {
@@ -13,7 +14,8 @@ const LIMITS: Limits = Limits {
 
 /// The read that every result needs is of its size.
 fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
-    let expected = on_host(boxes.clone(), scores.clone(), form, limits);
+    let expected = on_host(boxes.clone(), scores.clone(), form, limits, Blocking);
+    let expected = now(expected);
     let kept = with_reads(1, || {
         non_max_suppression(boxes.clone(), scores.clone(), form, limits)
     });

@@ -9,6 +9,7 @@ use crate::image::roi::{
     align::{by_primitives, roi_align},
     pool::{max_roi_pool, on_host},
 };
+use crate::reader::{Blocking, now};
 use crate::testing::{device, float, has, indices, int, near, noise, on_each, same, with_reads};
 
 const OPTIONS: RoiAlign = RoiAlign {
@@ -31,7 +32,8 @@ fn batches(count: usize) -> Tensor<1, Int> {
 
 fn agree_aligned(x: &Tensor<4>, rois: &Tensor<2>, options: &RoiAlign, tolerance: f64) {
     let batches = batches(rois.dims()[0]);
-    let expected = by_primitives(x.clone(), rois.clone(), batches.clone(), options);
+    let expected = by_primitives(x.clone(), rois.clone(), batches.clone(), options, Blocking);
+    let expected = now(expected);
     let y = with_reads(0, || roi_align(x.clone(), rois.clone(), batches, options));
     near(y, expected.into_data(), tolerance);
 }
@@ -39,7 +41,8 @@ fn agree_aligned(x: &Tensor<4>, rois: &Tensor<2>, options: &RoiAlign, tolerance:
 fn agree_pooled(x: &Tensor<4>, rois: &Tensor<2>, output: [usize; 2]) {
     let batches = batches(rois.dims()[0]).float().cast(rois.dtype());
     let rois = Tensor::cat(vec![batches.unsqueeze_dim(1), rois.clone()], 1);
-    let expected = on_host(x.clone(), rois.clone(), output, 0.8);
+    let expected = on_host(x.clone(), rois.clone(), output, 0.8, Blocking);
+    let expected = now(expected);
     let y = with_reads(0, || max_roi_pool(x.clone(), rois, output, 0.8));
     near(y, expected.into_data(), 0.0);
 }

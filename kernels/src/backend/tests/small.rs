@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Tensor, TensorData};
 
 use crate::quantize::small::{Small, Toward, rounded, to_small};
+use crate::reader::{Blocking, now};
 use crate::testing::{float, has, on_each, same};
 
 const ALL: [Small; 8] = [
@@ -19,7 +20,7 @@ const ALL: [Small; 8] = [
 fn agree(x: &Tensor<1>) {
     for small in ALL {
         for saturate in [true, false] {
-            let expected = rounded(x.clone(), small, saturate).into_data();
+            let expected = now(rounded(x.clone(), small, saturate, Blocking)).into_data();
             same(to_small(x.clone(), small, saturate), expected);
         }
     }
@@ -68,7 +69,7 @@ fn half_precision_and_views() {
         let values: Vec<f32> = (0..600).map(|at| (at as f32 - 300.0) * 1.7).collect();
         let x = float::<2>(TensorData::new(values, [20, 30]));
         let (transposed, small) = (x.clone().transpose(), Small::E4M3Fn);
-        let expected = rounded(transposed.clone(), small, true).into_data();
+        let expected = now(rounded(transposed.clone(), small, true, Blocking)).into_data();
         same(to_small(transposed, small, true), expected);
         if has(DType::F16) {
             agree(&x.flatten(0, 1).cast(FloatDType::F16));

@@ -6,7 +6,7 @@ use super::{by_grid, ints, pixels};
 use crate::{
     backend::call,
     fault::{Axis, nonnegative},
-    observe::read,
+    reader::{Blocking, Reader, Waiting, now},
     widen::widened,
 };
 
@@ -40,6 +40,26 @@ pub fn roi_align(
     batches: Tensor<1, Int>,
     options: &RoiAlign,
 ) -> Tensor<4> {
+    now(roi_align_by(x, rois, batches, options, Blocking))
+}
+
+/// [`roi_align`] without blocking.
+pub async fn roi_align_async(
+    x: Tensor<4>,
+    rois: Tensor<2>,
+    batches: Tensor<1, Int>,
+    options: &RoiAlign,
+) -> Tensor<4> {
+    roi_align_by(x, rois, batches, options, Waiting).await
+}
+
+async fn roi_align_by(
+    x: Tensor<4>,
+    rois: Tensor<2>,
+    batches: Tensor<1, Int>,
+    options: &RoiAlign,
+    reader: impl Reader,
+) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
     let [rows, columns] = options.output;
     let shape = [rois.dims()[0], channels, rows, columns];
@@ -51,8 +71,10 @@ pub fn roi_align(
         size: batch,
     };
     let batches = nonnegative(batches, axis);
-    on_device(&x, &rois, &batches, options)
-        .unwrap_or_else(|| by_primitives(x, rois, batches, options))
+    match on_device(&x, &rois, &batches, options) {
+        Some(y) => y,
+        None => by_primitives(x, rois, batches, options, reader).await,
+    }
 }
 
 /// None where primitives are to do it.
@@ -68,11 +90,12 @@ fn on_device(
 }
 
 /// [`roi_align`] of operands that are not empty.
-pub fn by_primitives(
+pub async fn by_primitives(
     x: Tensor<4>,
     rois: Tensor<2>,
     batches: Tensor<1, Int>,
     options: &RoiAlign,
+    reader: impl Reader,
 ) -> Tensor<4> {
     let (dtype, [_, channels, height, width]) = (x.dtype(), x.dims());
     let count = rois.dims()[0];
@@ -95,7 +118,7 @@ pub fn by_primitives(
     let output = Tensor::<2>::from_data(output, (&sizes.device(), sizes.dtype()));
     let bins = sizes / output;
     let grids = match options.sampling {
-        0 => spans(bins.clone()),
+        0 => spans(&reader.read(bins.clone().ceil()).await),
         points => vec![[points; 2]; count],
     };
     let cost = |grid: [usize; 2]| grid[0] * rows * grid[1] * columns * channels;
@@ -125,9 +148,9 @@ pub fn by_primitives(
     y.permute([0, 3, 1, 2]).cast(dtype)
 }
 
-/// How many elements of the input each element of the result spans, rounded up.
-fn spans(bins: Tensor<2>) -> Vec<[usize; 2]> {
-    let spans: Vec<f64> = read(bins.ceil()).iter::<f64>().collect();
+/// How many elements of the input each element of the result spans.
+fn spans(bins: &TensorData) -> Vec<[usize; 2]> {
+    let spans: Vec<f64> = bins.iter::<f64>().collect();
     spans
         .chunks_exact(2)
         .map(|span| [span[0] as usize, span[1] as usize])

@@ -6,7 +6,7 @@ use super::{by_grid, ints, pixels};
 use crate::{
     backend::call,
     fault::{Axis, nonnegative},
-    observe::read,
+    reader::{Blocking, Reader, Waiting, now},
 };
 
 /// The greatest element of each of `output` rows and columns of the regions `[regions, 5]`, batch and x and y of the first and last elements,
@@ -14,6 +14,26 @@ use crate::{
 ///
 /// The host reads the regions where the device has no body for it.
 pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
+    now(max_roi_pool_by(x, rois, output, scale, Blocking))
+}
+
+/// [`max_roi_pool`] without blocking.
+pub async fn max_roi_pool_async(
+    x: Tensor<4>,
+    rois: Tensor<2>,
+    output: [usize; 2],
+    scale: f32,
+) -> Tensor<4> {
+    max_roi_pool_by(x, rois, output, scale, Waiting).await
+}
+
+async fn max_roi_pool_by(
+    x: Tensor<4>,
+    rois: Tensor<2>,
+    output: [usize; 2],
+    scale: f32,
+    reader: impl Reader,
+) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
     let count = rois.dims()[0];
     let shape = [count, channels, output[0], output[1]];
@@ -27,7 +47,10 @@ pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f3
     };
     let batches: Tensor<1, Int> = rois.clone().narrow(1, 0, 1).reshape([count]).int();
     let batches = nonnegative(batches, axis);
-    on_device(&x, &rois, batches, output, scale).unwrap_or_else(|| on_host(x, rois, output, scale))
+    match on_device(&x, &rois, batches, output, scale) {
+        Some(y) => y,
+        None => on_host(x, rois, output, scale, reader).await,
+    }
 }
 
 /// None where the host has to read the regions.
@@ -44,13 +67,19 @@ fn on_device(
 }
 
 /// [`max_roi_pool`] of operands that are not empty, of which the host reads the regions.
-pub fn on_host(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
+pub async fn on_host(
+    x: Tensor<4>,
+    rois: Tensor<2>,
+    output: [usize; 2],
+    scale: f32,
+    reader: impl Reader,
+) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
     let round: fn(f64) -> f64 = match rois.dtype() {
         DType::F64 => |value| value,
         _ => |value| f64::from(value as f32),
     };
-    let rois: Vec<f64> = read(rois).iter::<f64>().collect();
+    let rois: Vec<f64> = reader.read(rois).await.iter::<f64>().collect();
     let regions: Vec<Region> = rois
         .chunks_exact(5)
         .map(|roi| {

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
-use onnx_embed_kernels::observe::read;
+use onnx_embed_kernels::reader::Reader;
 
 use crate::Array;
 use crate::convert::{convert, elements};
@@ -93,35 +93,43 @@ impl Naming {
     }
 
     /// The labels of classes and their scores, on the device of these.
-    pub fn integers_and_scores(
+    pub async fn integers_and_scores(
         &self,
-        (classes, scores): (Classes, Tensor<2>),
+        found: impl Future<Output = (Classes, Tensor<2>)>,
+        reader: impl Reader,
     ) -> (Tensor<1, Int>, Tensor<2>) {
+        let (classes, scores) = found.await;
         let labels = match (classes, &self.tensor) {
             (Classes::OnDevice(classes), _) if classes.dims()[0] == 0 => *classes,
             (Classes::OnDevice(classes), Some(labels)) => {
                 let last = self.labels.len() as i64 - 1;
                 labels.clone().select(0, classes.clamp(0, last))
             }
-            (classes, _) => integers(self.labels.at(&self.places(classes)), &scores.device()),
+            (classes, _) => {
+                let places = self.places(classes, reader).await;
+                integers(self.labels.at(&places), &scores.device())
+            }
         };
         (labels, scores)
     }
 
     /// As [`Naming::integers_and_scores`], where labels are strings: these are on the host, so that classes are read.
-    pub fn strings_and_scores(
+    pub async fn strings_and_scores(
         &self,
-        (classes, scores): (Classes, Tensor<2>),
+        found: impl Future<Output = (Classes, Tensor<2>)>,
+        reader: impl Reader,
     ) -> (Array<String>, Tensor<2>) {
-        (self.labels.texts(&self.places(classes)), scores)
+        let (classes, scores) = found.await;
+        let places = self.places(classes, reader).await;
+        (self.labels.texts(&places), scores)
     }
 
-    fn places(&self, classes: Classes) -> Vec<usize> {
+    async fn places(&self, classes: Classes, reader: impl Reader) -> Vec<usize> {
         match classes {
             Classes::Found(places) => places,
             Classes::OnDevice(classes) if classes.dims()[0] == 0 => Vec::new(),
             Classes::OnDevice(classes) => {
-                let places: Vec<i64> = elements(read(*classes));
+                let places: Vec<i64> = elements(reader.read(*classes).await);
                 let last = self.labels.len().saturating_sub(1) as i64;
                 let places = places.into_iter();
                 places.map(|place| place.clamp(0, last) as usize).collect()
@@ -145,9 +153,9 @@ pub(super) struct Rows<T> {
 }
 
 impl<T: Scalar> Rows<T> {
-    pub fn of<K: Basic>(x: Tensor<2, K>) -> Self {
+    pub async fn of<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Self {
         let [count, width] = x.dims();
-        let values = elements(read(x));
+        let values = elements(reader.read(x).await);
         Self {
             values,
             count,
@@ -166,6 +174,10 @@ pub(super) fn scores(values: Vec<f64>, width: usize, dtype: DType, device: &Devi
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
+    use onnx_embed_kernels::reader::{Blocking, now};
+
     use super::*;
 
     #[test]
@@ -173,13 +185,16 @@ mod tests {
         let device = Device::flex();
         let scores = || Tensor::<2>::zeros([3, 2], &device);
         let ints = Naming::new(Labels::Ints(vec![7, -3]), &device);
-        let (chosen, _) = ints.integers_and_scores((Classes::Found(vec![1, 0, 1]), scores()));
+        let (chosen, _) =
+            now(ints
+                .integers_and_scores(ready((Classes::Found(vec![1, 0, 1]), scores())), Blocking));
         assert_eq!(chosen.into_data(), TensorData::from([-3i64, 7, -3]));
         let texts = Naming::new(
             Labels::Strings(vec!["no".to_owned()]).or_numbers(false),
             &device,
         );
-        let (chosen, _) = texts.strings_and_scores((Classes::Found(vec![1]), scores()));
+        let (chosen, _) =
+            now(texts.strings_and_scores(ready((Classes::Found(vec![1]), scores())), Blocking));
         assert_eq!(chosen.data(), ["1"]);
     }
 
@@ -191,8 +206,10 @@ mod tests {
         let mut ints = Naming::new(Labels::Ints(vec![7, -3]), &device);
         for tensor in [None, Some(integers(vec![7, -3], &device))] {
             ints.tensor = tensor;
-            let (chosen, _) =
-                ints.integers_and_scores((Classes::OnDevice(Box::new(found())), scores()));
+            let (chosen, _) = now(ints.integers_and_scores(
+                ready((Classes::OnDevice(Box::new(found())), scores())),
+                Blocking,
+            ));
             assert_eq!(chosen.into_data(), TensorData::from([7i64, -3, 7]));
         }
     }

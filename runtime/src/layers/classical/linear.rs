@@ -1,8 +1,11 @@
 //! Linear regressors and classifiers with their weights.
 
+use std::future::ready;
+
 use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};
 use onnx_embed_kernels::extreme::arg_max;
+use onnx_embed_kernels::reader::{Blocking, Waiting, now};
 use onnx_embed_kernels::scores::{self, Transform};
 
 use onnx_embed_kernels::matmul;
@@ -101,12 +104,20 @@ impl LinearClassifier {
 
     /// The labels and the scores of all classes.
     pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.naming.integers_and_scores(self.classes(x))
+        let found = ready(self.classes(x));
+        now(self.naming.integers_and_scores(found, Blocking))
     }
 
     /// The same where labels are strings.
     pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
-        self.naming.strings_and_scores(self.classes(x))
+        let found = ready(self.classes(x));
+        now(self.naming.strings_and_scores(found, Blocking))
+    }
+
+    /// [`forward_strings`](Self::forward_strings) without blocking.
+    pub async fn forward_strings_async(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
+        let found = ready(self.classes(x));
+        self.naming.strings_and_scores(found, Waiting).await
     }
 
     fn classes(&self, x: Tensor<2>) -> (Classes, Tensor<2>) {

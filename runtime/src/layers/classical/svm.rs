@@ -8,6 +8,7 @@ use burn::module::Module;
 use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Int, Tensor};
 use onnx_embed_kernels::fault::fail;
+use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use onnx_embed_kernels::scores::Transform;
 use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Tables, Votes};
 
@@ -89,13 +90,22 @@ impl SvmRegressor {
 
     /// A number for each row of the input, which is read where the device does not compute machines.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
+        now(self.forward_by(x, Blocking))
+    }
+
+    /// [`forward`](Self::forward) without blocking.
+    pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
+        self.forward_by(x, Waiting).await
+    }
+
+    async fn forward_by<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> Tensor<2> {
         let tables = self.tables.as_ref();
         let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
         if let Some(found) = found {
             return found;
         }
         let device = x.device();
-        let rows = single(x);
+        let rows = single(x, reader).await;
         let values = self.model.run(&rows.values, rows.width, rows.count);
         scores(values, 1, DType::F32, &device)
     }
@@ -172,22 +182,43 @@ impl SvmClassifier {
     /// The labels, and the scores of all classes or pairs of them; the input is read where the device does not compute
     /// machines.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        self.naming.integers_and_scores(self.classes(x))
+        let found = self.classes(x, Blocking);
+        now(self.naming.integers_and_scores(found, Blocking))
+    }
+
+    /// [`forward`](Self::forward) without blocking.
+    pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
+        let found = self.classes(x, Waiting);
+        self.naming.integers_and_scores(found, Waiting).await
     }
 
     /// The same where labels are strings.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        self.naming.strings_and_scores(self.classes(x))
+        let found = self.classes(x, Blocking);
+        now(self.naming.strings_and_scores(found, Blocking))
     }
 
-    fn classes<K: Basic>(&self, x: Tensor<2, K>) -> (Classes, Tensor<2>) {
+    /// [`forward_strings`](Self::forward_strings) without blocking.
+    pub async fn forward_strings_async<K: Basic>(
+        &self,
+        x: Tensor<2, K>,
+    ) -> (Array<String>, Tensor<2>) {
+        let found = self.classes(x, Waiting);
+        self.naming.strings_and_scores(found, Waiting).await
+    }
+
+    async fn classes<K: Basic>(
+        &self,
+        x: Tensor<2, K>,
+        reader: impl Reader,
+    ) -> (Classes, Tensor<2>) {
         let tables = self.tables.as_ref();
         let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
         if let Some((classes, scores)) = found {
             return (Classes::OnDevice(Box::new(classes)), scores);
         }
         let device = x.device();
-        let rows = single(x);
+        let rows = single(x, reader).await;
         let (classes, values) = self.model.run(&rows.values, rows.width, rows.count);
         (
             Classes::Found(classes),
@@ -201,8 +232,8 @@ fn list(weights: &Weights<'_>, name: &str) -> Vec<f64> {
 }
 
 /// Rows in the precision of ONNX's machines, whatever the input's.
-fn single<K: Basic>(x: Tensor<2, K>) -> Rows<f64> {
-    let rows = Rows::<f32>::of(x);
+async fn single<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Rows<f64> {
+    let rows = Rows::<f32>::of(x, reader).await;
     Rows {
         values: rows.values.into_iter().map(f64::from).collect(),
         count: rows.count,

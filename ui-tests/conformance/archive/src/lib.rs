@@ -101,10 +101,15 @@ fn code(folder: &Path, cases: &[String]) -> String {
                     )
                     .unwrap();
                 }
+                let waiting = if waits(&simplified) {
+                    format!("Some(waiting!({name}))")
+                } else {
+                    "None".to_owned()
+                };
                 writeln!(
                     compiled,
                     "({name:?}, {folder:?}, <{name}::Model as OnnxModel>::SIGNATURE, \
-                     run!({name}), {unsimplified}),"
+                     run!({name}), {unsimplified}, {waiting}),"
                 )
                 .unwrap();
             }
@@ -123,9 +128,9 @@ use onnx_embed::{Device, Error, OnnxModel, Signature, Values};
 /// One call of a model.
 pub type Run = fn(&Device, Values) -> Result<Values, Error>;
 
-/// Name, folder, signature, one call of the model, and one without simplification where the code
-/// is not the same.
-pub type Case = (&'static str, &'static str, Signature, Run, Option<Run>);
+/// Name, folder, signature, one call of the model, one without simplification where the code
+/// is not the same, and one that waits where the code reads values on its way.
+pub type Case = (&'static str, &'static str, Signature, Run, Option<Run>, Option<Run>);
 
 #[allow(unused_macros)]
 macro_rules! run {
@@ -133,7 +138,27 @@ macro_rules! run {
         |device, values| $name::Model::new(device).run(values)
     };
 }
+
+#[allow(unused_macros)]
+macro_rules! waiting {
+    ($name:ident) => {
+        |device, values| {
+            onnx_embed::burn::tensor::read_sync($name::Model::new(device).run_async(values))
+        }
+    };
+}
 ";
+
+/// Whether the code of a model has functions of its own that wait, beside those of every model.
+fn waits(code: &str) -> bool {
+    const EVERY: [&str; 4] = ["attempt_async", "forward_async", "put_async", "run_async"];
+    let mut words = code
+        .split_whitespace()
+        .filter(|word| word.ends_with("_async"));
+    let forwards = code.matches("forward_async").count();
+    // `forward_async` is defined, and called by `run_async`.
+    forwards > 2 || words.any(|word| !EVERY.contains(&word))
+}
 
 /// The code of the model as the macro would make it, with and without simplification, or what the
 /// macro would say of it.

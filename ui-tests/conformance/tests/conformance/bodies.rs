@@ -24,6 +24,15 @@ pub fn take() -> BTreeSet<Event> {
     EVENTS.take()
 }
 
+/// What a function gives, and what its operators did, which [`take`] gives too.
+pub fn during<T>(run: impl FnOnce() -> T) -> (T, BTreeSet<Event>) {
+    let before = EVENTS.take();
+    let result = run();
+    let events = EVENTS.with_borrow(Clone::clone);
+    EVENTS.with_borrow_mut(|all| all.extend(before));
+    (result, events)
+}
+
 /// The methods of `Kernels` with a body for CPUs, and for the devices of CubeCL.
 pub struct Bodies {
     cpu: BTreeSet<&'static str>,
@@ -45,7 +54,7 @@ impl Bodies {
             let own: BTreeSet<&str> = all
                 .filter_map(|event| match event {
                     Event::Kernel(name) => bodies.get(name).copied(),
-                    Event::Read | Event::Launch(_) => None,
+                    Event::Read | Event::Wait | Event::Launch(_) => None,
                 })
                 .collect();
             own.into_iter().map(|name| format!("`{name}`")).collect()

@@ -11,10 +11,10 @@ use onnx_embed_conformance_part3 as part3;
 use onnx_embed_conformance_part4 as part4;
 use onnx_embed_ir::dtype::DType;
 
-use crate::bounds;
 use crate::compare::{Tolerance, agree};
 use crate::coverage::{Used, used};
 use crate::message;
+use crate::{bodies, bounds};
 
 /// A case of one of the parts.
 pub enum Case {
@@ -25,6 +25,8 @@ pub enum Case {
         run: Run,
         /// Where simplification makes other code.
         unsimplified: Option<Run>,
+        /// Where the code reads values on its way.
+        waiting: Option<Run>,
     },
     Refused {
         name: &'static str,
@@ -66,13 +68,14 @@ pub fn all() -> Vec<Case> {
         ($($part:ident)*) => {{
             let mut all = Vec::new();
             $(
-                for &(name, folder, signature, run, unsimplified) in $part::CASES {
+                for &(name, folder, signature, run, unsimplified, waiting) in $part::CASES {
                     all.push(Case::Compiled {
                         name,
                         folder: Path::new(folder),
                         signature,
                         run,
                         unsimplified,
+                        waiting,
                     });
                 }
                 for &(name, problem) in $part::REFUSED {
@@ -108,7 +111,7 @@ impl Case {
         }
     }
 
-    /// Calls the model, simplified and as it is, and compares; what is wrong otherwise.
+    /// Calls the model, simplified, as it is and without blocking, and compares; what is wrong otherwise.
     pub fn run(&self, device: &Device) -> Result<(), String> {
         match *self {
             Case::Refused { problem, .. } => Err(problem.to_owned()),
@@ -118,10 +121,21 @@ impl Case {
                 signature,
                 run,
                 unsimplified,
+                waiting,
             } => {
-                call(device, name, folder, signature, run)?;
+                let call = |run| call(device, name, folder, signature, run);
+                let (result, events) = bodies::during(|| call(run));
+                result?;
+                match waiting {
+                    Some(waiting) => {
+                        let (result, events) = bodies::during(|| call(waiting));
+                        result.map_err(|problem| format!("while it waits: {problem}"))?;
+                        blocks(&events, "`run_async`")?;
+                    }
+                    None => blocks(&events, "a model without functions that wait")?,
+                }
                 unsimplified
-                    .map_or(Ok(()), |run| call(device, name, folder, signature, run))
+                    .map_or(Ok(()), call)
                     .map_err(|problem| format!("without simplification: {problem}"))
             }
         }
@@ -137,6 +151,14 @@ impl Case {
             }
         )
     }
+}
+
+/// Fails where values were read, which a browser does not allow.
+fn blocks(events: &BTreeSet<Event>, what: &str) -> Result<(), String> {
+    if events.contains(&Event::Read) {
+        return Err(format!("{what} blocks for values of the device"));
+    }
+    Ok(())
 }
 
 fn call(

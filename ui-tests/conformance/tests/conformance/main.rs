@@ -57,12 +57,12 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    bodies::observe();
     if arguments.serve {
         workers::serve(&cases, &chosen);
         return ExitCode::SUCCESS;
     }
     let start = Instant::now();
-    bodies::observe();
     let expectations = Expectations::open(&chosen.name);
     let outcomes = workers::run(&cases, &chosen, &arguments);
     let mut wrong = 0;

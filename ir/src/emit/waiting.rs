@@ -1,0 +1,243 @@
+//! Code that waits for the device without blocking.
+
+use super::Layer;
+use super::structs::Structs;
+use crate::rust::{Bracket, Code, Part, code};
+
+/// A function that may read values of the device, and its form that waits.
+struct Reading {
+    /// The module of a function, or the layer of a method.
+    of: &'static str,
+    name: &'static str,
+    waiting: &'static str,
+}
+
+macro_rules! reading {
+    ($($of:ident::$name:ident,)*) => {
+        &[$(Reading {
+            of: stringify!($of),
+            name: stringify!($name),
+            waiting: concat!(stringify!($name), "_async"),
+        }),*]
+    };
+}
+
+/// The functions of expansions that may read; others never do.
+const FUNCTIONS: &[Reading] = reading! {
+    bits::float_to_int,
+    bits::int_to_float,
+    bits::int_to_small,
+    bits::small_to_int,
+    determinant::det,
+    extreme::top_k,
+    host::named,
+    host::to_host,
+    inverse::inverse,
+    non_max_suppression::non_max_suppression,
+    quantize::quantize_small,
+    random::multinomial,
+    roi::max_roi_pool,
+    roi::roi_align,
+    select::compress,
+    select::compress_flat,
+    select::nonzero,
+    select::nonzero_scalar,
+    small::to_small,
+    unique::unique,
+    unique::unique_flat,
+};
+
+/// The methods of layers that may read.
+const METHODS: &[Reading] = reading! {
+    LinearClassifier::forward_strings,
+    SvmClassifier::forward,
+    SvmClassifier::forward_strings,
+    SvmRegressor::forward,
+    TreeClassifier::forward,
+    TreeClassifier::forward_strings,
+    TreeRegressor::forward,
+};
+
+/// The body of a struct's function with each read awaited; none where nothing reads.
+pub fn waiting(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
+    let mut fold = Fold {
+        layer,
+        structs,
+        reads: false,
+    };
+    let made = fold.code(code);
+    fold.reads.then_some(made)
+}
+
+struct Fold<'a> {
+    layer: &'a Layer,
+    structs: &'a Structs,
+    /// Whether anything seen so far reads.
+    reads: bool,
+}
+
+impl Fold<'_> {
+    fn code(&mut self, code: &Code) -> Code {
+        let mut made: Vec<Part> = Vec::with_capacity(code.parts().len());
+        let mut is_call = false;
+        for part in code.parts() {
+            let (part, is_awaited) = match part {
+                Part::Member(name) => {
+                    let waiting = function(&made, name);
+                    is_call |= waiting.is_some();
+                    (Part::Member(waiting.unwrap_or(name)), false)
+                }
+                Part::Group(Bracket::Round, arguments) if is_call => {
+                    is_call = false;
+                    (Part::Group(Bracket::Round, self.code(arguments)), true)
+                }
+                Part::Method(name, arguments) => match self.method(made.last(), name) {
+                    Some(waiting) => (Part::Method(waiting, self.code(arguments)), true),
+                    None => self.quiet_method(name, arguments),
+                },
+                part => (part.with_inside(&mut |code| self.code(code)), false),
+            };
+            made.push(part);
+            if is_awaited {
+                self.reads = true;
+                made.extend([Part::Sign("."), Part::Member("await")]);
+            }
+        }
+        made.into()
+    }
+
+    /// The form that waits of a method of a field.
+    fn method(&self, receiver: Option<&Part>, method: &str) -> Option<&'static str> {
+        let Some(Part::Field(name)) = receiver else {
+            return None;
+        };
+        let field = self
+            .layer
+            .fields
+            .iter()
+            .find(|field| *field.name == **name)?;
+        match field.ty.parts() {
+            [Part::Name(part)] => {
+                let reads = method == "forward" && self.structs.reads(part);
+                reads.then_some("forward_async")
+            }
+            [Part::Word("layers"), _, Part::Member(layer)] => named(METHODS, layer, method),
+            _ => None,
+        }
+    }
+
+    /// A method that reads by what its closure does, as the step of a node, or what is done with each item. That is a future then.
+    fn quiet_method(&mut self, method: &'static str, arguments: &Code) -> (Part, bool) {
+        let (waiting, head, body) = match (method, arguments.parts()) {
+            ("run", [Part::Sign("||"), body @ ..]) => ("run_async", code!(async), body),
+            (
+                "map",
+                [
+                    open @ Part::Sign("|"),
+                    item,
+                    close @ Part::Sign("|"),
+                    body @ ..,
+                ],
+            ) => ("map_async", code!(#open #item #close async move), body),
+            _ => return (Part::Method(method, self.code(arguments)), false),
+        };
+        let outer = std::mem::take(&mut self.reads);
+        let body = self.code(&body.to_vec().into());
+        let reads = std::mem::replace(&mut self.reads, outer);
+        if !reads {
+            return (Part::Method(method, arguments.clone()), false);
+        }
+        let body = match body.single() {
+            Some(Part::Group(Bracket::Curly, inside)) => inside.clone(),
+            _ => body,
+        };
+        (Part::Method(waiting, code!(#head { #body })), true)
+    }
+}
+
+/// The form that waits of a function behind its module.
+fn function(before: &[Part], name: &str) -> Option<&'static str> {
+    match before {
+        [
+            ..,
+            Part::Word(module) | Part::Member(module),
+            Part::Sign("::"),
+        ] => named(FUNCTIONS, module, name),
+        _ => None,
+    }
+}
+
+fn named(all: &'static [Reading], of: &str, name: &str) -> Option<&'static str> {
+    let found = all.iter().find(|one| one.of == of && one.name == name);
+    found.map(|one| one.waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rust::Variable;
+
+    const X: Variable = Variable(0);
+    const Y: Variable = Variable(1);
+
+    /// A layer with a node `node`, trees `trees` and a product `linear`.
+    fn layer() -> Layer {
+        let mut layer = Layer::plain();
+        for (ty, load) in [
+            (code!(Node), code!(Node::new("n", "Loop"))),
+            (code!(layers::TreeRegressor), code!(load())),
+            (code!(layers::Linear), code!(load())),
+        ] {
+            layer.field("", ty, load, Vec::new());
+        }
+        layer
+    }
+
+    fn check(code: Code, expected: &str) {
+        let found = waiting(&code, &layer(), &Structs::default());
+        let found = found.map_or("the same".to_owned(), |code| code.tokens().to_string());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn calls_that_read_are_awaited() {
+        check(
+            code!(let #Y = ops::select::nonzero(#X).transpose(); ops::select::trilu(#Y, 0, true)),
+            "let __v1 = ops :: select :: nonzero_async (__v0) . await . transpose () ; \
+             ops :: select :: trilu (__v1 , 0 , true)",
+        );
+        check(
+            code!(if host::to_host::<bool, _, _>(ops::unique::unique_flat(#X, true).0, 0).item() { #X } else { #Y }),
+            "if host :: to_host_async :: < bool , _ , _ > (ops :: unique :: unique_flat_async \
+             (__v0 , true) . await . 0 , 0) . await . item () { __v0 } else { __v1 }",
+        );
+        let (trees, linear) = (Code::field("tree_regressor"), Code::field("linear"));
+        check(
+            code!(#trees.forward(#linear.forward(#X))),
+            "self . tree_regressor . forward_async (self . linear . forward (__v0)) . await",
+        );
+    }
+
+    #[test]
+    fn steps_that_read_are_futures() {
+        let node = Code::field("node");
+        check(
+            code!(#node.run(|| { ops::extreme::top_k(#X, 2, 0, true) })),
+            "self . node . run_async (async { ops :: extreme :: top_k_async (__v0 , 2 , 0 , true) . \
+             await }) . await",
+        );
+        check(
+            code!(#X.map(|item| host::to_host(item, 0))),
+            "__v0 . map_async (| item | async move { host :: to_host_async (item , 0) . await }) . await",
+        );
+    }
+
+    #[test]
+    fn what_reads_nothing_stays() {
+        let node = Code::field("node");
+        check(
+            code!(let #Y = #node.run(|| #X + 1); host::unique(#Y, ops::select::where_(#X, #Y, #Y))),
+            "the same",
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! Compress and NonZero: where conditions hold.
+
+use burn::tensor::{Bool, DType, Int, IntDType, Tensor};
+
+use crate::{
+    backend::call,
+    dtype::lowered,
+    index::gather::gather_nonnegative,
+    kind::AnyKind,
+    reader::{Blocking, Reader, Waiting, now},
+    shape::{empty, reshape},
+};
+
+/// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false.
+///
+/// The host reads how many are kept, the size of the result.
+pub fn compress<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    axis: usize,
+    condition: Tensor<1, Bool>,
+) -> Tensor<D, K> {
+    now(compress_by(x, axis, condition, Blocking))
+}
+
+/// [`compress`] without blocking.
+pub async fn compress_async<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    axis: usize,
+    condition: Tensor<1, Bool>,
+) -> Tensor<D, K> {
+    compress_by(x, axis, condition, Waiting).await
+}
+
+async fn compress_by<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    axis: usize,
+    condition: Tensor<1, Bool>,
+    reader: impl Reader,
+) -> Tensor<D, K> {
+    let kept = places(condition, reader).await;
+    let count = kept.dims()[0];
+    let kept: Tensor<1, Int> = reshape(kept, [count]);
+    gather_nonnegative(x, axis, kept)
+}
+
+/// Compress without an axis, of the elements in row-major order.
+pub fn compress_flat<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    condition: Tensor<1, Bool>,
+) -> Tensor<1, K> {
+    let count = x.shape().num_elements();
+    compress(reshape(x, [count]), 0, condition)
+}
+
+/// [`compress_flat`] without blocking.
+pub async fn compress_flat_async<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    condition: Tensor<1, Bool>,
+) -> Tensor<1, K> {
+    let count = x.shape().num_elements();
+    compress_async(reshape(x, [count]), 0, condition).await
+}
+
+/// NonZero: the indices of the elements that are not zero, one column each, in row-major order, as int64.
+///
+/// The host reads how many there are.
+pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
+    now(nonzero_by(x, Blocking))
+}
+
+/// [`nonzero`] without blocking.
+pub async fn nonzero_async<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
+    nonzero_by(x, Waiting).await
+}
+
+async fn nonzero_by<const D: usize, K: AnyKind>(
+    x: Tensor<D, K>,
+    reader: impl Reader,
+) -> Tensor<2, Int> {
+    let dtype: IntDType = lowered(&x.device(), DType::I64).into();
+    let found = places(K::truth(x), reader).await;
+    found.permute([1, 0]).cast(dtype)
+}
+
+/// Where a condition holds. The host reads how often, or where the device has no body for it the whole condition.
+async fn places<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader) -> Tensor<2, Int> {
+    if condition.shape().num_elements() == 0 {
+        return Tensor::empty([0, D], &condition.device());
+    }
+    match places_on_device(&condition, reader).await {
+        Some(places) => coordinates(places, condition.dims()),
+        None => reader.argwhere(condition).await,
+    }
+}
+
+/// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
+pub async fn places_on_device<const D: usize>(
+    condition: &Tensor<D, Bool>,
+    reader: impl Reader,
+) -> Option<Tensor<1, Int>> {
+    let size = condition.shape().num_elements();
+    if i32::try_from(size).is_err() {
+        return None;
+    }
+    let operand = Some(condition.clone());
+    let counts = call!(counts(operand)).tensor()?;
+    places_of_growth(Tensor::from_dispatch(counts), reader).await
+}
+
+/// The places at which counts, at least one, grow; none where the device has no body for it. The host reads how many there are.
+pub async fn places_of_growth(
+    counts: Tensor<1, Int>,
+    reader: impl Reader,
+) -> Option<Tensor<1, Int>> {
+    let size = counts.dims()[0];
+    let last = counts.clone().narrow(0, size - 1, 1);
+    let last = reader.read(last).await;
+    let found = last
+        .iter::<i64>()
+        .next()
+        .and_then(|found| usize::try_from(found).ok())?;
+    if found == 0 {
+        return Some(empty::<1, 1, Int>(&counts, [0]));
+    }
+    let counts = Some(counts);
+    call!(compact(counts; found))
+        .tensor()
+        .map(Tensor::from_dispatch)
+}
+
+/// The indices along each axis of places in row-major order: a row for each place.
+pub fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
+    let count = places.dims()[0];
+    let places: Tensor<2, Int> = reshape(places, [count, 1]);
+    if count == 0 {
+        return empty::<2, 2, Int>(&places, [0, D]);
+    }
+    let mut after = 1;
+    let mut columns = Vec::with_capacity(D);
+    for &size in shape.iter().rev() {
+        columns.push(
+            places
+                .clone()
+                .div_scalar(after)
+                .remainder_scalar(size as i64),
+        );
+        after *= size as i64;
+    }
+    columns.reverse();
+    Tensor::cat(columns, 1)
+}
+
+/// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.
+pub fn nonzero_scalar<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
+    without_rows(nonzero(x))
+}
+
+/// [`nonzero_scalar`] without blocking.
+pub async fn nonzero_scalar_async<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
+    without_rows(nonzero_async(x).await)
+}
+
+fn without_rows(found: Tensor<2, Int>) -> Tensor<2, Int> {
+    let shape = [0, found.dims()[1]];
+    empty(&found, shape)
+}
