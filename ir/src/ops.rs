@@ -75,9 +75,9 @@ pub enum Width {
     /// In single precision: it sums, grows without bound, counts or compares.
     #[default]
     Single,
-    /// In single precision, as does what its operand is computed by: an error of an angle stays as large as it
-    /// is, however large the angle.
-    Angle,
+    /// In single precision, as does what its operand is computed by: of an angle, of what is near zero, errors
+    /// count that are small beside what it was computed from.
+    Exact,
     /// In 16 bits where an operand is of 16 bits; sums, if any, are of single precision.
     Operands,
     /// In 16 bits, with sums of single precision.
@@ -185,9 +185,9 @@ impl Row {
         self
     }
 
-    /// Of angles, which are computed in single precision.
-    pub const fn angle(mut self) -> Row {
-        self.facts.width = Width::Angle;
+    /// Whose operand is computed in single precision too.
+    pub const fn exact(mut self) -> Row {
+        self.facts.width = Width::Exact;
         self
     }
 

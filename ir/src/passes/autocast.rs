@@ -14,7 +14,8 @@ use crate::elements::Elements;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::infer;
 use crate::names::Names;
-use crate::ops::{self, Width, elementwise::cast};
+use crate::ops::elementwise::{cast, unary};
+use crate::ops::{self, Width};
 use crate::types::{Known, Place, Type};
 
 /// The least and the greatest of the numbers that f16 has with all its digits.
@@ -25,9 +26,9 @@ pub fn autocast(graph: &mut Graph, names: &mut Names, half: DType) {
     let mut body = std::mem::take(&mut graph.body);
     let mut single = BTreeSet::new();
     note_containers(&body, &graph.values, &mut single);
-    let mut angles = BTreeMap::new();
-    note_angles(&body, &mut angles);
-    single.extend(angles.into_keys());
+    let mut exact = BTreeMap::new();
+    note_exact(&body, &mut exact);
+    single.extend(exact.into_keys());
     let mut cx = Autocast {
         values: &mut graph.values,
         names,
@@ -59,22 +60,23 @@ fn note_containers(block: &Block, values: &Values, single: &mut BTreeSet<ValueId
     }
 }
 
-/// What angles are computed by, and whether a product may be among it: positions times frequencies.
-fn note_angles(block: &Block, angles: &mut BTreeMap<ValueId, bool>) {
+/// What is computed for operators that ask for it exactly, and whether a product may be among it: positions
+/// times frequencies, squares of distances.
+fn note_exact(block: &Block, exact: &mut BTreeMap<ValueId, bool>) {
     for node in block.nodes.iter().rev() {
         for (_, inner) in &node.blocks {
-            note_angles(inner, angles);
+            note_exact(inner, exact);
         }
         let results = node.outputs.iter().flatten();
-        let found = results.filter_map(|id| angles.get(id)).max().copied();
+        let found = results.filter_map(|id| exact.get(id)).max().copied();
         let product = match (ops::facts(&node.kind).width, found) {
-            (Width::Angle, _) => true,
+            (Width::Exact, _) => true,
             (Width::Operands, Some(product)) => product,
             (Width::Half, Some(true)) => false,
             _ => continue,
         };
         for &id in node.inputs.iter().flatten() {
-            let before = angles.entry(id).or_default();
+            let before = exact.entry(id).or_default();
             *before |= product;
         }
     }
@@ -155,7 +157,7 @@ impl Autocast<'_> {
         let is_constant = |id: &ValueId| self.values[*id].is_constant();
         let is_free = |id: &ValueId| is_constant(id) || self.neutral.contains(id);
         match facts.width {
-            Width::Single | Width::Angle => false,
+            Width::Single | Width::Exact => false,
             Width::Half => operands.iter().any(|id| !is_constant(id)),
             // Rows of a table, and other elements of weights.
             Width::Operands if operands.iter().all(is_constant) => {
@@ -174,16 +176,19 @@ impl Autocast<'_> {
         }
     }
 
-    /// Whether the numbers of a constant that is no weight are numbers of 16 bits, such as epsilons and the
-    /// scores of what is hidden.
+    /// Whether the numbers of a constant that is no weight stay what they are in 16 bits: not an epsilon, the score
+    /// of what is hidden, or a bound just below 1.
     fn fits(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let one = value.known.peek().is_some_and(|known| known.len() == 1);
-        if self.half != DType::F16 || value.parameter && !one {
+        if value.parameter && !one {
             return true;
         }
-        let fits =
-            |&number: &f64| number == 0.0 || !number.is_finite() || RANGE.contains(&number.abs());
+        let fits = |&number: &f64| {
+            let rounded = unary::rounded(number, self.half);
+            let in_range = RANGE.contains(&number.abs()) || self.half != DType::F16;
+            rounded == number || in_range && rounded.abs() != 1.0
+        };
         match value.known.read() {
             Some(Known::Floats(numbers)) => numbers.iter().all(fits),
             _ => true,
@@ -294,164 +299,4 @@ impl Autocast<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-    use prost::Message;
-
-    use crate::options::{Options, Precision};
-    use crate::print;
-
-    /// The graph with f16, simplified.
-    fn check(graph: &str, expected: Expect) {
-        with(graph, |_| (), expected);
-    }
-
-    fn with(graph: &str, change: fn(&mut Options), expected: Expect) {
-        let opsets = r#"["": 21, "com.microsoft": 1]"#;
-        let text = format!("<ir_version: 10, opset_import: {opsets}> g {graph}");
-        let model = crate::text::model(&text).unwrap().encode_to_vec();
-        let mut options = Options {
-            precision: Precision::F16,
-            ..Options::default()
-        };
-        change(&mut options);
-        let model = crate::load_bytes(model.into(), &options);
-        let model = model.unwrap_or_else(|problems| panic!("{}", problems.report("model")));
-        expected.assert_eq(&print::graph(&model.graph));
-    }
-
-    #[test]
-    fn products_and_what_follows_take_16_bits() {
-        check(
-            r#"(float[n, 3, 8, 8] x) => (float[n, 4] y)
-            <float[4, 3, 1, 1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[4] b = {1, 2, 3, 4},
-             float[4] one = {1, 1, 1, 1}, float[4] zero = {0, 0, 0, 0}> {
-                c = Conv (x, w, b)
-                n = BatchNormalization (c, b, zero, zero, one)
-                r = Relu (n)
-                m = GlobalAveragePool (r)
-                y = Flatten (m)
-            }"#,
-            expect![[r#"
-                g (float32[n, 3, 8, 8] x) => (float32[n, 4] y)
-                <
-                    float32[4, 3, 1, 1] w = {.. 48 bytes},
-                    float32[4] b = {1, 2, 3, 4},
-                    float32[4] one = {1, 1, 1, 1},
-                    float32[4] zero = {0, 0, 0, 0},
-                    int64[2] %21 = {2, 3},
-                    float16[4, 3, 1, 1] %25 = Cast (Mul (w, Reshape (Div (b, Sqrt (Add (one, {0.00001}))), {4, 1, 1, 1}))),
-                    float16[4] %26 = Cast (Add (Mul (Sub (b, zero), Div (b, Sqrt (Add (one, {0.00001})))), zero))
-                >
-                {
-                    float16[n, 3, 8, 8] %24 = Cast <to: F16, saturate: true, toward: "Up"> (x)
-                    float16[n, 4, 8, 8] r = com.microsoft.FusedConv <window: {padding: Explicit}, groups: 1, activation: {name: "Relu"}> (%24, %25, %26)
-                    float32[n, 4, 8, 8] %27 = Cast <to: F32, saturate: true, toward: "Up"> (r)
-                    float32[n, 4] y = ReduceMean (%27, %21)
-                }
-            "#]],
-        );
-    }
-
-    #[test]
-    fn norms_sum_in_single_precision_whatever_they_take() {
-        let graph = r#"(float[n, 4] x) => (float[n, 4] y)
-            <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, float[4] s = {1, 2, 3, 4}> {
-                p = MatMul (x, w)
-                n = LayerNormalization (p, s)
-                q = Softmax (n)
-                l = LogSoftmax (q)
-                e = Exp (q)
-                y = Add (l, e)
-            }"#;
-        check(
-            graph,
-            expect![[r#"
-            g (float32[n, 4] x) => (float32[n, 4] y)
-            <
-                float32[4, 4] w = {.. 64 bytes},
-                float32[4] s = {1, 2, 3, 4},
-                float16[4, 4] %10 = Cast (w),
-                float16[4] %11 = Cast (s)
-            >
-            {
-                float16[n, 4] %9 = Cast <to: F16, saturate: true, toward: "Up"> (x)
-                float16[n, 4] p = MatMul (%9, %10)
-                float16[n, 4] n = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (p, %11)
-                float16[n, 4] q = Softmax <function: "softmax", axis: -1> (n)
-                float32[n, 4] %12 = Cast <to: F32, saturate: true, toward: "Up"> (q)
-                float32[n, 4] l = LogSoftmax <function: "log_softmax", axis: -1> (%12)
-                float32[n, 4] e = Exp (%12)
-                float32[n, 4] y = Add (l, e)
-            }
-        "#]],
-        );
-    }
-
-    #[test]
-    fn a_norm_in_steps_keeps_its_epsilon() {
-        with(
-            r#"(float[n, 4] x) => (float[n, 4] y)
-            <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
-             int64[1] axes = {-1}, float e = {1e-12}, float low = {-3e38}> {
-                p = MatMul (x, w)
-                s = Mul (p, p)
-                v = ReduceMean (s, axes)
-                a = Add (v, e)
-                r = Sqrt (a)
-                d = Div (p, r)
-                y = Max (p, low, d)
-            }"#,
-            |options| options.simplify = false,
-            expect![[r#"
-                g (float32[n, 4] x) => (float32[n, 4] y)
-                <
-                    float32[4, 4] w = {.. 64 bytes},
-                    int64[1] axes = {-1},
-                    float32[] e = {0.000000000001},
-                    float32[] low = {-300000000000000000000000000000000000000},
-                    float16[4, 4] %13 = Cast (w)
-                >
-                {
-                    float16[n, 4] %12 = Cast <to: F16, saturate: true, toward: "Up"> (x)
-                    float16[n, 4] p = MatMul (%12, %13)
-                    float32[n, 4] %14 = Cast <to: F32, saturate: true, toward: "Up"> (p)
-                    float32[n, 4] s = Mul (%14, %14)
-                    float32[n, 1] v = ReduceMean <keep: true> (s, axes)
-                    float32[n, 1] a = Add (v, e)
-                    float32[n, 1] r = Sqrt (a)
-                    float32[n, 4] d = Div (%14, r)
-                    float32[n, 4] y = Max (%14, low, d)
-                }
-            "#]],
-        );
-    }
-
-    #[test]
-    fn a_constant_is_converted_once_and_read_in_both_types() {
-        check(
-            r#"(float[n, 2] x) => (float[n, 2] y, float[n, 2] z, float[n, 2] u) <float[2, 2] w = {1, 2, 3, 4}> {
-                y = MatMul (x, w)
-                u = MatMul (y, w)
-                z = CumSum (w, one)
-                one = Constant <value_int = 1> ()
-            }"#,
-            expect![[r#"
-                g (float32[n, 2] x) => (float32[n, 2] y, float32[2, 2] z, float32[n, 2] u)
-                <
-                    float32[2, 2] w = {1, 2, 3, 4},
-                    int64[] one = {1},
-                    float16[2, 2] %7 = Cast (w)
-                >
-                {
-                    float16[n, 2] %6 = Cast <to: F16, saturate: true, toward: "Up"> (x)
-                    float16[n, 2] %2 = MatMul (%6, %7)
-                    float16[n, 2] %3 = MatMul (%2, %7)
-                    float32[2, 2] z = CumSum <function: "cumsum"> (w, one)
-                    float32[n, 2] y = Cast <to: F32, saturate: true, toward: "Up"> (%2)
-                    float32[n, 2] u = Cast <to: F32, saturate: true, toward: "Up"> (%3)
-                }
-            "#]],
-        );
-    }
-}
+mod tests;

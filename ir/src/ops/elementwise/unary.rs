@@ -55,8 +55,8 @@ plain! {
     "Sigmoid" [1, 6, 13] SIGMOID nonnegative follows;
     "Tanh" [1, 6, 13] TANH follows;
     "Exp" [1, 6, 13] EXP nonnegative;
-    "Log" [1, 6, 13] LOG;
-    "Sqrt" [1, 6, 13] SQRT;
+    "Log" [1, 6, 13] LOG exact;
+    "Sqrt" [1, 6, 13] SQRT exact;
     "Reciprocal" [1, 6, 13] RECIPROCAL;
     "Neg" [1, 6, 13] NEG follows;
     "Abs" [1, 6, 13] ABS nonnegative follows;
@@ -65,9 +65,9 @@ plain! {
     "Ceil" [1, 6, 13] CEIL;
     "Round" [11, 22] ROUND;
     "Erf" [9, 13] ERF follows;
-    "Sin" [7, 22] SIN angle;
-    "Cos" [7, 22] COS angle;
-    "Tan" [7, 22] TAN angle;
+    "Sin" [7, 22] SIN exact;
+    "Cos" [7, 22] COS exact;
+    "Tan" [7, 22] TAN exact;
     "Asin" [7, 22] ASIN;
     "Acos" [7, 22] ACOS;
     "Atan" [7, 22] ATAN;
