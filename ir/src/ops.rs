@@ -63,6 +63,38 @@ pub struct Facts {
     pub hoisted: bool,
     /// Results are the elements of an input in other steps, which Burn does not copy.
     pub view: bool,
+    /// In what it computes where a model is to compute in 16 bits.
+    pub width: Width,
+    /// The first input, and the one behind the last, whose types need not be that of the others.
+    pub apart: (usize, usize),
+}
+
+/// In what an operator computes floats where a model is to compute in 16 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// In single precision: it sums, grows without bound, counts or compares.
+    #[default]
+    Single,
+    /// In single precision, as does what its operand is computed by: of an angle, of what is near zero, errors
+    /// count that are small beside what it was computed from.
+    Exact,
+    /// In 16 bits where an operand is of 16 bits; sums, if any, are of single precision.
+    Operands,
+    /// In 16 bits, with sums of single precision.
+    Half,
+}
+
+impl Facts {
+    /// Of which nothing may be relied on.
+    pub const NONE: Facts = Facts {
+        elementwise: false,
+        commutative: false,
+        nonnegative: false,
+        hoisted: false,
+        view: false,
+        width: Width::Single,
+        apart: (0, 0),
+    };
 }
 
 /// As many inputs or outputs as the file likes.
@@ -80,13 +112,7 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
         read,
         most: (1, 1),
         before: &[],
-        facts: Facts {
-            elementwise: false,
-            commutative: false,
-            nonnegative: false,
-            hoisted: false,
-            view: false,
-        },
+        facts: Facts::NONE,
         notes: "",
     }
 }
@@ -144,6 +170,30 @@ impl Row {
 
     const fn view(mut self) -> Row {
         self.facts.view = true;
+        self
+    }
+
+    /// Which computes in 16 bits where an operand is of 16 bits.
+    pub const fn follows(mut self) -> Row {
+        self.facts.width = Width::Operands;
+        self
+    }
+
+    /// Which computes in 16 bits, with sums of single precision.
+    pub const fn half(mut self) -> Row {
+        self.facts.width = Width::Half;
+        self
+    }
+
+    /// Whose operand is computed in single precision too.
+    pub const fn exact(mut self) -> Row {
+        self.facts.width = Width::Exact;
+        self
+    }
+
+    /// With inputs, from one to before another, whose types need not be that of the others.
+    pub const fn apart(mut self, first: usize, end: usize) -> Row {
+        self.facts.apart = (first, end);
         self
     }
 
@@ -229,7 +279,14 @@ pub fn kind(domain: &str, name: &str) -> String {
 pub fn facts(kind: &str) -> Facts {
     static FACTS: LazyLock<HashMap<String, Facts>> = LazyLock::new(|| {
         let rows = all().chain(product::matmul::WRITTEN);
-        rows.map(|row| (row.kind(), row.facts)).collect()
+        let written = [
+            (attention::joined::KIND, attention::joined::FACTS),
+            (normalize::channels::KIND, normalize::channels::FACTS),
+        ];
+        let written = written.map(|(kind, facts)| (kind.to_owned(), facts));
+        rows.map(|row| (row.kind(), row.facts))
+            .chain(written)
+            .collect()
     });
     FACTS.get(kind).copied().unwrap_or_default()
 }

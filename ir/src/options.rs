@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::dtype::DType;
+
 /// The arguments of `onnx_model!`.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -16,6 +18,7 @@ pub struct Options {
     pub training: bool,
     /// Whether graphs are rewritten as a person would have written them.
     pub simplify: bool,
+    pub precision: Precision,
 }
 
 impl Default for Options {
@@ -27,6 +30,7 @@ impl Default for Options {
             weights: Weights::default(),
             training: false,
             simplify: true,
+            precision: Precision::default(),
         }
     }
 }
@@ -55,4 +59,32 @@ pub enum Weights {
     Embed,
     /// In the model file, which the program opens.
     File,
+}
+
+/// In what floats of single precision are computed, and their weights kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// In the types that the file has.
+    #[default]
+    AsIs,
+    F16,
+    Bf16,
+}
+
+impl Precision {
+    /// Each as options spell it.
+    pub const ALL: [(&str, Precision); 3] = [
+        ("as-is", Precision::AsIs),
+        ("f16", Precision::F16),
+        ("bf16", Precision::Bf16),
+    ];
+
+    /// The type of 16 bits that takes the place of single precision.
+    pub fn half(self) -> Option<DType> {
+        match self {
+            Precision::AsIs => None,
+            Precision::F16 => Some(DType::F16),
+            Precision::Bf16 => Some(DType::Bf16),
+        }
+    }
 }

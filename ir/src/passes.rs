@@ -1,5 +1,6 @@
 //! Passes over the graph, in their order.
 
+mod autocast;
 mod dead;
 mod flow;
 mod hoist;
@@ -45,6 +46,15 @@ pub fn run(
         // Rules make equal constants, each its own.
         share::share(graph);
         done("rewrite", graph, Some(&report));
+    }
+    // Behind the rules: casts around their sums would hide what steps come to.
+    if let Some(half) = options.precision.half() {
+        autocast::autocast(graph, names, half);
+        if options.simplify {
+            // Casts of casts.
+            rewrite::rewrite(graph, names, rules::all(), &mut report);
+        }
+        done("autocast", graph, Some(&report));
     }
     // Last: what lives where depends on who is left to need it.
     place::place(graph);

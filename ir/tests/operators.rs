@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use onnx_embed_ir::ops;
+use onnx_embed_ir::ops::{self, Width};
 
 #[test]
 fn versions_rise_and_names_are_unique() {
@@ -58,6 +58,8 @@ fn elementwise_operators_have_decided_their_facts() {
             (facts.commutative, "commutative"),
             (facts.nonnegative, "nonnegative"),
             (facts.hoisted, "hoisted"),
+            (facts.width == Width::Operands, "follows"),
+            (facts.width == Width::Exact, "exact"),
         ];
         let names: Vec<&str> = all
             .iter()
@@ -67,14 +69,14 @@ fn elementwise_operators_have_decided_their_facts() {
         table.push_str(&format!("{}: {}\n", row.kind(), names.join(", ")));
     }
     expect![[r#"
-        Add: elementwise, commutative, hoisted
-        Sub: elementwise, hoisted
-        Mul: elementwise, commutative, hoisted
-        Div: elementwise, hoisted
+        Add: elementwise, commutative, hoisted, follows
+        Sub: elementwise, hoisted, follows
+        Mul: elementwise, commutative, hoisted, follows
+        Div: elementwise, hoisted, follows
         Mod: elementwise, hoisted
-        Max: elementwise, commutative, hoisted
-        Min: elementwise, commutative, hoisted
-        Sum: elementwise, commutative, hoisted
+        Max: elementwise, commutative, hoisted, follows
+        Min: elementwise, commutative, hoisted, follows
+        Sum: elementwise, commutative, hoisted, follows
         And: elementwise, commutative, hoisted
         Or: elementwise, commutative, hoisted
         Xor: elementwise, commutative, hoisted
@@ -87,33 +89,33 @@ fn elementwise_operators_have_decided_their_facts() {
         BitwiseOr: elementwise, commutative, hoisted
         BitwiseXor: elementwise, commutative, hoisted
         BitShift: elementwise, hoisted
-        PRelu: elementwise, hoisted
-        Mean: elementwise, commutative, hoisted
-        com.microsoft.BiasGelu: 
-        com.microsoft.FastGelu: 
+        PRelu: elementwise, hoisted, follows
+        Mean: elementwise, commutative, hoisted, follows
+        com.microsoft.BiasGelu: follows
+        com.microsoft.FastGelu: follows
         BitCast: 
         Cast: elementwise, hoisted
         CastLike: 
-        Clip: elementwise, hoisted
+        Clip: elementwise, hoisted, follows
         Pow: elementwise, hoisted
-        SwiGLU: 
-        Relu: elementwise, hoisted
-        Sigmoid: elementwise, nonnegative, hoisted
-        Tanh: elementwise, hoisted
+        SwiGLU: follows
+        Relu: elementwise, hoisted, follows
+        Sigmoid: elementwise, nonnegative, hoisted, follows
+        Tanh: elementwise, hoisted, follows
         Exp: elementwise, nonnegative, hoisted
-        Log: elementwise, hoisted
-        Sqrt: elementwise, hoisted
+        Log: elementwise, hoisted, exact
+        Sqrt: elementwise, hoisted, exact
         Reciprocal: elementwise, hoisted
-        Neg: elementwise, hoisted
-        Abs: elementwise, nonnegative, hoisted
-        Sign: elementwise, hoisted
+        Neg: elementwise, hoisted, follows
+        Abs: elementwise, nonnegative, hoisted, follows
+        Sign: elementwise, hoisted, follows
         Floor: elementwise, hoisted
         Ceil: elementwise, hoisted
         Round: elementwise, hoisted
-        Erf: elementwise, hoisted
-        Sin: elementwise, hoisted
-        Cos: elementwise, hoisted
-        Tan: elementwise, hoisted
+        Erf: elementwise, hoisted, follows
+        Sin: elementwise, hoisted, exact
+        Cos: elementwise, hoisted, exact
+        Tan: elementwise, hoisted, exact
         Asin: elementwise, hoisted
         Acos: elementwise, hoisted
         Atan: elementwise, hoisted
@@ -122,24 +124,24 @@ fn elementwise_operators_have_decided_their_facts() {
         Asinh: elementwise, hoisted
         Acosh: elementwise, hoisted
         Atanh: elementwise, hoisted
-        Softplus: elementwise, nonnegative, hoisted
-        Softsign: elementwise, hoisted
-        HardSwish: elementwise, hoisted
-        Mish: elementwise, hoisted
+        Softplus: elementwise, nonnegative, hoisted, follows
+        Softsign: elementwise, hoisted, follows
+        HardSwish: elementwise, hoisted, follows
+        Mish: elementwise, hoisted, follows
         Not: elementwise, hoisted
         BitwiseNot: elementwise, hoisted
         IsNaN: elementwise, hoisted
-        Elu: elementwise, hoisted
-        Selu: elementwise, hoisted
-        Celu: elementwise, hoisted
-        LeakyRelu: elementwise, hoisted
-        HardSigmoid: elementwise, hoisted
-        ThresholdedRelu: elementwise, hoisted
-        Swish: elementwise, hoisted
-        Shrink: elementwise, hoisted
-        Gelu: elementwise, hoisted
-        com.microsoft.Gelu: elementwise, hoisted
-        com.microsoft.QuickGelu: elementwise, hoisted
+        Elu: elementwise, hoisted, follows
+        Selu: elementwise, hoisted, follows
+        Celu: elementwise, hoisted, follows
+        LeakyRelu: elementwise, hoisted, follows
+        HardSigmoid: elementwise, hoisted, follows
+        ThresholdedRelu: elementwise, hoisted, follows
+        Swish: elementwise, hoisted, follows
+        Shrink: elementwise, hoisted, follows
+        Gelu: elementwise, hoisted, follows
+        com.microsoft.Gelu: elementwise, hoisted, follows
+        com.microsoft.QuickGelu: elementwise, hoisted, follows
         IsInf: elementwise, hoisted
     "#]]
     .assert_eq(&table);

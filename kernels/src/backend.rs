@@ -282,7 +282,8 @@ pub trait Kernels: Backend {
     }
 
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of
-    /// queries. A mask, true where a key is hidden, and a bias broadcast to the scores. None is empty.
+    /// queries. A mask, true where a key is hidden, and a bias broadcast to the scores. None is empty. Scores of half
+    /// precision are of single precision, and so is their bias.
     #[fusion(meta = |query, _, value, _, _, _| crate::cube::attention::described(query, value))]
     fn attention(
         query: FloatTensor<Self>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onnx_embed_ir::options::{Options, Size, Weights};
+use onnx_embed_ir::options::{Options, Precision, Size, Weights};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -42,6 +42,7 @@ enum Choice {
     Inputs(Vec<(Key, Vec<Size>)>),
     Runtime(Path),
     Simplify(bool),
+    Precision(Precision),
     Train(bool),
 }
 
@@ -115,6 +116,7 @@ impl Arguments {
                 }
                 Choice::Runtime(path) => self.runtime = path,
                 Choice::Simplify(simplify) => self.options.simplify = simplify,
+                Choice::Precision(precision) => self.options.precision = precision,
                 Choice::Train(train) => self.options.training = train,
             }
         }
@@ -152,6 +154,20 @@ impl Parse for Choice {
                 Ok(Choice::Runtime(input.call(Path::parse_mod_style)?))
             }
             "simplify" => Ok(Choice::Simplify(flag(input, "simplify")?)),
+            "precision" => {
+                input.parse::<Token![=]>()?;
+                let value: LitStr = input.parse()?;
+                let named = value.value();
+                let found = Precision::ALL.iter().find(|(name, _)| *name == named);
+                found
+                    .map(|(_, precision)| Choice::Precision(*precision))
+                    .ok_or_else(|| {
+                        let message = format!(
+                            "the precision is \"as-is\", \"f16\" or \"bf16\", not {named:?}"
+                        );
+                        syn::Error::new(value.span(), message)
+                    })
+            }
             "train" => Ok(Choice::Train(flag(input, "train")?)),
             "dims" => {
                 let dims = entries(input, |input| {
@@ -176,7 +192,7 @@ impl Parse for Choice {
                 name.span(),
                 format!(
                     "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `simplify`, \
-                     `train` and `crate`"
+                     `precision`, `train` and `crate`"
                 ),
             )),
         }

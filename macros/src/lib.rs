@@ -37,6 +37,12 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open, other names where
 ///   two sizes of one name are not equal, or makes an input of a constant that the file lists as one.
 /// - `simplify = false` leaves the operators as the file has them.
+/// - `precision = "f16"`, or `"bf16"`, has weights and computation be of 16 bits, with sums and norms of single
+///   precision; the default is `"as-is"`. Only floats of single precision change, and neither inputs nor outputs.
+///   Products, convolutions and rows of tables take 16 bits, what follows them does too where it is elementwise,
+///   moves elements or sums in single precision, and all else keeps single precision. Weights are converted
+///   when they are loaded. Devices without such floats, CPUs among them, compute in single precision, with weights
+///   rounded. Where the model is trained, parameters stay of single precision and are converted at each call.
 /// - `train = true` compiles the model for training, `false` for inference alone; the default is
 ///   whether the feature `autodiff` of onnx-embed is on. A model for training has the parameters of
 ///   the file, each once: the float initializers of rank 1 and more that its outputs depend on, under

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use onnx_embed_ir::options::{Options, Size, Weights};
+use onnx_embed_ir::options::{self, Options, Size, Weights};
 
 /// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
 #[derive(Debug, Parser)]
@@ -147,6 +147,9 @@ pub struct Programs {
     /// Leave the operators as the files have them
     #[arg(long)]
     pub no_simplify: bool,
+    /// In what floats of single precision are computed
+    #[arg(long, value_enum, default_value = "as-is")]
+    pub precision: Precision,
 }
 
 /// The options of `onnx_model!`.
@@ -161,12 +164,23 @@ pub struct Choices {
     /// Leave the operators as the file has them
     #[arg(long)]
     pub no_simplify: bool,
+    /// In what floats of single precision are computed
+    #[arg(long, value_enum, default_value = "as-is")]
+    pub precision: Precision,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Storage {
     Embed,
     File,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    #[default]
+    AsIs,
+    F16,
+    Bf16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -178,6 +192,17 @@ pub enum Device {
     Metal,
     Cuda,
     Rocm,
+}
+
+impl Precision {
+    /// The compiler's option.
+    pub fn option(self) -> options::Precision {
+        match self {
+            Precision::AsIs => options::Precision::AsIs,
+            Precision::F16 => options::Precision::F16,
+            Precision::Bf16 => options::Precision::Bf16,
+        }
+    }
 }
 
 impl Device {
@@ -196,6 +221,15 @@ impl Device {
 }
 
 impl Programs {
+    /// The compiler's options.
+    pub fn options(&self) -> Options {
+        Options {
+            simplify: !self.no_simplify,
+            precision: self.precision.option(),
+            ..Options::default()
+        }
+    }
+
     /// Features of the run-time crate.
     pub fn features(&self) -> Vec<&'static str> {
         if self.device == Device::Flex {
@@ -224,6 +258,7 @@ impl Choices {
                 Storage::File => Weights::File,
             },
             simplify: !self.no_simplify,
+            precision: self.precision.option(),
             ..Options::default()
         }
     }

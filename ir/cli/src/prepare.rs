@@ -53,11 +53,7 @@ pub fn prepare<'m>(
     say(bar, &format!("compiling {}", count(models.len(), "model")));
     panics_are_kept();
     let cores = parallel::cores();
-    let options = Options {
-        simplify: scratch.simplify,
-        ..Options::default()
-    };
-    let compile = |model: &Model| compile(model, &options);
+    let compile = |model: &Model| compile(model, &scratch.options);
     parallel::each(models, cores, compile, |model, counted| match counted {
         Ok(count) => {
             compiled.push(model);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use onnx_embed_ir::options::Options;
 
 use crate::args::Programs;
 use crate::models::Model;
@@ -17,8 +18,8 @@ pub struct Scratch {
     root: PathBuf,
     pub target: PathBuf,
     features: String,
-    /// Whether the models are simplified.
-    pub simplify: bool,
+    /// With what options models are compiled.
+    pub options: Options,
     /// Whether programs take the weights of other files.
     other_weights: bool,
     /// Locked while this process uses the folder.
@@ -69,7 +70,7 @@ impl Scratch {
             root,
             target,
             features,
-            simplify: !programs.no_simplify,
+            options: programs.options(),
             other_weights,
             _lock: lock,
         })
@@ -105,9 +106,9 @@ impl Scratch {
             let manifest = self.manifest(&model.package(), &[]);
             write(&folder.join("Cargo.toml"), &manifest)?;
             let library = if self.other_weights {
-                reloading_library(model, self.simplify)
+                reloading_library(model, &self.options)
             } else {
-                library(model, self.simplify)
+                library(model, &self.options)
             };
             write(&folder.join("src/lib.rs"), &library)?;
         }
@@ -273,7 +274,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Device;
+    use crate::args::{Device, Precision};
 
     pub fn model(name: &str) -> Model {
         Model {
@@ -296,6 +297,7 @@ mod tests {
             no_fusion: false,
             no_autotune: false,
             no_simplify: false,
+            precision: Precision::AsIs,
         };
         let manifests = [false, true].map(|other_weights| {
             let scratch = Scratch::open(&programs, other_weights).unwrap();

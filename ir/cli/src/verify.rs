@@ -27,7 +27,7 @@ use crate::{parallel, wire};
 use double::in_double_precision;
 use expect::Expectations;
 use report::{Numbers, Report, Verdict};
-use resolution::resolution;
+use resolution::{of_precision, resolution};
 
 pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     let programs = &arguments.programs;
@@ -114,6 +114,7 @@ fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Resul
 fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, expected: u64) -> Result<Verdict> {
     let mut all: Option<Numbers> = None;
     let tolerance = ready.model.tolerance.max(resolution(ready.model));
+    let tolerance = tolerance.max(of_precision(arguments.programs.precision));
     for path in &ready.model.recordings {
         let numbers = match run_one(arguments, scratch, ready, path, tolerance, expected)? {
             Verdict::Ran(numbers) => numbers,

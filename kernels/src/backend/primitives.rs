@@ -60,7 +60,8 @@ pub fn extreme<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>, greatest: bool)
 }
 
 pub fn softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B> {
-    B::softmax(x, axis)
+    let dtype = x.dtype();
+    narrowed::<B>(B::softmax(widened::<B>(x), axis), dtype)
 }
 
 pub fn layer_norm<B: Backend>(
@@ -69,7 +70,27 @@ pub fn layer_norm<B: Backend>(
     bias: Optional<B>,
     epsilon: f32,
 ) -> FloatTensor<B> {
-    B::layer_norm(rows, scale, bias.float(), f64::from(epsilon))
+    let dtype = rows.dtype();
+    let [rows, scale] = [rows, scale].map(widened::<B>);
+    let bias = bias.float().map(widened::<B>);
+    narrowed::<B>(B::layer_norm(rows, scale, bias, f64::from(epsilon)), dtype)
+}
+
+/// The same values in f32 where they are of half precision, of which Burn sums in half precision.
+pub fn widened<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => B::float_cast(x, DType::F32.into()),
+        _ => x,
+    }
+}
+
+/// What was computed of [`widened`] operands, in the dtype that they had.
+pub fn narrowed<B: Backend>(y: FloatTensor<B>, dtype: DType) -> FloatTensor<B> {
+    if y.dtype() == dtype {
+        y
+    } else {
+        B::float_cast(y, dtype.into())
+    }
 }
 
 pub fn group_norm<B: Backend>(
@@ -79,7 +100,8 @@ pub fn group_norm<B: Backend>(
     groups: usize,
     epsilon: f32,
 ) -> FloatTensor<B> {
-    let shape = x.shape();
+    let (dtype, shape) = (x.dtype(), x.shape());
+    let [x, scale, bias] = [x, scale, bias].map(widened::<B>);
     let length = shape[1] / groups * shape[2];
     let ones = B::float_ones(Shape::from([length]), &x.device(), x.dtype().into());
     let rows = B::float_reshape(x, Shape::from([shape[0] * groups, length]));
@@ -89,7 +111,8 @@ pub fn group_norm<B: Backend>(
         B::float_reshape(y, shape.clone()),
         B::float_reshape(scale, channels()),
     );
-    B::float_add(y, B::float_reshape(bias, channels()))
+    let y = B::float_add(y, B::float_reshape(bias, channels()));
+    narrowed::<B>(y, dtype)
 }
 
 pub fn scale_channels<B: Backend>(
@@ -110,11 +133,13 @@ pub fn rms_norm<B: Backend>(
     scale: FloatTensor<B>,
     epsilon: f32,
 ) -> FloatTensor<B> {
+    let dtype = rows.dtype();
+    let [rows, scale] = [rows, scale].map(widened::<B>);
     let length = scale.shape().num_elements();
     let mean = B::float_mean_dim(B::float_mul(rows.clone(), rows.clone()), 1);
     let root = B::float_sqrt(B::float_add_scalar(mean, epsilon.into()));
     let scale = B::float_reshape(scale, Shape::from([1, length]));
-    B::float_mul(B::float_div(rows, root), scale)
+    narrowed::<B>(B::float_mul(B::float_div(rows, root), scale), dtype)
 }
 
 pub fn matmul<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>) -> FloatTensor<B> {

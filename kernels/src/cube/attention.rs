@@ -66,9 +66,11 @@ pub fn attention(
     bias: Optional<CubeBackend>,
     scores: Scores,
 ) -> CubeTensor {
-    let products = grouped_product(query, CubeBackend::float_swap_dims(key, 2, 3));
+    let dtype = query.dtype;
+    let key = CubeBackend::float_swap_dims(key, 2, 3);
+    let products = grouped_product(query, key, summed(dtype));
     let probabilities = probabilities(products, mask.bool(), bias.float(), scores);
-    grouped_product(probabilities, value)
+    grouped_product(probabilities, value, dtype)
 }
 
 /// The probabilities of scaled products, in their place.

@@ -6,9 +6,10 @@
 
 mod tile;
 
-use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
+use burn::tensor::{DType, Shape};
 use burn_cubecl::{
+    CubeBackend,
     kernel::{
         into_contiguous,
         matmul::{MatmulStrategy, matmul as burn_matmul},
@@ -24,7 +25,7 @@ use self::tile::{Tile, UNITS};
 use super::{
     address, ensure_alike,
     finish::{Function, finish},
-    unwritten,
+    summed, unwritten,
 };
 use crate::product::epilogue::Activation;
 
@@ -81,16 +82,17 @@ pub fn linear(
     reshape(product(x, weight, bias, sum, activation), shape)
 }
 
-/// Products of `[batch, heads, ..]` with equally many heads each for those of the right side.
-pub fn grouped_product(a: CubeTensor, b: CubeTensor) -> CubeTensor {
+/// Products of `[batch, heads, ..]` with equally many heads each for those of the right side, in a dtype. Either
+/// side and they may be of half or single precision.
+pub fn grouped_product(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
     let (left, right) = (a.shape(), b.shape());
     if left[1] == right[1] {
-        return product(a, b, None, None, Activation::Identity);
+        return product_in(a, b, None, None, Activation::Identity, dtype);
     }
     let groups = left[1] / right[1];
     let a = reshape(a, [left[0], right[1], groups, left[2], left[3]].into());
     let b = reshape(b, [right[0], right[1], 1, right[2], right[3]].into());
-    let y = product(a, b, None, None, Activation::Identity);
+    let y = product_in(a, b, None, None, Activation::Identity, dtype);
     reshape(y, [left[0], left[1], left[2], right[3]].into())
 }
 
@@ -103,6 +105,19 @@ pub fn product(
     activation: Activation,
 ) -> CubeTensor {
     ensure_alike(&a, [Some(&b), bias.as_ref(), sum.as_ref()]);
+    let dtype = a.dtype;
+    product_in(a, b, bias, sum, activation, dtype)
+}
+
+/// [`product`] in the dtype of bias and sum.
+fn product_in(
+    a: CubeTensor,
+    b: CubeTensor,
+    bias: Option<CubeTensor>,
+    sum: Option<CubeTensor>,
+    activation: Activation,
+    dtype: DType,
+) -> CubeTensor {
     let shape = result(&a.shape(), &b.shape());
     let rank = shape.num_dims();
     let [rows, columns, terms] = [shape[rank - 2], shape[rank - 1], a.shape()[rank - 1]];
@@ -113,13 +128,11 @@ pub fn product(
     if !properties.features.matmul.cmma.is_empty()
         || is_large && properties.hardware.plane_size_max > 8
     {
-        let dtype = a.dtype;
-        let y = burn_matmul(a, b, None, MatmulStrategy::default(), dtype)
-            .expect("Burn multiplies whatever fits");
+        let y = by_burn(a, b, dtype);
         return finish(y, bias, sum, activation);
     }
     let (a, b) = (untile(a), untile(b));
-    let y = unwritten(&a, shape, a.dtype);
+    let y = unwritten(&a, shape, dtype);
     let tile = Tile::of(rows, columns);
     let [next_row, next_left] = [a.meta.strides()[rank - 2], a.meta.strides()[rank - 1]];
     let [next_right, next_column] = [b.meta.strides()[rank - 2], b.meta.strides()[rank - 1]];
@@ -153,7 +166,7 @@ pub fn product(
     let units = CubeDim::new_1d(UNITS as u32);
     let [bias, sum] = [bias, sum]
         .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
-    let dtype = dtype_to_storage_type(y.dtype);
+    let dtypes = [a.dtype, b.dtype, dtype].map(dtype_to_storage_type);
     let address = address([&a, &b, &y]);
     // Safety: a cube beyond the last one ends; rows, columns and terms outside are read as the last ones.
     unsafe {
@@ -171,10 +184,26 @@ pub fn product(
             cubes,
             tile,
             function,
-            dtype,
+            dtypes,
         );
     }
     y
+}
+
+/// The product of one type, which is the wider one of several.
+fn by_burn(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
+    let own = if a.dtype == b.dtype && a.dtype == dtype {
+        dtype
+    } else {
+        summed(dtype)
+    };
+    let cast = |x: CubeTensor, dtype: DType| match x.dtype == dtype {
+        true => x,
+        false => CubeBackend::float_cast(x, dtype.into()),
+    };
+    let (a, b) = (cast(a, own), cast(b, own));
+    let y = burn_matmul(a, b, None, MatmulStrategy::default(), own);
+    cast(y.expect("Burn multiplies whatever fits"), dtype)
 }
 
 fn result(a: &Shape, b: &Shape) -> Shape {

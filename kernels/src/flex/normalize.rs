@@ -3,14 +3,14 @@
 //! Single precision has the bits of ONNX Runtime where eight divides the length: the mean is summed
 //! in double precision, the squares in eight lanes.
 
-use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::ModuleOps};
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
     rows::in_place,
 };
-use crate::backend::primitives;
+use crate::backend::{Optional, primitives};
 
 /// Elements that are summed side by side. Shorter rows take the way of primitives.
 const LANES: usize = 8;
@@ -25,7 +25,8 @@ pub fn layer_norm(
     epsilon: f32,
 ) -> FlexTensor {
     if !is_possible(&rows) {
-        return <Flex as ModuleOps<Flex>>::layer_norm(rows, scale, bias, f64::from(epsilon));
+        let bias = bias.map_or(Optional::None, Optional::Float);
+        return primitives::layer_norm::<Flex>(rows, scale, bias, epsilon);
     }
     normalized(rows, scale, bias, true, epsilon)
 }

@@ -1,6 +1,6 @@
 //! InstanceNormalization and GroupNormalization.
 
-use burn::tensor::Tensor;
+use burn::tensor::{FloatDType, Tensor};
 
 use crate::{backend::call, ensure, widen::widened};
 
@@ -34,9 +34,11 @@ pub fn group_norm<const D: usize>(
         dims[1]
     );
     let rest = dims[2..].iter().product();
-    let x = widened(x).reshape([dims[0], dims[1], rest]);
-    let wide = x.dtype();
-    let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]).cast(wide));
+    let alike = scale.dtype() == dtype && bias.dtype() == dtype;
+    let x = if alike { x } else { widened(x) };
+    let x = x.reshape([dims[0], dims[1], rest]);
+    let own: FloatDType = x.dtype().into();
+    let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]).cast(own));
     let y = call!(group_norm(x, scale, bias; groups, epsilon));
     Tensor::<3>::from_dispatch(y).reshape(dims).cast(dtype)
 }

@@ -1,6 +1,6 @@
 //! LayerNormalization and RMSNormalization.
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, FloatDType, Tensor};
 
 use super::standardized;
 use crate::{backend::call, widen::widened};
@@ -14,12 +14,18 @@ pub fn layer_norm<const D: usize, const S: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (dtype, dims) = (x.dtype(), x.dims());
-    let rows = rows(x, axis);
-    let wide = rows.dtype();
-    let scale = widened(scale).cast(wide);
-    let bias = bias.map(|bias| widened(bias).cast(wide));
     let bounded = |t: &Tensor<S>| is_row(dims, t.dims(), axis);
-    let y = if bounded(&scale) && bias.as_ref().is_none_or(bounded) {
+    let alike = |t: &Tensor<S>| t.dtype() == dtype;
+    let by_rows = bounded(&scale) && bias.as_ref().is_none_or(bounded);
+    let rows = if by_rows && alike(&scale) && bias.as_ref().is_none_or(alike) {
+        narrow_rows(x, axis)
+    } else {
+        rows(x, axis)
+    };
+    let own: FloatDType = rows.dtype().into();
+    let scale = scale.cast(own);
+    let bias = bias.map(|bias| bias.cast(own));
+    let y = if by_rows {
         let length = rows.dims()[1];
         let (scale, bias) = (row(scale, length), bias.map(|bias| row(bias, length)));
         let y = call!(layer_norm(rows, scale, bias; epsilon));
@@ -74,9 +80,14 @@ pub fn rms_norm<const D: usize, const S: usize>(
     if !is_row(dims, scale.dims(), axis) {
         return rms_norm_with_statistics(x, scale, axis, epsilon).0;
     }
-    let rows = rows(x, axis);
+    let rows = if x.dtype() == dtype {
+        narrow_rows(x, axis)
+    } else {
+        rows(x, axis)
+    };
     let length = rows.dims()[1];
-    let scale = row(widened(scale).cast(rows.dtype()), length);
+    let own: FloatDType = rows.dtype().into();
+    let scale = row(scale.cast(own), length);
     let y = Tensor::<2>::from_dispatch(call!(rms_norm(rows, scale; epsilon)));
     y.reshape(dims).cast(dtype)
 }
@@ -101,10 +112,15 @@ pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
 }
 
 fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
+    narrow_rows(widened(x), axis)
+}
+
+/// The rows in the dtype that they have, of which [`Kernels`](crate::backend::Kernels) sums as precisely as it must.
+fn narrow_rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     let dims = x.dims();
     let [outer, inner]: [usize; 2] =
         [&dims[..axis], &dims[axis..]].map(|part| part.iter().product());
-    widened(x).reshape([outer, inner])
+    x.reshape([outer, inner])
 }
 
 fn scaled<const D: usize, const S: usize>(

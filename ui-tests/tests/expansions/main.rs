@@ -12,6 +12,7 @@ mod module;
 mod names;
 mod other_weights;
 mod ports;
+mod precision;
 mod training;
 
 use onnx_embed::{Device, Tensor, TensorData};

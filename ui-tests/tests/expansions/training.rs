@@ -33,6 +33,13 @@ model!(shared_blocks, "../../models/training/shared_blocks.onnx");
 model!(conv_norm, "../../models/training/conv_norm.onnx");
 model!(anchor_grid, "../../models/training/anchor_grid.onnx");
 
+pub mod conv_norm_half {
+    onnx_embed::onnx_model! {
+        #[onnx(train = true, precision = "bf16")]
+        pub struct Trained = "../../models/training/conv_norm.onnx";
+    }
+}
+
 /// What a visitor of a module finds.
 #[derive(Default)]
 struct Found {

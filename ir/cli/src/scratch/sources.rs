@@ -1,10 +1,12 @@
 //! The code of libraries and programs.
 
+use onnx_embed_ir::options::{Options, Precision};
+
 use super::{EMBEDDED, literal};
 use crate::models::Model;
 
 /// A library of a model as users have it.
-pub fn library(model: &Model, simplify: bool) -> String {
+pub fn library(model: &Model, options: &Options) -> String {
     let (package, path) = (model.package(), literal(&model.path));
     let file = model.bytes() > EMBEDDED;
     let load = if file {
@@ -12,12 +14,10 @@ pub fn library(model: &Model, simplify: bool) -> String {
     } else {
         "Ok(model::Model::new(device))".to_owned()
     };
-    let options = [
-        (file, "weights = \"file\""),
-        (!simplify, "simplify = false"),
-    ];
-    let options = options.iter().filter(|(is_set, _)| *is_set);
-    let options: Vec<&str> = options.map(|(_, text)| *text).collect();
+    let storage = file.then(|| "weights = \"file\"".to_owned());
+    let simplify = (!options.simplify).then(|| "simplify = false".to_owned());
+    let options = [storage, simplify, precision(options)];
+    let options: Vec<String> = options.into_iter().flatten().collect();
     let item = if options.is_empty() {
         path
     } else {
@@ -31,11 +31,14 @@ pub fn library(model: &Model, simplify: bool) -> String {
 }
 
 /// A library of a model that is compiled once with its weights in the file and once embedded.
-pub fn reloading_library(model: &Model, simplify: bool) -> String {
+pub fn reloading_library(model: &Model, options: &Options) -> String {
     let (package, path) = (model.package(), literal(&model.path));
+    let simplify = options.simplify;
+    let precision = precision(options).map_or_else(String::new, |text| format!(", {text}"));
     let item = |weights: &str| {
         format!(
-            "onnx_embed::onnx_model! {{\n        #[onnx(weights = \"{weights}\", simplify = {simplify})]\n        \
+            "onnx_embed::onnx_model! {{\n        \
+             #[onnx(weights = \"{weights}\", simplify = {simplify}{precision})]\n        \
              pub struct Model = {path};\n    }}"
         )
     };
@@ -46,6 +49,13 @@ pub fn reloading_library(model: &Model, simplify: bool) -> String {
          onnx_embed_runner::Subject::new(\"{package}\", |device| Ok(embed::Model::new(device)))\n        \
          .reloaded::<file::Model>(\"file\")\n        .reloaded::<embed::Model>(\"embed\")\n}}\n"
     )
+}
+
+/// The precision as an option, where it is not that of the file.
+fn precision(options: &Options) -> Option<String> {
+    let own = |(_, precision): &&(&str, Precision)| *precision == options.precision;
+    let (name, precision) = Precision::ALL.iter().find(own)?;
+    precision.half().map(|_| format!("precision = {name:?}"))
 }
 
 /// A program that links models.
@@ -77,7 +87,26 @@ mod tests {
             pub fn subject() -> onnx_embed_runner::Subject {
                 onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
             }
-        "#]].assert_eq(&library(&model("a"), true));
+        "#]].assert_eq(&library(&model("a"), &Options::default()));
+    }
+
+    #[test]
+    fn a_library_has_options() {
+        let options = Options {
+            simplify: false,
+            precision: Precision::F16,
+            ..Options::default()
+        };
+        expect![[r#"
+            mod model {
+                onnx_embed::onnx_model! { #[onnx(simplify = false, precision = "f16")] pub struct Model = "/models/a.onnx"; }
+            }
+
+            pub fn subject() -> onnx_embed_runner::Subject {
+                onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
+            }
+        "#]]
+        .assert_eq(&library(&model("a"), &options));
     }
 
     #[test]
@@ -103,6 +132,6 @@ mod tests {
                     .reloaded::<embed::Model>("embed")
             }
         "#]]
-        .assert_eq(&reloading_library(&model("a"), true));
+        .assert_eq(&reloading_library(&model("a"), &Options::default()));
     }
 }

@@ -94,7 +94,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     let inputs = &Recording::open(recording)?.inputs;
     wire::write(&scratch.values(model, "in"), inputs)?;
     let folder = scratch.values(model, "changed");
-    let plan = Plan::new(&model.path, scratch.simplify, most)?;
+    let plan = Plan::new(&model.path, &scratch.options, most)?;
     let noise = Noise {
         plan: &plan,
         python: &arguments.python,

@@ -4,6 +4,7 @@ use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::inspect::{Constant, inspect};
 use onnx_embed_ir::options::Options;
 
+use crate::args::Precision;
 use crate::models::Model;
 
 /// The distance of neighbouring numbers, as a share of them, in the type of most of the model's
@@ -18,6 +19,16 @@ pub fn resolution(model: &Model) -> f64 {
         Ok(inspection) => of(&inspection.constants),
         // The compiler tells what is wrong with the model.
         Err(_) => 0.0,
+    }
+}
+
+/// What computing in 16 bits may cost, in shares of the largest element: some roundings of f16, and the same
+/// number of bf16, which has three bits less.
+pub fn of_precision(precision: Precision) -> f64 {
+    match precision {
+        Precision::AsIs => 0.0,
+        Precision::F16 => 1e-2,
+        Precision::Bf16 => 8e-2,
     }
 }
 

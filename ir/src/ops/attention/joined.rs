@@ -11,7 +11,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{Operator, broadcast};
+use crate::ops::{Facts, Operator, Width, broadcast};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -21,6 +21,12 @@ pub const MASKS: usize = 3;
 /// The operator's name, which ONNX does not know: its `Attention` says for queries that see no key
 /// what no softmax says.
 pub const KIND: &str = "JoinedAttention";
+
+pub const FACTS: Facts = Facts {
+    width: Width::Operands,
+    apart: (MASKS, usize::MAX),
+    ..Facts::NONE
+};
 
 /// `Softmax(q * transpose(k) * scale, masked) * v`. An operand of rank 3 packs its heads into its last axis.
 #[derive(Clone, Debug)]

@@ -16,7 +16,10 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("Attention", &[1], projected).arity(7, 2).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("Attention", &[1], projected)
+    .follows()
+    .arity(7, 2)
+    .of(MICROSOFT)];
 
 /// Of what one matrix makes of the input: queries, keys and values of these sizes.
 #[derive(Debug)]

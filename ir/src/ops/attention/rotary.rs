@@ -11,7 +11,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read).arity(4, 1)];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read).follows().arity(4, 1)];
 
 const POSITIONS: usize = 3;
 

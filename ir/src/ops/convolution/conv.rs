@@ -19,16 +19,20 @@ use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?))).arity(3, 1),
+    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?)))
+        .half()
+        .arity(3, 1),
     row("FusedConv", &[1], |a| {
         Ok(Rc::new(Conv {
             activation: Fused::of_conv(a)?,
             ..conv(a)?
         }))
     })
+    .half()
     .arity(4, 1)
     .of(MICROSOFT),
     row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?))))
+        .half()
         .arity(3, 1)
         .of(MICROSOFT),
     row("NhwcFusedConv", &[1], |a| {
@@ -37,6 +41,7 @@ pub const ROWS: &[Row] = &[
             ..conv(a)?
         })))
     })
+    .half()
     .arity(4, 1)
     .of(MICROSOFT),
 ];

@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         constant,
     )
     .arity(0, 1),
-    row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity),
+    row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity).follows(),
 ];
 
 /// A constant that stands in the file, or one made of a few attribute values.

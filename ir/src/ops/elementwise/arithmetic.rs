@@ -23,17 +23,21 @@ use table::*;
 pub const ROWS: &[Row] = &[
     row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD))
         .elementwise()
+        .follows()
         .commutative()
         .arity(2, 1),
     row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB))
         .elementwise()
+        .follows()
         .arity(2, 1),
     row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL))
         .elementwise()
+        .follows()
         .commutative()
         .arity(2, 1),
     row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV))
         .elementwise()
+        .follows()
         .arity(2, 1),
     row("Mod", &[10, 13, 28], |a| {
         if a.flag("fmod", false)? {
@@ -46,14 +50,17 @@ pub const ROWS: &[Row] = &[
     .arity(2, 1),
     row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX))
         .elementwise()
+        .follows()
         .commutative()
         .arity(MANY, 1),
     row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN))
         .elementwise()
+        .follows()
         .commutative()
         .arity(MANY, 1),
     row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD))
         .elementwise()
+        .follows()
         .commutative()
         .arity(MANY, 1),
     row("And", &[1, 7], |a| pair(a, &AND))
@@ -99,9 +106,11 @@ pub const ROWS: &[Row] = &[
     row("BitShift", &[11, 28], shift).elementwise().arity(2, 1),
     row("PRelu", &[1, 6, 7, 9, 16], prelu)
         .elementwise()
+        .follows()
         .arity(2, 1),
     row("Mean", &[1, 6, 8, 13], mean)
         .elementwise()
+        .follows()
         .commutative()
         .arity(MANY, 1),
 ];

@@ -13,9 +13,11 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu"))))
+        .follows()
         .arity(2, 1)
         .of(MICROSOFT),
     row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu"))))
+        .follows()
         .arity(2, 1)
         .of(MICROSOFT),
 ];

@@ -34,6 +34,15 @@ struct Cast {
 
 attributes!(struct Cast { to, saturate, toward });
 
+/// The operator that converts to a type.
+pub fn to(dtype: DType) -> Rc<dyn Operator> {
+    Rc::new(Cast {
+        to: Some(dtype),
+        saturate: true,
+        toward: "Up",
+    })
+}
+
 fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let missing = || Problem::new("attribute `to` is missing");
     let (to, text) = match a.version() {

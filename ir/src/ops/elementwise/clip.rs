@@ -16,6 +16,7 @@ use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)
     .elementwise()
+    .follows()
     .arity(3, 1)
     .before(&[(11, 1, 1)])];
 

@@ -11,7 +11,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).arity(2, 1)];
+pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).follows().arity(2, 1)];
 
 #[derive(Debug)]
 struct SwiGlu {

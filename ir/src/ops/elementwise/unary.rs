@@ -22,52 +22,52 @@ use shaped::shaped;
 /// Rows of operators without attributes: name, versions, a row of the table below, and what else may
 /// be relied on.
 macro_rules! plain {
-    ($($name:literal $since:tt $table:ident $($fact:ident)?;)*) => {
+    ($($name:literal $since:tt $table:ident $($fact:ident)*;)*) => {
         pub const ROWS: &[Row] = &[
             $(
                 row($name, &$since, |attributes| read(attributes, &$table))
-                    .elementwise()$(.$fact())?,
+                    .elementwise()$(.$fact())*,
             )*
-            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])).elementwise(),
+            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])).elementwise().follows(),
             row("Selu", &[1, 6, 22], |a| {
                 shaped(a, "selu", &[("alpha", 1.673_263_2), ("gamma", 1.050_701)])
-            }).elementwise(),
-            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])).elementwise(),
-            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])).elementwise(),
+            }).elementwise().follows(),
+            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])).elementwise().follows(),
+            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])).elementwise().follows(),
             row("HardSigmoid", &[1, 6, 22], |a| {
                 shaped(a, "hard_sigmoid", &[("alpha", 0.2), ("beta", 0.5)])
-            }).elementwise(),
+            }).elementwise().follows(),
             row("ThresholdedRelu", &[10, 22], |a| {
                 shaped(a, "thresholded_relu", &[("alpha", 1.0)])
-            }).elementwise(),
-            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])).elementwise(),
-            row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])).elementwise(),
-            row("Gelu", &[20], gelu).elementwise(),
-            row("Gelu", &[1], |attributes| read(attributes, &GELU)).elementwise().of(MICROSOFT),
-            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).elementwise().of(MICROSOFT),
+            }).elementwise().follows(),
+            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])).elementwise().follows(),
+            row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])).elementwise().follows(),
+            row("Gelu", &[20], gelu).elementwise().follows(),
+            row("Gelu", &[1], |attributes| read(attributes, &GELU)).elementwise().follows().of(MICROSOFT),
+            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).elementwise().follows().of(MICROSOFT),
             row("IsInf", &[10, 20], infinite).elementwise(),
         ];
     };
 }
 
 plain! {
-    "Relu" [1, 6, 13, 14] RELU;
-    "Sigmoid" [1, 6, 13] SIGMOID nonnegative;
-    "Tanh" [1, 6, 13] TANH;
+    "Relu" [1, 6, 13, 14] RELU follows;
+    "Sigmoid" [1, 6, 13] SIGMOID nonnegative follows;
+    "Tanh" [1, 6, 13] TANH follows;
     "Exp" [1, 6, 13] EXP nonnegative;
-    "Log" [1, 6, 13] LOG;
-    "Sqrt" [1, 6, 13] SQRT;
+    "Log" [1, 6, 13] LOG exact;
+    "Sqrt" [1, 6, 13] SQRT exact;
     "Reciprocal" [1, 6, 13] RECIPROCAL;
-    "Neg" [1, 6, 13] NEG;
-    "Abs" [1, 6, 13] ABS nonnegative;
-    "Sign" [9, 13] SIGN;
+    "Neg" [1, 6, 13] NEG follows;
+    "Abs" [1, 6, 13] ABS nonnegative follows;
+    "Sign" [9, 13] SIGN follows;
     "Floor" [1, 6, 13] FLOOR;
     "Ceil" [1, 6, 13] CEIL;
     "Round" [11, 22] ROUND;
-    "Erf" [9, 13] ERF;
-    "Sin" [7, 22] SIN;
-    "Cos" [7, 22] COS;
-    "Tan" [7, 22] TAN;
+    "Erf" [9, 13] ERF follows;
+    "Sin" [7, 22] SIN exact;
+    "Cos" [7, 22] COS exact;
+    "Tan" [7, 22] TAN exact;
     "Asin" [7, 22] ASIN;
     "Acos" [7, 22] ACOS;
     "Atan" [7, 22] ATAN;
@@ -76,10 +76,10 @@ plain! {
     "Asinh" [9, 22] ASINH;
     "Acosh" [9, 22] ACOSH;
     "Atanh" [9, 22] ATANH;
-    "Softplus" [1, 22] SOFTPLUS nonnegative;
-    "Softsign" [1, 22] SOFTSIGN;
-    "HardSwish" [14, 22] HARD_SWISH;
-    "Mish" [18, 22] MISH;
+    "Softplus" [1, 22] SOFTPLUS nonnegative follows;
+    "Softsign" [1, 22] SOFTSIGN follows;
+    "HardSwish" [14, 22] HARD_SWISH follows;
+    "Mish" [18, 22] MISH follows;
     "Not" [1] NOT;
     "BitwiseNot" [18] BITWISE_NOT;
     "IsNaN" [9, 13, 20] IS_NAN;

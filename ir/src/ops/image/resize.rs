@@ -24,9 +24,13 @@ pub const ROWS: &[Row] = &[
         10 => old(a, None),
         _ => resize(a),
     })
+    .follows()
+    .apart(1, 3)
     .arity(4, 1)
     .before(&[(11, 2, 1)]),
     row("Upsample", &[1, 7, 9, 10], upsample)
+        .follows()
+        .apart(1, 2)
         .arity(2, 1)
         .before(&[(9, 1, 1)]),
 ];

@@ -25,14 +25,16 @@ pub const ROWS: &[Row] = &[
         }))
     })
     .hoisted()
+    .follows()
     .arity(2, 1),
     row("GatherElements", &[11, 13], |a| {
         Ok(Rc::new(GatherElements {
             axis: a.int_or("axis", 0)?,
         }))
     })
+    .follows()
     .arity(2, 1),
-    row("GatherND", &[11, 12, 13], tuples).arity(2, 1),
+    row("GatherND", &[11, 12, 13], tuples).follows().arity(2, 1),
 ];
 
 /// Slices along an axis, which the axes of the indices replace.

@@ -23,10 +23,14 @@ pub const ROWS: &[Row] = &[
     })
     .arity(2, 1),
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
-    row("Trilu", &[14], trilu).arity(2, 1),
-    row("Trilu", &[1], trilu).arity(2, 1).of(MICROSOFT),
+    row("Trilu", &[14], trilu).follows().arity(2, 1),
+    row("Trilu", &[1], trilu)
+        .follows()
+        .arity(2, 1)
+        .of(MICROSOFT),
     row("Where", &[9, 16], |_| Ok(Rc::new(Where)))
         .elementwise()
+        .follows()
         .arity(3, 1),
 ];
 

@@ -11,6 +11,7 @@ use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read)
+    .follows()
     .arity(5, 3)
     .before(&[(14, 5, 5)])];
 

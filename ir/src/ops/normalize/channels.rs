@@ -4,13 +4,18 @@ use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::normalize::floats;
+use crate::ops::{Facts, Operator, Width};
 use crate::rust::{Code, code};
 
 /// The operator's name, which ONNX does not know.
 pub const KIND: &str = "ScaleChannels";
+
+pub const FACTS: Facts = Facts {
+    width: Width::Operands,
+    ..Facts::NONE
+};
 
 /// `activation(x * factor + offset)`, input 1 and 2 having an element for each channel of `[batch, channels, ..]`.
 #[derive(Clone, Debug, Default)]

@@ -17,6 +17,7 @@ pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
         epsilon: a.float_or("epsilon", 1e-12)?,
     }))
 })
+.half()
 .arity(9, 3)
 .of(MICROSOFT)];
 

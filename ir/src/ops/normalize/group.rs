@@ -13,8 +13,12 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("InstanceNormalization", &[1, 6, 22], instance).arity(3, 1),
-    row("GroupNormalization", &[18, 21], group).arity(3, 1),
+    row("InstanceNormalization", &[1, 6, 22], instance)
+        .follows()
+        .arity(3, 1),
+    row("GroupNormalization", &[18, 21], group)
+        .follows()
+        .arity(3, 1),
     row("LRN", &[1, 13], neighbours),
 ];
 

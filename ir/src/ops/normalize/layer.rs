@@ -17,9 +17,15 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("LayerNormalization", &[17], layer).arity(3, 3),
-    row("RMSNormalization", &[23], root_mean_square).arity(2, 1),
-    row("SimplifiedLayerNormalization", &[1], root_mean_square).arity(2, 2),
+    row("LayerNormalization", &[17], layer)
+        .follows()
+        .arity(3, 3),
+    row("RMSNormalization", &[23], root_mean_square)
+        .follows()
+        .arity(2, 1),
+    row("SimplifiedLayerNormalization", &[1], root_mean_square)
+        .follows()
+        .arity(2, 2),
     row("LpNormalization", &[1, 22], norm),
     row("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];

@@ -17,7 +17,8 @@ use crate::rust::{Code, code};
 pub const ROWS: &[Row] = &[
     row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax"))
         .nonnegative()
-        .hoisted(),
+        .hoisted()
+        .follows(),
     row("LogSoftmax", &[1, 11, 13], |a| softmax(a, "log_softmax")),
     row("Hardmax", &[1, 11, 13], |a| softmax(a, "hardmax")),
 ];

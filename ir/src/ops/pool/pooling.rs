@@ -17,16 +17,19 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool)
+        .follows()
         .arity(1, 2)
         .before(&[(8, 1, 1)]),
-    row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool),
+    row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool).follows(),
     row("LpPool", &[1, 2, 11, 18, 22], lp_pool),
     row("GlobalAveragePool", &[1, 22], |_| {
         global("global_average_pool", None)
-    }),
+    })
+    .follows(),
     row("GlobalMaxPool", &[1, 22], |_| {
         global("global_max_pool", None)
-    }),
+    })
+    .follows(),
     row("GlobalLpPool", &[1, 2, 22], |a| {
         global("global_lp_pool", Some(power(a)?))
     }),

@@ -24,19 +24,30 @@ use linear::linear_layer;
 pub const ROWS: &[Row] = &[
     row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default())))
         .hoisted()
+        .half()
         .arity(2, 1),
-    row("FusedMatMul", &[1], matmul).arity(2, 1).of(MICROSOFT),
-    row("TransposeMatMul", &[1], matmul)
+    row("FusedMatMul", &[1], matmul)
+        .half()
         .arity(2, 1)
         .of(MICROSOFT),
-    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).arity(3, 1),
-    row("FusedGemm", &[1], gemm).arity(3, 1).of(MICROSOFT),
+    row("TransposeMatMul", &[1], matmul)
+        .half()
+        .arity(2, 1)
+        .of(MICROSOFT),
+    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).half().arity(3, 1),
+    row("FusedGemm", &[1], gemm)
+        .half()
+        .arity(3, 1)
+        .of(MICROSOFT),
 ];
 
 /// Operators that rules alone write: a product with a bias, and with an activation.
 pub const WRITTEN: &[Row] = &[
-    row("Linear", &[1], matmul).hoisted(),
-    row("FusedLinear", &[1], matmul).hoisted().arity(4, 1),
+    row("Linear", &[1], matmul).hoisted().half(),
+    row("FusedLinear", &[1], matmul)
+        .hoisted()
+        .half()
+        .arity(4, 1),
 ];
 
 /// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias, and input 3 is added before the

@@ -14,15 +14,16 @@ use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("DepthToSpace", &[1, 11, 13, 28], |a| blocks(a, true)),
+    row("DepthToSpace", &[1, 11, 13, 28], |a| blocks(a, true)).follows(),
     row("ReverseSequence", &[10, 28], |a| {
         Ok(Rc::new(ReverseSequence {
             batch: a.int_or("batch_axis", 1)?,
             time: a.int_or("time_axis", 0)?,
         }))
     })
+    .follows()
     .arity(2, 1),
-    row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)),
+    row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)).follows(),
 ];
 
 /// Channels that become blocks of height and width, or the reverse.

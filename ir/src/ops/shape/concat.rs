@@ -16,6 +16,7 @@ use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat)
     .hoisted()
+    .follows()
     .arity(MANY, 1)];
 
 /// All inputs along an axis.

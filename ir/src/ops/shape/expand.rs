@@ -17,9 +17,11 @@ pub const ROWS: &[Row] = &[
     row("Expand", &[8, 13], |_| Ok(Rc::new(Expand)))
         .hoisted()
         .view()
+        .follows()
         .arity(2, 1),
     row("Tile", &[1, 6, 13], tile)
         .hoisted()
+        .follows()
         .arity(2, 1)
         .before(&[(6, 3, 1)]),
 ];

@@ -18,8 +18,11 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[
-    row("CenterCropPad", &[18], center_crop::read).arity(2, 1),
+    row("CenterCropPad", &[18], center_crop::read)
+        .follows()
+        .arity(2, 1),
     row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad)
+        .follows()
         .arity(4, 1)
         .before(&[(11, 1, 1), (18, 3, 1)]),
 ];

@@ -21,22 +21,26 @@ use sizes::{flatten, squeeze, to, unsqueeze};
 pub const ROWS: &[Row] = &[
     row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape)
         .hoisted()
+        .follows()
         .arity(2, 1)
         .before(&[(5, 1, 1)]),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
     })
-    .hoisted(),
+    .hoisted()
+    .follows(),
     row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Squeeze(axes(a)?)))
     })
     .hoisted()
+    .follows()
     .arity(2, 1)
     .before(&[(13, 1, 1)]),
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
     })
     .hoisted()
+    .follows()
     .arity(2, 1)
     .before(&[(13, 1, 1)]),
 ];

@@ -22,6 +22,7 @@ use bounds::{Bounds, Range};
 pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)
     .hoisted()
     .view()
+    .follows()
     .arity(5, 1)
     .before(&[(10, 1, 1)])];
 

@@ -18,6 +18,7 @@ use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)
     .view()
+    .follows()
     .arity(2, MANY)
     .before(&[(2, 2, MANY), (13, 1, MANY)])];
 

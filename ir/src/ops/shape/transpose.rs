@@ -19,7 +19,8 @@ pub const ROWS: &[Row] = &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| {
     }))
 })
 .hoisted()
-.view()];
+.view()
+.follows()];
 
 /// Axis `i` of the result is axis `axes[i]` of the input; without `axes` their order is reversed.
 #[derive(Debug)]

@@ -53,10 +53,13 @@ pub fn joined_attention(
         let shape = [batch, heads, queries, size];
         return Tensor::zeros(shape, (&query.device(), query.dtype()));
     }
-    let query = to_shape(widened(query), [batch, heads, queries, features]);
-    let key = to_shape(widened(key), [batch, own, keys, features]);
-    let value = to_shape(widened(value), [batch, own, keys, size]);
-    let wide: FloatDType = query.dtype().into();
+    let query = to_shape(query, [batch, heads, queries, features]);
+    let key = to_shape(key, [batch, own, keys, features]);
+    let value = to_shape(value, [batch, own, keys, size]);
+    let wide = match dtype {
+        FloatDType::F16 | FloatDType::BF16 => FloatDType::F32,
+        _ => dtype,
+    };
     let undefined = if options.undefined_as_zero {
         Undefined::Zero
     } else if masks.is_empty() {
@@ -68,7 +71,7 @@ pub fn joined_attention(
         undefined,
         ..Scores::scaled(options.scale)
     };
-    let y = match Combined::of(masks, wide) {
+    match Combined::of(masks, wide) {
         Ok(masks) => {
             let scores = Scores {
                 hidden: masks.fill,
@@ -78,9 +81,11 @@ pub fn joined_attention(
             let (mask, bias) = (masks.seen.map(Tensor::bool_not), masks.bias);
             Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
         }
-        Err(masks) => in_steps(query, key, value, masks, scores),
-    };
-    y.cast(dtype)
+        Err(masks) => {
+            let [query, key, value] = [query, key, value].map(widened);
+            in_steps(query, key, value, masks, scores).cast(dtype)
+        }
+    }
 }
 
 impl ScoreMask {

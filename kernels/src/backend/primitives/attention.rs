@@ -6,11 +6,13 @@ use burn::backend::{
 };
 use burn::tensor::{Shape, ops::AttentionModuleOptions};
 
+use super::{narrowed, widened};
 use crate::{
     attention::{Scores, Undefined},
     backend::{Optional, switches},
 };
 
+/// Half precision is computed in single precision, in which the bias is.
 pub fn attention<B: Backend>(
     query: FloatTensor<B>,
     key: FloatTensor<B>,
@@ -19,15 +21,18 @@ pub fn attention<B: Backend>(
     bias: Optional<B>,
     scores: Scores,
 ) -> FloatTensor<B> {
+    let dtype = query.dtype();
+    let [query, key, value] = [query, key, value].map(widened::<B>);
     // Backends differ in what they give a query that sees no key; Flex gives 0 for scores that are no numbers.
     let differs =
         matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero) || switches::is_plain();
     let operands = Operands::<B>::new(query, key, value, mask, bias, scores);
-    if differs || !scores.removes_hidden() {
+    let y = if differs || !scores.removes_hidden() {
         operands.in_steps()
     } else {
         operands.by_backend()
-    }
+    };
+    narrowed::<B>(y, dtype)
 }
 
 /// [`attention`] without the backend's own, which on Flex gives 0 for scores that are no numbers.

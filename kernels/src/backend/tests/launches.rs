@@ -1,12 +1,13 @@
 //! How many kernels an operation launches on devices of CubeCL.
 
-use burn::tensor::{Bool, Tensor, TensorData, ops::ConvOptions};
+use burn::tensor::{Bool, DType, Tensor, TensorData, ops::ConvOptions};
 
 use super::{call, hidden};
 use crate::attention::{Scores, Undefined};
+use crate::normalize::{layer_norm, rms_norm};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::recurrent::{Cell, Direction, Lstm, Operands, cases::Case};
-use crate::testing::{noise, on_each, with_launches, with_reads};
+use crate::testing::{has, noise, on_each, with_launches, with_reads};
 
 /// Runs an operation on operands that are there, until its result is.
 fn launching<const D: usize>(most: usize, run: impl FnOnce() -> Tensor<D>) -> TensorData {
@@ -51,21 +52,49 @@ fn rows_are_one() {
 }
 
 #[test]
+fn rows_of_half_precision_are_one() {
+    on_each(|| {
+        if !has(DType::F16) {
+            return;
+        }
+        let half = |size, seed| noise::<1>([size], seed).cast(DType::F16);
+        let x = noise::<2>([9, 70], 1).cast(DType::F16);
+        let (scale, bias) = (half(70, 2), half(70, 3));
+        // What is cast is there before.
+        let _ = [scale.clone(), bias.clone()].map(Tensor::into_data);
+        let _ = x.clone().into_data();
+        launching::<2>(1, || {
+            layer_norm(x.clone(), scale.clone(), Some(bias), 1, 1e-5)
+        });
+        launching::<2>(1, || rms_norm(x, scale, 1, 1e-5));
+    });
+}
+
+#[test]
 fn attention_is_three() {
     on_each(|| {
-        let (query, key) = (noise::<4>([2, 4, 9, 8], 1), noise::<4>([2, 2, 7, 8], 2));
-        let value = noise::<4>([2, 2, 7, 6], 3);
-        let bias = Some(noise::<4>([1, 4, 9, 7], 4));
-        let scores = Scores {
-            undefined: Undefined::ZeroIfHidden,
-            ..Scores::scaled(0.4)
-        };
-        // Comparing noise with a number makes the mask.
-        let mask: Option<Tensor<4, Bool>> = Some(hidden([2, 1, 1, 7], 5));
-        let _ = mask.clone().map(Tensor::into_data);
-        launching::<4>(3, || {
-            Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
-        });
+        attention_of(DType::F32);
+        if has(DType::F16) {
+            attention_of(DType::F16);
+        }
+    });
+}
+
+fn attention_of(dtype: DType) {
+    let half = |shape, seed| noise::<4>(shape, seed).cast(dtype);
+    let (query, key) = (half([2, 4, 9, 8], 1), half([2, 2, 7, 8], 2));
+    let value = half([2, 2, 7, 6], 3);
+    let _ = [&query, &key, &value].map(|x| x.clone().into_data());
+    let bias = Some(noise::<4>([1, 4, 9, 7], 4));
+    let scores = Scores {
+        undefined: Undefined::ZeroIfHidden,
+        ..Scores::scaled(0.4)
+    };
+    // Comparing noise with a number makes the mask.
+    let mask: Option<Tensor<4, Bool>> = Some(hidden([2, 1, 1, 7], 5));
+    let _ = mask.clone().map(Tensor::into_data);
+    launching::<4>(3, || {
+        Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
     });
 }
 

@@ -55,9 +55,9 @@ impl Tile {
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]
-pub fn product_kernel<T: Float>(
-    a: &Tensor<T>,
-    b: &Tensor<T>,
+pub fn product_kernel<A: Float, B: Float, T: Float>(
+    a: &Tensor<A>,
+    b: &Tensor<B>,
     bias: ComptimeOption<&[T]>,
     sum: ComptimeOption<&[T]>,
     y: &mut Tensor<T>,
@@ -65,7 +65,7 @@ pub fn product_kernel<T: Float>(
     cubes: usize,
     #[comptime] tile: Tile,
     #[comptime] function: Function,
-    #[define(T)] _dtype: ElemType,
+    #[define(A, B, T)] _dtypes: [ElemType; 3],
 ) {
     if CUBE_POS >= cubes {
         terminate!();

@@ -9,8 +9,8 @@ use onnx_embed::{Device, Int, OnnxModel, Tensor, TensorData};
 use crate::values;
 
 use super::{
-    SHARED, anchor_grid, check_parameters, conv_norm, equal_scales, layer_scale, numbers,
-    shared_blocks, tied_embedding,
+    SHARED, anchor_grid, check_parameters, conv_norm, conv_norm_half, equal_scales, layer_scale,
+    numbers, shared_blocks, tied_embedding,
 };
 
 /// A step down the slope, which takes gradients as the optimizers of Burn do: the first parameter of
@@ -162,6 +162,13 @@ fn statistics_stay_what_they_are() {
     let shape = [2, 2, 6, 6];
     let trained = train(model, |model, device| model.forward(tensor(shape, device)));
     assert_eq!(parameter(&trained, "norm.mean"), before);
+}
+
+#[test]
+fn parameters_learn_that_are_converted_at_each_call() {
+    let model = conv_norm_half::Trained::new(&Device::flex());
+    let shape = [2, 2, 6, 6];
+    train(model, |model, device| model.forward(tensor(shape, device)));
 }
 
 #[test]

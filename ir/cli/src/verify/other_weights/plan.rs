@@ -37,7 +37,7 @@ pub struct Change {
 impl Plan {
     /// For each storage changes of at most so many constants that the code depends on, of as many others, and
     /// of all others at once.
-    pub fn new(path: &Path, simplify: bool, most: usize) -> Result<Self> {
+    pub fn new(path: &Path, options: &Options, most: usize) -> Result<Self> {
         let mut plan = Plan {
             files: Files::new(),
             constants: Vec::new(),
@@ -50,8 +50,7 @@ impl Plan {
         for (storage, (weights, _)) in STORAGES.into_iter().enumerate() {
             let options = Options {
                 weights,
-                simplify,
-                ..Options::default()
+                ..options.clone()
             };
             let (constants, files) = constants(path, &options)?;
             plan.files = files;
@@ -197,7 +196,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/../../ui-tests/models/other_weights.onnx"
         );
-        let plan = Plan::new(Path::new(model), true, 100).unwrap();
+        let plan = Plan::new(Path::new(model), &Options::default(), 100).unwrap();
         let fixed = |name: &str| {
             let named = plan.changes.iter().filter(|change| change.name == name);
             Vec::from_iter(named.map(|change| change.fixed))

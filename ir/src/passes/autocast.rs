@@ -1,0 +1,302 @@
+//! Has floats of single precision be computed in 16 bits.
+//!
+//! Products and convolutions take operands and weights of 16 bits. What moves elements, computes each alone, or
+//! sums in single precision whatever its operands are, follows: it computes in 16 bits where an operand is of 16
+//! bits and none is of single precision that something else computes. All other operators keep single precision,
+//! and so do inputs and outputs of the model and of nested graphs. `ops::Width` says of each operator which it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::dead;
+use crate::dtype::DType;
+use crate::elements::Elements;
+use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::infer;
+use crate::names::Names;
+use crate::ops::elementwise::{cast, unary};
+use crate::ops::{self, Width};
+use crate::types::{Known, Place, Type};
+
+/// The least and the greatest of the numbers that f16 has with all its digits.
+const RANGE: std::ops::RangeInclusive<f64> = 6.103515625e-5..=65504.0;
+
+/// Computes in `half` what may be computed in it.
+pub fn autocast(graph: &mut Graph, names: &mut Names, half: DType) {
+    let mut body = std::mem::take(&mut graph.body);
+    let mut single = BTreeSet::new();
+    note_containers(&body, &graph.values, &mut single);
+    let mut exact = BTreeMap::new();
+    note_exact(&body, &mut exact);
+    single.extend(exact.into_keys());
+    let mut cx = Autocast {
+        values: &mut graph.values,
+        names,
+        half,
+        training: graph.training,
+        single,
+        neutral: body.inputs.iter().copied().collect(),
+        narrowed: BTreeSet::new(),
+        weights: BTreeMap::new(),
+        casts: Vec::new(),
+    };
+    cx.block(&mut body);
+    graph.body = body;
+    dead::remove(graph);
+}
+
+/// Items of containers have the type that the container says, copies that of the original.
+fn note_containers(block: &Block, values: &Values, single: &mut BTreeSet<ValueId>) {
+    let made = block.nodes.iter().flat_map(|node| &node.outputs).flatten();
+    for &id in made.chain(&block.inputs) {
+        let value = &values[id];
+        single.extend(value.parts.iter().flatten());
+        if let Some(original) = value.copy_of {
+            single.extend([id, original]);
+        }
+    }
+    for (_, inner) in block.nodes.iter().flat_map(|node| &node.blocks) {
+        note_containers(inner, values, single);
+    }
+}
+
+/// What is computed for operators that ask for it exactly, and whether a product may be among it: positions
+/// times frequencies, squares of distances.
+fn note_exact(block: &Block, exact: &mut BTreeMap<ValueId, bool>) {
+    for node in block.nodes.iter().rev() {
+        for (_, inner) in &node.blocks {
+            note_exact(inner, exact);
+        }
+        let results = node.outputs.iter().flatten();
+        let found = results.filter_map(|id| exact.get(id)).max().copied();
+        let product = match (ops::facts(&node.kind).width, found) {
+            (Width::Exact, _) => true,
+            (Width::Operands, Some(product)) => product,
+            (Width::Half, Some(true)) => false,
+            _ => continue,
+        };
+        for &id in node.inputs.iter().flatten() {
+            let before = exact.entry(id).or_default();
+            *before |= product;
+        }
+    }
+}
+
+struct Autocast<'g> {
+    values: &'g mut Values,
+    names: &'g mut Names,
+    half: DType,
+    training: bool,
+    /// Values that stay of single precision.
+    single: BTreeSet<ValueId>,
+    /// Inputs of the model, and what is moved of them: as precise as the caller likes.
+    neutral: BTreeSet<ValueId>,
+    /// Values that were of single precision and are of 16 bits now.
+    narrowed: BTreeSet<ValueId>,
+    /// Constants of the model in 16 bits.
+    weights: BTreeMap<ValueId, ValueId>,
+    /// Values in the other type, for each of the blocks around each other.
+    casts: Vec<BTreeMap<ValueId, ValueId>>,
+}
+
+impl Autocast<'_> {
+    fn block(&mut self, block: &mut Block) {
+        self.casts.push(BTreeMap::new());
+        for mut node in std::mem::take(&mut block.nodes) {
+            for (_, inner) in &mut node.blocks {
+                self.block(inner);
+            }
+            let before = &mut block.nodes;
+            let narrows = self.may_narrow(&node) && self.narrow(&mut node, before);
+            if !narrows {
+                self.widen(&mut node.inputs, before, &node.origin);
+                self.note_neutral(&node);
+            }
+            block.nodes.push(node);
+        }
+        for output in &mut block.outputs {
+            if !self.narrowed.contains(output) {
+                continue;
+            }
+            let wide = self.cast(*output, &mut block.nodes, &[]);
+            // It goes by the name that it has outside.
+            if self.values[wide].name.is_empty() {
+                self.values[wide].name = std::mem::take(&mut self.values[*output].name);
+            }
+            *output = wide;
+        }
+        self.casts.pop();
+    }
+
+    /// The inputs at these places compute in the type of the others.
+    fn operands(&self, node: &Node) -> Vec<usize> {
+        let (first, end) = ops::facts(&node.kind).apart;
+        let inputs = (0usize..).zip(&node.inputs);
+        let floats = inputs.filter(|(at, id)| {
+            let apart = (first..end).contains(at) || node.operator.wants_host(*at);
+            !apart && id.is_some_and(|id| self.is_single(id) || self.narrowed.contains(&id))
+        });
+        floats.map(|(at, _)| at).collect()
+    }
+
+    /// Whether a value is a tensor of single precision.
+    fn is_single(&self, id: ValueId) -> bool {
+        let tensor = self.values[id].ty.as_ref().and_then(Type::as_tensor);
+        tensor.is_some_and(|tensor| tensor.dtype == DType::F32)
+    }
+
+    fn may_narrow(&self, node: &Node) -> bool {
+        let facts = ops::facts(&node.kind);
+        let stays = |id: &ValueId| self.single.contains(id) || self.values[*id].known.is_some();
+        if facts.width == Width::Single || node.outputs.iter().flatten().any(stays) {
+            return false;
+        }
+        let operands = self.operands(node);
+        let operands = operands.iter().filter_map(|&at| node.input(at));
+        let operands: Vec<ValueId> = operands.collect();
+        let is_constant = |id: &ValueId| self.values[*id].is_constant();
+        let is_free = |id: &ValueId| is_constant(id) || self.neutral.contains(id);
+        match facts.width {
+            Width::Single | Width::Exact => false,
+            Width::Half => operands.iter().any(|id| !is_constant(id)),
+            // Rows of a table, and other elements of weights.
+            Width::Operands if operands.iter().all(is_constant) => {
+                let is_weight = |id: &ValueId| self.values[*id].parameter;
+                !facts.elementwise && operands.iter().any(is_weight)
+            }
+            Width::Operands => {
+                let is_narrowed = |id: &ValueId| self.narrowed.contains(id);
+                // The square of a number of 16 bits may have no number of 16 bits.
+                let squares = &*node.kind == "Mul" && node.input(0) == node.input(1);
+                operands.iter().any(is_narrowed)
+                    && operands.iter().all(|id| is_narrowed(id) || is_free(id))
+                    && operands.iter().all(|&id| self.fits(id))
+                    && !squares
+            }
+        }
+    }
+
+    /// Whether the numbers of a constant that is no weight stay what they are in 16 bits: not an epsilon, the score
+    /// of what is hidden, or a bound just below 1.
+    fn fits(&self, id: ValueId) -> bool {
+        let value = &self.values[id];
+        let one = value.known.peek().is_some_and(|known| known.len() == 1);
+        if value.parameter && !one {
+            return true;
+        }
+        let fits = |&number: &f64| {
+            let rounded = unary::rounded(number, self.half);
+            let in_range = RANGE.contains(&number.abs()) || self.half != DType::F16;
+            rounded == number || in_range && rounded.abs() != 1.0
+        };
+        match value.known.read() {
+            Some(Known::Floats(numbers)) => numbers.iter().all(fits),
+            _ => true,
+        }
+    }
+
+    /// Has a node take operands of 16 bits, and says whether its results are of 16 bits then.
+    fn narrow(&mut self, node: &mut Node, before: &mut Vec<Node>) -> bool {
+        let mut inputs = node.inputs.clone();
+        let operands = self.operands(node);
+        for (at, input) in inputs.iter_mut().enumerate() {
+            let Some(id) = *input else { continue };
+            if operands.contains(&at) != self.narrowed.contains(&id) {
+                *input = Some(self.cast(id, before, &node.origin));
+            }
+        }
+        let (names, values) = (self.names.mark(), self.values.len());
+        let fresh = |output: &Option<ValueId>| output.map(|_| self.values.push(Value::default()));
+        let tried = Node {
+            inputs,
+            outputs: node.outputs.iter().map(fresh).collect(),
+            ..node.clone()
+        };
+        let fits = infer::node(&tried, self.values, self.names).is_ok();
+        let pairs = node.outputs.iter().flatten();
+        let pairs = pairs.zip(tried.outputs.iter().flatten());
+        let mut results = Vec::new();
+        for (&own, &tried) in pairs {
+            let tensor = |id: ValueId| self.values[id].ty.as_ref().and_then(Type::as_tensor);
+            let dtype = tensor(tried).map(|tensor| tensor.dtype);
+            if self.is_single(own) && dtype == Some(self.half) {
+                results.push(own);
+            }
+        }
+        self.values.truncate(values);
+        self.names.rewind(names, &BTreeSet::new());
+        if !fits || results.is_empty() {
+            return false;
+        }
+        node.inputs = tried.inputs;
+        for id in results {
+            if let Some(Type::Tensor(tensor)) = &mut self.values[id].ty {
+                tensor.dtype = self.half;
+            }
+            self.narrowed.insert(id);
+        }
+        true
+    }
+
+    /// Has a node read values of single precision.
+    fn widen(&mut self, inputs: &mut [Option<ValueId>], before: &mut Vec<Node>, origin: &[String]) {
+        for input in inputs.iter_mut().flatten() {
+            if self.narrowed.contains(input) {
+                *input = self.cast(*input, before, origin);
+            }
+        }
+    }
+
+    fn note_neutral(&mut self, node: &Node) {
+        let mut inputs = node.inputs.iter().flatten();
+        let is_free = |id: &ValueId| self.neutral.contains(id) || self.values[*id].is_constant();
+        if node.blocks.is_empty() && node.operator.moves() && inputs.all(is_free) {
+            self.neutral.extend(node.outputs.iter().flatten());
+        }
+    }
+
+    /// A value of single precision in 16 bits, or the other way round.
+    fn cast(&mut self, id: ValueId, before: &mut Vec<Node>, origin: &[String]) -> ValueId {
+        let is_narrowed = self.narrowed.contains(&id);
+        let casts = self.casts.iter().rev().chain([&self.weights]);
+        if let Some(found) = casts.filter_map(|casts| casts.get(&id)).next() {
+            return *found;
+        }
+        let dtype = if is_narrowed { DType::F32 } else { self.half };
+        let result = self.values.push(Value::default());
+        let node = Node {
+            name: String::new(),
+            origin: origin.to_vec(),
+            kind: "Cast".into(),
+            version: 25,
+            operator: cast::to(dtype),
+            inputs: vec![Some(id)],
+            outputs: vec![Some(result)],
+            blocks: Vec::new(),
+            place: Place::default(),
+        };
+        // Every float can be converted.
+        let _ = infer::node(&node, self.values, self.names);
+        let value = &self.values[id];
+        let learns = self.training && value.parameter;
+        if value.is_constant() && !is_narrowed && !learns {
+            let number =
+                !value.parameter && value.known.peek().is_some_and(|known| known.len() == 1);
+            if !number && value.is_stored() {
+                // Weights are converted when they are loaded, and stay no part of the code.
+                let weight = &mut self.values[result];
+                (weight.known, weight.maker) = (Elements::default(), Some(Rc::new(node)));
+            }
+            self.weights.insert(id, result);
+            return result;
+        }
+        before.push(node);
+        if let Some(casts) = self.casts.last_mut() {
+            casts.insert(id, result);
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests;
