@@ -489,13 +489,13 @@ pub trait Kernels: Backend {
     }
 
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.
-    #[fusion(default)]
+    #[fusion(meta = |x, to| crate::cube::quantize::integers(x, to.dtype()))]
     fn quantize(x: FloatTensor<Self>, to: Affine) -> Optional<Self> {
         primitives::quantize::<Self>(x, to)
     }
 
     /// [`quantize`](Self::quantize) by scales and zero points that broadcast.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, _, dtype, _| crate::cube::quantize::integers(x, *dtype))]
     fn quantize_along(
         x: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -506,20 +506,23 @@ pub trait Kernels: Backend {
         primitives::quantize_along::<Self>(x, scale, zero, dtype, bits)
     }
 
-    /// Bytes that span the values and 0, their scale and their zero point.
-    #[fusion(default)]
-    fn quantize_dynamic(x: FloatTensor<Self>) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
-        primitives::quantize_dynamic::<Self>(x)
+    /// Bytes, in the dtype that the device has for them, that span the values and 0, their scale and their zero point.
+    #[fusion(meta = |x, dtype| crate::cube::quantize::described_dynamic(x, *dtype))]
+    fn quantize_dynamic(
+        x: FloatTensor<Self>,
+        dtype: DType,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        primitives::quantize_dynamic::<Self>(x, dtype)
     }
 
     /// The floats that integers stand for.
-    #[fusion(default)]
+    #[fusion(meta = |x, _| crate::cube::quantize::floats(x))]
     fn dequantize(x: IntTensor<Self>, of: Affine) -> Optional<Self> {
         primitives::dequantize::<Self>(x, of)
     }
 
     /// [`dequantize`](Self::dequantize) by scales and zero points that broadcast.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, _| crate::cube::quantize::floats(x))]
     fn dequantize_along(
         x: IntTensor<Self>,
         scale: FloatTensor<Self>,
@@ -529,7 +532,7 @@ pub trait Kernels: Backend {
     }
 
     /// The greatest integer of each window, at so many positions.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, positions| crate::cube::quantize::described_pool(x, *positions))]
     fn max_pool_int(
         x: IntTensor<Self>,
         window: Window<2>,
@@ -539,13 +542,13 @@ pub trait Kernels: Backend {
     }
 
     /// The sum or product of what integers stand for, broadcast.
-    #[fusion(default)]
+    #[fusion(meta = |a, b, pair| crate::cube::quantize::described_pair(a, b, pair))]
     fn quantized_pair(a: IntTensor<Self>, b: IntTensor<Self>, pair: Pair) -> Optional<Self> {
         primitives::quantized_pair::<Self>(a, b, pair)
     }
 
     /// A function of what integers stand for, with a bias along the last axis.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, unary| crate::cube::quantize::described_unary(x, unary))]
     fn quantized_unary(
         x: IntTensor<Self>,
         #[extension_type] bias: Optional<Self>,
@@ -555,7 +558,7 @@ pub trait Kernels: Backend {
     }
 
     /// The means over the last axes of what integers stand for.
-    #[fusion(default)]
+    #[fusion(meta = |x, mean| crate::cube::quantize::described_mean(x, mean))]
     fn quantized_mean(x: IntTensor<Self>, mean: Mean) -> Optional<Self> {
         primitives::quantized_mean::<Self>(x, mean)
     }

@@ -13,6 +13,7 @@ mod keys;
 pub mod matrices;
 mod normalize;
 pub mod product;
+pub mod quantize;
 pub mod recurrent;
 pub mod roi;
 mod scan;
@@ -34,6 +35,7 @@ use crate::{
     attention::Scores,
     backend::{CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
     classical::{svm::Comparison, trees::Election},
+    convolution::window::Window,
     ensure,
     image::{
         non_max_suppression::{BoxForm, Limits},
@@ -41,7 +43,7 @@ use crate::{
     },
     index::top_k::Top,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Blocks, small::Small},
+    quantize::{Affine, Blocks, Mean, Pair, Unary, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
@@ -240,6 +242,51 @@ impl Kernels for CubeBackend {
 
     fn draw(sums: CubeTensor, fractions: CubeTensor) -> Optional<Self> {
         Optional::Int(draw::draw(sums, fractions))
+    }
+
+    fn quantize(x: CubeTensor, to: Affine) -> Optional<Self> {
+        quantize::quantize(x, to)
+    }
+
+    fn quantize_along(
+        x: CubeTensor,
+        scale: CubeTensor,
+        zero: Optional<Self>,
+        dtype: DType,
+        bits: u32,
+    ) -> Optional<Self> {
+        quantize::quantize_along(x, scale, zero.int(), dtype, bits)
+    }
+
+    fn quantize_dynamic(
+        x: CubeTensor,
+        dtype: DType,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        quantize::quantize_dynamic(x, dtype)
+    }
+
+    fn dequantize(x: CubeTensor, of: Affine) -> Optional<Self> {
+        Optional::Float(quantize::dequantize(x, of))
+    }
+
+    fn dequantize_along(x: CubeTensor, scale: CubeTensor, zero: Optional<Self>) -> Optional<Self> {
+        Optional::Float(quantize::dequantize_along(x, scale, zero.int()))
+    }
+
+    fn max_pool_int(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Optional<Self> {
+        Optional::Int(quantize::max_pool(x, window, positions))
+    }
+
+    fn quantized_pair(a: CubeTensor, b: CubeTensor, pair: Pair) -> Optional<Self> {
+        Optional::Int(quantize::combine(a, b, pair))
+    }
+
+    fn quantized_unary(x: CubeTensor, bias: Optional<Self>, unary: Unary) -> Optional<Self> {
+        Optional::Int(quantize::compute(x, bias.float(), unary))
+    }
+
+    fn quantized_mean(x: CubeTensor, mean: Mean) -> Optional<Self> {
+        quantize::mean(x, mean)
     }
 }
 

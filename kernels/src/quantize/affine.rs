@@ -64,6 +64,7 @@ pub(super) fn computed<const D: usize>(
     y: Affine,
     function: Function,
 ) -> Option<Tensor<D, Int>> {
+    let y = y.on(&x.device());
     let unary = Unary { of, y, function };
     let own = x.clone();
     let made = call!(quantized_unary(own, bias; unary)).tensor();
@@ -85,8 +86,12 @@ pub(super) fn combine<const D: usize>(
         y,
         step,
     };
+    let there = Pair {
+        y: y.on(&a.device()),
+        ..pair
+    };
     let (left, right) = (a.clone(), b.clone());
-    let made = call!(quantized_pair(left, right; pair)).tensor();
+    let made = call!(quantized_pair(left, right; there)).tensor();
     made.map_or_else(|| passes(a, b, pair), Tensor::from_dispatch)
 }
 
@@ -211,7 +216,7 @@ pub(super) fn mean<const D: usize>(
 ) -> Option<Tensor<D, Int>> {
     let mean = Mean {
         of,
-        y,
+        y: y.on(&x.device()),
         axis,
         rounded,
     };

@@ -1,15 +1,21 @@
 //! How many kernels an operation launches on devices of CubeCL.
 
-use burn::tensor::{Bool, Tensor, TensorData, ops::ConvOptions};
+use burn::tensor::{Bool, DType, Float, Int, Tensor, TensorData, kind::Basic, ops::ConvOptions};
 
 use super::{call, hidden};
 use crate::attention::{Scores, Undefined};
+use crate::convolution::window::Window;
+use crate::pool::max_pool;
 use crate::product::epilogue::{Activation, Epilogue};
+use crate::quantize::{self, Affine, steps};
 use crate::recurrent::{Cell, Direction, Lstm, Operands, cases::Case};
-use crate::testing::{noise, on_each, with_launches, with_reads};
+use crate::testing::{int, noise, on_each, with_launches, with_reads};
 
 /// Runs an operation on operands that are there, until its result is.
-fn launching<const D: usize>(most: usize, run: impl FnOnce() -> Tensor<D>) -> TensorData {
+fn launching<const D: usize, K: Basic>(
+    most: usize,
+    run: impl FnOnce() -> Tensor<D, K>,
+) -> TensorData {
     with_reads(0, || with_launches(most, || run().into_data()))
 }
 
@@ -23,13 +29,13 @@ fn products_and_what_follows_are_one() {
         let options = ConvOptions::new([1; 2], [1; 2], [1; 2], 1);
         // The weight is arranged before.
         let _ = weight.clone().into_data();
-        launching::<4>(1, || {
+        launching::<4, Float>(1, || {
             let epilogue = epilogue.clone();
             Tensor::from_dispatch(call!(conv2d(x, weight, bias, sum; options, epilogue)))
         });
         let (x, weight) = (noise::<3>([2, 9, 6], 1), noise::<2>([6, 5], 2));
         let (bias, sum) = (Some(noise::<1>([5], 3)), Some(noise::<3>([2, 9, 5], 4)));
-        launching::<3>(1, || {
+        launching::<3, Float>(1, || {
             Tensor::from_dispatch(call!(linear(x, weight, bias, sum; epilogue)))
         });
     });
@@ -39,12 +45,12 @@ fn products_and_what_follows_are_one() {
 fn rows_are_one() {
     on_each(|| {
         let x = noise::<2>([9, 70], 1);
-        launching::<2>(1, || {
+        launching::<2, Float>(1, || {
             let x = x.clone();
             Tensor::from_dispatch(call!(softmax(x; 1)))
         });
         let (scale, bias) = (noise::<1>([70], 2), Some(noise::<1>([70], 3)));
-        launching::<2>(1, || {
+        launching::<2, Float>(1, || {
             Tensor::from_dispatch(call!(layer_norm(x, scale, bias; 1e-5f32)))
         });
     });
@@ -63,7 +69,7 @@ fn attention_is_three() {
         // Comparing noise with a number makes the mask.
         let mask: Option<Tensor<4, Bool>> = Some(hidden([2, 1, 1, 7], 5));
         let _ = mask.clone().map(Tensor::into_data);
-        launching::<4>(3, || {
+        launching::<4, Float>(3, || {
             Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
         });
     });
@@ -75,12 +81,42 @@ fn a_sequence_is_a_few() {
         let case = Case::new([40, 1, 7, 64], 4, Direction::Forward, false);
         let Case { x, weights, state } = &case;
         // The inputs of all times are one product, and weights are transposed for as many steps.
-        launching::<4>(4, || {
+        launching::<4, Float>(4, || {
             let cell = Cell::Lstm(Lstm::new(Direction::Forward));
             match Operands::of(x, weights, state).call(cell) {
                 Some((y, ..)) => y,
                 None => Tensor::zeros([1; 4], &x.device()),
             }
         });
+    });
+}
+
+#[test]
+fn steps_between_integers_are_one() {
+    on_each(|| {
+        let (of, y) = (Affine::u8(0.1, 3), Affine::u8(0.2, 7));
+        let integers = || int::<4>(TensorData::new(vec![9u8; 210], [2, 3, 5, 7]));
+        let there = |x: Tensor<4, Int>| {
+            let _ = x.clone().into_data();
+            x
+        };
+        let (a, b) = (there(integers()), there(integers()));
+        let (x, scale) = (noise::<4>([2, 3, 5, 7], 1), noise::<4>([1, 3, 1, 1], 2));
+        let zero = Some(int::<4>([[[[1u8]], [[2]], [[3]]]]));
+        launching::<4, Int>(1, || quantize::quantize_by(x.clone(), 0.5, 1, DType::U8, 8));
+        launching::<4, Int>(1, || {
+            quantize::quantize(x.clone(), scale.clone(), zero.clone(), DType::U8, 8)
+        });
+        launching::<4, Int>(2, || quantize::quantize_dynamic(x).0);
+        launching::<4, Float>(1, || quantize::dequantize_by(a.clone(), 0.5, 1, DType::F32));
+        launching::<4, Float>(1, || {
+            quantize::dequantize(a.clone(), scale, zero, DType::F32)
+        });
+        launching::<4, Int>(1, || steps::add((a.clone(), of), (b.clone(), of), y));
+        launching::<4, Int>(1, || steps::activate((a.clone(), of), y, Activation::Gelu));
+        launching::<4, Int>(1, || steps::softmax((a.clone(), of), y));
+        launching::<4, Int>(1, || steps::global_average_pool((a.clone(), of), y));
+        let window = Window::new([3, 3]).pads([(1, 1); 2]);
+        launching::<4, Int>(1, || max_pool(a, window, false));
     });
 }

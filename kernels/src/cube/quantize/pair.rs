@@ -1,0 +1,131 @@
+//! Sums and products of what integers of two tensors stand for.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn_cubecl::tensor::CubeTensor;
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{
+    Rounding, RoundingLaunch, difference, integer, is_wide,
+    places::{Axis, axes, places, steps},
+    within,
+};
+use crate::backend::OptionalMetadata;
+use crate::cube::{address, ensure_alike, unwritten};
+use crate::quantize::{Pair, Step};
+
+/// What the integers of both operands are multiplied by or stand for.
+#[derive(CubeLaunch, CubeType, Clone, Copy)]
+struct Numbers {
+    first_zero: i32,
+    second_zero: i32,
+    first: f32,
+    second: f32,
+    /// What is added, or the scale of the result.
+    last: f32,
+}
+
+/// What comes of two tensors, before it is there.
+pub fn described(a: &TensorSpec, b: &TensorSpec, pair: &Pair) -> OptionalMetadata {
+    OptionalMetadata::Int(TensorSpec::new(result(&a.shape, &b.shape), pair.y.dtype()))
+}
+
+pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
+    ensure_alike(&a, [Some(&b)]);
+    let y = unwritten(&a, result(&a.shape(), &b.shape()), pair.y.dtype());
+    let count = y.shape().num_elements();
+    if count == 0 {
+        return y;
+    }
+    let (first, second, last) = match pair.step {
+        Step::Sum => (pair.ratio(pair.a), pair.ratio(pair.b), pair.offset()),
+        Step::Product => {
+            let ratio = pair.a.scale() * pair.b.scale() / pair.y.scale();
+            (ratio, 1.0, pair.y.zero() as f32)
+        }
+        Step::SumOfFloats | Step::ProductOfFloats => {
+            (pair.a.scale(), pair.b.scale(), pair.y.scale())
+        }
+    };
+    let [first_zero, second_zero] = [pair.a, pair.b].map(|of| of.zero() as i32);
+    let numbers = NumbersLaunch::new(first_zero, second_zero, first, second, last);
+    let client = y.client.clone();
+    let units = CubeDim::new(&client, count);
+    let axes = axes(&y.shape(), [&steps(&a), &steps(&b), &[]]);
+    let dtypes = [a.dtype, y.dtype].map(dtype_to_storage_type);
+    let (address, wide) = (address([&a, &b, &y]), is_wide(a.dtype));
+    // Safety: a unit beyond the result ends, and operands have an element for each one of it.
+    unsafe {
+        pair_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            address,
+            a.into_tensor_arg(),
+            b.into_tensor_arg(),
+            y.clone().into_tensor_arg(),
+            axes,
+            count,
+            numbers,
+            RoundingLaunch::to(pair.y),
+            pair.step,
+            wide,
+            dtypes,
+        );
+    }
+    y
+}
+
+fn result(a: &Shape, b: &Shape) -> Shape {
+    let mut shape = a.clone();
+    for axis in 0..shape.num_dims() {
+        if shape[axis] == 1 {
+            shape[axis] = b[axis];
+        }
+    }
+    shape
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn pair_kernel<I: Int, O: Int>(
+    a: &Tensor<I>,
+    b: &Tensor<I>,
+    y: &mut Tensor<O>,
+    axes: Sequence<Axis>,
+    count: usize,
+    numbers: Numbers,
+    rounding: Rounding,
+    #[comptime] step: Step,
+    #[comptime] is_wide: bool,
+    #[define(I, O)] _dtypes: [ElemType; 2],
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let at = places(ABSOLUTE_POS, &axes);
+    let (a, b) = (a[at.first], b[at.second]);
+    let left = difference::<I>(a, numbers.first_zero, is_wide);
+    let right = difference::<I>(b, numbers.second_zero, is_wide);
+    let z = match step {
+        Step::Sum => {
+            // Products and sums are rounded together, where the device does.
+            let inner = fma(f32::cast_from(b), numbers.second, numbers.last);
+            let sum = fma(f32::cast_from(a), numbers.first, inner);
+            within::<O>(f32::round(sum), &rounding)
+        }
+        Step::Product => {
+            let product = left * right * numbers.first + numbers.last;
+            within::<O>(f32::round(product), &rounding)
+        }
+        Step::SumOfFloats => {
+            let sum = left * numbers.first + right * numbers.second;
+            integer::<O>(sum / numbers.last, &rounding)
+        }
+        Step::ProductOfFloats => {
+            let product = (left * numbers.first) * (right * numbers.second);
+            integer::<O>(product / numbers.last, &rounding)
+        }
+    };
+    y[ABSOLUTE_POS] = z;
+}
