@@ -47,6 +47,8 @@ use crate::{
     reduce::cumulative::Scan,
     signal::dft::Dft,
 };
+#[cfg(feature = "cube")]
+pub use byte_product::ByteProductMetadata;
 pub(crate) use call::call;
 pub use coded_product::CodedProduct;
 #[cfg(feature = "cube")]
@@ -179,6 +181,12 @@ pub trait Kernels: Backend {
         weight
     }
 
+    /// The weight of a convolution of bytes, in the order in which it is read.
+    #[fusion(meta = |weight| weight.clone())]
+    fn byte_filters(weight: IntTensor<Self>) -> IntTensor<Self> {
+        weight
+    }
+
     #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
     fn conv1d(
         x: FloatTensor<Self>,
@@ -249,7 +257,7 @@ pub trait Kernels: Backend {
     }
 
     /// The convolution of bytes over the last axes; none where others do it.
-    #[fusion(default)]
+    #[fusion(meta = |operands, options, integers| crate::cube::integer::described_conv(operands, options, integers))]
     fn conv_bytes(
         #[extension_type] operands: ByteProduct<Self>,
         options: ConvOptions<3>,
@@ -259,7 +267,7 @@ pub trait Kernels: Backend {
     }
 
     /// The product of matrices of bytes, the bias of which may be of floats; none where others do it.
-    #[fusion(default)]
+    #[fusion(meta = |operands, integers| crate::cube::integer::described_product(operands, integers))]
     fn matmul_bytes(
         #[extension_type] operands: ByteProduct<Self>,
         integers: Integers,

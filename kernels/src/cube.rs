@@ -9,6 +9,7 @@ pub mod couple;
 pub mod draw;
 mod finish;
 pub mod groups;
+pub mod integer;
 mod keys;
 pub mod matrices;
 mod normalize;
@@ -33,7 +34,7 @@ use cubecl::prelude::*;
 
 use crate::{
     attention::Scores,
-    backend::{CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
+    backend::{ByteProduct, CodedProduct, Kernels, Machine, Optional, Packed, Recurrence, Walk},
     classical::{svm::Comparison, trees::Election},
     convolution::window::Window,
     ensure,
@@ -43,13 +44,17 @@ use crate::{
     },
     index::top_k::Top,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, Blocks, Mean, Pair, Unary, small::Small},
+    quantize::{Affine, Blocks, Integers, Mean, Pair, Unary, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
 
 impl Kernels for CubeBackend {
     fn filters(weight: CubeTensor) -> CubeTensor {
+        conv::filters(weight)
+    }
+
+    fn byte_filters(weight: CubeTensor) -> CubeTensor {
         conv::filters(weight)
     }
 
@@ -144,6 +149,18 @@ impl Kernels for CubeBackend {
         epilogue: Epilogue,
     ) -> CubeTensor {
         conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn conv_bytes(
+        operands: ByteProduct<Self>,
+        options: ConvOptions<3>,
+        integers: Integers,
+    ) -> Optional<Self> {
+        integer::conv(operands, options, &integers)
+    }
+
+    fn matmul_bytes(operands: ByteProduct<Self>, integers: Integers) -> Optional<Self> {
+        integer::product(operands, &integers)
     }
 
     fn scan(x: Optional<Self>, scan: Scan) -> Optional<Self> {

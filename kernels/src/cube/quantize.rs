@@ -51,13 +51,13 @@ fn is_wide(dtype: DType) -> bool {
 
 /// The integer of a number; what is no number becomes 0.
 #[cube]
-pub fn integer<I: Int>(x: f32, rounding: &Rounding) -> I {
+pub fn integer<I: Numeric>(x: f32, rounding: &Rounding) -> I {
     within::<I>(f32::round(x) + rounding.zero, rounding)
 }
 
 /// The integer of a number in steps from 0.
 #[cube]
-pub fn within<I: Int>(x: f32, rounding: &Rounding) -> I {
+pub fn within<I: Numeric>(x: f32, rounding: &Rounding) -> I {
     let bounded = select(x < rounding.low, rounding.low, x);
     let bounded = select(bounded > rounding.high, rounding.high, bounded);
     let is_none = magnitude(x) > comptime!(INFINITE);

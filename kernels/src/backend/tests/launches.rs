@@ -7,7 +7,7 @@ use crate::attention::{Scores, Undefined};
 use crate::convolution::window::Window;
 use crate::pool::max_pool;
 use crate::product::epilogue::{Activation, Epilogue};
-use crate::quantize::{self, Affine, steps};
+use crate::quantize::{self, Affine, Requantize, Weight, matmul_integer, qlinear_conv2d, steps};
 use crate::recurrent::{Cell, Direction, Lstm, Operands, cases::Case};
 use crate::testing::{int, noise, on_each, with_launches, with_reads};
 
@@ -88,6 +88,45 @@ fn a_sequence_is_a_few() {
                 None => Tensor::zeros([1; 4], &x.device()),
             }
         });
+    });
+}
+
+#[test]
+fn products_of_integers_are_one() {
+    on_each(|| {
+        let there = |x: Tensor<4, Int>| {
+            let _ = x.clone().into_data();
+            x
+        };
+        let x = there(int(TensorData::new(vec![9u8; 2 * 8 * 81], [2, 8, 9, 9])));
+        let to = || Requantize {
+            scales: [0.1f32, 0.2, 0.3].map(|scale| Tensor::from_data([scale], &x.device())),
+            zero: int([3u8]),
+            dtype: DType::U8,
+            bits: 8,
+        };
+        // Positions of a tile, a row of single channels, and few positions.
+        for (shape, size) in [([12, 8, 3, 3], 9), ([8, 1, 3, 3], 9), ([12, 8, 3, 3], 3)] {
+            let weight = there(int(TensorData::new(
+                vec![5i8; shape.iter().product()],
+                shape,
+            )));
+            let weight = there(Weight::filters(weight));
+            let (x, to) = (x.clone().narrow(2, 0, size).narrow(3, 0, size), to());
+            let (window, bias) = (
+                Window::new([3, 3]),
+                Some(int::<1>([7i32]).expand([shape[0]])),
+            );
+            launching::<4, Int>(1, || {
+                let zeros = (Some(int([9u8])), None);
+                qlinear_conv2d(x, weight, zeros, bias, window, 8 / shape[1], to)
+            });
+        }
+        let (a, b) = (
+            x.clone().flatten::<2>(0, 2),
+            x.clone().flatten::<2>(0, 2).transpose(),
+        );
+        launching::<2, Int>(1, || matmul_integer(a, b, (Some(int([[1u8]])), None)));
     });
 }
 

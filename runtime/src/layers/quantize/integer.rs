@@ -15,6 +15,12 @@ pub struct QuantizedWeight<const D: usize> {
 
 impl<const D: usize> QuantizedWeight<D> {
     pub fn new(values: Tensor<D, Int>) -> Self {
+        // The right sides of products have two axes, or are stacks of which any order is as good.
+        let values = if D > 2 {
+            Weight::filters(values)
+        } else {
+            values
+        };
         Self {
             values,
             packed: Packed::default(),
