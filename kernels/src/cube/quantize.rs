@@ -19,7 +19,7 @@ pub use pair::{combine, described as described_pair};
 pub use unary::{compute, described as described_unary};
 
 use burn::tensor::DType;
-use cubecl::prelude::*;
+use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
 
 use super::{INFINITE, magnitude};
 use crate::quantize::{Affine, range};
@@ -42,6 +42,17 @@ impl RoundingLaunch {
     fn to(y: Affine) -> Self {
         Self::of(y.dtype(), y.bits(), y.zero())
     }
+}
+
+/// Elements of a unit, as many apart as there are units: cubes cost more than the few steps of one element.
+const EACH: usize = 4;
+
+/// Cubes for so many elements, their units, and how many of all units have elements.
+fn shared(client: &Client, count: usize) -> (CubeCount, CubeDim, usize) {
+    let step = count.div_ceil(EACH);
+    let units = CubeDim::new(client, step);
+    let cubes = calculate_cube_count_elemwise(client, step, units);
+    (cubes, units, step)
 }
 
 /// Whether differences are of integers: floats do not hold what has 32 bits. A u32 stands for fewer.

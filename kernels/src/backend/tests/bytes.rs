@@ -4,6 +4,7 @@ use burn::tensor::{DType, Int, Tensor, TensorData};
 
 use super::with_each_body;
 use crate::convolution::window::Window;
+use crate::pool::max_pool;
 use crate::quantize::{
     Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer,
     matmul_to_float, qlinear_conv2d, qlinear_matmul,
@@ -310,6 +311,28 @@ fn products_of_matrices_are_exact() {
                     let expected = expected.collect::<Vec<i8>>();
                     same(y, TensorData::new(expected, [2, rows, columns]));
                 });
+            }
+        }
+    });
+}
+
+#[test]
+fn the_greatest_of_windows() {
+    on_each(|| {
+        for (dtype, is_signed) in [(DType::U8, false), (DType::I8, true)] {
+            let values = bytes(2 * 3 * 11 * 9, is_signed, 1);
+            let x = tensor(&values, [2, 3, 11, 9], is_signed);
+            let part = x.clone().narrow(2, 1, 7);
+            for x in [x.clone(), x.swap_dims(2, 3), part] {
+                for window in [
+                    Window::new([2, 3]),
+                    Window::new([3, 3]).strides([2, 1]).pads([(1, 1); 2]),
+                    Window::new([2, 2]).dilations([3, 2]).pads([(0, 2), (1, 0)]),
+                ] {
+                    let expected = max_pool(x.clone().float(), window, true).into_data();
+                    let y = max_pool(x.clone(), window, true);
+                    same(y, expected.convert_dtype(dtype));
+                }
             }
         }
     });

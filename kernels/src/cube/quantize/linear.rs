@@ -4,11 +4,12 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
 use burn_fusion::custom::TensorSpec;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     Rounding, RoundingLaunch, difference, integer, is_wide,
     places::{Axis, axes, places, steps},
+    shared,
 };
 use crate::backend::{Optional, OptionalMetadata};
 use crate::cube::{address, unwritten};
@@ -73,7 +74,7 @@ fn to_integers(
     }
     let operands = Operands::of(x, scales, zeros);
     let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
+    let (cubes, units, step) = shared(&client, count);
     let axes = operands.axes();
     let dtypes = [
         operands.x.dtype,
@@ -81,11 +82,11 @@ fn to_integers(
         operands.zero_dtype(dtype),
         dtype,
     ];
-    // Safety: a unit beyond the result ends, and operands have an element for each one of it.
+    // Safety: units end with the result, and operands have an element for each one of it.
     unsafe {
         integers_kernel::launch_unchecked(
             &client,
-            calculate_cube_count_elemwise(&client, count, units),
+            cubes,
             units,
             address([&operands.x, &y]),
             operands.x.into_tensor_arg(),
@@ -94,6 +95,7 @@ fn to_integers(
             y.clone().into_tensor_arg(),
             axes,
             count,
+            step,
             scale,
             rounding,
             dtypes.map(dtype_to_storage_type),
@@ -116,7 +118,7 @@ fn to_floats(
     }
     let operands = Operands::of(x, scales, zeros);
     let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
+    let (cubes, units, step) = shared(&client, count);
     let axes = operands.axes();
     let dtype = operands.x.dtype;
     let dtypes = [dtype, operands.scale_dtype(), operands.zero_dtype(dtype)];
@@ -124,7 +126,7 @@ fn to_floats(
     unsafe {
         floats_kernel::launch_unchecked(
             &client,
-            calculate_cube_count_elemwise(&client, count, units),
+            cubes,
             units,
             address([&operands.x, &y]),
             operands.x.into_tensor_arg(),
@@ -133,6 +135,7 @@ fn to_floats(
             y.clone().into_tensor_arg(),
             axes,
             count,
+            step,
             scale,
             zero as i32,
             is_wide(dtype),
@@ -176,32 +179,35 @@ fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
     y: &mut Tensor<I>,
     axes: Sequence<Axis>,
     count: usize,
+    step: usize,
     scale: f32,
     rounding: Rounding,
     #[define(T, S, Z, I)] _dtypes: [ElemType; 4],
 ) {
-    if ABSOLUTE_POS >= count {
+    if ABSOLUTE_POS >= step {
         terminate!();
     }
-    let at = places(ABSOLUTE_POS, &axes);
-    let mut divisor = scale;
-    #[comptime]
-    match scales {
-        ComptimeOption::Some(scales) => divisor = f32::cast_from(scales[at.second]),
-        ComptimeOption::None => {}
+    for position in range_stepped(ABSOLUTE_POS, count, step) {
+        let at = places(position, &axes);
+        let mut divisor = scale;
+        #[comptime]
+        match scales {
+            ComptimeOption::Some(scales) => divisor = f32::cast_from(scales[at.second]),
+            ComptimeOption::None => {}
+        }
+        let mut zero = rounding.zero;
+        #[comptime]
+        match zeros {
+            ComptimeOption::Some(zeros) => zero = f32::cast_from(zeros[at.third]),
+            ComptimeOption::None => {}
+        }
+        let rounding = Rounding {
+            zero,
+            low: rounding.low,
+            high: rounding.high,
+        };
+        y[position] = integer::<I>(f32::cast_from(x[at.first]) / divisor, &rounding);
     }
-    let mut zero = rounding.zero;
-    #[comptime]
-    match zeros {
-        ComptimeOption::Some(zeros) => zero = f32::cast_from(zeros[at.third]),
-        ComptimeOption::None => {}
-    }
-    let rounding = Rounding {
-        zero,
-        low: rounding.low,
-        high: rounding.high,
-    };
-    y[ABSOLUTE_POS] = integer::<I>(f32::cast_from(x[at.first]) / divisor, &rounding);
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -212,26 +218,29 @@ fn floats_kernel<I: Int, S: Float, Z: Int>(
     y: &mut Tensor<f32>,
     axes: Sequence<Axis>,
     count: usize,
+    step: usize,
     scale: f32,
     zero: i32,
     #[comptime] is_wide: bool,
     #[define(I, S, Z)] _dtypes: [ElemType; 3],
 ) {
-    if ABSOLUTE_POS >= count {
+    if ABSOLUTE_POS >= step {
         terminate!();
     }
-    let at = places(ABSOLUTE_POS, &axes);
-    let mut factor = scale;
-    #[comptime]
-    match scales {
-        ComptimeOption::Some(scales) => factor = f32::cast_from(scales[at.second]),
-        ComptimeOption::None => {}
+    for position in range_stepped(ABSOLUTE_POS, count, step) {
+        let at = places(position, &axes);
+        let mut factor = scale;
+        #[comptime]
+        match scales {
+            ComptimeOption::Some(scales) => factor = f32::cast_from(scales[at.second]),
+            ComptimeOption::None => {}
+        }
+        let mut zero = zero;
+        #[comptime]
+        match zeros {
+            ComptimeOption::Some(zeros) => zero = i32::cast_from(zeros[at.third]),
+            ComptimeOption::None => {}
+        }
+        y[position] = difference::<I>(x[at.first], zero, is_wide) * factor;
     }
-    let mut zero = zero;
-    #[comptime]
-    match zeros {
-        ComptimeOption::Some(zeros) => zero = i32::cast_from(zeros[at.third]),
-        ComptimeOption::None => {}
-    }
-    y[ABSOLUTE_POS] = difference::<I>(x[at.first], zero, is_wide) * factor;
 }

@@ -4,12 +4,12 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
 use burn_fusion::custom::TensorSpec;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     Rounding, RoundingLaunch, difference, integer, is_wide,
     places::{Axis, axes, places, steps},
-    within,
+    shared, within,
 };
 use crate::backend::OptionalMetadata;
 use crate::cube::{address, ensure_alike, unwritten};
@@ -51,15 +51,15 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
     let [first_zero, second_zero] = [pair.a, pair.b].map(|of| of.zero() as i32);
     let numbers = NumbersLaunch::new(first_zero, second_zero, first, second, last);
     let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
+    let (cubes, units, step) = shared(&client, count);
     let axes = axes(&y.shape(), [&steps(&a), &steps(&b), &[]]);
     let dtypes = [a.dtype, y.dtype].map(dtype_to_storage_type);
     let (address, wide) = (address([&a, &b, &y]), is_wide(a.dtype));
-    // Safety: a unit beyond the result ends, and operands have an element for each one of it.
+    // Safety: units end with the result, and operands have an element for each one of it.
     unsafe {
         pair_kernel::launch_unchecked(
             &client,
-            calculate_cube_count_elemwise(&client, count, units),
+            cubes,
             units,
             address,
             a.into_tensor_arg(),
@@ -67,6 +67,7 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
             y.clone().into_tensor_arg(),
             axes,
             count,
+            step,
             numbers,
             RoundingLaunch::to(pair.y),
             pair.step,
@@ -94,38 +95,41 @@ fn pair_kernel<I: Int, O: Int>(
     y: &mut Tensor<O>,
     axes: Sequence<Axis>,
     count: usize,
+    step: usize,
     numbers: Numbers,
     rounding: Rounding,
-    #[comptime] step: Step,
+    #[comptime] kind: Step,
     #[comptime] is_wide: bool,
     #[define(I, O)] _dtypes: [ElemType; 2],
 ) {
-    if ABSOLUTE_POS >= count {
+    if ABSOLUTE_POS >= step {
         terminate!();
     }
-    let at = places(ABSOLUTE_POS, &axes);
-    let (a, b) = (a[at.first], b[at.second]);
-    let left = difference::<I>(a, numbers.first_zero, is_wide);
-    let right = difference::<I>(b, numbers.second_zero, is_wide);
-    let z = match step {
-        Step::Sum => {
-            // Products and sums are rounded together, where the device does.
-            let inner = fma(f32::cast_from(b), numbers.second, numbers.last);
-            let sum = fma(f32::cast_from(a), numbers.first, inner);
-            within::<O>(f32::round(sum), &rounding)
-        }
-        Step::Product => {
-            let product = left * right * numbers.first + numbers.last;
-            within::<O>(f32::round(product), &rounding)
-        }
-        Step::SumOfFloats => {
-            let sum = left * numbers.first + right * numbers.second;
-            integer::<O>(sum / numbers.last, &rounding)
-        }
-        Step::ProductOfFloats => {
-            let product = (left * numbers.first) * (right * numbers.second);
-            integer::<O>(product / numbers.last, &rounding)
-        }
-    };
-    y[ABSOLUTE_POS] = z;
+    for position in range_stepped(ABSOLUTE_POS, count, step) {
+        let at = places(position, &axes);
+        let (a, b) = (a[at.first], b[at.second]);
+        let left = difference::<I>(a, numbers.first_zero, is_wide);
+        let right = difference::<I>(b, numbers.second_zero, is_wide);
+        let z = match kind {
+            Step::Sum => {
+                // Products and sums are rounded together, where the device does.
+                let inner = fma(f32::cast_from(b), numbers.second, numbers.last);
+                let sum = fma(f32::cast_from(a), numbers.first, inner);
+                within::<O>(f32::round(sum), &rounding)
+            }
+            Step::Product => {
+                let product = left * right * numbers.first + numbers.last;
+                within::<O>(f32::round(product), &rounding)
+            }
+            Step::SumOfFloats => {
+                let sum = left * numbers.first + right * numbers.second;
+                integer::<O>(sum / numbers.last, &rounding)
+            }
+            Step::ProductOfFloats => {
+                let product = (left * numbers.first) * (right * numbers.second);
+                integer::<O>(product / numbers.last, &rounding)
+            }
+        };
+        y[position] = z;
+    }
 }

@@ -3,11 +3,12 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::tensor::CubeTensor;
 use burn_fusion::custom::TensorSpec;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     Rounding, RoundingLaunch, difference, integer, is_wide,
     places::{Axis, axes, places, steps},
+    shared,
     softmax::softmax,
 };
 use crate::backend::OptionalMetadata;
@@ -47,15 +48,15 @@ fn each(
     });
     let (function, [alpha, beta]) = Activated::of(activation);
     let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
+    let (cubes, units, step) = shared(&client, count);
     let axes = axes(&y.shape(), [&steps(&x), &along, &[]]);
     let dtypes = [x.dtype, y.dtype].map(dtype_to_storage_type);
     let (address, wide) = (address([&x, &y]), is_wide(x.dtype));
-    // Safety: a unit beyond the result ends, and operands have an element for each one of it.
+    // Safety: units end with the result, and operands have an element for each one of it.
     unsafe {
         unary_kernel::launch_unchecked(
             &client,
-            calculate_cube_count_elemwise(&client, count, units),
+            cubes,
             units,
             address,
             x.into_tensor_arg(),
@@ -63,6 +64,7 @@ fn each(
             y.clone().into_tensor_arg(),
             axes,
             count,
+            step,
             unary.of.scale(),
             unary.of.zero() as i32,
             unary.y.scale(),
@@ -84,6 +86,7 @@ fn unary_kernel<I: Int, O: Int>(
     y: &mut Tensor<O>,
     axes: Sequence<Axis>,
     count: usize,
+    step: usize,
     scale: f32,
     zero: i32,
     to_scale: f32,
@@ -94,16 +97,18 @@ fn unary_kernel<I: Int, O: Int>(
     #[comptime] is_wide: bool,
     #[define(I, O)] _dtypes: [ElemType; 2],
 ) {
-    if ABSOLUTE_POS >= count {
+    if ABSOLUTE_POS >= step {
         terminate!();
     }
-    let at = places(ABSOLUTE_POS, &axes);
-    let mut float = difference::<I>(x[at.first], zero, is_wide) * scale;
-    #[comptime]
-    match bias {
-        ComptimeOption::Some(bias) => float += bias[at.second],
-        ComptimeOption::None => {}
+    for position in range_stepped(ABSOLUTE_POS, count, step) {
+        let at = places(position, &axes);
+        let mut float = difference::<I>(x[at.first], zero, is_wide) * scale;
+        #[comptime]
+        match bias {
+            ComptimeOption::Some(bias) => float += bias[at.second],
+            ComptimeOption::None => {}
+        }
+        let float = activated(float, alpha, beta, function);
+        y[position] = integer::<O>(float / to_scale, &rounding);
     }
-    let float = activated(float, alpha, beta, function);
-    y[ABSOLUTE_POS] = integer::<O>(float / to_scale, &rounding);
 }
