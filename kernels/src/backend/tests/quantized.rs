@@ -279,6 +279,23 @@ fn pairs_broadcast() {
 }
 
 #[test]
+fn pairs_of_two_types() {
+    on_each(|| {
+        let (a, b) = (Affine::u8(0.1, 7), Affine::i8(0.3, -9));
+        let y = Affine::new(0.15, 30_000, DType::U16, 16);
+        let (p, q) = (integers([40, 1], DType::U8), integers([3], DType::I8));
+        let q = q.unsqueeze::<2>();
+        let left = passes::dequantize_by(p.clone(), a, DType::F32);
+        let right = passes::dequantize_by(q.clone(), b, DType::F32);
+        let expected = passes::quantize_by(left.mul(right), y);
+        with_each_body(|| {
+            let made = steps::mul((p.clone(), a), (q.clone(), b), y);
+            same(made, expected.to_data());
+        });
+    });
+}
+
+#[test]
 fn pairs_are_rounded_where_onnx_runtime_does() {
     on_each(|| {
         let bytes: Vec<u8> = (0..=255).collect();

@@ -56,6 +56,9 @@ pub fn conv(
 /// The shape of the result, if there is a body for it: one zero point is all padding, and numbers are of outputs.
 fn shape(shapes: &Shapes, options: &ConvOptions<3>) -> Option<Shape> {
     let (x, weight) = (&shapes.left, &shapes.right);
+    if x.num_elements() * weight.num_elements() == 0 {
+        return None;
+    }
     let outputs = weight[0];
     let shape = match x.num_dims() - 2 {
         1 => result(x, weight, &last::<1>(options)),
@@ -67,8 +70,7 @@ fn shape(shapes: &Shapes, options: &ConvOptions<3>) -> Option<Shape> {
     let numbers = shapes.ends.iter().chain(&shapes.right_zero);
     let fits = numbers.into_iter().all(of_outputs)
         && shapes.left_zero.iter().all(|zero| zero.num_elements() == 1);
-    let is_empty = shape.num_elements() * weight.num_elements() == 0;
-    (fits && !is_empty).then_some(shape)
+    (fits && shape.num_elements() > 0).then_some(shape)
 }
 
 /// The options of the last axes.

@@ -2,7 +2,7 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
-use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::prelude::*;
 
@@ -14,7 +14,6 @@ use super::{
 use crate::backend::{Optional, OptionalMetadata};
 use crate::cube::{address, unwritten};
 use crate::quantize::Affine;
-use burn_cubecl::CubeBackend;
 
 /// The integers of floats, before they are there; floats of double precision have no body.
 pub fn integers(x: &TensorSpec, dtype: DType) -> OptionalMetadata {
@@ -67,12 +66,13 @@ fn to_integers(
     if x.dtype == DType::F64 {
         return Optional::None;
     }
+    let x = untile(x);
     let y = unwritten(&x, x.shape(), dtype);
     let count = y.shape().num_elements();
     if count == 0 {
         return Optional::Int(y);
     }
-    let operands = Operands::of(x, scales, zeros);
+    let operands = Operands { x, scales, zeros };
     let client = y.client.clone();
     let (cubes, units, step) = shared(&client, count);
     let axes = operands.axes();
@@ -116,7 +116,7 @@ fn to_floats(
     if count == 0 {
         return y;
     }
-    let operands = Operands::of(x, scales, zeros);
+    let operands = Operands { x, scales, zeros };
     let client = y.client.clone();
     let (cubes, units, step) = shared(&client, count);
     let axes = operands.axes();
@@ -152,10 +152,6 @@ struct Operands {
 }
 
 impl Operands {
-    fn of(x: CubeTensor, scales: Option<CubeTensor>, zeros: Option<CubeTensor>) -> Self {
-        Self { x, scales, zeros }
-    }
-
     fn axes(&self) -> SequenceArg<Axis> {
         let of = |operand: &Option<CubeTensor>| operand.as_ref().map(steps).unwrap_or_default();
         let (scales, zeros) = (of(&self.scales), of(&self.zeros));

@@ -12,7 +12,7 @@ use super::{
     shared, within,
 };
 use crate::backend::OptionalMetadata;
-use crate::cube::{address, ensure_alike, unwritten};
+use crate::cube::{address, unwritten};
 use crate::quantize::{Pair, Step};
 
 /// What the integers of both operands are multiplied by or stand for.
@@ -32,7 +32,6 @@ pub fn described(a: &TensorSpec, b: &TensorSpec, pair: &Pair) -> OptionalMetadat
 }
 
 pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
-    ensure_alike(&a, [Some(&b)]);
     let y = unwritten(&a, result(&a.shape(), &b.shape()), pair.y.dtype());
     let count = y.shape().num_elements();
     if count == 0 {
@@ -53,8 +52,8 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
     let client = y.client.clone();
     let (cubes, units, step) = shared(&client, count);
     let axes = axes(&y.shape(), [&steps(&a), &steps(&b), &[]]);
-    let dtypes = [a.dtype, y.dtype].map(dtype_to_storage_type);
-    let (address, wide) = (address([&a, &b, &y]), is_wide(a.dtype));
+    let dtypes = [a.dtype, b.dtype, y.dtype].map(dtype_to_storage_type);
+    let (address, wide) = (address([&a, &b, &y]), [&a, &b].map(|x| is_wide(x.dtype)));
     // Safety: units end with the result, and operands have an element for each one of it.
     unsafe {
         pair_kernel::launch_unchecked(
@@ -89,9 +88,9 @@ fn result(a: &Shape, b: &Shape) -> Shape {
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn pair_kernel<I: Int, O: Int>(
-    a: &Tensor<I>,
-    b: &Tensor<I>,
+fn pair_kernel<A: Int, B: Int, O: Int>(
+    a: &Tensor<A>,
+    b: &Tensor<B>,
     y: &mut Tensor<O>,
     axes: Sequence<Axis>,
     count: usize,
@@ -99,8 +98,8 @@ fn pair_kernel<I: Int, O: Int>(
     numbers: Numbers,
     rounding: Rounding,
     #[comptime] kind: Step,
-    #[comptime] is_wide: bool,
-    #[define(I, O)] _dtypes: [ElemType; 2],
+    #[comptime] are_wide: [bool; 2],
+    #[define(A, B, O)] _dtypes: [ElemType; 3],
 ) {
     if ABSOLUTE_POS >= step {
         terminate!();
@@ -108,8 +107,8 @@ fn pair_kernel<I: Int, O: Int>(
     for position in range_stepped(ABSOLUTE_POS, count, step) {
         let at = places(position, &axes);
         let (a, b) = (a[at.first], b[at.second]);
-        let left = difference::<I>(a, numbers.first_zero, is_wide);
-        let right = difference::<I>(b, numbers.second_zero, is_wide);
+        let left = difference::<A>(a, numbers.first_zero, comptime!(are_wide[0]));
+        let right = difference::<B>(b, numbers.second_zero, comptime!(are_wide[1]));
         let z = match kind {
             Step::Sum => {
                 // Products and sums are rounded together, where the device does.

@@ -15,16 +15,15 @@ pub struct QuantizedWeight<const D: usize> {
 
 impl<const D: usize> QuantizedWeight<D> {
     pub fn new(values: Tensor<D, Int>) -> Self {
-        // The right sides of products have two axes, or are stacks of which any order is as good.
-        let values = if D > 2 {
-            Weight::filters(values)
-        } else {
-            values
-        };
         Self {
             values,
             packed: Packed::default(),
         }
+    }
+
+    /// The weight of a convolution, in the order in which the device reads it.
+    pub fn filters(values: Tensor<D, Int>) -> Self {
+        Self::new(Weight::filters(values))
     }
 
     /// For one product.
