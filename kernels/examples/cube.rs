@@ -3,7 +3,9 @@
 
 use std::time::Instant;
 
-use burn::tensor::{Device, Distribution, FloatDType, Int, Tensor, module, ops::ConvOptions};
+use burn::tensor::{
+    DType, Device, Distribution, FloatDType, Int, Tensor, TensorData, module, ops::ConvOptions,
+};
 use onnx_embed_kernels::{
     conv::conv2d_then,
     cumulative,
@@ -11,6 +13,7 @@ use onnx_embed_kernels::{
     extreme::top_k,
     matmul::linear_then,
     non_max_suppression::{BoxForm, Limits, non_max_suppression},
+    quantize::{Affine, Requantize, Weight, add, qlinear_conv2d, quantize_by, sigmoid},
     recurrent::{Direction, Gru, Lstm, State, Weights, gru, lstm},
     roi::{Mode, RoiAlign, align, pool},
     select::nonzero,
@@ -29,6 +32,7 @@ fn main() {
     recurrences(&device);
     convolutions(&device);
     products(&device);
+    quantized(&device);
     for size in [4 << 10, 64 << 10, 1 << 20] {
         let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
         // Burn's reads as often as the square of the size.
@@ -159,6 +163,67 @@ fn products(device: &Device) {
             },
         );
     }
+}
+
+/// Convolutions and steps of bytes, beside the same of floats; `ONNX_EMBED_PLAIN=1` has primitives do them.
+fn quantized(device: &Device) {
+    let random = |low, high| Distribution::Uniform(low, high);
+    let u8s = Affine::u8(0.02, 120);
+    let single = |y: Tensor<4, Int>| y.cast(FloatDType::F32);
+    for (channels, outputs, groups, size, kernel) in [
+        (64, 64, 1, 56, 3),
+        (96, 24, 1, 56, 1),
+        (960, 320, 1, 7, 1),
+        (144, 144, 144, 56, 3),
+    ] {
+        let noise = |dims| Tensor::<4>::random(dims, random(-100.0, 100.0), device);
+        let x = noise([1, channels, size, size]);
+        let weight = noise([outputs, channels / groups, kernel, kernel]);
+        let filters = Epilogue::default().pack_filters(weight.clone(), groups);
+        let pad = kernel / 2;
+        let window = Window::new([kernel; 2]).pads([(pad, pad); 2]);
+        let own = quantize_by(x.clone(), 1.0, 120, DType::U8, 8);
+        let bytes = Weight::filters(quantize_by(weight, 1.0, 0, DType::I8, 8));
+        let number = |value: f32| Tensor::<1>::from_data([value], device);
+        let zero = quantize_by(number(120.0), 1.0, 0, DType::U8, 8);
+        let bias = Tensor::<1, Int>::from_data(TensorData::from([3i32]), (device, DType::I32));
+        let bias = bias.expand([outputs]);
+        compare(
+            &format!(
+                "quantized convolution {channels}-{outputs}/{groups} {kernel}x{kernel} {size}"
+            ),
+            Some(|| {
+                let (x, filters) = (x.clone(), filters.clone());
+                conv2d_then(x, filters, None, None, window, groups, Epilogue::default())
+            }),
+            || {
+                let to = Requantize {
+                    scales: [number(0.02), number(0.01), number(0.1)],
+                    zero: zero.clone(),
+                    dtype: DType::U8,
+                    bits: 8,
+                };
+                let zeros = (Some(zero.clone()), None);
+                let (x, bias) = (own.clone(), Some(bias.clone()));
+                qlinear_conv2d(x, bytes.clone(), zeros, bias, window, groups, to).float()
+            },
+        );
+    }
+    let x = Tensor::<4>::random([1, 64, 112, 112], random(-2.0, 2.0), device);
+    let own = quantize_by(x.clone(), 0.02, 120, DType::U8, 8);
+    compare(
+        "quantized values",
+        Some(|| x.clone().mul_scalar(2.0)),
+        || single(quantize_by(x.clone(), 0.02, 120, DType::U8, 8)),
+    );
+    compare("quantized sum", Some(|| x.clone().add(x.clone())), || {
+        single(add((own.clone(), u8s), (own.clone(), u8s), u8s))
+    });
+    compare(
+        "quantized sigmoid",
+        Some(|| burn::tensor::activation::sigmoid(x.clone())),
+        || single(sigmoid((own.clone(), u8s), u8s)),
+    );
 }
 
 /// Sequences of which every step depends on the one before.

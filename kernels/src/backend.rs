@@ -48,6 +48,8 @@ use crate::{
     reduce::cumulative::Scan,
     signal::dft::Dft,
 };
+#[cfg(feature = "cube")]
+pub use byte_product::ByteProductMetadata;
 pub(crate) use call::call;
 pub use coded_product::CodedProduct;
 #[cfg(feature = "cube")]
@@ -183,6 +185,12 @@ pub trait Kernels: Backend {
         weight
     }
 
+    /// The weight of a convolution of bytes, in the order in which it is read.
+    #[fusion(meta = |weight| weight.clone())]
+    fn byte_filters(weight: IntTensor<Self>) -> IntTensor<Self> {
+        weight
+    }
+
     #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
     fn conv1d(
         x: FloatTensor<Self>,
@@ -253,7 +261,7 @@ pub trait Kernels: Backend {
     }
 
     /// The convolution of bytes over the last axes; none where others do it.
-    #[fusion(default)]
+    #[fusion(meta = |operands, options, integers| crate::cube::integer::described_conv(operands, options, integers))]
     fn conv_bytes(
         #[extension_type] operands: ByteProduct<Self>,
         options: ConvOptions<3>,
@@ -263,7 +271,7 @@ pub trait Kernels: Backend {
     }
 
     /// The product of matrices of bytes, the bias of which may be of floats; none where others do it.
-    #[fusion(default)]
+    #[fusion(meta = |operands, integers| crate::cube::integer::described_product(operands, integers))]
     fn matmul_bytes(
         #[extension_type] operands: ByteProduct<Self>,
         integers: Integers,
@@ -503,13 +511,13 @@ pub trait Kernels: Backend {
     }
 
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.
-    #[fusion(default)]
+    #[fusion(meta = |x, to| crate::cube::quantize::integers(x, to.dtype()))]
     fn quantize(x: FloatTensor<Self>, to: Affine) -> Optional<Self> {
         primitives::quantize::<Self>(x, to)
     }
 
     /// [`quantize`](Self::quantize) by scales and zero points that broadcast.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, _, dtype, _| crate::cube::quantize::integers(x, *dtype))]
     fn quantize_along(
         x: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -520,20 +528,23 @@ pub trait Kernels: Backend {
         primitives::quantize_along::<Self>(x, scale, zero, dtype, bits)
     }
 
-    /// Bytes that span the values and 0, their scale and their zero point.
-    #[fusion(default)]
-    fn quantize_dynamic(x: FloatTensor<Self>) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
-        primitives::quantize_dynamic::<Self>(x)
+    /// Bytes, in the dtype that the device has for them, that span the values and 0, their scale and their zero point.
+    #[fusion(meta = |x, dtype| crate::cube::quantize::described_dynamic(x, *dtype))]
+    fn quantize_dynamic(
+        x: FloatTensor<Self>,
+        dtype: DType,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        primitives::quantize_dynamic::<Self>(x, dtype)
     }
 
     /// The floats that integers stand for.
-    #[fusion(default)]
+    #[fusion(meta = |x, _| crate::cube::quantize::floats(x))]
     fn dequantize(x: IntTensor<Self>, of: Affine) -> Optional<Self> {
         primitives::dequantize::<Self>(x, of)
     }
 
     /// [`dequantize`](Self::dequantize) by scales and zero points that broadcast.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, _| crate::cube::quantize::floats(x))]
     fn dequantize_along(
         x: IntTensor<Self>,
         scale: FloatTensor<Self>,
@@ -543,7 +554,7 @@ pub trait Kernels: Backend {
     }
 
     /// The greatest integer of each window, at so many positions.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, positions| crate::cube::quantize::described_pool(x, *positions))]
     fn max_pool_int(
         x: IntTensor<Self>,
         window: Window<2>,
@@ -553,13 +564,13 @@ pub trait Kernels: Backend {
     }
 
     /// The sum or product of what integers stand for, broadcast.
-    #[fusion(default)]
+    #[fusion(meta = |a, b, pair| crate::cube::quantize::described_pair(a, b, pair))]
     fn quantized_pair(a: IntTensor<Self>, b: IntTensor<Self>, pair: Pair) -> Optional<Self> {
         primitives::quantized_pair::<Self>(a, b, pair)
     }
 
     /// A function of what integers stand for, with a bias along the last axis.
-    #[fusion(default)]
+    #[fusion(meta = |x, _, unary| crate::cube::quantize::described_unary(x, unary))]
     fn quantized_unary(
         x: IntTensor<Self>,
         #[extension_type] bias: Optional<Self>,
@@ -569,7 +580,7 @@ pub trait Kernels: Backend {
     }
 
     /// The means over the last axes of what integers stand for.
-    #[fusion(default)]
+    #[fusion(meta = |x, mean| crate::cube::quantize::described_mean(x, mean))]
     fn quantized_mean(x: IntTensor<Self>, mean: Mean) -> Optional<Self> {
         primitives::quantized_mean::<Self>(x, mean)
     }

@@ -11,11 +11,13 @@ pub mod draw;
 mod finish;
 pub mod groups;
 pub mod indices;
+pub mod integer;
 mod keys;
 pub mod matrices;
 mod normalize;
 pub mod pool;
 pub mod product;
+pub mod quantize;
 pub mod recurrent;
 pub mod roi;
 mod scan;
@@ -35,8 +37,11 @@ use cubecl::prelude::*;
 
 use crate::{
     attention::Scores,
-    backend::{CodedProduct, Kernels, Machine, Optional, Packed, Parts, Recurrence, Walk},
+    backend::{
+        ByteProduct, CodedProduct, Kernels, Machine, Optional, Packed, Parts, Recurrence, Walk,
+    },
     classical::{svm::Comparison, trees::Election},
+    convolution::window::Window,
     ensure,
     fault::Axis,
     image::{
@@ -46,13 +51,17 @@ use crate::{
     index::top_k::Top,
     pool::slide::Slide,
     product::epilogue::{Activation, Epilogue},
-    quantize::{Blocks, small::Small},
+    quantize::{Affine, Blocks, Integers, Mean, Pair, Unary, small::Small},
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
 
 impl Kernels for CubeBackend {
     fn filters(weight: CubeTensor) -> CubeTensor {
+        conv::filters(weight)
+    }
+
+    fn byte_filters(weight: CubeTensor) -> CubeTensor {
         conv::filters(weight)
     }
 
@@ -166,6 +175,18 @@ impl Kernels for CubeBackend {
         (inside, Optional::Int(ends))
     }
 
+    fn conv_bytes(
+        operands: ByteProduct<Self>,
+        options: ConvOptions<3>,
+        integers: Integers,
+    ) -> Optional<Self> {
+        integer::conv(operands, options, &integers)
+    }
+
+    fn matmul_bytes(operands: ByteProduct<Self>, integers: Integers) -> Optional<Self> {
+        integer::product(operands, &integers)
+    }
+
     fn scan(x: Optional<Self>, scan: Scan) -> Optional<Self> {
         x.map(|x| scan::scan(x, scan))
     }
@@ -262,6 +283,51 @@ impl Kernels for CubeBackend {
 
     fn draw(sums: CubeTensor, fractions: CubeTensor) -> Optional<Self> {
         Optional::Int(draw::draw(sums, fractions))
+    }
+
+    fn quantize(x: CubeTensor, to: Affine) -> Optional<Self> {
+        quantize::quantize(x, to)
+    }
+
+    fn quantize_along(
+        x: CubeTensor,
+        scale: CubeTensor,
+        zero: Optional<Self>,
+        dtype: DType,
+        bits: u32,
+    ) -> Optional<Self> {
+        quantize::quantize_along(x, scale, zero.int(), dtype, bits)
+    }
+
+    fn quantize_dynamic(
+        x: CubeTensor,
+        dtype: DType,
+    ) -> (Optional<Self>, Optional<Self>, Optional<Self>) {
+        quantize::quantize_dynamic(x, dtype)
+    }
+
+    fn dequantize(x: CubeTensor, of: Affine) -> Optional<Self> {
+        Optional::Float(quantize::dequantize(x, of))
+    }
+
+    fn dequantize_along(x: CubeTensor, scale: CubeTensor, zero: Optional<Self>) -> Optional<Self> {
+        Optional::Float(quantize::dequantize_along(x, scale, zero.int()))
+    }
+
+    fn max_pool_int(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Optional<Self> {
+        Optional::Int(quantize::max_pool(x, window, positions))
+    }
+
+    fn quantized_pair(a: CubeTensor, b: CubeTensor, pair: Pair) -> Optional<Self> {
+        Optional::Int(quantize::combine(a, b, pair))
+    }
+
+    fn quantized_unary(x: CubeTensor, bias: Optional<Self>, unary: Unary) -> Optional<Self> {
+        Optional::Int(quantize::compute(x, bias.float(), unary))
+    }
+
+    fn quantized_mean(x: CubeTensor, mean: Mean) -> Optional<Self> {
+        quantize::mean(x, mean)
     }
 }
 

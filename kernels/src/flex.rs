@@ -250,7 +250,10 @@ impl Kernels for Flex {
         Optional::of_int(quantize::quantize_along(x, scale, zero.int(), dtype, bits))
     }
 
-    fn quantize_dynamic(x: FlexTensor) -> (Optional<Flex>, Optional<Flex>, Optional<Flex>) {
+    fn quantize_dynamic(
+        x: FlexTensor,
+        _: DType,
+    ) -> (Optional<Flex>, Optional<Flex>, Optional<Flex>) {
         match quantize::quantize_dynamic(x) {
             Some([y, scale, zero]) => (
                 Optional::Int(y),

@@ -54,7 +54,8 @@ pub fn quantize<const D: usize>(
     bits: u32,
 ) -> Tensor<D, Int> {
     let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
-    let made = call!(quantize_along(own, scales, zeros; dtype, bits)).tensor();
+    let there = lowered(&x.device(), dtype);
+    let made = call!(quantize_along(own, scales, zeros; there, bits)).tensor();
     made.map_or_else(
         || passes::quantize(x, scale, zero, dtype, bits),
         Tensor::from_dispatch,
@@ -71,7 +72,8 @@ pub fn quantize_by<const D: usize>(
     bits: u32,
 ) -> Tensor<D, Int> {
     let (own, to) = (x.clone(), Affine::new(scale, zero, dtype, bits));
-    let made = call!(quantize(own; to)).tensor();
+    let there = to.on(&x.device());
+    let made = call!(quantize(own; there)).tensor();
     made.map_or_else(|| passes::quantize_by(x, to), Tensor::from_dispatch)
 }
 
@@ -177,7 +179,8 @@ pub fn quantize_dynamic<const D: usize>(
     x: Tensor<D>,
 ) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
     let own = x.clone();
-    let (y, scale, zero) = call!(quantize_dynamic(own));
+    let dtype = lowered(&x.device(), DType::U8);
+    let (y, scale, zero) = call!(quantize_dynamic(own; dtype));
     match (y.tensor(), scale.tensor(), zero.tensor()) {
         (Some(y), Some(scale), Some(zero)) => (
             Tensor::from_dispatch(y),

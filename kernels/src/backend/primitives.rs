@@ -218,6 +218,10 @@ pub fn filters<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
     weight
 }
 
+pub fn byte_filters<B: Backend>(weight: IntTensor<B>) -> IntTensor<B> {
+    weight
+}
+
 pub fn conv_bytes<B: Backend>(_: ByteProduct<B>, _: ConvOptions<3>, _: Integers) -> Optional<B> {
     Optional::None
 }

@@ -1,6 +1,7 @@
 //! Bodies of backends beside the primitives that mean the same.
 
 mod boxes;
+mod bytes;
 mod codes;
 mod draws;
 mod forests;

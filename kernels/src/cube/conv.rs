@@ -6,9 +6,9 @@
 //! the channels innermost, as [`filters`] leaves them. Devices that multiply tiles of matrices have Burn's kernels for
 //! it, behind which the rest is a launch of its own.
 
-mod depthwise;
-mod positions;
-mod terms;
+pub mod depthwise;
+pub mod positions;
+pub mod terms;
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;
@@ -19,12 +19,13 @@ use burn_cubecl::{
     tensor::CubeTensor,
 };
 use burn_fusion::custom::TensorSpec;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
 
 use self::{depthwise::Row, positions::Tile};
 use super::{
     address, ensure_alike,
     finish::{Function, finish},
+    integer::Zeros,
     units::UNITS,
     unwritten,
 };
@@ -69,7 +70,18 @@ pub struct Shader {
     pub axes: usize,
     /// Whether windows reach beyond the input.
     pub padded: bool,
+    pub zeros: Zeros,
     pub function: Function,
+}
+
+/// How the units share the work.
+pub enum Plan {
+    /// Those of a cube share the sum of one element.
+    Terms,
+    /// Each has outputs side by side, of which there are so many groups.
+    Row(Row, usize),
+    /// Those of so many cubes have tiles.
+    Tile(Tile, usize),
 }
 
 /// What comes of a convolution, before it is there.
@@ -109,26 +121,24 @@ pub fn conv<const N: usize>(
         return finish(y, None, sum, epilogue.activation);
     }
     let y = unwritten(&x, shape, x.dtype);
-    let positions: usize = y.shape().iter().skip(2).product();
-    let (geometry, shader) = described_by(&x, &weight, &y, &options, epilogue.activation);
-    let channels = weight.shape()[1];
-    let lanes = if channels.is_multiple_of(4) { 4 } else { 1 };
-    let row = row(&weight, &y, &options);
+    let zeros = Zeros::default();
+    let (geometry, shader) = described_by(&x, &weight, &y, &options, zeros, epilogue.activation);
+    let lanes = lanes(&weight);
+    let plan = plan(&weight, &y, &options);
     let client = y.client.clone();
-    let wide = client.properties().hardware.plane_size_max > 8;
     let address = address([&x, &weight, &y]);
     let dtype = dtype_to_storage_type(x.dtype);
     let [bias, sum] = [bias, sum]
         .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
     let (x, weight) = (x.into_tensor_arg(), weight.into_tensor_arg());
     let y_arg = y.clone().into_tensor_arg();
+    let (cubes, units) = plan.cubes(&client, count);
     // Safety: a cube beyond the last one ends; positions, outputs and elements outside are those of the edge.
     unsafe {
-        if positions < FEW {
-            let units = CubeDim::new_1d(UNITS as u32);
-            terms::terms_kernel::launch_unchecked(
+        match plan {
+            Plan::Terms => terms::terms_kernel::launch_unchecked(
                 &client,
-                calculate_cube_count_elemwise(&client, count * UNITS, units),
+                cubes,
                 units,
                 address,
                 lanes,
@@ -141,14 +151,10 @@ pub fn conv<const N: usize>(
                 count,
                 shader,
                 dtype,
-            );
-        } else if let Some(row) = row {
-            let count = y.shape().iter().take(N + 1).product::<usize>()
-                * y.shape()[N + 1].div_ceil(row.outputs);
-            let units = CubeDim::new(&client, count);
-            depthwise::depthwise_kernel::launch_unchecked(
+            ),
+            Plan::Row(row, count) => depthwise::depthwise_kernel::launch_unchecked(
                 &client,
-                calculate_cube_count_elemwise(&client, count, units),
+                cubes,
                 units,
                 address,
                 x,
@@ -161,19 +167,10 @@ pub fn conv<const N: usize>(
                 row,
                 shader,
                 dtype,
-            );
-        } else {
-            let outputs = y.shape()[1] / options.groups;
-            let tile = Tile::of(outputs, positions, y.shape()[0] * options.groups, wide);
-            let of_cube = tile.of_cube();
-            let cubes = y.shape()[0]
-                * options.groups
-                * outputs.div_ceil(of_cube[0])
-                * positions.div_ceil(of_cube[1]);
-            let units = CubeDim::new_1d(positions::UNITS as u32);
-            positions::positions_kernel::launch_unchecked(
+            ),
+            Plan::Tile(tile, count) => positions::positions_kernel::launch_unchecked(
                 &client,
-                calculate_cube_count_elemwise(&client, cubes * positions::UNITS, units),
+                cubes,
                 units,
                 address,
                 lanes,
@@ -183,14 +180,57 @@ pub fn conv<const N: usize>(
                 sum.into(),
                 y_arg,
                 geometry,
-                cubes,
+                count,
                 tile,
                 shader,
                 dtype,
-            );
+            ),
         }
     }
     y
+}
+
+/// How many weights of neighbouring channels are read at once.
+pub fn lanes(weight: &CubeTensor) -> usize {
+    if weight.shape()[1].is_multiple_of(4) {
+        4
+    } else {
+        1
+    }
+}
+
+/// How the units share a convolution that is not empty.
+pub fn plan<const N: usize>(weight: &CubeTensor, y: &CubeTensor, options: &ConvOptions<N>) -> Plan {
+    let positions: usize = y.shape().iter().skip(2).product();
+    if positions < FEW {
+        return Plan::Terms;
+    }
+    if let Some(row) = row(weight, y, options) {
+        let lines: usize = y.shape().iter().take(N + 1).product();
+        return Plan::Row(row, lines * y.shape()[N + 1].div_ceil(row.outputs));
+    }
+    let wide = y.client.properties().hardware.plane_size_max > 8;
+    let outputs = y.shape()[1] / options.groups;
+    let times = y.shape()[0] * options.groups;
+    let tile = Tile::of(outputs, positions, times, wide);
+    let [of_outputs, of_positions] = tile.of_cube();
+    let cubes = times * outputs.div_ceil(of_outputs) * positions.div_ceil(of_positions);
+    Plan::Tile(tile, cubes)
+}
+
+impl Plan {
+    /// The cubes and their units for so many elements.
+    pub fn cubes(&self, client: &Client, elements: usize) -> (CubeCount, CubeDim) {
+        let (count, units) = match self {
+            Self::Terms => (elements * UNITS, CubeDim::new_1d(UNITS as u32)),
+            Self::Row(_, count) => (*count, CubeDim::new(client, *count)),
+            Self::Tile(_, cubes) => (
+                cubes * positions::UNITS,
+                CubeDim::new_1d(positions::UNITS as u32),
+            ),
+        };
+        (calculate_cube_count_elemwise(client, count, units), units)
+    }
 }
 
 /// What a unit computes of a convolution of single channels, if it is one that reads neighbours.
@@ -206,7 +246,7 @@ fn row<const N: usize>(
     (is_one && reads_neighbours).then(|| Row::of(y.shape()[N + 1], window, step))
 }
 
-fn result<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -> Shape {
+pub fn result<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -> Shape {
     let mut shape = x.clone();
     shape[1] = weight[0];
     let ends = options.padding_end();
@@ -218,11 +258,12 @@ fn result<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -
     shape
 }
 
-fn described_by<const N: usize>(
+pub fn described_by<const N: usize>(
     x: &CubeTensor,
     weight: &CubeTensor,
     y: &CubeTensor,
     options: &ConvOptions<N>,
+    zeros: Zeros,
     activation: Activation,
 ) -> (GeometryLaunch, Shader) {
     let (function, [alpha, beta]) = Function::of(activation);
@@ -262,6 +303,7 @@ fn described_by<const N: usize>(
         Shader {
             axes: N,
             padded,
+            zeros,
             function,
         },
     )

@@ -4,7 +4,7 @@
 //! devices whose planes are wide, or which multiply tiles of matrices, are Burn's, behind which the rest is a
 //! launch of its own.
 
-mod tile;
+pub mod tile;
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
 use burn::tensor::{DType, Shape};

@@ -27,7 +27,7 @@ pub fn greatest<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
 
 /// The sum of what the units of a cube have.
 #[cube]
-pub fn total<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
+pub fn total<S: Numeric>(own: S, shared: &mut Shared<[S]>) -> S {
     let unit = UNIT_POS as usize;
     shared[unit] = own;
     sync_cube();

@@ -10,7 +10,10 @@ use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor};
 
 #[cfg(feature = "flex")]
 use crate::backend::on_flex;
-use crate::{backend::Packed, dtype::lowered};
+use crate::{
+    backend::{Packed, call},
+    dtype::lowered,
+};
 pub use conv::{
     conv_integer1d, conv_integer2d, conv_integer3d, qlinear_conv1d, qlinear_conv2d, qlinear_conv3d,
 };
@@ -70,6 +73,13 @@ impl<const D: usize> Weight<D> {
     }
 }
 
+impl<const D: usize> Weight<D> {
+    /// The weight of a convolution, in the order in which the device reads it.
+    pub fn filters(values: Tensor<D, Int>) -> Tensor<D, Int> {
+        Tensor::from_dispatch(call!(byte_filters(values)))
+    }
+}
+
 impl Weight<2> {
     /// Packs the right side of a product before its first use, where a device packs it.
     pub fn pack_matrix(&self) {
@@ -90,9 +100,9 @@ impl<const D: usize> From<Tensor<D, Int>> for Weight<D> {
 }
 
 impl<const D: usize> Requantize<D> {
-    fn ending(&self) -> Ending {
+    fn ending(&self, device: &Device) -> Ending {
         Ending::Quantized {
-            dtype: self.dtype,
+            dtype: lowered(device, self.dtype),
             bits: self.bits,
         }
     }

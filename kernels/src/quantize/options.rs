@@ -1,8 +1,8 @@
 //! Scales and zero points, and what is computed between them.
 
-use burn::tensor::DType;
+use burn::tensor::{DType, Device};
 
-use crate::product::epilogue::Activation;
+use crate::{dtype::lowered, product::epilogue::Activation};
 
 /// What integers stand for: `(integer - zero) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Pair {
 }
 
 /// What two numbers become, and where that is rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// QLinearAdd.
     Sum,
@@ -60,7 +60,7 @@ pub struct Mean {
 }
 
 /// Where a mean or a softmax is rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounded {
     /// By one factor, as QLinearGlobalAveragePool and QLinearSoftmax do.
     Once,
@@ -91,6 +91,14 @@ impl Affine {
             zero,
             dtype,
             bits,
+        }
+    }
+
+    /// The same integers in the dtype that stands for theirs on a device.
+    pub(crate) fn on(self, device: &Device) -> Self {
+        Self {
+            dtype: lowered(device, self.dtype),
+            ..self
         }
     }
 

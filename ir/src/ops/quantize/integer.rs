@@ -201,6 +201,15 @@ fn right(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     layer(cx, input, code!(layers::QuantizedWeight::new(#values)))
 }
 
+/// The weight of a convolution, a layer that has it in the order in which the device reads it.
+fn filters(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
+    if !cx.is_stored(input) {
+        return cx.tensor(input);
+    }
+    let values = cx.loaded(input)?;
+    layer(cx, input, code!(layers::QuantizedWeight::filters(#values)))
+}
+
 /// The right operand of a product of matrices, a layer that is made for it where it can be.
 fn right_matrix(cx: &mut Emit<'_, '_>, input: usize, is_transposed: bool) -> Result<Code, Problem> {
     let operand = |x: Code| {

@@ -24,7 +24,10 @@ pub fn quantize_along<B: Backend>(
     Optional::None
 }
 
-pub fn quantize_dynamic<B: Backend>(_: FloatTensor<B>) -> (Optional<B>, Optional<B>, Optional<B>) {
+pub fn quantize_dynamic<B: Backend>(
+    _: FloatTensor<B>,
+    _: DType,
+) -> (Optional<B>, Optional<B>, Optional<B>) {
     (Optional::None, Optional::None, Optional::None)
 }
 

@@ -1,11 +1,11 @@
 //! Integers that stand for floats, beside the primitives.
 
-use burn::tensor::{DType, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Float, Int, Tensor, TensorData};
 
 use super::with_each_body;
 use crate::product::epilogue::{Activation, finish};
 use crate::quantize::{self, Affine, add, concat, leaky_relu, mul, passes, sigmoid, steps};
-use crate::testing::{float, has_all, int, noise, on_each, same};
+use crate::testing::{device, float, int, noise, on_each, same};
 
 /// Sizes around those of registers, blocks and parts.
 const SIZES: [usize; 6] = [0, 1, 63, 129, 1500, 70_001];
@@ -54,24 +54,48 @@ fn integers<const D: usize>(shape: [usize; D], dtype: DType) -> Tensor<D, Int> {
     int(TensorData::new(values, shape).convert_dtype(dtype))
 }
 
-fn has_integers() -> bool {
-    has_all(&[DType::U8, DType::I8, DType::U16, DType::I16])
+/// The same floats on the CPU, whose primitives know what is no number and have all integers.
+fn on_cpu<const D: usize>(x: &Tensor<D>) -> Tensor<D, Float> {
+    Tensor::from_data(x.to_data(), (&Device::flex(), DType::F32))
+}
+
+/// The same integers on the CPU, in their own dtype.
+fn ints_on_cpu<const D: usize>(x: &Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
+    let data = x.to_data().convert_dtype(dtype);
+    Tensor::from_data(data, (&Device::flex(), dtype))
+}
+
+/// The same integers, or on GPUs neighbours: powers of e differ in their last bit from primitive to primitive.
+#[track_caller]
+fn nearly_same(actual: Tensor<1, Int>, expected: TensorData) {
+    if is_cpu() {
+        return same(actual, expected);
+    }
+    let pairs = actual
+        .into_data()
+        .iter::<i64>()
+        .zip(expected.iter::<i64>())
+        .collect::<Vec<_>>();
+    let differ = pairs.iter().filter(|(a, b)| a != b).count();
+    assert!(pairs.iter().all(|(a, b)| (a - b).abs() <= 1));
+    assert!(differ <= pairs.len() / 100, "{differ} of {}", pairs.len());
+}
+
+fn is_cpu() -> bool {
+    device() == Device::flex()
 }
 
 #[test]
 fn one_scale() {
     on_each(|| {
-        if !has_integers() {
-            return;
-        }
         for size in SIZES {
             for (dtype, bits, zero) in DTYPES {
                 for scale in [1.0f32, 0.1, -0.3, 1e-30, 0.0] {
                     let (x, affine) = (values(size), Affine::new(scale, zero, dtype, bits));
-                    let y = passes::quantize_by(x.clone(), affine).into_data();
+                    let y = passes::quantize_by(on_cpu(&x), affine).into_data();
                     let integers = integers([size], dtype);
-                    let back =
-                        passes::dequantize_by(integers.clone(), affine, DType::F32).into_data();
+                    let own = ints_on_cpu(&integers, dtype);
+                    let back = passes::dequantize_by(own, affine, DType::F32).into_data();
                     with_each_body(|| {
                         let made = quantize::quantize_by(x.clone(), scale, zero, dtype, bits);
                         same(made, y.clone());
@@ -88,9 +112,6 @@ fn one_scale() {
 #[test]
 fn scales_of_places() {
     on_each(|| {
-        if !has_integers() {
-            return;
-        }
         let dims = [5, 12, 7];
         let x = || noise::<3>(dims, 1).mul_scalar(300.0);
         for shape in [
@@ -111,11 +132,24 @@ fn scales_of_places() {
                         x(),
                         x().permute([2, 1, 0]).permute([2, 1, 0]),
                         noise::<3>([7, 12, 5], 4).permute([2, 1, 0]),
+                        noise::<3>([7, 15, 5], 5)
+                            .narrow(1, 2, 12)
+                            .permute([2, 1, 0]),
                     ] {
-                        let y =
-                            passes::quantize(x.clone(), scale.clone(), zero.clone(), dtype, bits);
+                        let (own_scale, own_zero) = (
+                            on_cpu(&scale),
+                            zero.as_ref().map(|zero| ints_on_cpu(zero, dtype)),
+                        );
+                        let made = passes::quantize(
+                            on_cpu(&x),
+                            own_scale.clone(),
+                            own_zero.clone(),
+                            dtype,
+                            bits,
+                        );
                         let back =
-                            passes::dequantize(y.clone(), scale.clone(), zero.clone(), DType::F32);
+                            passes::dequantize(made.clone(), own_scale, own_zero, DType::F32);
+                        let y = int::<3>(made.into_data());
                         with_each_body(|| {
                             let made = quantize::quantize(
                                 x.clone(),
@@ -143,20 +177,19 @@ fn scales_of_places() {
 #[test]
 fn ranges_of_values() {
     on_each(|| {
-        if !has_integers() {
-            return;
-        }
         for size in SIZES {
             let noise = noise::<1>([size], 3);
-            for x in [
+            let finite = vec![
                 noise.clone(),
                 noise.clone().add_scalar(2.0),
                 noise.clone().sub_scalar(2.0),
                 noise.clone().mul_scalar(0.0),
-                values(size),
-                noise.mul_scalar(f32::INFINITY),
-            ] {
-                let (y, scale, zero) = passes::quantize_dynamic(x.clone());
+            ];
+            // Devices of CubeCL have no range of what is no number.
+            let others = [values(size), noise.mul_scalar(f32::INFINITY)];
+            let others = others.into_iter().filter(|_| is_cpu());
+            for x in finite.into_iter().chain(others) {
+                let (y, scale, zero) = passes::quantize_dynamic(on_cpu(&x));
                 with_each_body(|| {
                     let made = quantize::quantize_dynamic(x.clone());
                     same(made.0, y.to_data());
@@ -171,9 +204,6 @@ fn ranges_of_values() {
 #[test]
 fn functions() {
     on_each(|| {
-        if !has_integers() {
-            return;
-        }
         let (bytes, signed) = (Affine::u8(0.05, 120), Affine::i8(0.02, -5));
         let wide = Affine::new(1e-4, 30_000, DType::U16, 16);
         for (of, y) in [
@@ -191,12 +221,12 @@ fn functions() {
                     passes::quantize_by(finish(floats, None, activation), y).into_data()
                 };
                 with_each_body(|| {
-                    same(sigmoid((x.clone(), of), y), expected(Activation::Sigmoid));
+                    nearly_same(sigmoid((x.clone(), of), y), expected(Activation::Sigmoid));
                     let leaky = leaky_relu((x.clone(), of), y, 0.1);
                     same(leaky, expected(Activation::LeakyRelu(0.1)));
                     for activation in [Activation::HardSwish, Activation::Gelu, Activation::Tanh] {
                         let made = steps::activate((x.clone(), of), y, activation);
-                        same(made, expected(activation));
+                        nearly_same(made, expected(activation));
                     }
                 });
                 let parts = vec![(x.clone(), of), (x.clone(), of)];
@@ -215,9 +245,6 @@ fn functions() {
 #[test]
 fn pairs_broadcast() {
     on_each(|| {
-        if !has_integers() {
-            return;
-        }
         for (dtype, bits, zero) in DTYPES {
             let [a, b, y] = [0.1, 0.3, 0.15].map(|scale| Affine::new(scale, zero, dtype, bits));
             for (left, right) in [
@@ -252,11 +279,25 @@ fn pairs_broadcast() {
 }
 
 #[test]
+fn pairs_of_two_types() {
+    on_each(|| {
+        let (a, b) = (Affine::u8(0.1, 7), Affine::i8(0.3, -9));
+        let y = Affine::new(0.15, 30_000, DType::U16, 16);
+        let (p, q) = (integers([40, 1], DType::U8), integers([3], DType::I8));
+        let q = q.unsqueeze::<2>();
+        let left = passes::dequantize_by(p.clone(), a, DType::F32);
+        let right = passes::dequantize_by(q.clone(), b, DType::F32);
+        let expected = passes::quantize_by(left.mul(right), y);
+        with_each_body(|| {
+            let made = steps::mul((p.clone(), a), (q.clone(), b), y);
+            same(made, expected.to_data());
+        });
+    });
+}
+
+#[test]
 fn pairs_are_rounded_where_onnx_runtime_does() {
     on_each(|| {
-        if !has_integers() {
-            return;
-        }
         let bytes: Vec<u8> = (0..=255).collect();
         let rows = int::<2>(TensorData::new(bytes.clone(), [256, 1]));
         let columns = int::<2>(TensorData::new(bytes, [1, 256]));

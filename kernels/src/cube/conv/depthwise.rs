@@ -51,24 +51,64 @@ pub fn depthwise_kernel<T: Float>(
     if ABSOLUTE_POS >= count {
         terminate!();
     }
+    let spot = spot(ABSOLUTE_POS, &geometry, row);
     let width = geometry.output.width as usize;
-    let height = geometry.output.height as usize;
-    let all = geometry.groups as usize * geometry.outputs as usize;
-    let pieces = width.div_ceil(row.outputs);
-    let left = ABSOLUTE_POS % pieces * row.outputs;
-    let line = ABSOLUTE_POS / pieces;
-    let top = line % height;
-    let output = line / height % all;
-    let batch = line / height / all;
-
-    let input = batch * geometry.next_batch as usize
-        + output / geometry.outputs as usize * geometry.next_channel as usize;
-    let begin = (left * row.step) as i32 - geometry.padding.width as i32;
-    let taps = (geometry.kernel.height * geometry.kernel.width) as usize;
-    let mut sums = Array::<f32>::new(row.outputs);
+    let sums = products::<T, T, f32>(x, weight, 0.0f32, 0.0f32, &spot, &geometry, row, shader);
     #[unroll]
     for at in 0..row.outputs {
-        sums[at] = 0.0f32;
+        if spot.left + at < width {
+            let to = spot.line * width + spot.left + at;
+            let total = finished(sums[at], spot.output, to, bias, sum, &geometry, shader);
+            y[to] = T::cast_from(total);
+        }
+    }
+}
+
+/// Which outputs a unit has.
+#[derive(CubeType, Clone, Copy)]
+pub struct Spot {
+    /// The first column, and its row of all batches and outputs.
+    pub left: usize,
+    pub line: usize,
+    pub output: usize,
+}
+
+#[cube]
+pub fn spot(position: usize, geometry: &Geometry, #[comptime] row: Row) -> Spot {
+    let pieces = (geometry.output.width as usize).div_ceil(row.outputs);
+    let line = position / pieces;
+    let all = geometry.groups as usize * geometry.outputs as usize;
+    Spot {
+        left: position % pieces * row.outputs,
+        line,
+        output: line / geometry.output.height as usize % all,
+    }
+}
+
+/// The sums of products of elements and weights less their zero points.
+#[cube]
+pub fn products<T: Numeric, W: Numeric, S: Numeric>(
+    x: &Tensor<T>,
+    weight: &Tensor<W>,
+    zero: S,
+    weight_zero: S,
+    spot: &Spot,
+    geometry: &Geometry,
+    #[comptime] row: Row,
+    #[comptime] shader: Shader,
+) -> Array<S> {
+    let height = geometry.output.height as usize;
+    let all = geometry.groups as usize * geometry.outputs as usize;
+    let top = spot.line % height;
+    let batch = spot.line / height / all;
+    let input = batch * geometry.next_batch as usize
+        + spot.output / geometry.outputs as usize * geometry.next_channel as usize;
+    let begin = (spot.left * row.step) as i32 - geometry.padding.width as i32;
+    let taps = (geometry.kernel.height * geometry.kernel.width) as usize;
+    let mut sums = Array::<S>::new(row.outputs);
+    #[unroll]
+    for at in 0..row.outputs {
+        sums[at] = S::from_int(0);
     }
     for tap in 0..geometry.kernel.height {
         let from = (top as u32 * geometry.stride.height + tap * geometry.dilation.height) as i32
@@ -76,19 +116,25 @@ pub fn depthwise_kernel<T: Float>(
         // Above the first row it is a great number.
         if (from as u32) < geometry.input.height {
             let start = input + from as usize * geometry.next.height as usize;
-            let mut elements = Array::<f32>::new(comptime!(row.read()));
+            let mut elements = Array::<S>::new(comptime!(row.read()));
             #[unroll]
             for at in 0..comptime!(row.read()) {
                 let place = (begin + at as i32) as u32;
                 let inside = place < geometry.input.width;
                 let place = select(inside, place, 0u32) as usize;
-                let element = f32::cast_from(x[start + place * geometry.next.width as usize]);
-                elements[at] = select(inside, element, 0.0f32);
+                let mut element = S::cast_from(x[start + place * geometry.next.width as usize]);
+                if comptime!(shader.zeros.left) {
+                    element -= zero;
+                }
+                elements[at] = select(inside, element, S::from_int(0));
             }
             #[unroll]
             for across in 0..row.window {
-                let factor =
-                    f32::cast_from(weight[output * taps + tap as usize * row.window + across]);
+                let of = spot.output * taps + tap as usize * row.window + across;
+                let mut factor = S::cast_from(weight[of]);
+                if comptime!(shader.zeros.right) {
+                    factor -= weight_zero;
+                }
                 #[unroll]
                 for at in 0..row.outputs {
                     sums[at] += factor * elements[at * row.step + across];
@@ -96,13 +142,5 @@ pub fn depthwise_kernel<T: Float>(
             }
         }
     }
-
-    #[unroll]
-    for at in 0..row.outputs {
-        if left + at < width {
-            let to = line * width + left + at;
-            let total = finished(sums[at], output, to, bias, sum, &geometry, shader);
-            y[to] = T::cast_from(total);
-        }
-    }
+    sums
 }

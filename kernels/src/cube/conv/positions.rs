@@ -69,6 +69,16 @@ pub struct Begin {
     pub width: i32,
 }
 
+/// The outputs and positions of a unit.
+#[derive(CubeType, Clone, Copy)]
+pub struct Spot {
+    /// The first output of the tile in its group, and its first position.
+    pub first: usize,
+    pub place: usize,
+    pub group: usize,
+    pub batch: usize,
+}
+
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn positions_kernel<T: Float, N: Size>(
     x: &Tensor<T>,
@@ -85,92 +95,13 @@ pub fn positions_kernel<T: Float, N: Size>(
     if CUBE_POS >= cubes {
         terminate!();
     }
-    let lanes = weight.vector_size();
     let outputs = geometry.outputs as usize;
-    let channels = geometry.channels as usize;
     let positions = elements(&geometry.output);
-    let unit = UNIT_POS as usize;
-    let tiles = outputs.div_ceil(comptime!(tile.of_cube()[0]));
-    let stretches = positions.div_ceil(comptime!(tile.of_cube()[1]));
-
-    let first = CUBE_POS % tiles * comptime!(tile.of_cube()[0]) + unit / tile.across * tile.outputs;
-    let rest = CUBE_POS / tiles;
-    let place = rest % stretches * comptime!(tile.of_cube()[1]) + unit % tile.across;
-    let rest = rest / stretches;
-    let group = rest % geometry.groups as usize;
-    let batch = rest / geometry.groups as usize;
-
-    let input =
-        batch * geometry.next_batch as usize + group * channels * geometry.next_channel as usize;
-    let row = elements(&geometry.kernel) * channels / lanes;
-    let mut sums = Array::<f32>::new(comptime!(tile.outputs * tile.positions));
-    #[unroll]
-    for at in 0..comptime!(tile.outputs * tile.positions) {
-        sums[at] = 0.0f32;
-    }
-    let mut begins = Sequence::<Begin>::new();
-    #[unroll]
-    for at in 0..tile.positions {
-        begins.push(begin(
-            min(place + at * tile.across, positions - 1),
-            &geometry,
-            shader,
-        ));
-    }
-
-    let mut tap = 0usize;
-    for depth in 0..geometry.kernel.depth {
-        for height in 0..geometry.kernel.height {
-            for width in 0..geometry.kernel.width {
-                let mut offsets = Array::<usize>::new(tile.positions);
-                let mut inside = Array::<bool>::new(tile.positions);
-                #[unroll]
-                for at in 0..tile.positions {
-                    let step = Axes {
-                        depth,
-                        height,
-                        width,
-                    };
-                    let (is_inside, offset) = element(begins.index(at), &step, &geometry, shader);
-                    inside[at] = is_inside;
-                    offsets[at] = input + offset;
-                }
-                for channel in range_stepped(0u32, geometry.channels, lanes as u32) {
-                    let mut elements = Array::<f32>::new(comptime!(lanes * tile.positions));
-                    #[unroll]
-                    for at in 0..tile.positions {
-                        #[unroll]
-                        for lane in 0..lanes {
-                            let from = offsets[at]
-                                + (channel as usize + lane) * geometry.next_channel as usize;
-                            let mut element = f32::cast_from(x[from]);
-                            if comptime!(shader.padded) {
-                                element = select(inside[at], element, 0.0f32);
-                            }
-                            elements[at * lanes + lane] = element;
-                        }
-                    }
-                    let column = (tap * channels + channel as usize) / lanes;
-                    #[unroll]
-                    for output in 0..tile.outputs {
-                        // Beyond the last output its weights are read again, and nothing is written.
-                        let of = group * outputs + min(first + output, outputs - 1);
-                        let weights = weight[of * row + column];
-                        #[unroll]
-                        for at in 0..tile.positions {
-                            #[unroll]
-                            for lane in 0..lanes {
-                                sums[output * tile.positions + at] +=
-                                    f32::cast_from(weights.extract(lane))
-                                        * elements[at * lanes + lane];
-                            }
-                        }
-                    }
-                }
-                tap += 1;
-            }
-        }
-    }
+    let spot = spot(&geometry, tile);
+    let no_zeros = Array::<f32>::new(1usize);
+    let sums =
+        products::<T, T, f32, N>(x, weight, 0.0f32, &no_zeros, &spot, &geometry, tile, shader);
+    let (first, place, group, batch) = (spot.first, spot.place, spot.group, spot.batch);
 
     #[unroll]
     for output in 0..tile.outputs {
@@ -205,6 +136,121 @@ pub fn positions_kernel<T: Float, N: Size>(
             }
         }
     }
+}
+
+/// Which outputs and positions a unit has.
+#[cube]
+pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
+    let unit = UNIT_POS as usize;
+    let tiles = (geometry.outputs as usize).div_ceil(comptime!(tile.of_cube()[0]));
+    let stretches = elements(&geometry.output).div_ceil(comptime!(tile.of_cube()[1]));
+    let first = CUBE_POS % tiles * comptime!(tile.of_cube()[0]) + unit / tile.across * tile.outputs;
+    let rest = CUBE_POS / tiles;
+    let place = rest % stretches * comptime!(tile.of_cube()[1]) + unit % tile.across;
+    let rest = rest / stretches;
+    Spot {
+        first,
+        place,
+        group: rest % geometry.groups as usize,
+        batch: rest / geometry.groups as usize,
+    }
+}
+
+/// The sums of the products of a tile, position by position for each output; elements and weights less their zero points, of
+/// which there is one for each output.
+#[cube]
+pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
+    x: &Tensor<T>,
+    weight: &Tensor<Vector<W, N>>,
+    zero: S,
+    weight_zeros: &Array<S>,
+    spot: &Spot,
+    geometry: &Geometry,
+    #[comptime] tile: Tile,
+    #[comptime] shader: Shader,
+) -> Array<S> {
+    let lanes = weight.vector_size();
+    let outputs = geometry.outputs as usize;
+    let channels = geometry.channels as usize;
+    let positions = elements(&geometry.output);
+    let input = spot.batch * geometry.next_batch as usize
+        + spot.group * channels * geometry.next_channel as usize;
+    let row = elements(&geometry.kernel) * channels / lanes;
+    let mut sums = Array::<S>::new(comptime!(tile.outputs * tile.positions));
+    #[unroll]
+    for at in 0..comptime!(tile.outputs * tile.positions) {
+        sums[at] = S::from_int(0);
+    }
+    let mut begins = Sequence::<Begin>::new();
+    #[unroll]
+    for at in 0..tile.positions {
+        begins.push(begin(
+            min(spot.place + at * tile.across, positions - 1),
+            geometry,
+            shader,
+        ));
+    }
+
+    let mut tap = 0usize;
+    for depth in 0..geometry.kernel.depth {
+        for height in 0..geometry.kernel.height {
+            for width in 0..geometry.kernel.width {
+                let mut offsets = Array::<usize>::new(tile.positions);
+                let mut inside = Array::<bool>::new(tile.positions);
+                #[unroll]
+                for at in 0..tile.positions {
+                    let step = Axes {
+                        depth,
+                        height,
+                        width,
+                    };
+                    let (is_inside, offset) = element(begins.index(at), &step, geometry, shader);
+                    inside[at] = is_inside;
+                    offsets[at] = input + offset;
+                }
+                for channel in range_stepped(0u32, geometry.channels, lanes as u32) {
+                    let mut elements = Array::<S>::new(comptime!(lanes * tile.positions));
+                    #[unroll]
+                    for at in 0..tile.positions {
+                        #[unroll]
+                        for lane in 0..lanes {
+                            let from = offsets[at]
+                                + (channel as usize + lane) * geometry.next_channel as usize;
+                            let mut element = S::cast_from(x[from]);
+                            if comptime!(shader.zeros.left) {
+                                element -= zero;
+                            }
+                            if comptime!(shader.padded) {
+                                element = select(inside[at], element, S::from_int(0));
+                            }
+                            elements[at * lanes + lane] = element;
+                        }
+                    }
+                    let column = (tap * channels + channel as usize) / lanes;
+                    #[unroll]
+                    for output in 0..tile.outputs {
+                        // Beyond the last output its weights are read again, and nothing is written.
+                        let of = spot.group * outputs + min(spot.first + output, outputs - 1);
+                        let weights = weight[of * row + column];
+                        #[unroll]
+                        for lane in 0..lanes {
+                            let mut factor = S::cast_from(weights.extract(lane));
+                            if comptime!(shader.zeros.right) {
+                                factor -= weight_zeros[output];
+                            }
+                            #[unroll]
+                            for at in 0..tile.positions {
+                                sums[output * tile.positions + at] +=
+                                    factor * elements[at * lanes + lane];
+                            }
+                        }
+                    }
+                }
+                tap += 1;
+            }
+        }
+    }
+    sums
 }
 
 /// The product of three sizes.

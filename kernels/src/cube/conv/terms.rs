@@ -21,24 +21,47 @@ pub fn terms_kernel<T: Float, N: Size>(
     if CUBE_POS >= cubes {
         terminate!();
     }
+    let output = output(&geometry);
+    let total = shared::<T, T, f32, N>(x, weight, 0.0f32, 0.0f32, &geometry, shader);
+    if UNIT_POS == 0 {
+        y[CUBE_POS] = T::cast_from(finished(
+            total, output, CUBE_POS, bias, sum, &geometry, shader,
+        ));
+    }
+}
+
+/// The output of a cube.
+#[cube]
+pub fn output(geometry: &Geometry) -> usize {
+    let all = geometry.groups as usize * geometry.outputs as usize;
+    CUBE_POS / elements(&geometry.output) % all
+}
+
+/// The sum that the units of a cube share, of elements and weights less their zero points.
+#[cube]
+pub fn shared<T: Numeric, W: Numeric, S: Numeric, N: Size>(
+    x: &Tensor<T>,
+    weight: &Tensor<Vector<W, N>>,
+    zero: S,
+    weight_zero: S,
+    geometry: &Geometry,
+    #[comptime] shader: Shader,
+) -> S {
     let lanes = weight.vector_size();
-    let unit = UNIT_POS as usize;
     let outputs = geometry.outputs as usize;
     let channels = geometry.channels as usize;
     let positions = elements(&geometry.output);
-    let position = CUBE_POS % positions;
-    let all = geometry.groups as usize * outputs;
-    let output = CUBE_POS / positions % all;
-    let batch = CUBE_POS / positions / all;
+    let output = output(geometry);
+    let batch = CUBE_POS / positions / (geometry.groups as usize * outputs);
     let input = batch * geometry.next_batch as usize
         + output / outputs * channels * geometry.next_channel as usize;
 
-    let begin = begin(position, &geometry, shader);
+    let begin = begin(CUBE_POS % positions, geometry, shader);
     let columns = channels / lanes;
     let terms = elements(&geometry.kernel) * columns;
     let row = output * terms;
-    let mut own = 0.0f32;
-    for term in range_stepped(unit, terms, UNITS) {
+    let mut own = S::from_int(0);
+    for term in range_stepped(UNIT_POS as usize, terms, UNITS) {
         let tap = (term / columns) as u32;
         let line = tap / geometry.kernel.width;
         let step = Axes {
@@ -46,23 +69,25 @@ pub fn terms_kernel<T: Float, N: Size>(
             height: line % geometry.kernel.height,
             width: tap % geometry.kernel.width,
         };
-        let (inside, offset) = element(&begin, &step, &geometry, shader);
+        let (inside, offset) = element(&begin, &step, geometry, shader);
         if inside {
             let weights = weight[row + term];
             #[unroll]
             for lane in 0..lanes {
                 let channel = term % columns * lanes + lane;
                 let from = input + offset + channel * geometry.next_channel as usize;
-                own += f32::cast_from(weights.extract(lane)) * f32::cast_from(x[from]);
+                let mut element = S::cast_from(x[from]);
+                if comptime!(shader.zeros.left) {
+                    element -= zero;
+                }
+                let mut factor = S::cast_from(weights.extract(lane));
+                if comptime!(shader.zeros.right) {
+                    factor -= weight_zero;
+                }
+                own += factor * element;
             }
         }
     }
-
-    let mut shared = Shared::<[f32]>::new_slice(UNITS);
-    let total = total(own, &mut shared);
-    if unit == 0 {
-        y[CUBE_POS] = T::cast_from(finished(
-            total, output, CUBE_POS, bias, sum, &geometry, shader,
-        ));
-    }
+    let mut shared = Shared::<[S]>::new_slice(UNITS);
+    total(own, &mut shared)
 }

@@ -7,6 +7,7 @@ use cubecl::prelude::*;
 
 use super::Geometry;
 use crate::cube::finish::{Function, activated};
+use crate::cube::integer::Zeros;
 
 /// Units of a cube.
 pub const UNITS: usize = 64;
@@ -70,82 +71,23 @@ pub fn product_kernel<A: Float, B: Float, T: Float>(
     if CUBE_POS >= cubes {
         terminate!();
     }
-    let unit = UNIT_POS as usize;
     let rows = geometry.rows as usize;
     let columns = geometry.columns as usize;
-    let terms = geometry.terms as usize;
-    let tiles = columns.div_ceil(comptime!(tile.of_cube()[1]));
-    let bands = rows.div_ceil(comptime!(tile.of_cube()[0]));
-    let column = CUBE_POS % tiles * comptime!(tile.of_cube()[1]) + unit % tile.across;
-    let slice = unit / tile.across % tile.slices;
-    let row = CUBE_POS / tiles % bands * comptime!(tile.of_cube()[0])
-        + unit / comptime!(tile.across * tile.slices) * tile.rows;
-    let batch = CUBE_POS / tiles / bands;
+    let spot = spot(&geometry, tile);
+    let no_zeros = Array::<f32>::new(1usize);
+    let sums = products::<A, B, f32>(
+        a,
+        b,
+        &no_zeros,
+        &no_zeros,
+        &spot,
+        &geometry,
+        tile,
+        comptime!(Zeros::default()),
+    );
+    let (row, column, batch) = (spot.row, spot.column, spot.batch);
 
-    let mut left = 0usize;
-    let mut right = 0usize;
-    let mut rest = batch;
-    #[unroll]
-    for from_end in 0..geometry.axes.len() {
-        let axis = geometry
-            .axes
-            .index(comptime!(geometry.axes.len() - 1 - from_end));
-        let place = rest % axis.size as usize;
-        rest /= axis.size as usize;
-        left += place * axis.next_left as usize;
-        right += place * axis.next_right as usize;
-    }
-    let mut lefts = Array::<usize>::new(tile.rows);
-    #[unroll]
-    for at in 0..tile.rows {
-        lefts[at] = left + min(row + at, rows - 1) * geometry.next_row as usize;
-    }
-    let mut rights = Array::<usize>::new(tile.columns);
-    #[unroll]
-    for at in 0..tile.columns {
-        rights[at] =
-            right + min(column + at * tile.across, columns - 1) * geometry.next_column as usize;
-    }
-
-    let mut sums = Array::<f32>::new(comptime!(tile.elements()));
-    #[unroll]
-    for at in 0..comptime!(tile.elements()) {
-        sums[at] = 0.0f32;
-    }
-    for term in range_stepped(slice, terms, tile.slices) {
-        let mut of_row = Array::<f32>::new(tile.rows);
-        #[unroll]
-        for at in 0..tile.rows {
-            of_row[at] = f32::cast_from(a[lefts[at] + term * geometry.next_left as usize]);
-        }
-        #[unroll]
-        for across in 0..tile.columns {
-            let of_column = f32::cast_from(b[rights[across] + term * geometry.next_right as usize]);
-            #[unroll]
-            for down in 0..tile.rows {
-                sums[down * tile.columns + across] += of_row[down] * of_column;
-            }
-        }
-    }
-
-    if comptime!(tile.slices > 1) {
-        let mut shared = Shared::<[f32]>::new_slice(comptime!(UNITS * tile.elements()));
-        #[unroll]
-        for at in 0..comptime!(tile.elements()) {
-            shared[at * UNITS + unit] = sums[at];
-        }
-        sync_cube();
-        if slice == 0 {
-            #[unroll]
-            for at in 0..comptime!(tile.elements()) {
-                for other in 1..tile.slices {
-                    sums[at] += shared[at * UNITS + unit + other * tile.across];
-                }
-            }
-        }
-    }
-
-    if slice == 0 {
+    if spot.slice == 0 {
         #[unroll]
         for down in 0..tile.rows {
             #[unroll]
@@ -184,4 +126,118 @@ pub fn product_kernel<A: Float, B: Float, T: Float>(
             }
         }
     }
+}
+
+/// Which rows and columns a unit has, and which part of their sums.
+#[derive(CubeType, Clone, Copy)]
+pub struct Spot {
+    pub row: usize,
+    pub column: usize,
+    pub batch: usize,
+    pub slice: usize,
+}
+
+#[cube]
+pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
+    let unit = UNIT_POS as usize;
+    let tiles = (geometry.columns as usize).div_ceil(comptime!(tile.of_cube()[1]));
+    let bands = (geometry.rows as usize).div_ceil(comptime!(tile.of_cube()[0]));
+    Spot {
+        row: CUBE_POS / tiles % bands * comptime!(tile.of_cube()[0])
+            + unit / comptime!(tile.across * tile.slices) * tile.rows,
+        column: CUBE_POS % tiles * comptime!(tile.of_cube()[1]) + unit % tile.across,
+        batch: CUBE_POS / tiles / bands,
+        slice: unit / tile.across % tile.slices,
+    }
+}
+
+/// The sums of the products of a tile, which the units of its first slice have, of elements less the zero points of rows and
+/// columns.
+#[cube]
+pub fn products<A: Numeric, B: Numeric, S: Numeric>(
+    a: &Tensor<A>,
+    b: &Tensor<B>,
+    row_zeros: &Array<S>,
+    column_zeros: &Array<S>,
+    spot: &Spot,
+    geometry: &Geometry,
+    #[comptime] tile: Tile,
+    #[comptime] zeros: Zeros,
+) -> Array<S> {
+    let unit = UNIT_POS as usize;
+    let rows = geometry.rows as usize;
+    let columns = geometry.columns as usize;
+    let terms = geometry.terms as usize;
+    let mut left = 0usize;
+    let mut right = 0usize;
+    let mut rest = spot.batch;
+    #[unroll]
+    for from_end in 0..geometry.axes.len() {
+        let axis = geometry
+            .axes
+            .index(comptime!(geometry.axes.len() - 1 - from_end));
+        let place = rest % axis.size as usize;
+        rest /= axis.size as usize;
+        left += place * axis.next_left as usize;
+        right += place * axis.next_right as usize;
+    }
+    let mut lefts = Array::<usize>::new(tile.rows);
+    #[unroll]
+    for at in 0..tile.rows {
+        lefts[at] = left + min(spot.row + at, rows - 1) * geometry.next_row as usize;
+    }
+    let mut rights = Array::<usize>::new(tile.columns);
+    #[unroll]
+    for at in 0..tile.columns {
+        rights[at] = right
+            + min(spot.column + at * tile.across, columns - 1) * geometry.next_column as usize;
+    }
+
+    let mut sums = Array::<S>::new(comptime!(tile.elements()));
+    #[unroll]
+    for at in 0..comptime!(tile.elements()) {
+        sums[at] = S::from_int(0);
+    }
+    for term in range_stepped(spot.slice, terms, tile.slices) {
+        let mut of_row = Array::<S>::new(tile.rows);
+        #[unroll]
+        for at in 0..tile.rows {
+            let mut element = S::cast_from(a[lefts[at] + term * geometry.next_left as usize]);
+            if comptime!(zeros.left) {
+                element -= row_zeros[at];
+            }
+            of_row[at] = element;
+        }
+        #[unroll]
+        for across in 0..tile.columns {
+            let mut of_column =
+                S::cast_from(b[rights[across] + term * geometry.next_right as usize]);
+            if comptime!(zeros.right) {
+                of_column -= column_zeros[across];
+            }
+            #[unroll]
+            for down in 0..tile.rows {
+                sums[down * tile.columns + across] += of_row[down] * of_column;
+            }
+        }
+    }
+
+    if comptime!(tile.slices > 1) {
+        let mut shared = Shared::<[S]>::new_slice(comptime!(UNITS * tile.elements()));
+        #[unroll]
+        for at in 0..comptime!(tile.elements()) {
+            shared[at * UNITS + unit] = sums[at];
+        }
+        sync_cube();
+        if spot.slice == 0 {
+            #[unroll]
+            for at in 0..comptime!(tile.elements()) {
+                for other in 1..tile.slices {
+                    sums[at] += shared[at * UNITS + unit + other * tile.across];
+                }
+            }
+        }
+    }
+
+    sums
 }

@@ -47,7 +47,7 @@ macro_rules! convolutions {
         ) -> Tensor<$rank, Int> {
             let weight = weight.into();
             let ends = (bias.clone(), to.scales.clone().map(Some), Some(to.zero.clone()));
-            bytes(&x, &weight, &zeros, ends, window, groups, to.ending()).unwrap_or_else(|| {
+            bytes(&x, &weight, &zeros, ends, window, groups, to.ending(&x.device())).unwrap_or_else(|| {
                 let sums = sums(x, weight.values, zeros, |x, weight| {
                     $conv(x, weight, None, window, groups)
                 });

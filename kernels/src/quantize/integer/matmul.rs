@@ -47,7 +47,15 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     let b = b.into();
     let scales = to.scales.clone().map(Some);
     let zero = Some(to.zero.clone());
-    match bytes(&a, &b, &zeros, bias.clone(), scales, zero, to.ending()) {
+    match bytes(
+        &a,
+        &b,
+        &zeros,
+        bias.clone(),
+        scales,
+        zero,
+        to.ending(&a.device()),
+    ) {
         Optional::Int(y) => Tensor::from_dispatch(y),
         _ => {
             let sums = sums(a, b.values, zeros, bias);

@@ -21,6 +21,11 @@ impl<const D: usize> QuantizedWeight<D> {
         }
     }
 
+    /// The weight of a convolution, in the order in which the device reads it.
+    pub fn filters(values: Tensor<D, Int>) -> Self {
+        Self::new(Weight::filters(values))
+    }
+
     /// For one product.
     pub fn weight(&self) -> Weight<D> {
         Weight::packed(self.values.clone(), self.packed.clone())

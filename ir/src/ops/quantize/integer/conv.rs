@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::{Ended, INTEGER, Places, QUANTIZED, Side, check_factor, is_zero, right};
+use super::{Ended, INTEGER, Places, QUANTIZED, Side, check_factor, filters, is_zero};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -114,7 +114,7 @@ impl Operator for Conv {
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);
         let rank = x.rank();
         let x = channels::transposed_first(cx.tensor(input)?, rank, self.channels_last);
-        let (weight, groups) = (right(cx, filter)?, Literal::i64_unsuffixed(self.groups));
+        let (weight, groups) = (filters(cx, filter)?, Literal::i64_unsuffixed(self.groups));
         let axes = spatial.len();
         let ended = self.places.ended(cx, 1, [Side::Last; 3], 1.0)?;
         let y = match ended {

@@ -1,0 +1,325 @@
+//! Convolutions, as [`crate::cube::conv`] shares them among units.
+
+// A condition that is comptime decides which code there is.
+#![allow(clippy::collapsible_if)]
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::{Shape, ops::ConvOptions};
+use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
+use cubecl::prelude::*;
+
+use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
+use super::{Shapes, described as described_result, dtype, summed};
+use crate::backend::{ByteProduct, ByteProductMetadata, Optional, OptionalMetadata};
+use crate::cube::conv::{
+    Geometry, Plan, Shader,
+    depthwise::{self, Row},
+    described_by, filters, lanes, plan,
+    positions::{self, Tile, elements},
+    result, terms,
+};
+use crate::cube::{address, unwritten};
+use crate::product::epilogue::Activation;
+use crate::quantize::{Ending, Integers};
+
+/// What comes of a convolution, before it is there.
+pub fn described(
+    operands: &ByteProductMetadata,
+    options: &ConvOptions<3>,
+    integers: &Integers,
+) -> OptionalMetadata {
+    let shape = shape(&Shapes::described(operands), options);
+    described_result(shape, integers.ending)
+}
+
+/// The convolution over the last axes.
+pub fn conv(
+    operands: ByteProduct<CubeBackend>,
+    options: ConvOptions<3>,
+    integers: &Integers,
+) -> Optional<CubeBackend> {
+    let Some(shape) = shape(&Shapes::of(&operands), &options) else {
+        return Optional::None;
+    };
+    let ending = integers.ending;
+    let y = match shape.num_dims() - 2 {
+        1 => convolved(operands, shape, last::<1>(&options), ending),
+        2 => convolved(operands, shape, last::<2>(&options), ending),
+        _ => convolved(operands, shape, options, ending),
+    };
+    match ending {
+        Ending::Floats => Optional::Float(y),
+        Ending::Sums | Ending::Quantized { .. } => Optional::Int(y),
+    }
+}
+
+/// The shape of the result, if there is a body for it: one zero point is all padding, and numbers are of outputs.
+fn shape(shapes: &Shapes, options: &ConvOptions<3>) -> Option<Shape> {
+    let (x, weight) = (&shapes.left, &shapes.right);
+    if x.num_elements() * weight.num_elements() == 0 {
+        return None;
+    }
+    let outputs = weight[0];
+    let shape = match x.num_dims() - 2 {
+        1 => result(x, weight, &last::<1>(options)),
+        2 => result(x, weight, &last::<2>(options)),
+        3 => result(x, weight, options),
+        _ => return None,
+    };
+    let of_outputs = |shape: &Shape| [1, outputs].contains(&shape.num_elements());
+    let numbers = shapes.ends.iter().chain(&shapes.right_zero);
+    let fits = numbers.into_iter().all(of_outputs)
+        && shapes.left_zero.iter().all(|zero| zero.num_elements() == 1);
+    (fits && shape.num_elements() > 0).then_some(shape)
+}
+
+/// The options of the last axes.
+fn last<const N: usize>(options: &ConvOptions<3>) -> ConvOptions<N> {
+    let (begins, ends) = (options.padding_begin(), options.padding_end());
+    let from = 3 - N;
+    ConvOptions::new_with_padding(
+        std::array::from_fn(|axis| options.stride[from + axis]),
+        std::array::from_fn(|axis| (begins[from + axis], ends[from + axis])),
+        std::array::from_fn(|axis| options.dilation[from + axis]),
+        options.groups,
+    )
+}
+
+fn convolved<const N: usize>(
+    operands: ByteProduct<CubeBackend>,
+    shape: Shape,
+    options: ConvOptions<N>,
+    ending: Ending,
+) -> CubeTensor {
+    let (x, weight, others) = Others::of(operands, ending);
+    let (x, weight) = (untile(x), filters(weight));
+    let y = unwritten(&x, shape, dtype(ending));
+    let count = y.shape().num_elements();
+    let (geometry, shader) = described_by(
+        &x,
+        &weight,
+        &y,
+        &options,
+        others.zeros(),
+        Activation::Identity,
+    );
+    let lanes = lanes(&weight);
+    let plan = plan(&weight, &y, &options);
+    let client = y.client.clone();
+    let address = address([&x, &weight, &y]);
+    let terms: usize = weight.shape().iter().skip(1).product();
+    let dtypes = [x.dtype, weight.dtype, summed(terms), y.dtype].map(dtype_to_storage_type);
+    let end = others.end();
+    // Rows of a convolution are its outputs.
+    let args = others.into_args(|numbers| match numbers.shape().num_elements() {
+        1 => [0, 0],
+        _ => [numbers.meta.strides()[0], 0],
+    });
+    let [zero, weight_zeros, result_zero] = args.zeros;
+    let [_, zero_steps] = args.steps;
+    let (x, weight) = (x.into_tensor_arg(), weight.into_tensor_arg());
+    let y_arg = y.clone().into_tensor_arg();
+    let (cubes, units) = plan.cubes(&client, count);
+    // Safety: a cube beyond the last one ends; positions, outputs and elements outside are those of the edge.
+    unsafe {
+        match plan {
+            Plan::Terms => terms_kernel::launch_unchecked(
+                &client,
+                cubes,
+                units,
+                address,
+                lanes,
+                x,
+                weight,
+                zero.into(),
+                weight_zeros.into(),
+                zero_steps,
+                result_zero.into(),
+                args.ends,
+                y_arg,
+                geometry,
+                count,
+                shader,
+                end,
+                dtypes,
+            ),
+            Plan::Row(row, count) => depthwise_kernel::launch_unchecked(
+                &client,
+                cubes,
+                units,
+                address,
+                x,
+                weight,
+                zero.into(),
+                weight_zeros.into(),
+                zero_steps,
+                result_zero.into(),
+                args.ends,
+                y_arg,
+                geometry,
+                count,
+                row,
+                shader,
+                end,
+                dtypes,
+            ),
+            Plan::Tile(tile, count) => positions_kernel::launch_unchecked(
+                &client,
+                cubes,
+                units,
+                address,
+                lanes,
+                x,
+                weight,
+                zero.into(),
+                weight_zeros.into(),
+                zero_steps,
+                result_zero.into(),
+                args.ends,
+                y_arg,
+                geometry,
+                count,
+                tile,
+                shader,
+                end,
+                dtypes,
+            ),
+        }
+    }
+    y
+}
+
+/// The zero point of an output's weights, or of the input.
+#[cube]
+fn zero<Z: Int, S: Numeric>(zeros: ComptimeOption<&[Z]>, steps: &Steps, output: usize) -> S {
+    let mut zero = S::from_int(0);
+    #[comptime]
+    match zeros {
+        ComptimeOption::Some(zeros) => zero = S::cast_from(zeros[at(steps, output, 0usize)]),
+        ComptimeOption::None => {}
+    }
+    zero
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn positions_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
+    x: &Tensor<X>,
+    weight: &Tensor<Vector<W, N>>,
+    x_zero: ComptimeOption<&[X]>,
+    weight_zeros: ComptimeOption<&[W]>,
+    zero_steps: Steps,
+    result_zero: ComptimeOption<&[Y]>,
+    ends: Ends,
+    y: &mut Tensor<Y>,
+    geometry: Geometry,
+    cubes: usize,
+    #[comptime] tile: Tile,
+    #[comptime] shader: Shader,
+    #[comptime] end: End,
+    #[define(X, W, S, Y)] _dtypes: [ElemType; 4],
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let outputs = geometry.outputs as usize;
+    let positions = elements(&geometry.output);
+    let spot = positions::spot(&geometry, tile);
+    let mut zeros = Array::<S>::new(tile.outputs);
+    #[unroll]
+    for output in 0..tile.outputs {
+        let of = spot.group * outputs + min(spot.first + output, outputs - 1);
+        zeros[output] = zero::<W, S>(weight_zeros, &zero_steps, of);
+    }
+    let x_zero = zero::<X, S>(x_zero, &zero_steps, 0usize);
+    let sums = positions::products::<X, W, S, N>(
+        x, weight, x_zero, &zeros, &spot, &geometry, tile, shader,
+    );
+    #[unroll]
+    for output in 0..tile.outputs {
+        if spot.first + output < outputs {
+            let of = spot.group * outputs + spot.first + output;
+            let ends = ends_of_one::<Y>(&ends, result_zero, of, 0usize);
+            let row = (spot.batch * geometry.groups as usize * outputs + of) * positions;
+            #[unroll]
+            for at in 0..tile.positions {
+                let position = spot.place + at * tile.across;
+                if position < positions {
+                    y[row + position] =
+                        ended::<S, Y>(sums[output * tile.positions + at], &ends, end);
+                }
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn depthwise_kernel<X: Int, W: Int, S: Numeric, Y: Numeric>(
+    x: &Tensor<X>,
+    weight: &Tensor<W>,
+    x_zero: ComptimeOption<&[X]>,
+    weight_zeros: ComptimeOption<&[W]>,
+    zero_steps: Steps,
+    result_zero: ComptimeOption<&[Y]>,
+    ends: Ends,
+    y: &mut Tensor<Y>,
+    geometry: Geometry,
+    count: usize,
+    #[comptime] row: Row,
+    #[comptime] shader: Shader,
+    #[comptime] end: End,
+    #[define(X, W, S, Y)] _dtypes: [ElemType; 4],
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let spot = depthwise::spot(ABSOLUTE_POS, &geometry, row);
+    let width = geometry.output.width as usize;
+    let x_zero = zero::<X, S>(x_zero, &zero_steps, 0usize);
+    let weight_zero = zero::<W, S>(weight_zeros, &zero_steps, spot.output);
+    let sums = depthwise::products::<X, W, S>(
+        x,
+        weight,
+        x_zero,
+        weight_zero,
+        &spot,
+        &geometry,
+        row,
+        shader,
+    );
+    let ends = ends_of_one::<Y>(&ends, result_zero, spot.output, 0usize);
+    #[unroll]
+    for at in 0..row.outputs {
+        if spot.left + at < width {
+            y[spot.line * width + spot.left + at] = ended::<S, Y>(sums[at], &ends, end);
+        }
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn terms_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
+    x: &Tensor<X>,
+    weight: &Tensor<Vector<W, N>>,
+    x_zero: ComptimeOption<&[X]>,
+    weight_zeros: ComptimeOption<&[W]>,
+    zero_steps: Steps,
+    result_zero: ComptimeOption<&[Y]>,
+    ends: Ends,
+    y: &mut Tensor<Y>,
+    geometry: Geometry,
+    cubes: usize,
+    #[comptime] shader: Shader,
+    #[comptime] end: End,
+    #[define(X, W, S, Y)] _dtypes: [ElemType; 4],
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let output = terms::output(&geometry);
+    let x_zero = zero::<X, S>(x_zero, &zero_steps, 0usize);
+    let weight_zero = zero::<W, S>(weight_zeros, &zero_steps, output);
+    let sum = terms::shared::<X, W, S, N>(x, weight, x_zero, weight_zero, &geometry, shader);
+    if UNIT_POS == 0 {
+        let ends = ends_of_one::<Y>(&ends, result_zero, output, 0usize);
+        y[CUBE_POS] = ended::<S, Y>(sum, &ends, end);
+    }
+}

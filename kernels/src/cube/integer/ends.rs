@@ -1,0 +1,265 @@
+//! What follows sums: a bias, scales, and a zero point.
+
+use burn::backend::{Backend, tensor::FloatTensor};
+use burn::tensor::DType;
+use burn_cubecl::{CubeBackend, kernel::cast, tensor::CubeTensor};
+use cubecl::prelude::*;
+
+use super::{Zeros, dtype};
+use crate::backend::{ByteProduct, Optional};
+use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
+use crate::quantize::Ending;
+
+/// What sums become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    Sums,
+    Floats,
+    Integers,
+}
+
+/// How far the numbers of neighbouring rows and columns are from each other.
+#[derive(CubeLaunch, CubeType, Clone, Copy)]
+pub struct Steps {
+    row: u32,
+    column: u32,
+}
+
+#[derive(CubeType, CubeLaunch)]
+pub struct Numbers<T: Numeric> {
+    values: &'static Tensor<T>,
+    steps: Steps,
+}
+
+/// A bias of sums, the scales of both operands, a bias of floats, and the scale and zero point of the result.
+#[derive(CubeType, CubeLaunch)]
+pub struct Ends {
+    bias: ComptimeOption<Numbers<i32>>,
+    left: ComptimeOption<Numbers<f32>>,
+    right: ComptimeOption<Numbers<f32>>,
+    added: ComptimeOption<Numbers<f32>>,
+    result: ComptimeOption<Numbers<f32>>,
+    /// Of the zero point, whose type is that of the result.
+    zero: Steps,
+    rounding: Rounding,
+}
+
+/// [`Ends`] of one element.
+#[derive(CubeType, Clone, Copy)]
+pub struct EndsOfOne {
+    bias: i32,
+    factor: f32,
+    added: f32,
+    rounding: Rounding,
+}
+
+#[cube]
+pub fn at(steps: &Steps, row: usize, column: usize) -> usize {
+    row * steps.row as usize + column * steps.column as usize
+}
+
+/// The number of a row and column; `other` where there are none.
+#[cube]
+fn number<T: Numeric>(
+    numbers: &ComptimeOption<Numbers<T>>,
+    other: T,
+    row: usize,
+    column: usize,
+) -> T {
+    let mut number = other;
+    #[comptime]
+    match numbers {
+        ComptimeOption::Some(numbers) => {
+            number = numbers.values[at(&numbers.steps, row, column)];
+        }
+        ComptimeOption::None => {}
+    }
+    number
+}
+
+/// What follows the sum of a row and column.
+#[cube]
+pub fn ends_of_one<Y: Numeric>(
+    ends: &Ends,
+    zero: ComptimeOption<&[Y]>,
+    row: usize,
+    column: usize,
+) -> EndsOfOne {
+    let mut factor = number::<f32>(&ends.left, 1.0f32, row, column);
+    factor *= number::<f32>(&ends.right, 1.0f32, row, column);
+    factor /= number::<f32>(&ends.result, 1.0f32, row, column);
+    let mut middle = 0.0f32;
+    #[comptime]
+    match zero {
+        ComptimeOption::Some(zero) => middle = f32::cast_from(zero[at(&ends.zero, row, column)]),
+        ComptimeOption::None => {}
+    }
+    EndsOfOne {
+        bias: number::<i32>(&ends.bias, 0i32, row, column),
+        factor,
+        added: number::<f32>(&ends.added, 0.0f32, row, column),
+        rounding: Rounding {
+            zero: middle,
+            low: ends.rounding.low,
+            high: ends.rounding.high,
+        },
+    }
+}
+
+/// The element that a sum becomes.
+#[cube]
+pub fn ended<S: Numeric, Y: Numeric>(sum: S, ends: &EndsOfOne, #[comptime] end: End) -> Y {
+    let total = i32::cast_from(sum) + ends.bias;
+    match end {
+        End::Sums => Y::cast_from(total),
+        End::Floats => Y::cast_from(f32::cast_from(total) * ends.factor + ends.added),
+        End::Integers => integer::<Y>(f32::cast_from(total) * ends.factor, &ends.rounding),
+    }
+}
+
+/// What products of integers have beside their operands, in the dtypes in which it is read.
+pub struct Others {
+    left_zero: Option<CubeTensor>,
+    right_zero: Option<CubeTensor>,
+    bias: Option<CubeTensor>,
+    left: Option<CubeTensor>,
+    right: Option<CubeTensor>,
+    added: Option<CubeTensor>,
+    result: Option<CubeTensor>,
+    zero: Option<CubeTensor>,
+    ending: Ending,
+}
+
+impl Others {
+    /// Both operands, and what else there is.
+    pub fn of(
+        operands: ByteProduct<CubeBackend>,
+        ending: Ending,
+    ) -> (CubeTensor, CubeTensor, Self) {
+        let (left, right) = (operands.left, operands.right);
+        let to = |tensor: Option<CubeTensor>, dtype| tensor.map(|tensor| cast(tensor, dtype));
+        let (bias, added) = match operands.bias {
+            Optional::Float(added) => (None, Some(cast(added, DType::F32))),
+            bias => (to(bias.int(), DType::I32), None),
+        };
+        let mut others = Self {
+            left_zero: to(operands.left_zero.int(), left.dtype),
+            right_zero: to(operands.right_zero.int(), right.dtype),
+            bias,
+            left: to(operands.left_scale.float(), DType::F32),
+            right: to(operands.right_scale.float(), DType::F32),
+            added,
+            result: to(operands.scale.float(), DType::F32),
+            zero: to(operands.zero.int(), dtype(ending)),
+            ending,
+        };
+        others.join_scales(left.client.properties().hardware.max_bindings as usize);
+        (left, right, others)
+    }
+
+    /// Makes one scale of all by primitives where a device binds few buffers.
+    fn join_scales(&mut self, most: usize) {
+        let numbers = [
+            &self.left_zero,
+            &self.right_zero,
+            &self.bias,
+            &self.left,
+            &self.right,
+            &self.added,
+            &self.result,
+            &self.zero,
+        ];
+        // Both operands, the result, and what describes them.
+        let bound = 4 + numbers.into_iter().flatten().count();
+        if bound > most
+            && let (Some(left), Some(right)) = (self.left.take(), self.right.take())
+        {
+            self.left = Some(factor::<CubeBackend>(left, right, self.result.take()));
+        }
+    }
+
+    pub fn zeros(&self) -> Zeros {
+        Zeros {
+            left: self.left_zero.is_some(),
+            right: self.right_zero.is_some(),
+        }
+    }
+
+    /// Whether no numbers differ from row to row.
+    pub fn are_of_columns(&self, steps: impl Fn(&CubeTensor) -> [usize; 2]) -> bool {
+        let ends = [
+            &self.bias,
+            &self.left,
+            &self.right,
+            &self.added,
+            &self.result,
+            &self.zero,
+        ];
+        ends.into_iter().flatten().all(|of| steps(of)[0] == 0)
+    }
+
+    /// The zero points of both operands and the result, the steps of the first two, and what else the kernels read.
+    pub fn into_args(self, steps: impl Fn(&CubeTensor) -> [usize; 2]) -> Args {
+        let of = |tensor: &Option<CubeTensor>| {
+            let [row, column] = tensor.as_ref().map_or([0, 0], &steps);
+            StepsLaunch::new(row as u32, column as u32)
+        };
+        let float = |tensor: Option<CubeTensor>| {
+            let steps = of(&tensor);
+            tensor.map(|tensor| NumbersLaunch::new(tensor.into_tensor_arg(), steps))
+        };
+        let bias_steps = of(&self.bias);
+        let bias = self
+            .bias
+            .map(|bias| NumbersLaunch::new(bias.into_tensor_arg(), bias_steps));
+        let rounding = match self.ending {
+            Ending::Quantized { dtype, bits } => RoundingLaunch::of(dtype, bits, 0),
+            Ending::Sums | Ending::Floats => RoundingLaunch::new(0.0, 0.0, 0.0),
+        };
+        let zero_steps = of(&self.zero);
+        let steps = [of(&self.left_zero), of(&self.right_zero)];
+        let ends = EndsLaunch::new(
+            bias.into(),
+            float(self.left).into(),
+            float(self.right).into(),
+            float(self.added).into(),
+            float(self.result).into(),
+            zero_steps,
+            rounding,
+        );
+        Args {
+            zeros: [self.left_zero, self.right_zero, self.zero]
+                .map(|zero| zero.map(CubeTensor::into_buffer_arg)),
+            steps,
+            ends,
+        }
+    }
+
+    pub fn end(&self) -> End {
+        match self.ending {
+            Ending::Sums => End::Sums,
+            Ending::Floats => End::Floats,
+            Ending::Quantized { .. } => End::Integers,
+        }
+    }
+}
+
+/// [`Others`] as kernels take them.
+pub struct Args {
+    pub zeros: [Option<BufferArg>; 3],
+    pub steps: [StepsLaunch; 2],
+    pub ends: EndsLaunch,
+}
+
+/// `left * right / result`.
+fn factor<B: Backend>(
+    left: FloatTensor<B>,
+    right: FloatTensor<B>,
+    result: Option<FloatTensor<B>>,
+) -> FloatTensor<B> {
+    let factor = B::float_mul(left, right);
+    match result {
+        Some(result) => B::float_div(factor, result),
+        None => factor,
+    }
+}

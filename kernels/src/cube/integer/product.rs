@@ -1,0 +1,232 @@
+//! Products of matrices, in the tiles of [`crate::cube::product`].
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
+use super::{Shapes, Zeros, described as described_result, dtype, summed};
+use crate::backend::{ByteProduct, ByteProductMetadata, Optional, OptionalMetadata};
+use crate::cube::product::{
+    BatchAxisLaunch, Geometry, GeometryLaunch,
+    tile::{self, Tile, UNITS},
+};
+use crate::cube::{address, unwritten};
+use crate::quantize::{Ending, Integers};
+
+/// What comes of a product, before it is there.
+pub fn described(operands: &ByteProductMetadata, integers: &Integers) -> OptionalMetadata {
+    described_result(shape(&Shapes::described(operands)), integers.ending)
+}
+
+/// The product of the matrices of the last two axes; those before broadcast.
+pub fn product(operands: ByteProduct<CubeBackend>, integers: &Integers) -> Optional<CubeBackend> {
+    let Some(shape) = shape(&Shapes::of(&operands)) else {
+        return Optional::None;
+    };
+    let ending = integers.ending;
+    let y = multiplied(operands, shape, ending);
+    match ending {
+        Ending::Floats => Optional::Float(y),
+        Ending::Sums | Ending::Quantized { .. } => Optional::Int(y),
+    }
+}
+
+/// The shape of the result, if there is a body for it: numbers are of rows and columns, not of one product of several.
+fn shape(shapes: &Shapes) -> Option<Shape> {
+    let (left, right) = (&shapes.left, &shapes.right);
+    let (of_left, of_right) = (left.num_dims(), right.num_dims());
+    if of_left < 2 || of_right < 2 || left[of_left - 1] != right[of_right - 2] {
+        return None;
+    }
+    let rank = of_left.max(of_right);
+    let mut sizes = vec![1; rank];
+    sizes[rank - 2] = left[of_left - 2];
+    sizes[rank - 1] = right[of_right - 1];
+    for from_end in 3..=rank {
+        let size = |shape: &Shape| {
+            let axis = shape.num_dims().checked_sub(from_end);
+            axis.map_or(1, |axis| shape[axis])
+        };
+        sizes[rank - from_end] = match [size(left), size(right)] {
+            [a, b] if a == b => a,
+            [1, size] | [size, 1] => size,
+            _ => return None,
+        };
+    }
+    // Sizes of the batch, and those of a row and a column.
+    let is_matrix = |shape: &Shape| {
+        let batch = shape.num_dims().saturating_sub(2);
+        shape.iter().take(batch).all(|size| *size == 1)
+    };
+    let size = |shape: &Shape, from_end: usize| {
+        let axis = shape.num_dims().checked_sub(from_end);
+        axis.map_or(1, |axis| shape[axis])
+    };
+    let fits = |shape: &Shape, [rows, columns]: [usize; 2]| {
+        is_matrix(shape)
+            && [1, rows].contains(&size(shape, 2))
+            && [1, columns].contains(&size(shape, 1))
+    };
+    let own = [sizes[rank - 2], sizes[rank - 1]];
+    let all_fit = shapes.ends.iter().all(|shape| fits(shape, own))
+        && shapes.left_zero.iter().all(|zero| fits(zero, [own[0], 1]))
+        && shapes.right_zero.iter().all(|zero| fits(zero, [1, own[1]]));
+    let is_empty = sizes.contains(&0) || left.num_elements() == 0;
+    (all_fit && !is_empty).then(|| Shape::from(sizes))
+}
+
+/// How far elements are from each other along the axis that is so many from the end, 0 where there is one.
+fn step(tensor: &CubeTensor, from_end: usize) -> usize {
+    match tensor.shape().num_dims().checked_sub(from_end) {
+        Some(axis) if tensor.shape()[axis] != 1 => tensor.meta.strides()[axis],
+        _ => 0,
+    }
+}
+
+fn multiplied(operands: ByteProduct<CubeBackend>, shape: Shape, ending: Ending) -> CubeTensor {
+    let (a, b, others) = Others::of(operands, ending);
+    let (a, b) = (untile(a), untile(b));
+    let y = unwritten(&a, shape, dtype(ending));
+    let rank = y.shape().num_dims();
+    let [rows, columns] = [y.shape()[rank - 2], y.shape()[rank - 1]];
+    let terms = b.shape()[b.shape().num_dims() - 2];
+    let batch: usize = y.shape().iter().take(rank - 2).product();
+    let mut axes = SequenceArg::new();
+    for axis in 0..rank - 2 {
+        axes.push(BatchAxisLaunch::new(
+            y.shape()[axis] as u32,
+            step(&a, rank - axis) as u32,
+            step(&b, rank - axis) as u32,
+        ));
+    }
+    let geometry = GeometryLaunch::new(
+        rows as u32,
+        columns as u32,
+        terms as u32,
+        axes,
+        step(&a, 2) as u32,
+        step(&a, 1) as u32,
+        step(&b, 2) as u32,
+        step(&b, 1) as u32,
+        0.0,
+        0.0,
+    );
+    let tile = Tile::of(rows, columns);
+    let [of_rows, of_columns] = tile.of_cube();
+    let cubes = batch * rows.div_ceil(of_rows) * columns.div_ceil(of_columns);
+    let client = y.client.clone();
+    let units = CubeDim::new_1d(UNITS as u32);
+    let dtypes = [a.dtype, b.dtype, summed(terms), y.dtype].map(dtype_to_storage_type);
+    let address = address([&a, &b, &y]);
+    let steps = |numbers: &CubeTensor| [step(numbers, 2), step(numbers, 1)];
+    let (zeros, end, are_of_columns) = (others.zeros(), others.end(), others.are_of_columns(steps));
+    let args = others.into_args(steps);
+    let [row_zeros, column_zeros, result_zero] = args.zeros;
+    let [row_steps, column_steps] = args.steps;
+    // Safety: a cube beyond the last one ends; rows, columns and terms outside are read as the last ones.
+    unsafe {
+        product_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
+            units,
+            address,
+            a.into_tensor_arg(),
+            b.into_tensor_arg(),
+            row_zeros.into(),
+            row_steps,
+            column_zeros.into(),
+            column_steps,
+            result_zero.into(),
+            args.ends,
+            y.clone().into_tensor_arg(),
+            geometry,
+            cubes,
+            tile,
+            zeros,
+            are_of_columns,
+            end,
+            dtypes,
+        );
+    }
+    y
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn product_kernel<A: Int, B: Int, S: Numeric, Y: Numeric>(
+    a: &Tensor<A>,
+    b: &Tensor<B>,
+    row_zeros: ComptimeOption<&[A]>,
+    row_steps: Steps,
+    column_zeros: ComptimeOption<&[B]>,
+    column_steps: Steps,
+    result_zero: ComptimeOption<&[Y]>,
+    ends: Ends,
+    y: &mut Tensor<Y>,
+    geometry: Geometry,
+    cubes: usize,
+    #[comptime] tile: Tile,
+    #[comptime] zeros: Zeros,
+    #[comptime] are_of_columns: bool,
+    #[comptime] end: End,
+    #[define(A, B, S, Y)] _dtypes: [ElemType; 4],
+) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
+    let rows = geometry.rows as usize;
+    let columns = geometry.columns as usize;
+    let spot = tile::spot(&geometry, tile);
+    let mut of_rows = Array::<S>::new(tile.rows);
+    let mut of_columns = Array::<S>::new(tile.columns);
+    #[comptime]
+    match row_zeros {
+        ComptimeOption::Some(zeros) =>
+        {
+            #[unroll]
+            for down in 0..tile.rows {
+                let row = min(spot.row + down, rows - 1);
+                of_rows[down] = S::cast_from(zeros[at(&row_steps, row, 0usize)]);
+            }
+        }
+        ComptimeOption::None => {}
+    }
+    #[comptime]
+    match column_zeros {
+        ComptimeOption::Some(zeros) =>
+        {
+            #[unroll]
+            for across in 0..tile.columns {
+                let column = min(spot.column + across * tile.across, columns - 1);
+                of_columns[across] = S::cast_from(zeros[at(&column_steps, 0usize, column)]);
+            }
+        }
+        ComptimeOption::None => {}
+    }
+    let sums =
+        tile::products::<A, B, S>(a, b, &of_rows, &of_columns, &spot, &geometry, tile, zeros);
+    if spot.slice == 0 {
+        #[unroll]
+        for across in 0..tile.columns {
+            let column = spot.column + across * tile.across;
+            if column < columns {
+                let own = ends_of_one::<Y>(&ends, result_zero, 0usize, column);
+                #[unroll]
+                for down in 0..tile.rows {
+                    let row = spot.row + down;
+                    if row < rows {
+                        let to = (spot.batch * rows + row) * columns + column;
+                        let sum = sums[down * tile.columns + across];
+                        if comptime!(are_of_columns) {
+                            y[to] = ended::<S, Y>(sum, &own, end);
+                        } else {
+                            let own = ends_of_one::<Y>(&ends, result_zero, row, column);
+                            y[to] = ended::<S, Y>(sum, &own, end);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! MaxPool of integers.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn_cubecl::{kernel::untile, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use crate::backend::OptionalMetadata;
+use crate::convolution::window::Window;
+use crate::cube::{address, unwritten};
+
+/// An axis that windows slide along.
+#[derive(CubeLaunch, CubeType, Clone, Copy)]
+struct Slide {
+    size: u32,
+    positions: u32,
+    kernel: u32,
+    stride: u32,
+    dilation: u32,
+    padding: u32,
+    /// How far elements of the input are from each other.
+    next: u32,
+}
+
+/// What comes of a tensor, before it is there.
+pub fn described(x: &TensorSpec, positions: [usize; 2]) -> OptionalMetadata {
+    OptionalMetadata::Int(TensorSpec::new(result(&x.shape, positions), x.dtype))
+}
+
+/// The greatest of each window of `[batch, channels, rows, columns]`.
+pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> CubeTensor {
+    let x = untile(x);
+    let y = unwritten(&x, result(&x.shape(), positions), x.dtype);
+    let count = y.shape().num_elements();
+    if count == 0 {
+        return y;
+    }
+    let (shape, strides) = (x.shape(), x.meta.strides().clone());
+    let slide = |axis: usize| {
+        SlideLaunch::new(
+            shape[axis + 2] as u32,
+            positions[axis] as u32,
+            window.kernel[axis] as u32,
+            window.strides[axis] as u32,
+            window.dilations[axis] as u32,
+            window.pads[axis].0 as u32,
+            strides[axis + 2] as u32,
+        )
+    };
+    let client = y.client.clone();
+    let units = CubeDim::new(&client, count);
+    let dtype = dtype_to_storage_type(x.dtype);
+    let address = address([&x, &y]);
+    // Safety: a unit beyond the result ends, and elements outside are not read.
+    unsafe {
+        pool_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            address,
+            x.into_tensor_arg(),
+            y.clone().into_tensor_arg(),
+            count,
+            shape[1],
+            strides[0],
+            strides[1],
+            slide(0),
+            slide(1),
+            dtype,
+        );
+    }
+    y
+}
+
+fn result(x: &Shape, [rows, columns]: [usize; 2]) -> Shape {
+    [x[0], x[1], rows, columns].into()
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn pool_kernel<I: Int>(
+    x: &Tensor<I>,
+    y: &mut Tensor<I>,
+    count: usize,
+    channels: usize,
+    next_batch: usize,
+    next_channel: usize,
+    rows: Slide,
+    columns: Slide,
+    #[define(I)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let across = columns.positions as usize;
+    let down = rows.positions as usize;
+    let left = (ABSOLUTE_POS % across) as u32 * columns.stride;
+    let top = (ABSOLUTE_POS / across % down) as u32 * rows.stride;
+    let plane = ABSOLUTE_POS / across / down;
+    let first = plane / channels * next_batch + plane % channels * next_channel;
+    let mut greatest = I::min_value();
+    for height in 0..rows.kernel {
+        // Before the first row it is a great number.
+        let row = top + height * rows.dilation - rows.padding;
+        if row < rows.size {
+            let line = first + row as usize * rows.next as usize;
+            for width in 0..columns.kernel {
+                let column = left + width * columns.dilation - columns.padding;
+                if column < columns.size {
+                    greatest = max(greatest, x[line + column as usize * columns.next as usize]);
+                }
+            }
+        }
+    }
+    y[ABSOLUTE_POS] = greatest;
+}

@@ -1,0 +1,108 @@
+//! Means of integers: the units of a cube share the sum of one.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_fusion::custom::TensorSpec;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::{Rounding, RoundingLaunch, integer};
+use crate::backend::{Optional, OptionalMetadata};
+use crate::cube::units::{UNITS, total};
+use crate::cube::{address, unwritten};
+use crate::quantize::{Mean, Rounded};
+
+/// So many integers of 16 bits have a sum of 32.
+const MOST: usize = 1 << 15;
+
+/// The means, before they are there; there are none of no or too many integers.
+pub fn described(x: &TensorSpec, mean: &Mean) -> OptionalMetadata {
+    match result(&x.shape, mean) {
+        Some((shape, _)) => OptionalMetadata::Int(TensorSpec::new(shape, mean.y.dtype())),
+        None => OptionalMetadata::None,
+    }
+}
+
+pub fn mean(x: CubeTensor, mean: Mean) -> Optional<CubeBackend> {
+    let Some((shape, count)) = result(&x.shape(), &mean) else {
+        return Optional::None;
+    };
+    let y = unwritten(&x, shape, mean.y.dtype());
+    let rows = y.shape().num_elements();
+    if rows == 0 {
+        return Optional::Int(y);
+    }
+    let x = into_contiguous(x);
+    let (of, to) = (mean.of, mean.y);
+    let (factor, divisor) = match mean.rounded {
+        Rounded::Once => (of.scale() / (to.scale() * count as f32), 1.0),
+        Rounded::InSteps => (of.scale(), to.scale()),
+    };
+    let client = y.client.clone();
+    let units = CubeDim::new_1d(UNITS as u32);
+    let dtypes = [x.dtype, y.dtype].map(dtype_to_storage_type);
+    let address = address([&x, &y]);
+    // Safety: a cube beyond the rows ends, and a unit reads elements of its row alone.
+    unsafe {
+        mean_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, rows * UNITS, units),
+            units,
+            address,
+            x.into_tensor_arg(),
+            y.clone().into_tensor_arg(),
+            rows,
+            count,
+            of.zero() as i32,
+            factor,
+            divisor,
+            RoundingLaunch::to(to),
+            mean.rounded,
+            dtypes,
+        );
+    }
+    Optional::Int(y)
+}
+
+/// The shape of the means, and how many integers each is of.
+fn result(x: &Shape, mean: &Mean) -> Option<(Shape, usize)> {
+    let mut shape = x.clone();
+    let count: usize = x.iter().skip(mean.axis).product();
+    for axis in mean.axis..shape.num_dims() {
+        shape[axis] = 1;
+    }
+    (1..=MOST).contains(&count).then_some((shape, count))
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn mean_kernel<I: Int, O: Int>(
+    x: &Tensor<I>,
+    y: &mut Tensor<O>,
+    rows: usize,
+    count: usize,
+    zero: i32,
+    factor: f32,
+    divisor: f32,
+    rounding: Rounding,
+    #[comptime] rounded: Rounded,
+    #[define(I, O)] _dtypes: [ElemType; 2],
+) {
+    if CUBE_POS >= rows {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let first = CUBE_POS * count;
+    let mut own = 0i32;
+    for at in range_stepped(unit, count, UNITS) {
+        own += i32::cast_from(x[first + at]) - zero;
+    }
+    let mut shared = Shared::<[i32]>::new_slice(UNITS);
+    let sum = f32::cast_from(total(own, &mut shared));
+    if unit == 0 {
+        let scaled = match rounded {
+            Rounded::Once => sum * factor,
+            Rounded::InSteps => sum * factor / f32::cast_from(count) / divisor,
+        };
+        y[CUBE_POS] = integer::<O>(scaled, &rounding);
+    }
+}

@@ -1,0 +1,81 @@
+//! Where the elements of operands are that broadcast to a result.
+
+use burn::backend::TensorMetadata;
+use burn::tensor::Shape;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// An axis of a result, and how far elements of three operands are from each other along it.
+#[derive(CubeLaunch, CubeType, Clone, Copy)]
+pub struct Axis {
+    pub size: u32,
+    pub next_first: u32,
+    pub next_second: u32,
+    pub next_third: u32,
+}
+
+#[derive(CubeType, Clone, Copy)]
+pub struct Places {
+    pub first: usize,
+    pub second: usize,
+    pub third: usize,
+}
+
+/// How far the elements of an operand are from each other along each axis of a result.
+pub fn steps(operand: &CubeTensor) -> Vec<usize> {
+    let shape = operand.shape();
+    let sizes = shape.iter().zip(operand.meta.strides().iter());
+    sizes
+        .map(|(size, stride)| if *size == 1 { 0 } else { *stride })
+        .collect()
+}
+
+/// The axes of a result from the last one on, of which neighbours are one where all operands go on at the same steps; an
+/// operand without steps is none.
+pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
+    let mut joined: Vec<(usize, [usize; 3])> = Vec::new();
+    for (axis, &size) in shape.iter().enumerate().rev() {
+        let next = operands.map(|steps| steps.get(axis).copied().unwrap_or(0));
+        match joined.last_mut() {
+            _ if size == 1 => {}
+            Some((inner, of_inner)) if next == of_inner.map(|step| step * *inner) => *inner *= size,
+            _ => joined.push((size, next)),
+        }
+    }
+    let mut axes = SequenceArg::new();
+    for (size, [first, second, third]) in joined {
+        axes.push(AxisLaunch::new(
+            size as u32,
+            first as u32,
+            second as u32,
+            third as u32,
+        ));
+    }
+    axes
+}
+
+/// Where the elements of the operands are for one of the result.
+#[cube]
+pub fn places(position: usize, axes: &Sequence<Axis>) -> Places {
+    let mut first = 0usize;
+    let mut second = 0usize;
+    let mut third = 0usize;
+    let mut rest = position;
+    #[unroll]
+    for at in 0..axes.len() {
+        let axis = axes.index(at);
+        let mut place = rest;
+        if comptime!(at + 1 < axes.len()) {
+            place = rest % axis.size as usize;
+            rest /= axis.size as usize;
+        }
+        first += place * axis.next_first as usize;
+        second += place * axis.next_second as usize;
+        third += place * axis.next_third as usize;
+    }
+    Places {
+        first,
+        second,
+        third,
+    }
+}

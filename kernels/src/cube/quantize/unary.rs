@@ -1,0 +1,114 @@
+//! Functions of what integers stand for.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn_cubecl::tensor::CubeTensor;
+use burn_fusion::custom::TensorSpec;
+use cubecl::prelude::*;
+
+use super::{
+    Rounding, RoundingLaunch, difference, integer, is_wide,
+    places::{Axis, axes, places, steps},
+    shared,
+    softmax::softmax,
+};
+use crate::backend::OptionalMetadata;
+use crate::cube::finish::{Function as Activated, activated};
+use crate::cube::{address, unwritten};
+use crate::product::epilogue::Activation;
+use crate::quantize::{Function, Unary};
+
+/// What comes of a tensor, before it is there.
+pub fn described(x: &TensorSpec, unary: &Unary) -> OptionalMetadata {
+    OptionalMetadata::Int(TensorSpec::new(x.shape.clone(), unary.y.dtype()))
+}
+
+/// With a bias along the last axis.
+pub fn compute(x: CubeTensor, bias: Option<CubeTensor>, unary: Unary) -> CubeTensor {
+    match unary.function {
+        Function::Each(activation) => each(x, bias, activation, unary),
+        Function::Softmax(rounded) => softmax(x, unary.of, unary.y, rounded),
+    }
+}
+
+fn each(
+    x: CubeTensor,
+    bias: Option<CubeTensor>,
+    activation: Activation,
+    unary: Unary,
+) -> CubeTensor {
+    let y = unwritten(&x, x.shape(), unary.y.dtype());
+    let count = y.shape().num_elements();
+    if count == 0 {
+        return y;
+    }
+    let along: Vec<usize> = bias.as_ref().map_or(vec![], |bias| {
+        let mut steps = vec![0; x.shape().num_dims() - 1];
+        steps.push(bias.meta.strides()[0]);
+        steps
+    });
+    let (function, [alpha, beta]) = Activated::of(activation);
+    let client = y.client.clone();
+    let (cubes, units, step) = shared(&client, count);
+    let axes = axes(&y.shape(), [&steps(&x), &along, &[]]);
+    let dtypes = [x.dtype, y.dtype].map(dtype_to_storage_type);
+    let (address, wide) = (address([&x, &y]), is_wide(x.dtype));
+    // Safety: units end with the result, and operands have an element for each one of it.
+    unsafe {
+        unary_kernel::launch_unchecked(
+            &client,
+            cubes,
+            units,
+            address,
+            x.into_tensor_arg(),
+            bias.map(CubeTensor::into_buffer_arg).into(),
+            y.clone().into_tensor_arg(),
+            axes,
+            count,
+            step,
+            unary.of.scale(),
+            unary.of.zero() as i32,
+            unary.y.scale(),
+            RoundingLaunch::to(unary.y),
+            alpha,
+            beta,
+            function,
+            wide,
+            dtypes,
+        );
+    }
+    y
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn unary_kernel<I: Int, O: Int>(
+    x: &Tensor<I>,
+    bias: ComptimeOption<&[f32]>,
+    y: &mut Tensor<O>,
+    axes: Sequence<Axis>,
+    count: usize,
+    step: usize,
+    scale: f32,
+    zero: i32,
+    to_scale: f32,
+    rounding: Rounding,
+    alpha: f32,
+    beta: f32,
+    #[comptime] function: Activated,
+    #[comptime] is_wide: bool,
+    #[define(I, O)] _dtypes: [ElemType; 2],
+) {
+    if ABSOLUTE_POS >= step {
+        terminate!();
+    }
+    for position in range_stepped(ABSOLUTE_POS, count, step) {
+        let at = places(position, &axes);
+        let mut float = difference::<I>(x[at.first], zero, is_wide) * scale;
+        #[comptime]
+        match bias {
+            ComptimeOption::Some(bias) => float += bias[at.second],
+            ComptimeOption::None => {}
+        }
+        let float = activated(float, alpha, beta, function);
+        y[position] = integer::<O>(float / to_scale, &rounding);
+    }
+}
