@@ -76,23 +76,30 @@ pub fn depthwise_kernel<T: Float>(
         // Above the first row it is a great number.
         if (from as u32) < geometry.input.height {
             let start = input + from as usize * geometry.next.height as usize;
-            let mut elements = Array::<f32>::new(comptime!(row.read()));
+            let mut elements = Sequence::<f32>::new();
             #[unroll]
             for at in 0..comptime!(row.read()) {
                 let place = (begin + at as i32) as u32;
                 let inside = place < geometry.input.width;
                 let place = select(inside, place, 0u32) as usize;
                 let element = f32::cast_from(x[start + place * geometry.next.width as usize]);
-                elements[at] = select(inside, element, 0.0f32);
+                elements.push(select(inside, element, 0.0f32));
             }
+            let mut factors = Sequence::<f32>::new();
             #[unroll]
             for across in 0..row.window {
-                let factor =
-                    f32::cast_from(weight[output * taps + tap as usize * row.window + across]);
+                let from = output * taps + tap as usize * row.window + across;
+                factors.push(f32::cast_from(weight[from]));
+            }
+            #[unroll]
+            for at in 0..row.outputs {
+                let mut total = sums[at];
                 #[unroll]
-                for at in 0..row.outputs {
-                    sums[at] += factor * elements[at * row.step + across];
+                for across in 0..row.window {
+                    total +=
+                        *factors.index(across) * *elements.index(comptime!(at * row.step + across));
                 }
+                sums[at] = total;
             }
         }
     }

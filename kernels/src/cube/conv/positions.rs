@@ -122,8 +122,8 @@ pub fn positions_kernel<T: Float, N: Size>(
     for depth in 0..geometry.kernel.depth {
         for height in 0..geometry.kernel.height {
             for width in 0..geometry.kernel.width {
-                let mut offsets = Array::<usize>::new(tile.positions);
-                let mut inside = Array::<bool>::new(tile.positions);
+                let mut offsets = Sequence::<usize>::new();
+                let mut inside = Sequence::<bool>::new();
                 #[unroll]
                 for at in 0..tile.positions {
                     let step = Axes {
@@ -132,22 +132,23 @@ pub fn positions_kernel<T: Float, N: Size>(
                         width,
                     };
                     let (is_inside, offset) = element(begins.index(at), &step, &geometry, shader);
-                    inside[at] = is_inside;
-                    offsets[at] = input + offset;
+                    inside.push(is_inside);
+                    offsets.push(input + offset);
                 }
                 for channel in range_stepped(0u32, geometry.channels, lanes as u32) {
-                    let mut elements = Array::<f32>::new(comptime!(lanes * tile.positions));
+                    let mut elements = Sequence::<f32>::new();
                     #[unroll]
                     for at in 0..tile.positions {
                         #[unroll]
                         for lane in 0..lanes {
-                            let from = offsets[at]
+                            let from = *offsets.index(at)
                                 + (channel as usize + lane) * geometry.next_channel as usize;
-                            let mut element = f32::cast_from(x[from]);
+                            let element = f32::cast_from(x[from]);
                             if comptime!(shader.padded) {
-                                element = select(inside[at], element, 0.0f32);
+                                elements.push(select(*inside.index(at), element, 0.0f32));
+                            } else {
+                                elements.push(element);
                             }
-                            elements[at * lanes + lane] = element;
                         }
                     }
                     let column = (tap * channels + channel as usize) / lanes;
@@ -158,12 +159,14 @@ pub fn positions_kernel<T: Float, N: Size>(
                         let weights = weight[of * row + column];
                         #[unroll]
                         for at in 0..tile.positions {
+                            let to = comptime!(output * tile.positions + at);
+                            let mut total = sums[to];
                             #[unroll]
                             for lane in 0..lanes {
-                                sums[output * tile.positions + at] +=
-                                    f32::cast_from(weights.extract(lane))
-                                        * elements[at * lanes + lane];
+                                total += f32::cast_from(weights.extract(lane))
+                                    * *elements.index(comptime!(at * lanes + lane));
                             }
+                            sums[to] = total;
                         }
                     }
                 }
