@@ -48,14 +48,17 @@ class Model:
     def inputs(self, listed):
         """Arrays by name: those that are recorded, or made as the list of models says."""
         if not self.entry.get("sizes") and not self.entry.get("inputs"):
-            with numpy.load(self.path.with_name("io.npz")) as arrays:
-                return {name[3:]: arrays[name] for name in arrays.files if name.startswith("in/")}
+            return self.recorded_inputs()
         sizes = listed.get("sizes", {}) | self.entry.get("sizes", {})
         words = listed.get("inputs", {}) | self.entry.get("inputs", {})
         graph = onnx.load(str(self.path), load_external_data=False).graph
         constants = {tensor.name for tensor in graph.initializer}
         inputs = [value for value in graph.input if value.name not in constants]
         return {value.name: record.array(value, sizes, words.get(value.name, "")) for value in inputs}
+
+    def recorded_inputs(self):
+        with numpy.load(self.path.with_name("io.npz")) as arrays:
+            return {name[3:]: arrays[name] for name in arrays.files if name.startswith("in/")}
 
 
 def main():

@@ -11,6 +11,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
     address, ensure_alike,
+    finish::tanh,
     product::grouped_product,
     summed,
     units::{UNITS, greatest, total},
@@ -163,7 +164,7 @@ fn probabilities_kernel<T: Float, S: Float, M: Numeric>(
         let mut score = S::cast_from(x[first + key]) * S::cast_from(geometry.scale);
         if comptime!(shader.is_capped) {
             let cap = S::cast_from(geometry.softcap);
-            score = S::tanh(score / cap) * cap;
+            score = tanh::<S>(score / cap) * cap;
         }
         let mut added = S::from_int(0);
         let mut is_hidden = false;

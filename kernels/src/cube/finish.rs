@@ -161,17 +161,17 @@ pub fn activated(x: f32, alpha: f32, beta: f32, #[comptime] function: Function) 
         Function::HardSwish => x * bounded(x * (1.0f32 / 6.0f32) + 0.5f32, 0.0f32, 1.0f32),
         Function::Swish => x * sigmoid(alpha * x),
         Function::Sigmoid => sigmoid(x),
-        Function::Tanh => f32::tanh(x),
+        Function::Tanh => tanh::<f32>(x),
         Function::Gelu => {
             0.5f32 * x * (1.0f32 + Erf::erf(x * comptime!(std::f32::consts::FRAC_1_SQRT_2)))
         }
         Function::GeluTanh => {
             let inner = 0.797_884_6f32 * (x + 0.044_715f32 * x * x * x);
-            0.5f32 * x * (1.0f32 + f32::tanh(inner))
+            0.5f32 * x * (1.0f32 + tanh::<f32>(inner))
         }
         Function::Softplus => softplus(x),
         Function::Softsign => x / (1.0f32 + f32::abs(x)),
-        Function::Mish => x * f32::tanh(softplus(x)),
+        Function::Mish => x * tanh::<f32>(softplus(x)),
         Function::Elu => select(x < 0.0f32, alpha * (f32::exp(x) - 1.0f32), x),
         Function::Celu => select(x < 0.0f32, alpha * (f32::exp(x / alpha) - 1.0f32), x),
         Function::Selu => beta * select(x < 0.0f32, alpha * (f32::exp(x) - 1.0f32), x),
@@ -182,6 +182,13 @@ pub fn activated(x: f32, alpha: f32, beta: f32, #[comptime] function: Function) 
 fn bounded(x: f32, low: f32, high: f32) -> f32 {
     let x = select(x < low, low, x);
     select(x > high, high, x)
+}
+
+/// Devices may divide two powers of e for it, of which that of a large number is infinite.
+#[cube]
+pub fn tanh<F: Float>(x: F) -> F {
+    let x = select(x < F::new(-20.0f32), F::new(-20.0f32), x);
+    F::tanh(select(x > F::new(20.0f32), F::new(20.0f32), x))
 }
 
 #[cube]

@@ -133,7 +133,7 @@ fn product_in(
     }
     let (a, b) = (untile(a), untile(b));
     let y = unwritten(&a, shape, dtype);
-    let tile = Tile::of(rows, columns);
+    let tile = Tile::of(rows, columns, terms);
     let [next_row, next_left] = [a.meta.strides()[rank - 2], a.meta.strides()[rank - 1]];
     let [next_right, next_column] = [b.meta.strides()[rank - 2], b.meta.strides()[rank - 1]];
     let mut axes = SequenceArg::new();

@@ -6,7 +6,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
+use super::{finish::tanh, unwritten};
 use crate::backend::{Machine, MachineMetadata, Optional, OptionalMetadata};
 use crate::classical::svm::{Comparison, Kernel};
 
@@ -181,7 +181,7 @@ fn products_kernel<X: Numeric>(
     if comptime!(kernel == Kernel::Rbf) {
         sum = (-gamma * sum).exp();
     } else if comptime!(kernel == Kernel::Sigmoid) {
-        sum = (gamma * sum + coef0).tanh();
+        sum = tanh::<f32>(gamma * sum + coef0);
     } else if comptime!(kernel == Kernel::Poly) {
         sum = raised(gamma * sum + coef0, degree, power);
     }

@@ -116,7 +116,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric>(
         // Above the first row it is a great number.
         if (from as u32) < geometry.input.height {
             let start = input + from as usize * geometry.next.height as usize;
-            let mut elements = Array::<S>::new(comptime!(row.read()));
+            let mut elements = Sequence::<S>::new();
             #[unroll]
             for at in 0..comptime!(row.read()) {
                 let place = (begin + at as i32) as u32;
@@ -126,8 +126,9 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric>(
                 if comptime!(shader.zeros.left) {
                     element -= zero;
                 }
-                elements[at] = select(inside, element, S::from_int(0));
+                elements.push(select(inside, element, S::from_int(0)));
             }
+            let mut factors = Sequence::<S>::new();
             #[unroll]
             for across in 0..row.window {
                 let of = spot.output * taps + tap as usize * row.window + across;
@@ -135,10 +136,17 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric>(
                 if comptime!(shader.zeros.right) {
                     factor -= weight_zero;
                 }
+                factors.push(factor);
+            }
+            #[unroll]
+            for at in 0..row.outputs {
+                let mut total = sums[at];
                 #[unroll]
-                for at in 0..row.outputs {
-                    sums[at] += factor * elements[at * row.step + across];
+                for across in 0..row.window {
+                    total +=
+                        *factors.index(across) * *elements.index(comptime!(at * row.step + across));
                 }
+                sums[at] = total;
             }
         }
     }

@@ -195,8 +195,8 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     for depth in 0..geometry.kernel.depth {
         for height in 0..geometry.kernel.height {
             for width in 0..geometry.kernel.width {
-                let mut offsets = Array::<usize>::new(tile.positions);
-                let mut inside = Array::<bool>::new(tile.positions);
+                let mut offsets = Sequence::<usize>::new();
+                let mut inside = Sequence::<bool>::new();
                 #[unroll]
                 for at in 0..tile.positions {
                     let step = Axes {
@@ -205,25 +205,25 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
                         width,
                     };
                     let (is_inside, offset) = element(begins.index(at), &step, geometry, shader);
-                    inside[at] = is_inside;
-                    offsets[at] = input + offset;
+                    inside.push(is_inside);
+                    offsets.push(input + offset);
                 }
                 for channel in range_stepped(0u32, geometry.channels, lanes as u32) {
-                    let mut elements = Array::<S>::new(comptime!(lanes * tile.positions));
+                    let mut elements = Sequence::<S>::new();
                     #[unroll]
                     for at in 0..tile.positions {
                         #[unroll]
                         for lane in 0..lanes {
-                            let from = offsets[at]
+                            let from = *offsets.index(at)
                                 + (channel as usize + lane) * geometry.next_channel as usize;
                             let mut element = S::cast_from(x[from]);
                             if comptime!(shader.zeros.left) {
                                 element -= zero;
                             }
                             if comptime!(shader.padded) {
-                                element = select(inside[at], element, S::from_int(0));
+                                element = select(*inside.index(at), element, S::from_int(0));
                             }
-                            elements[at * lanes + lane] = element;
+                            elements.push(element);
                         }
                     }
                     let column = (tap * channels + channel as usize) / lanes;
@@ -232,17 +232,25 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
                         // Beyond the last output its weights are read again, and nothing is written.
                         let of = spot.group * outputs + min(spot.first + output, outputs - 1);
                         let weights = weight[of * row + column];
+                        let mut factors = Sequence::<S>::new();
                         #[unroll]
                         for lane in 0..lanes {
                             let mut factor = S::cast_from(weights.extract(lane));
                             if comptime!(shader.zeros.right) {
                                 factor -= weight_zeros[output];
                             }
+                            factors.push(factor);
+                        }
+                        #[unroll]
+                        for at in 0..tile.positions {
+                            let to = comptime!(output * tile.positions + at);
+                            let mut total = sums[to];
                             #[unroll]
-                            for at in 0..tile.positions {
-                                sums[output * tile.positions + at] +=
-                                    factor * elements[at * lanes + lane];
+                            for lane in 0..lanes {
+                                total += *factors.index(lane)
+                                    * *elements.index(comptime!(at * lanes + lane));
                             }
+                            sums[to] = total;
                         }
                     }
                 }

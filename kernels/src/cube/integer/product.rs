@@ -113,7 +113,7 @@ fn multiplied(operands: ByteProduct<CubeBackend>, shape: Shape, ending: Ending) 
         0.0,
         0.0,
     );
-    let tile = Tile::of(rows, columns);
+    let tile = Tile::of(rows, columns, terms);
     let [of_rows, of_columns] = tile.of_cube();
     let cubes = batch * rows.div_ceil(of_rows) * columns.div_ceil(of_columns);
     let client = y.client.clone();

@@ -21,11 +21,14 @@ pub struct Tile {
     /// So many units have the same rows, and so many the same elements and other terms of their sums.
     pub across: usize,
     pub slices: usize,
+    /// Terms that a unit adds at once, of which there is a multiple.
+    pub terms: usize,
 }
 
 impl Tile {
-    /// The tile for matrices of so many rows and columns.
-    pub fn of(rows: usize, columns: usize) -> Self {
+    /// The tile for matrices of so many rows and columns, and sums of so many terms.
+    pub fn of(rows: usize, columns: usize, terms: usize) -> Self {
+        let terms = if terms.is_multiple_of(4) { 4 } else { 1 };
         if rows <= 4 {
             let across = columns.div_ceil(4).next_power_of_two().clamp(1, 16);
             return Self {
@@ -33,6 +36,7 @@ impl Tile {
                 columns: 4,
                 across,
                 slices: UNITS / across,
+                terms,
             };
         }
         let down = rows.div_ceil(8).next_power_of_two().min(8);
@@ -41,6 +45,7 @@ impl Tile {
             columns: 8,
             across: UNITS / down,
             slices: 1,
+            terms,
         }
     }
 
@@ -198,26 +203,44 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     for at in 0..comptime!(tile.elements()) {
         sums[at] = S::from_int(0);
     }
-    for term in range_stepped(spot.slice, terms, tile.slices) {
-        let mut of_row = Array::<S>::new(tile.rows);
+    // Sums lie in memory on adapters that are CPUs: several terms at once read and write them once.
+    let step = comptime!(tile.slices * tile.terms);
+    for term in range_stepped(spot.slice * tile.terms, terms, step) {
+        let mut of_rows = Sequence::<S>::new();
         #[unroll]
         for at in 0..tile.rows {
-            let mut element = S::cast_from(a[lefts[at] + term * geometry.next_left as usize]);
-            if comptime!(zeros.left) {
-                element -= row_zeros[at];
+            #[unroll]
+            for next in 0..tile.terms {
+                let from = lefts[at] + (term + next) * geometry.next_left as usize;
+                let mut element = S::cast_from(a[from]);
+                if comptime!(zeros.left) {
+                    element -= row_zeros[at];
+                }
+                of_rows.push(element);
             }
-            of_row[at] = element;
         }
         #[unroll]
         for across in 0..tile.columns {
-            let mut of_column =
-                S::cast_from(b[rights[across] + term * geometry.next_right as usize]);
-            if comptime!(zeros.right) {
-                of_column -= column_zeros[across];
+            let mut of_column = Sequence::<S>::new();
+            #[unroll]
+            for next in 0..tile.terms {
+                let from = rights[across] + (term + next) * geometry.next_right as usize;
+                let mut element = S::cast_from(b[from]);
+                if comptime!(zeros.right) {
+                    element -= column_zeros[across];
+                }
+                of_column.push(element);
             }
             #[unroll]
             for down in 0..tile.rows {
-                sums[down * tile.columns + across] += of_row[down] * of_column;
+                let to = comptime!(down * tile.columns + across);
+                let mut total = sums[to];
+                #[unroll]
+                for next in 0..tile.terms {
+                    total += *of_rows.index(comptime!(down * tile.terms + next))
+                        * *of_column.index(next);
+                }
+                sums[to] = total;
             }
         }
     }

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     backend::{Matrices, Optional, Recurrence},
-    cube::{address, unwritten},
+    cube::{address, product::product, unwritten},
+    product::epilogue::Activation,
     recurrent::{Cell, Sizes},
 };
 
@@ -161,7 +162,7 @@ fn projected(x: CubeTensor, weights: CubeTensor, sizes: &Sizes) -> CubeTensor {
     let rows = CubeBackend::float_reshape(wide(x), rows.into());
     let weights = CubeBackend::float_reshape(wide(weights), [columns, sizes.features].into());
     let weights = CubeBackend::float_swap_dims(weights, 0, 1);
-    into_contiguous(CubeBackend::float_matmul(rows, weights))
+    product(rows, weights, None, None, Activation::Identity)
 }
 
 /// The same weights such that units that are neighbours read neighbours, if there are steps enough to gain by it.

@@ -6,6 +6,7 @@
 use cubecl::prelude::*;
 
 use super::plan::{Function, Kind, Plan, Shape};
+use crate::cube::finish::tanh;
 
 /// The biases of all gates, of the input or of the recurrence.
 #[cube]
@@ -168,12 +169,12 @@ fn applied(x: f32, #[comptime] function: Function) -> f32 {
         Shape::HardSigmoid => clamp(alpha * x + beta, 0f32, 1f32),
         Shape::LeakyRelu => select(x < 0f32, alpha * x, x),
         Shape::Relu => max(x, 0f32),
-        Shape::ScaledTanh => alpha * (beta * x).tanh(),
+        Shape::ScaledTanh => alpha * tanh::<f32>(beta * x),
         Shape::Sigmoid => 1f32 / (1f32 + (-x).exp()),
         // No exponent above 0, so nothing overflows.
         Shape::Softplus => max(x, 0f32) + (-x.abs()).exp().log1p(),
         Shape::Softsign => x / (1f32 + x.abs()),
-        Shape::Tanh => x.tanh(),
+        Shape::Tanh => tanh::<f32>(x),
         Shape::ThresholdedRelu => select(x < alpha, 0f32, x),
     }
 }
