@@ -18,7 +18,6 @@ use crate::types::{Known, Place};
 
 pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)
     .follows()
-    .apart(1, 2)
     .arity(3, 2)
     .before(&[(12, 1, 2)])];
 
