@@ -394,6 +394,17 @@ pub trait Kernels: Backend {
         primitives::compact::<Self>(counts, found)
     }
 
+    /// The indices along each axis of places among elements of some sizes, `[places, axes]`; those along the last one are the values at the
+    /// places, if there are such. None where several primitives find them. There is a place.
+    #[fusion(meta = |places, _, sizes| crate::cube::compact::coordinates_described(places, sizes))]
+    fn coordinates(
+        places: IntTensor<Self>,
+        #[extension_type] values: Optional<Self>,
+        sizes: burn::tensor::Shape,
+    ) -> Optional<Self> {
+        primitives::coordinates::<Self>(places, values, sizes)
+    }
+
     /// The places of the rows of `[rows, length]`, none empty, in order, and how many groups of equal ones begin up to each; none where
     /// the host finds them. NaN equals NaN and is the greatest.
     #[fusion(meta = |rows| crate::cube::groups::described(rows))]

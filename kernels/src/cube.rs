@@ -162,6 +162,10 @@ impl Kernels for CubeBackend {
         conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
     }
 
+    fn coordinates(places: CubeTensor, values: Optional<Self>, sizes: Shape) -> Optional<Self> {
+        Optional::Int(compact::coordinates(places, values.int(), &sizes))
+    }
+
     fn slide(x: CubeTensor, slide: Slide) -> Optional<Self> {
         Optional::Float(pool::slide(x, slide))
     }

@@ -2,14 +2,15 @@
 
 use burn::backend::{
     TensorMetadata,
+    cubecl::dtype_to_storage_type,
     ops::{BoolTensorOps, IntTensorOps},
 };
-use burn::tensor::{DType, IntDType};
-use burn_cubecl::{CubeBackend, tensor::CubeTensor};
+use burn::tensor::{DType, IntDType, Shape};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{scan, unwritten};
+use super::{address, ensure_alike, scan, unwritten};
 use crate::{backend::OptionalMetadata, reduce::cumulative::Scan};
 
 /// What comes of a condition, before it is there.
@@ -79,5 +80,71 @@ fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, 
     }
     if counts[ABSOLUTE_POS] > before && (before as usize) < found {
         places[before as usize] = ABSOLUTE_POS as i32;
+    }
+}
+
+/// What comes of places, before it is there.
+pub fn coordinates_described(places: &TensorSpec, sizes: &Shape) -> OptionalMetadata {
+    let shape = [places.shape.num_elements(), sizes.num_dims()];
+    OptionalMetadata::Int(TensorSpec::new(shape.into(), places.dtype))
+}
+
+/// The indices along each axis of places; along the last one the values at the places, if there are such.
+pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: &Shape) -> CubeTensor {
+    let places = into_contiguous(places);
+    let count = places.shape().num_elements();
+    let found = unwritten(&places, [count, sizes.num_dims()].into(), places.dtype);
+    ensure_alike(&places, [values.as_ref()]);
+    let client = found.client.clone();
+    let units = CubeDim::new(&client, count);
+    let axes = sizes.iter().map(|&size| size as u32).collect();
+    let dtype = dtype_to_storage_type(places.dtype);
+    // Safety: a unit beyond the places ends, and places are those of values.
+    unsafe {
+        coordinates_kernel::launch_unchecked(
+            &client,
+            calculate_cube_count_elemwise(&client, count, units),
+            units,
+            address([&places, &found].into_iter().chain(&values)),
+            places.into_tensor_arg(),
+            values
+                .map(|values| into_contiguous(values).into_buffer_arg())
+                .into(),
+            found.clone().into_tensor_arg(),
+            axes,
+            count,
+            dtype,
+        );
+    }
+    found
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn coordinates_kernel<I: Int>(
+    places: &Tensor<I>,
+    values: ComptimeOption<&[I]>,
+    found: &mut Tensor<I>,
+    sizes: Sequence<u32>,
+    count: usize,
+    #[define(I)] _dtype: ElemType,
+) {
+    if ABSOLUTE_POS >= count {
+        terminate!();
+    }
+    let place = usize::cast_from(places[ABSOLUTE_POS]);
+    let axes = comptime!(sizes.len());
+    let first = ABSOLUTE_POS * axes;
+    let mut rest = place;
+    #[unroll]
+    for from_end in 0..axes {
+        let axis = comptime!(axes - 1 - from_end);
+        let size = *sizes.index(axis) as usize;
+        found[first + axis] = I::cast_from(rest % size);
+        rest /= size;
+    }
+    #[comptime]
+    match values {
+        ComptimeOption::Some(values) => found[first + comptime!(axes - 1)] = values[place],
+        ComptimeOption::None => {}
     }
 }

@@ -98,13 +98,8 @@ async fn on_device(
     let most = kept.dims()[2];
     let is_kept = kept.clone().greater_equal_scalar(0);
     let places = places_on_device(&is_kept, reader).await?;
-    let indices = coordinates(places.clone(), [batch, classes, most]);
-    let found = places.dims()[0];
-    if found == 0 {
-        return Some(indices);
-    }
-    let kept = reshape::<3, 1, Int>(kept, [batch * classes * most]).select(0, places);
-    Some(indices.slice_assign([0..found, 2..3], kept.reshape([found, 1])))
+    let kept = reshape::<3, 1, Int>(kept, [batch * classes * most]);
+    Some(coordinates(places, [batch, classes, most], Some(kept)))
 }
 
 /// [`non_max_suppression`] of values that are read back to the host.

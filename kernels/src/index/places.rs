@@ -88,7 +88,7 @@ async fn places<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader)
         return Tensor::empty([0, D], &condition.device());
     }
     match places_on_device(&condition, reader).await {
-        Some(places) => coordinates(places, condition.dims()),
+        Some(places) => coordinates(places, condition.dims(), None),
         None => reader.argwhere(condition).await,
     }
 }
@@ -128,13 +128,23 @@ pub async fn places_of_growth(
         .map(Tensor::from_dispatch)
 }
 
-/// The indices along each axis of places in row-major order: a row for each place.
-pub fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) -> Tensor<2, Int> {
+/// The indices along each axis of places in row-major order: a row for each place. For the last axis `values` may have others, by
+/// the place.
+pub fn coordinates<const D: usize>(
+    places: Tensor<1, Int>,
+    shape: [usize; D],
+    values: Option<Tensor<1, Int>>,
+) -> Tensor<2, Int> {
     let count = places.dims()[0];
-    let places: Tensor<2, Int> = reshape(places, [count, 1]);
     if count == 0 {
-        return empty::<2, 2, Int>(&places, [0, D]);
+        return empty::<1, 2, Int>(&places, [0, D]);
     }
+    let (own, others) = (places.clone(), values.clone());
+    if let Some(found) = call!(coordinates(own, others; shape.into())).tensor() {
+        return Tensor::from_dispatch(found);
+    }
+    let last = values.map(|values| reshape(values.select(0, places.clone()), [count, 1]));
+    let places: Tensor<2, Int> = reshape(places, [count, 1]);
     let mut after = 1;
     let mut columns = Vec::with_capacity(D);
     for &size in shape.iter().rev() {
@@ -145,6 +155,9 @@ pub fn coordinates<const D: usize>(places: Tensor<1, Int>, shape: [usize; D]) ->
                 .remainder_scalar(size as i64),
         );
         after *= size as i64;
+    }
+    if let (Some(last), Some(column)) = (last, columns.first_mut()) {
+        *column = last;
     }
     columns.reverse();
     Tensor::cat(columns, 1)

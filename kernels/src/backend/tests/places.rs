@@ -3,7 +3,7 @@
 use burn::tensor::{Bool, Tensor, TensorData};
 
 use crate::index::select::{compress, nonzero};
-use crate::testing::{bool, int, noise, on_each, same};
+use crate::testing::{bool, int, noise, on_each, same, with_launches, with_reads};
 
 fn agree<const D: usize>(condition: Tensor<D, Bool>) {
     let dims = condition.dims();
@@ -57,5 +57,16 @@ fn slices_of_what_holds() {
             .collect();
         let shape = [expected.len() / 2, 2];
         same(compress(x, 0, condition), TensorData::new(expected, shape));
+    });
+}
+
+#[test]
+fn places_are_a_few_launches() {
+    on_each(|| {
+        let condition = some([3, 4, 5], 0.0);
+        let _ = condition.clone().into_data();
+        // One makes integers of it, one counts, one moves the places together and one tells their axes.
+        let run = || nonzero(condition).into_data();
+        with_reads(1, || with_launches(5, run));
     });
 }
