@@ -53,7 +53,7 @@ def table(rows):
             return " / ".join(digits.format(value(each)) for each in (ours, peer))
 
         cells = [
-            both(lambda each: median(each["rounds"]), "{:.3g}"),
+            both(lambda each: median(each["rounds"])),
             f"{share:.2f}",
             both(lambda each: each["firstMs"]),
             both(lambda each: each["openMs"] + each["loadMs"]),
