@@ -156,6 +156,23 @@ mod mlp {
                 private::put(&mut outputs, &Self::SIGNATURE.outputs[1], output.class)?;
                 Ok(outputs)
             }
+
+            async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+                Self::SIGNATURE.check(&inputs)?;
+                let device = private::device(self);
+                let output = self.forward(private::take(
+                    &mut inputs,
+                    &Self::SIGNATURE.inputs[0],
+                    &device,
+                )?);
+                let [logits, class] = &Self::SIGNATURE.outputs else {
+                    unreachable!("the model has two outputs");
+                };
+                let mut outputs = Values::new();
+                private::put_async(&mut outputs, logits, output.logits).await?;
+                private::put_async(&mut outputs, class, output.class).await?;
+                Ok(outputs)
+            }
         }
 
         const X: &[Size] = &[Size::Named("batch"), Size::Fixed(4)];

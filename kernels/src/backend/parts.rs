@@ -28,6 +28,7 @@ impl<B: Backend> Parts<B> {
     /// With the result, and the sizes, as many buffers as every device lets a kernel have.
     pub const MOST: usize = 6;
 
+    #[cfg(feature = "cube")]
     pub fn all(self) -> [Optional<B>; 6] {
         let Self {
             first,

@@ -39,6 +39,7 @@ pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Re
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
     use std::task::{Context, Waker};
 
     use super::*;
@@ -112,9 +113,9 @@ mod tests {
             let failed: Result<(), Fault> = attempt(|| fail("between"));
             failed.map_err(|fault| Some(fault.node))
         };
-        let futures: Vec<
-            std::pin::Pin<Box<dyn Future<Output = Result<(), Option<Option<Name>>>>>>,
-        > = vec![Box::pin(waits), Box::pin(between)];
+        type Failed = Result<(), Option<Option<Name>>>;
+        type Boxed = Pin<Box<dyn Future<Output = Failed>>>;
+        let futures: Vec<Boxed> = vec![Box::pin(waits), Box::pin(between)];
         assert_eq!(in_turn(futures), [Ok(()), Err(Some(None))]);
     }
 
