@@ -156,7 +156,18 @@ fn run_one(
         _ => format!(" ({})", path.file_name().unwrap_or_default().display()),
     };
     let verdict = match outcome {
-        Outcome::Refused(text) => Verdict::Failed(format!("refuses to run: {text}{place}")),
+        Outcome::Refused(text) => Verdict::Ran(Numbers {
+            problem: Some(format!("refuses to run: {text}{place}")),
+            relative: f64::INFINITY,
+            cost: ready.cost,
+            run: 0.0,
+            peak: None,
+            nodes: ready.nodes,
+            launches: 0,
+            kernels: serde_json::Value::Null,
+            reads: 0,
+            warnings: ready.warnings,
+        }),
         Outcome::Died(text) => Verdict::Failed(text + &place),
         Outcome::Answer(answer) => {
             let number = |key: &str| answer[key].as_f64();
