@@ -369,6 +369,13 @@ pub trait Kernels: Backend {
         primitives::within::<Self>(indices, least, axis)
     }
 
+    /// The places of index tuples, see [`fault::places`](crate::fault::places), and for each axis the least and the greatest of some
+    /// indices at a time; none where others find them axis by axis. No axis is empty, and there is a tuple.
+    #[fusion(meta = |tuples, axes| crate::cube::indices::places_described(tuples, axes))]
+    fn places(tuples: IntTensor<Self>, axes: Vec<Axis>) -> (Optional<Self>, Optional<Self>) {
+        primitives::places::<Self>(tuples, axes)
+    }
+
     /// Tensors one behind another along an axis, at least one, none empty, whose other sizes are equal; none where Burn's own function is
     /// as good.
     #[fusion(meta = |parts, axis| crate::cube::concat::described(parts, *axis))]

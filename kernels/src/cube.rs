@@ -1,6 +1,7 @@
 //! Bodies for the devices of CubeCL.
 
 pub mod attention;
+mod bits;
 pub mod blocks;
 pub mod coded;
 pub mod compact;
@@ -55,6 +56,7 @@ use crate::{
     recurrent::{Cell, Sizes},
     reduce::cumulative::Scan,
 };
+use bits::{INFINITE, is_nan, magnitude};
 
 impl Kernels for CubeBackend {
     fn filters(weight: CubeTensor) -> CubeTensor {
@@ -160,6 +162,11 @@ impl Kernels for CubeBackend {
         epilogue: Epilogue,
     ) -> CubeTensor {
         conv::conv(x, weight, bias.float(), sum.float(), options, &epilogue)
+    }
+
+    fn places(tuples: CubeTensor, axes: Vec<Axis>) -> (Optional<Self>, Optional<Self>) {
+        let (places, ends) = indices::places(tuples, &axes);
+        (Optional::Int(places), Optional::Int(ends))
     }
 
     fn coordinates(places: CubeTensor, values: Optional<Self>, sizes: Shape) -> Optional<Self> {
@@ -382,18 +389,4 @@ fn summed(dtype: DType) -> DType {
         DType::F16 | DType::BF16 => DType::F32,
         _ => dtype,
     }
-}
-
-/// The bits of infinity.
-const INFINITE: u32 = 0x7f80_0000;
-
-/// The bits of an absolute value, which exceed [`INFINITE`] for NaN: shaders may assume that no float is infinite or NaN.
-#[cube]
-fn magnitude(x: f32) -> u32 {
-    u32::reinterpret(x) & 0x7fff_ffffu32
-}
-
-#[cube]
-fn is_nan(x: f32) -> bool {
-    magnitude(x) > INFINITE
 }

@@ -8,9 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-#[cfg(feature = "flex")]
-pub(crate) use check::outside;
 pub use check::{Axis, nonnegative, within};
+#[cfg(feature = "flex")]
+pub(crate) use check::{outside, places};
 pub use future::{at_async, attempt_async};
 
 use crate::reader::{Blocking, now};

@@ -326,6 +326,10 @@ pub fn within<B: Backend>(
     (inside, Optional::Int(found))
 }
 
+pub fn places<B: Backend>(_: IntTensor<B>, _: Vec<Axis>) -> (Optional<B>, Optional<B>) {
+    (Optional::None, Optional::None)
+}
+
 pub fn coordinates<B: Backend>(_: IntTensor<B>, _: Optional<B>, _: Shape) -> Optional<B> {
     Optional::None
 }

@@ -16,7 +16,7 @@ const EACH: usize = 4096;
 /// What comes of indices, before it is there: the indices, and the ends of each cube. It fails where no index is inside, which later
 /// could not be told of the node.
 pub fn described(indices: &TensorSpec, axis: Axis) -> (TensorSpec, OptionalMetadata) {
-    ensure!(axis.size > 0, "an index is outside of {axis}");
+    ensure_inside(&[axis]);
     let ends = [2 * cubes(indices.shape.num_elements())].into();
     let ends = TensorSpec::new(ends, indices.dtype);
     (indices.clone(), OptionalMetadata::Int(ends))
@@ -24,7 +24,7 @@ pub fn described(indices: &TensorSpec, axis: Axis) -> (TensorSpec, OptionalMetad
 
 /// Indices from `least` on, none empty.
 pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, CubeTensor) {
-    ensure!(axis.size > 0, "an index is outside of {axis}");
+    ensure_inside(&[axis]);
     let indices = into_contiguous(indices);
     let count = indices.shape().num_elements();
     let cubes = cubes(count);
@@ -59,7 +59,7 @@ fn cubes(count: usize) -> usize {
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn within_kernel<I: Int>(
     indices: &Tensor<I>,
-    inside: &mut Tensor<I>,
+    inside_of: &mut Tensor<I>,
     ends: &mut Tensor<I>,
     count: usize,
     size: usize,
@@ -69,7 +69,6 @@ fn within_kernel<I: Int>(
     let unit = UNIT_POS as usize;
     let first = CUBE_POS * EACH;
     let last = min(first + EACH, count);
-    let zero = I::from_int(0);
     let size = I::cast_from(size);
     let mut least = indices[first];
     let mut greatest = indices[first];
@@ -77,23 +76,143 @@ fn within_kernel<I: Int>(
         let index = indices[at];
         least = min(least, index);
         greatest = max(greatest, index);
-        let mut moved = index;
-        if comptime!(counts_from_end) {
-            moved = select(index < zero, index + size, index);
-        }
-        inside[at] = max(min(moved, size - I::from_int(1)), zero);
+        inside_of[at] = inside::<I>(index, size, counts_from_end);
     }
     let mut leasts = Shared::<[I]>::new_slice(UNITS);
     let mut greatests = Shared::<[I]>::new_slice(UNITS);
+    let at = 2 * CUBE_POS;
+    ends_of(least, greatest, &mut leasts, &mut greatests, ends, at);
+}
+
+/// What comes of index tuples, before it is there: their places, and the ends of each axis and cube.
+pub fn places_described(
+    tuples: &TensorSpec,
+    axes: &[Axis],
+) -> (OptionalMetadata, OptionalMetadata) {
+    ensure_inside(axes);
+    let count = tuples.shape.num_elements() / axes.len();
+    let int = |shape| OptionalMetadata::Int(TensorSpec::new(shape, tuples.dtype));
+    (
+        int([count].into()),
+        int([axes.len(), 2 * cubes(count)].into()),
+    )
+}
+
+fn ensure_inside(axes: &[Axis]) {
+    for axis in axes {
+        ensure!(axis.size > 0, "an index is outside of {axis}");
+    }
+}
+
+/// The places of the tuples of `[batches, count, axes]`.
+pub fn places(tuples: CubeTensor, axes: &[Axis]) -> (CubeTensor, CubeTensor) {
+    ensure_inside(axes);
+    let tuples = into_contiguous(tuples);
+    let [batches, each] = [tuples.shape()[0], tuples.shape()[1]];
+    let count = batches * each;
+    let cubes = cubes(count);
+    let places = unwritten(&tuples, [count].into(), tuples.dtype);
+    let ends = unwritten(&tuples, [axes.len(), 2 * cubes].into(), tuples.dtype);
+    let client = places.client.clone();
+    let is_signed = !tuples.dtype.is_uint();
+    let sizes = axes.iter().map(|axis| axis.size as u32).collect();
+    let dtype = dtype_to_storage_type(tuples.dtype);
+    // Safety: units stay inside of the tuples, which cubes divide.
+    unsafe {
+        places_kernel::launch_unchecked(
+            &client,
+            CubeCount::new_1d(cubes as u32),
+            CubeDim::new_1d(UNITS as u32),
+            tuples.required_address_type(),
+            tuples.into_tensor_arg(),
+            places.clone().into_tensor_arg(),
+            ends.clone().into_tensor_arg(),
+            sizes,
+            count,
+            each,
+            cubes,
+            is_signed,
+            dtype,
+        );
+    }
+    (places, ends)
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn places_kernel<I: Int>(
+    tuples: &Tensor<I>,
+    places: &mut Tensor<I>,
+    ends: &mut Tensor<I>,
+    sizes: Sequence<u32>,
+    count: usize,
+    each: usize,
+    cubes: usize,
+    #[comptime] counts_from_end: bool,
+    #[define(I)] _dtype: ElemType,
+) {
+    let unit = UNIT_POS as usize;
+    let first = CUBE_POS * EACH;
+    let last = min(first + EACH, count);
+    let axes = comptime!(sizes.len());
+    for at in range_stepped(first + unit, last, UNITS) {
+        let mut place = I::cast_from(at / each);
+        #[unroll]
+        for axis in 0..axes {
+            let size = I::cast_from(*sizes.index(axis));
+            place = place * size + inside::<I>(tuples[at * axes + axis], size, counts_from_end);
+        }
+        places[at] = place;
+    }
+    let mut leasts = Shared::<[I]>::new_slice(UNITS);
+    let mut greatests = Shared::<[I]>::new_slice(UNITS);
+    #[unroll]
+    for axis in 0..axes {
+        let mut least = tuples[first * axes + axis];
+        let mut greatest = tuples[first * axes + axis];
+        for at in range_stepped(first + unit, last, UNITS) {
+            let index = tuples[at * axes + axis];
+            least = min(least, index);
+            greatest = max(greatest, index);
+        }
+        let at = axis * 2 * cubes + 2 * CUBE_POS;
+        ends_of(least, greatest, &mut leasts, &mut greatests, ends, at);
+    }
+}
+
+/// An index, which may count from the end, or the nearest inside of its axis.
+#[cube]
+fn inside<I: Int>(index: I, size: I, #[comptime] counts_from_end: bool) -> I {
+    let zero = I::from_int(0);
+    let mut moved = index;
+    if comptime!(counts_from_end) {
+        moved = select(index < zero, index + size, index);
+    }
+    max(min(moved, size - I::from_int(1)), zero)
+}
+
+/// Writes the least and the greatest of what the units of a cube have.
+#[cube]
+fn ends_of<I: Int>(
+    least: I,
+    greatest: I,
+    leasts: &mut Shared<[I]>,
+    greatests: &mut Shared<[I]>,
+    ends: &mut Tensor<I>,
+    at: usize,
+) {
+    let unit = UNIT_POS as usize;
     leasts[unit] = least;
     greatests[unit] = greatest;
     sync_cube();
     if unit == 0 {
+        let mut least = least;
+        let mut greatest = greatest;
         for other in 0..UNITS {
             least = min(least, leasts[other]);
             greatest = max(greatest, greatests[other]);
         }
-        ends[2 * CUBE_POS] = least;
-        ends[2 * CUBE_POS + 1] = greatest;
+        ends[at] = least;
+        ends[at + 1] = greatest;
     }
+    sync_cube();
 }

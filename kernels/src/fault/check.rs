@@ -18,11 +18,11 @@ pub struct Axis {
 #[derive(Debug)]
 pub struct Check {
     node: Option<Name>,
-    axis: Axis,
-    /// The least index that is allowed.
-    least: i64,
-    /// Among these are the least and the greatest that there are.
-    ends: Vec<Tensor<1, Int>>,
+    axes: Vec<Axis>,
+    /// Whether negative indices count from the end.
+    from_end: bool,
+    /// A row for each axis, among which are the least and the greatest that there are.
+    ends: Vec<Tensor<2, Int>>,
 }
 
 /// More indices than these have their least and their greatest found on the device.
@@ -33,61 +33,83 @@ const FEW: usize = 64;
 /// Where tensors lie in the memory of this process, an index outside of the axis fails. On other
 /// devices it becomes the nearest inside, and fails when [`attempt`](super::attempt) reads its results.
 pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
-    checked(indices, axis, -(axis.size as i64))
+    checked(indices, axis, true)
 }
 
 /// [`within`] for indices of which none may be negative.
 pub fn nonnegative<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
-    checked(indices, axis, 0)
+    checked(indices, axis, false)
 }
 
-fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, least: i64) -> Tensor<D, Int> {
+fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) -> Tensor<D, Int> {
     if indices.shape().num_elements() == 0 {
         return indices;
     }
+    let least = if from_end { axis.least() } else { 0 };
     let (indices, unchecked) = call!(within(indices; least, axis));
     if let Some(unchecked) = unchecked.tensor() {
         let unchecked = Tensor::<1, Int>::from_dispatch(unchecked);
-        CHECKS.with_borrow_mut(|checks| {
-            if let Some(checks) = checks {
-                Check::add(checks, unchecked, axis, least);
-            }
-        });
+        check(&[axis], from_end, || unchecked.unsqueeze());
     }
     Tensor::from_dispatch(indices)
+}
+
+/// Where index tuples, rows of `[batches, count, axes]`, are among the slices of tensors of these axes, one tensor for each batch;
+/// none where others find them axis by axis. Negative indices count from the end.
+pub fn places(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> {
+    if tuples.shape().num_elements() == 0 {
+        return None;
+    }
+    let operand = tuples.clone();
+    let (places, ends) = call!(places(operand; axes.to_vec()));
+    let (places, ends) = (places.tensor()?, ends.tensor()?);
+    check(axes, true, || Tensor::from_dispatch(ends));
+    Some(Tensor::from_dispatch(places))
+}
+
+/// Notes what is to be checked when results are read, if somebody will.
+fn check(axes: &[Axis], from_end: bool, ends: impl FnOnce() -> Tensor<2, Int>) {
+    CHECKS.with_borrow_mut(|checks| {
+        if let Some(checks) = checks {
+            Check::add(checks, axes, from_end, ends());
+        }
+    });
 }
 
 pub fn outside(index: i64, axis: Axis) -> String {
     format!("index {index} is outside of {axis}")
 }
 
+impl Axis {
+    /// The least index where negative ones count from the end.
+    fn least(self) -> i64 {
+        -(self.size as i64)
+    }
+}
+
 impl Check {
     /// Takes indices among the checks; those of one node in a loop are one check.
-    fn add(checks: &mut Vec<Check>, indices: Tensor<1, Int>, axis: Axis, least: i64) {
+    fn add(checks: &mut Vec<Check>, axes: &[Axis], from_end: bool, indices: Tensor<2, Int>) {
         let dtype = lowered(&indices.device(), DType::I64);
         let found = ends_of(indices.cast(IntDType::from(dtype)));
         let node = CURRENT.get();
-        let same =
-            |check: &&mut Check| (check.node, check.axis, check.least) == (node, axis, least);
+        let same = |check: &&mut Check| {
+            check.node == node && check.axes == axes && check.from_end == from_end
+        };
         let Some(check) = checks.iter_mut().find(same) else {
-            let ends = vec![found];
             checks.push(Check {
                 node,
-                axis,
-                least,
-                ends,
+                axes: axes.to_vec(),
+                from_end,
+                ends: vec![found],
             });
             return;
         };
         check.ends.push(found);
-        if check.count() > FEW {
-            check.ends = vec![ends_of(Tensor::cat(check.ends.clone(), 0))];
+        let count: usize = check.ends.iter().map(elements).sum();
+        if count > FEW {
+            check.ends = vec![ends_of(Tensor::cat(check.ends.clone(), 1))];
         }
-    }
-
-    /// How many indices there are to read.
-    fn count(&self) -> usize {
-        self.ends.iter().map(|ends| ends.dims()[0]).sum()
     }
 
     /// Reads what the checks found, all in one.
@@ -95,32 +117,43 @@ impl Check {
         if checks.is_empty() {
             return Ok(());
         }
-        let ends = checks.iter().flat_map(|check| check.ends.clone()).collect();
+        let ends = checks.iter().flat_map(|check| &check.ends);
+        let ends = ends.map(|ends| ends.clone().flatten::<1>(0, 1)).collect();
         let failed = |reason: String| Fault { node: None, reason };
         let ends = reader.result(Tensor::cat(ends, 0)).await.map_err(failed)?;
         let ends: Vec<i64> = ends.iter::<i64>().collect();
         let mut rest = ends.as_slice();
         for check in &checks {
-            let (ends, others) = rest.split_at(check.count().min(rest.len()));
-            rest = others;
-            let wrong = |end: &&i64| **end < check.least || **end >= check.axis.size as i64;
-            if let Some(&index) = ends.iter().filter(wrong).max() {
-                return Err(Fault {
-                    node: check.node,
-                    reason: outside(index, check.axis),
-                });
+            for ends in &check.ends {
+                let [_, each] = ends.dims();
+                let found;
+                (found, rest) = rest.split_at(elements(ends).min(rest.len()));
+                for (&axis, found) in check.axes.iter().zip(found.chunks(each.max(1))) {
+                    let least = if check.from_end { axis.least() } else { 0 };
+                    let wrong = |end: &&i64| **end < least || **end >= axis.size as i64;
+                    if let Some(&index) = found.iter().filter(wrong).max() {
+                        return Err(Fault {
+                            node: check.node,
+                            reason: outside(index, axis),
+                        });
+                    }
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Few indices as they are, else the least and the greatest of them.
-fn ends_of(indices: Tensor<1, Int>) -> Tensor<1, Int> {
-    if indices.dims()[0] <= FEW {
+fn elements(ends: &Tensor<2, Int>) -> usize {
+    ends.shape().num_elements()
+}
+
+/// Few indices as they are, else the least and the greatest of each axis.
+fn ends_of(indices: Tensor<2, Int>) -> Tensor<2, Int> {
+    if elements(&indices) <= FEW {
         return indices;
     }
-    Tensor::cat(vec![indices.clone().min(), indices.max()], 0)
+    Tensor::cat(vec![indices.clone().min_dim(1), indices.max_dim(1)], 1)
 }
 
 impl fmt::Display for Axis {
@@ -134,8 +167,11 @@ impl fmt::Display for Axis {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
     use crate::fault::attempt;
+    use crate::index::gather::gather_nd;
     use crate::testing::{by_flex, int, on_each, same, with_launches, with_reads};
 
     const ROWS: Axis = Axis { number: 0, size: 3 };
@@ -193,6 +229,45 @@ mod tests {
                     assert_eq!(message(each), expected);
                 }
             }
+        });
+    }
+
+    #[test]
+    fn tuples_have_places() {
+        on_each(|| {
+            let axes = [ROWS, Axis { number: 1, size: 4 }];
+            let tuples = || int::<3>([[[0i64, -1], [2, 1]], [[-3, 0], [1, 3]]]);
+            if let Some(found) = places(&tuples(), &axes) {
+                // The second batch begins behind the 12 slices of the first one.
+                same(found, [3i64, 9, 12, 19]);
+                let run = || places(&tuples(), &axes).map(Tensor::into_data);
+                with_reads(0, || with_launches(1, run));
+            }
+        });
+    }
+
+    #[test]
+    fn a_tuple_outside_fails_with_its_axis() {
+        on_each(|| {
+            let x = int::<2>([[0i64, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
+            let pick = |tuples: Vec<i64>| {
+                let count = tuples.len() / 2;
+                let tuples = int::<2>(TensorData::new(tuples, [count, 2]));
+                message(|| gather_nd::<2, 2, 1, Int>(x.clone(), tuples, 0))
+            };
+            let rows = "cannot run the model: index 3 is outside of 3 rows";
+            assert_eq!(pick(vec![0, 1, 3, 0]), rows);
+            let columns = "cannot run the model: index -5 is outside of axis 1 of size 4";
+            assert_eq!(pick(vec![0, 1, 2, -5]), columns);
+            let many = (0..10_000).flat_map(|at| [at % 3, if at == 9_000 { 4 } else { at % 4 }]);
+            let columns = "cannot run the model: index 4 is outside of axis 1 of size 4";
+            assert_eq!(pick(many.collect()), columns);
+            let each = || {
+                let tuples = (0..80).map(|at| int::<2>([[at % 3, if at == 7 { 4 } else { 0 }]]));
+                let found = tuples.map(|tuple| gather_nd::<2, 2, 1, Int>(x.clone(), tuple, 0));
+                Tensor::cat(found.collect(), 0)
+            };
+            assert_eq!(message(each), columns);
         });
     }
 

@@ -4,7 +4,7 @@ use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
 use crate::{
     ensure,
-    fault::{Axis, within},
+    fault::{self, Axis, within},
     kind::AnyKind,
     shape::empty,
     stored,
@@ -145,19 +145,23 @@ pub fn flat_places<const I: usize>(
     ];
     let each = tuples[batch_dims..I - 1].iter().product::<usize>();
     let (device, dtype) = (indices.device(), indices.dtype());
-    let indices = indices.reshape([batches, each, length]);
+    let indices: Tensor<3, Int> = indices.reshape([batches, each, length]);
+    let axis = |column: usize| Axis {
+        number: batch_dims + column,
+        size: dims[batch_dims + column],
+    };
+    let axes: Vec<Axis> = (0..length).map(axis).collect();
+    if let Some(places) = fault::places(&indices, &axes) {
+        return places;
+    }
     let mut places: Tensor<3, Int> = Tensor::arange(0..batches as i64, (&device, dtype))
         .reshape([batches, 1, 1])
         .expand([batches, each, 1]);
-    for (column, &size) in dims[batch_dims..batch_dims + length].iter().enumerate() {
-        let axis = Axis {
-            number: batch_dims + column,
-            size,
-        };
+    for (column, axis) in axes.into_iter().enumerate() {
         let index = within(indices.clone().narrow(2, column, 1), axis);
         places = match (batches, column) {
             (1, 0) => index,
-            _ => places.mul_scalar(size as i64).add(index),
+            _ => places.mul_scalar(axis.size as i64).add(index),
         };
     }
     places.reshape([batches * each])

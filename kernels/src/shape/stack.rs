@@ -3,6 +3,8 @@
 use burn::backend::Dispatch;
 use burn::tensor::{Tensor, kind::Basic};
 
+#[cfg(feature = "flex")]
+use crate::observe::by_host;
 use crate::{
     backend::{Parts, call},
     fault::fail,
@@ -27,6 +29,7 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
     }
     #[cfg(feature = "flex")]
     if let Some(joined) = on_flex_joined(&parts, axis) {
+        by_host("concat");
         return joined;
     }
     let is_full = |part: &Tensor<D, K>| part.shape().num_elements() > 0;
