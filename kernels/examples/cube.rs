@@ -14,6 +14,7 @@ use onnx_embed_kernels::{
     matmul::linear_then,
     non_max_suppression::{BoxForm, Limits, non_max_suppression},
     quantize::{Affine, Requantize, Weight, add, qlinear_conv2d, quantize_by, sigmoid},
+    reader::{Blocking, now},
     recurrent::{Direction, Gru, Lstm, State, Weights, gru, lstm},
     roi::{Mode, RoiAlign, align, pool},
     select::nonzero,
@@ -308,14 +309,25 @@ fn images(device: &Device) {
         let (x, rois, batches) = (&x, &rois, &batches);
         compare(
             &format!("200 regions of {sampling} points"),
-            Some(|| align::by_primitives(x.clone(), rois.clone(), batches.clone(), &options)),
+            Some(|| {
+                let (x, rois, batches) = (x.clone(), rois.clone(), batches.clone());
+                now(align::by_primitives(x, rois, batches, &options, Blocking))
+            }),
             || align::roi_align(x.clone(), rois.clone(), batches.clone(), &options),
         );
     }
     let pooled = Tensor::cat(vec![batches.float().unsqueeze_dim(1), rois], 1);
     compare(
         "200 regions that are pooled",
-        Some(|| pool::on_host(x.clone(), pooled.clone(), [7, 7], 0.0625)),
+        Some(|| {
+            now(pool::on_host(
+                x.clone(),
+                pooled.clone(),
+                [7, 7],
+                0.0625,
+                Blocking,
+            ))
+        }),
         || pool::max_roi_pool(x.clone(), pooled.clone(), [7, 7], 0.0625),
     );
 }

@@ -59,22 +59,22 @@ impl Buffers {
         let lengths =
             lengths.map(|lengths| into_contiguous(CubeBackend::int_cast(lengths, IntDType::I32)));
         plan.has_lengths = lengths.is_some();
-        let (projected, weights, scales) = match weights(operands.input, operands.recurrent) {
-            Weights::Floats([input, weights]) => (
-                projected(x, input, sizes),
-                in_columns(weights, sizes.times),
-                None,
-            ),
-            Weights::Levels([input, weights]) => {
+        let (input, input_scales) = weights(operands.input);
+        let (weights, scales) = weights(operands.recurrent);
+        let (projected, weights) = match input_scales {
+            None => (projected(x, input, sizes), in_columns(weights, sizes.times)),
+            Some(input_scales) => {
                 let (x, scale) = of_inputs(x, lengths.as_ref(), plan.batch_first, sizes);
                 let columns = sizes.directions * plan.columns();
                 let scale = CubeBackend::float_mul(
-                    CubeBackend::float_reshape(input.scales, [1, columns].into()),
+                    CubeBackend::float_reshape(input_scales, [1, columns].into()),
                     CubeBackend::float_reshape(scale, [1, 1].into()),
                 );
-                let sums = projected(x, input.weights, sizes);
-                let projected = into_contiguous(CubeBackend::float_mul(sums, scale));
-                (projected, weights.weights, Some(weights.scales))
+                let sums = projected(x, input, sizes);
+                (
+                    into_contiguous(CubeBackend::float_mul(sums, scale)),
+                    weights,
+                )
             }
         };
         plan.is_quantized = scales.is_some();
@@ -129,27 +129,16 @@ impl Buffers {
     }
 }
 
-enum Weights {
-    Floats([CubeTensor; 2]),
-    Levels([Levels; 2]),
-}
-
-/// Those of the input and of the recurrence.
-fn weights(input: Matrices<CubeBackend>, recurrent: Matrices<CubeBackend>) -> Weights {
-    match (input, recurrent) {
-        (
-            Matrices {
-                weight: Optional::Float(input),
-                ..
-            },
-            Matrices {
-                weight: Optional::Float(recurrent),
-                ..
-            },
-        ) => Weights::Floats([input, recurrent]),
-        (input, recurrent) => match (Levels::of(input), Levels::of(recurrent)) {
-            (Some(input), Some(recurrent)) => Weights::Levels([input, recurrent]),
-            _ => unreachable!("both weights are floats, or integers with scales"),
+/// Floats, or levels and the scales of their columns.
+fn weights(matrices: Matrices<CubeBackend>) -> (CubeTensor, Option<CubeTensor>) {
+    match matrices {
+        Matrices {
+            weight: Optional::Float(weights),
+            ..
+        } => (weights, None),
+        matrices => match Levels::of(matrices) {
+            Some(levels) => (levels.weights, Some(levels.scales)),
+            None => unreachable!("weights are floats, or integers with scales"),
         },
     }
 }

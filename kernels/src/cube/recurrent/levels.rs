@@ -124,7 +124,7 @@ fn span_kernel(
     match lengths {
         ComptimeOption::Some(lengths) => {
             longest = 0usize;
-            for sequence in 0..batch {
+            for sequence in range_stepped(0, batch, 1) {
                 longest = max(longest, max(lengths[sequence], 0) as usize);
             }
         }
