@@ -10,7 +10,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
-    address, ensure_alike,
+    address,
     finish::tanh,
     product::grouped_product,
     summed,
@@ -81,7 +81,7 @@ fn probabilities(
     bias: Option<CubeTensor>,
     scores: Scores,
 ) -> CubeTensor {
-    ensure_alike(&products, [bias.as_ref()]);
+    let bias = bias.map(|bias| CubeBackend::float_cast(bias, products.dtype.into()));
     let shape = products.shape();
     let rows = shape[0] * shape[1] * shape[2];
     let client = products.client.clone();
