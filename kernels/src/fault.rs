@@ -8,9 +8,10 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-pub use check::{Axis, nonnegative, within};
 #[cfg(feature = "flex")]
-pub(crate) use check::{outside, places};
+pub(crate) use check::outside;
+pub(crate) use check::places;
+pub use check::{Axis, nonnegative, within};
 pub use future::{at_async, attempt_async};
 
 use crate::reader::{Blocking, now};

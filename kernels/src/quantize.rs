@@ -30,11 +30,13 @@ pub use affine::{
 };
 #[cfg(feature = "cube")]
 pub(crate) use bits::LEVELS;
+pub(crate) use bits::PANEL;
 pub use bits::{
     BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
     unpacked,
 };
-pub(crate) use bits::{PANEL, Panels, ZeroPoints};
+#[cfg(feature = "flex")]
+pub(crate) use bits::{Panels, ZeroPoints};
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{
     Ending, Integers, Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d,

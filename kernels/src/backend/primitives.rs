@@ -31,7 +31,9 @@ use crate::{
     reduce::cumulative::Scan,
     signal::dft::Dft,
 };
-pub use attention::{attention, attention_in_steps};
+pub use attention::attention;
+#[cfg(feature = "flex")]
+pub use attention::attention_in_steps;
 pub use finish::finish;
 pub use quantize::*;
 

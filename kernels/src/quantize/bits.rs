@@ -16,8 +16,10 @@ use crate::{
     widen::widened,
 };
 pub use coded::Coded;
+#[cfg(feature = "flex")]
+pub(crate) use matrix::Panels;
 pub use matrix::{BitData, BitMatrix};
-pub(crate) use matrix::{PANEL, Panels, ZeroPoints};
+pub(crate) use matrix::{PANEL, ZeroPoints};
 
 /// The greatest of 8 bits that operands are rounded to.
 pub(crate) const LEVELS: f32 = 127.0;

@@ -36,6 +36,7 @@ pub fn attention<B: Backend>(
 }
 
 /// [`attention`] without the backend's own, which on Flex gives 0 for scores that are no numbers.
+#[cfg(feature = "flex")]
 pub fn attention_in_steps<B: Backend>(
     query: FloatTensor<B>,
     key: FloatTensor<B>,

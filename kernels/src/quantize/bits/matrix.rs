@@ -207,11 +207,13 @@ impl Panels {
     }
 
     /// Words of 32 bits of a block.
+    #[cfg(feature = "flex")]
     pub fn words(&self) -> usize {
         self.blocks.size * self.blocks.bits / u32::BITS as usize
     }
 
     /// How many panels there are.
+    #[cfg(feature = "flex")]
     pub fn panels(&self) -> usize {
         self.blocks.outputs.div_ceil(PANEL)
     }
