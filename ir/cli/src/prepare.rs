@@ -201,12 +201,27 @@ fn refused(errors: &str, file: &Path) -> String {
     let headlines = errors.lines().filter(|line| line.starts_with("error"));
     let headlines: Vec<&str> = headlines.collect();
     let first = headlines.first().copied().or(errors.lines().next());
+    let first = first.unwrap_or_default();
     format!(
-        "rustc: {} ({} in {})",
-        first.unwrap_or_default(),
+        "rustc: {first}{} ({} in {})",
+        linker(first, errors).unwrap_or_default(),
         count(headlines.len(), "error"),
         file.display()
     )
+}
+
+/// What the linker says, which stands far behind rustc's own line.
+fn linker(headline: &str, errors: &str) -> Option<String> {
+    if !headline.starts_with("error: linking") {
+        return None;
+    }
+    let said = |line: &&str| line.contains("ld: ") || line.contains("collect2: ");
+    let line = errors.lines().find(said)?;
+    Some(format!(
+        ": {}",
+        line.trim_start_matches([' ', '='])
+            .trim_start_matches("note: ")
+    ))
 }
 
 #[cfg(test)]
@@ -233,6 +248,18 @@ mod tests {
         assert_eq!(
             summary,
             "rustc: error[E0308]: mismatched types (2 errors in /m.txt)"
+        );
+    }
+
+    #[test]
+    fn the_linker_says_why_it_failed() {
+        let errors = "error: linking with `cc` failed: exit status: 1\n  |\n  = note:  \"cc\" \"-m64\"\n  \
+             = note: /usr/bin/ld: final link failed: No space left on device\n          \
+             collect2: error: ld returned 1 exit status\n";
+        assert_eq!(
+            refused(errors, Path::new("/m.txt")),
+            "rustc: error: linking with `cc` failed: exit status: 1: /usr/bin/ld: final link failed: \
+             No space left on device (1 error in /m.txt)"
         );
     }
 }
