@@ -65,8 +65,8 @@ pub struct Facts {
     pub view: bool,
     /// In what it computes where a model is to compute in 16 bits.
     pub width: Width,
-    /// The first input, and the one behind the last, whose types need not be that of the others.
-    pub apart: (usize, usize),
+    /// The range of inputs whose types do not depend on those of the others: the first, and the one after the last.
+    pub independent: (usize, usize),
 }
 
 /// In what an operator computes floats where a model is to compute in 16 bits.
@@ -93,7 +93,7 @@ impl Facts {
         hoisted: false,
         view: false,
         width: Width::Single,
-        apart: (0, 0),
+        independent: (0, 0),
     };
 }
 
@@ -191,9 +191,9 @@ impl Row {
         self
     }
 
-    /// With inputs, from one to before another, whose types need not be that of the others.
-    pub const fn apart(mut self, first: usize, end: usize) -> Row {
-        self.facts.apart = (first, end);
+    /// With a range of inputs whose types do not depend on those of the others.
+    pub const fn independent(mut self, first: usize, end: usize) -> Row {
+        self.facts.independent = (first, end);
         self
     }
 

@@ -90,7 +90,7 @@ def bert():
     e.scope = ["layer.0"]
     x = hidden = "hidden_states"
 
-    def apart(name):
+    def heads_of(name):
         """A projection, and its heads."""
         e.scope += ["attention", "self"]
         made = e.linear(name, x, width, width)
@@ -111,7 +111,7 @@ def bert():
         e.scope.pop()
         return made
 
-    query, key, value = apart("query"), apart("key"), apart("value")
+    query, key, value = heads_of("query"), heads_of("key"), heads_of("value")
     e.scope += ["attention", "self"]
     scores = e("Div", e("MatMul", query, key), e.number(np.sqrt(width / heads)))
     weights = e("Softmax", e("Add", scores, "attention_mask"), axis=-1)
@@ -156,9 +156,9 @@ def mobilenet():
         del e.scope[2:]
         norm = f"{name}.1" if activation else f"features.1.conv.{at + 1}"
         e.scope.append(norm.removeprefix("features.1."))
-        held = [e.weight(f"{norm}.weight", shape[0], around=1), e.weight(f"{norm}.bias", shape[0])]
-        held += [e.weight(f"{norm}.running_mean", shape[0]), e.positive(f"{norm}.running_var", shape[0])]
-        x = e("BatchNormalization", x, *held, epsilon=1e-5, momentum=0.9)
+        parameters = [e.weight(f"{norm}.weight", shape[0], around=1), e.weight(f"{norm}.bias", shape[0])]
+        parameters += [e.weight(f"{norm}.running_mean", shape[0]), e.positive(f"{norm}.running_var", shape[0])]
+        x = e("BatchNormalization", x, *parameters, epsilon=1e-5, momentum=0.9)
         if activation:
             e.scope[-1:] = [f"conv.{at}", f"conv.{at}.2"]
             x = e("Clip", x, e.number(0), e.number(6))
@@ -197,8 +197,8 @@ def silu(e, scope, x, channels, to, size=3, stride=1):
     """A convolution of YOLOv8 with its activation."""
     e.scope += [scope, "conv"]
     name = ".".join(e.scope)
-    held = [e.weight(f"{name}.weight", to, channels, size, size), e.weight(f"{name}.bias", to)]
-    x = e("Conv", x, *held, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[stride, stride])
+    parameters = [e.weight(f"{name}.weight", to, channels, size, size), e.weight(f"{name}.bias", to)]
+    x = e("Conv", x, *parameters, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[stride, stride])
     e.scope[-1:] = ["act"]
     x = e("Mul", x, e("Sigmoid", x))
     del e.scope[-2:]
@@ -253,8 +253,8 @@ def yolo_head(e, x, width, classes, side):
     def conv(scope, x, channels, to, size=3, activation=True):
         e.scope += scope
         name = "model.22." + ".".join(e.scope[2:]).replace("cv2.0.cv2.0", "cv2.0")
-        held = [e.weight(f"{name}.weight", to, channels, size, size), e.weight(f"{name}.bias", to)]
-        x = e("Conv", x, *held, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[1, 1])
+        parameters = [e.weight(f"{name}.weight", to, channels, size, size), e.weight(f"{name}.bias", to)]
+        x = e("Conv", x, *parameters, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[1, 1])
         if activation:
             e.scope[-1:] = ["act"]
             x = e("Mul", x, e("Sigmoid", x))
@@ -271,11 +271,11 @@ def yolo_head(e, x, width, classes, side):
     flat = e("Reshape", both, e.shape(batch, 4 * bins + classes, -1))
     boxes, scores = e("Split", flat, e.integers(4 * bins, classes), outputs=2, axis=1)
     e.scope.append("dfl")
-    apart = e("Reshape", boxes, e.shape(e.size(boxes, 0), 4, bins, e.size(boxes, 2)))
-    apart = e("Softmax", e("Transpose", apart, perm=[0, 2, 1, 3]), axis=1)
+    bins_last = e("Reshape", boxes, e.shape(e.size(boxes, 0), 4, bins, e.size(boxes, 2)))
+    bins_last = e("Softmax", e("Transpose", bins_last, perm=[0, 2, 1, 3]), axis=1)
     e.weights["model.22.dfl.conv.weight"] = np.arange(bins, dtype=np.float32).reshape(1, bins, 1, 1)
     e.scope.append("conv")
-    distances = e("Conv", apart, "model.22.dfl.conv.weight", kernel_shape=[1, 1])
+    distances = e("Conv", bins_last, "model.22.dfl.conv.weight", kernel_shape=[1, 1])
     e.scope.pop()
     distances = e("Reshape", distances, e.shape(e.size(boxes, 0), 4, e.size(boxes, 2)))
     e.scope.pop()
@@ -327,12 +327,12 @@ def llama():
     x = norm("input_layernorm", "hidden_states")
     e.scope.append("self_attn")
 
-    def apart(name, count):
+    def heads_of(name, count):
         made = e.linear(f"{name}_proj", x, width, count * head, f"onnx::MatMul_{name}")
         made = e("Reshape", made, e.shape(e.size("hidden_states", 0), e.size("hidden_states", 1), count, head))
         return e("Transpose", made, perm=[0, 2, 1, 3])
 
-    query, key, value = apart("q", heads), apart("k", groups), apart("v", groups)
+    query, key, value = heads_of("q", heads), heads_of("k", groups), heads_of("v", groups)
     cos, sin = (e("Unsqueeze", name, e.integers(1)) for name in ("cos", "sin"))
     query, key = turned(query), turned(key)
     key = e("Concat", "past_key", key, axis=-2, to=["present_key"])

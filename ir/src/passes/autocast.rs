@@ -130,11 +130,12 @@ impl Autocast<'_> {
 
     /// The inputs at these places compute in the type of the others.
     fn operands(&self, node: &Node) -> Vec<usize> {
-        let (first, end) = ops::facts(&node.kind).apart;
+        let (first, end) = ops::facts(&node.kind).independent;
         let inputs = (0usize..).zip(&node.inputs);
         let floats = inputs.filter(|(at, id)| {
-            let apart = (first..end).contains(at) || node.operator.wants_host(*at);
-            !apart && id.is_some_and(|id| self.is_single(id) || self.narrowed.contains(&id))
+            let is_independent = (first..end).contains(at) || node.operator.wants_host(*at);
+            !is_independent
+                && id.is_some_and(|id| self.is_single(id) || self.narrowed.contains(&id))
         });
         floats.map(|(at, _)| at).collect()
     }

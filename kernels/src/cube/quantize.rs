@@ -44,7 +44,7 @@ impl RoundingLaunch {
     }
 }
 
-/// Elements of a unit, as many apart as there are units: cubes cost more than the few steps of one element.
+/// Elements of a unit, at a stride of the number of units: cubes cost more than the few steps of one element.
 const EACH: usize = 4;
 
 /// Cubes for so many elements, their units, and how many of all units have elements.

@@ -20,7 +20,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("Attention", &[23, 24, 25], read)
     .follows()
-    .apart(3, 4)
+    .independent(3, 4)
     .arity(7, 4)
     .before(&[(24, 6, 4)])];
 

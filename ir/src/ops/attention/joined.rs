@@ -24,7 +24,7 @@ pub const KIND: &str = "JoinedAttention";
 
 pub const FACTS: Facts = Facts {
     width: Width::Operands,
-    apart: (MASKS, usize::MAX),
+    independent: (MASKS, usize::MAX),
     ..Facts::NONE
 };
 

@@ -97,8 +97,8 @@ fn integers_booleans_and_half_precision() {
             Tensor::cat(booleans(), 1).into_data(),
         );
         if has(DType::F16) {
-            let halves = numbers().into_iter().map(|x| x.cast(DType::F16)).collect();
-            agree(halves, 1);
+            let half_precision = numbers().into_iter().map(|x| x.cast(DType::F16)).collect();
+            agree(half_precision, 1);
         }
     });
 }
