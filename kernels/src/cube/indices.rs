@@ -1,6 +1,7 @@
 //! Indices along an axis: those from its end replaced, those outside of it moved in, and the least and the greatest of all.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::Shape;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::prelude::*;
@@ -13,8 +14,8 @@ const UNITS: usize = 64;
 /// Indices of a cube at most.
 const EACH: usize = 4096;
 
-/// What comes of indices, before it is there: the indices, and the ends of each cube. It fails where no index is inside, which later
-/// could not be told of the node.
+/// What comes of indices, before it is there: the indices, and the ends of each cube. It fails where no index is inside, after which the
+/// node could not be named any more.
 pub fn described(indices: &TensorSpec, axis: Axis) -> (TensorSpec, OptionalMetadata) {
     ensure_inside(&[axis]);
     let ends = [2 * cubes(indices.shape.num_elements())].into();
@@ -22,66 +23,18 @@ pub fn described(indices: &TensorSpec, axis: Axis) -> (TensorSpec, OptionalMetad
     (indices.clone(), OptionalMetadata::Int(ends))
 }
 
-/// Indices from `least` on, none empty.
+/// Indices from `least` on, none empty: with one axis and one batch, the place of an index is the index inside of its axis.
 pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, CubeTensor) {
     ensure_inside(&[axis]);
-    let indices = into_contiguous(indices);
-    let count = indices.shape().num_elements();
-    let cubes = cubes(count);
-    let inside = unwritten(&indices, indices.shape(), indices.dtype);
-    let ends = unwritten(&indices, [2 * cubes].into(), indices.dtype);
-    let client = inside.client.clone();
+    let shape = indices.shape();
+    let count = shape.num_elements();
+    let ends = [2 * cubes(count)].into();
     let counts_from_end = least < 0 && !indices.dtype.is_uint();
-    let dtype = dtype_to_storage_type(indices.dtype);
-    // Safety: units stay inside of the indices, which cubes divide.
-    unsafe {
-        within_kernel::launch_unchecked(
-            &client,
-            CubeCount::new_1d(cubes as u32),
-            CubeDim::new_1d(UNITS as u32),
-            inside.required_address_type(),
-            indices.into_tensor_arg(),
-            inside.clone().into_tensor_arg(),
-            ends.clone().into_tensor_arg(),
-            count,
-            axis.size,
-            counts_from_end,
-            dtype,
-        );
-    }
-    (inside, ends)
+    launch(indices, shape, ends, &[axis], count, counts_from_end)
 }
 
 fn cubes(count: usize) -> usize {
     count.div_ceil(EACH)
-}
-
-#[cube(launch_unchecked, address_type = "dynamic")]
-fn within_kernel<I: Int>(
-    indices: &Tensor<I>,
-    inside_of: &mut Tensor<I>,
-    ends: &mut Tensor<I>,
-    count: usize,
-    size: usize,
-    #[comptime] counts_from_end: bool,
-    #[define(I)] _dtype: ElemType,
-) {
-    let unit = UNIT_POS as usize;
-    let first = CUBE_POS * EACH;
-    let last = min(first + EACH, count);
-    let size = I::cast_from(size);
-    let mut least = indices[first];
-    let mut greatest = indices[first];
-    for at in range_stepped(first + unit, last, UNITS) {
-        let index = indices[at];
-        least = min(least, index);
-        greatest = max(greatest, index);
-        inside_of[at] = inside::<I>(index, size, counts_from_end);
-    }
-    let mut leasts = Shared::<[I]>::new_slice(UNITS);
-    let mut greatests = Shared::<[I]>::new_slice(UNITS);
-    let at = 2 * CUBE_POS;
-    ends_of(least, greatest, &mut leasts, &mut greatests, ends, at);
 }
 
 /// What comes of index tuples, before it is there: their places, and the ends of each axis and cube.
@@ -107,14 +60,28 @@ fn ensure_inside(axes: &[Axis]) {
 /// The places of the tuples of `[batches, count, axes]`.
 pub fn places(tuples: CubeTensor, axes: &[Axis]) -> (CubeTensor, CubeTensor) {
     ensure_inside(axes);
-    let tuples = into_contiguous(tuples);
     let [batches, each] = [tuples.shape()[0], tuples.shape()[1]];
     let count = batches * each;
-    let cubes = cubes(count);
-    let places = unwritten(&tuples, [count].into(), tuples.dtype);
-    let ends = unwritten(&tuples, [axes.len(), 2 * cubes].into(), tuples.dtype);
-    let client = places.client.clone();
+    let ends = [axes.len(), 2 * cubes(count)].into();
     let is_signed = !tuples.dtype.is_uint();
+    launch(tuples, [count].into(), ends, axes, each, is_signed)
+}
+
+/// Places of the sizes `shape` of tuples of which each batch has `each`, and their ends.
+fn launch(
+    tuples: CubeTensor,
+    shape: Shape,
+    ends: Shape,
+    axes: &[Axis],
+    each: usize,
+    counts_from_end: bool,
+) -> (CubeTensor, CubeTensor) {
+    let tuples = into_contiguous(tuples);
+    let count = shape.num_elements();
+    let cubes = cubes(count);
+    let places = unwritten(&tuples, shape, tuples.dtype);
+    let ends = unwritten(&tuples, ends, tuples.dtype);
+    let client = places.client.clone();
     let sizes = axes.iter().map(|axis| axis.size as u32).collect();
     let dtype = dtype_to_storage_type(tuples.dtype);
     // Safety: units stay inside of the tuples, which cubes divide.
@@ -131,7 +98,7 @@ pub fn places(tuples: CubeTensor, axes: &[Axis]) -> (CubeTensor, CubeTensor) {
             count,
             each,
             cubes,
-            is_signed,
+            counts_from_end,
             dtype,
         );
     }
