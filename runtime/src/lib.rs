@@ -1,8 +1,4 @@
-//! ONNX models inside Rust programs.
-//!
-//! [`onnx_model!`] reads an ONNX file while a crate compiles and becomes a typed [`burn`] module
-//! with the weights inside the binary.
-
+#![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
 #![deny(unsafe_code)]
 
 mod anchor;
