@@ -30,7 +30,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// How many numbers the weights of the model are, as far as the file has them.
+    /// How many numbers the weights of the model are, statistics of normalizations among them.
     pub fn parameters(&self) -> usize {
         let weights = self.constants.iter();
         let weights = weights.filter(|constant| is_weight(constant.dtype, &constant.sizes));
@@ -40,8 +40,8 @@ impl Inspection {
     }
 }
 
-/// Whether a constant of this type is counted among the parameters of a model: scalars, shapes, indices,
-/// truths and strings are not.
+/// Whether a constant of this type is a weight when the numbers of a model are counted: scalars, shapes,
+/// indices, truths and strings are none.
 pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
     !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
 }

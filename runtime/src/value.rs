@@ -85,6 +85,14 @@ impl Value {
         }
     }
 
+    /// What an optional holds, if the value is one: `Some(None)` of an optional that is empty.
+    pub fn optional(&self) -> Option<Option<&Value>> {
+        match self {
+            Value::Optional(value) => Some(value.as_deref()),
+            _ => None,
+        }
+    }
+
     /// The map, if that is what the value is.
     pub fn map(&self) -> Option<&BTreeMap<Key, Value>> {
         match self {
@@ -179,6 +187,14 @@ mod tests {
             "the value is sequence(int64[1]), which is no tensor of int64"
         );
         assert_eq!((sequence.shape(), sequence.element_type()), (None, None));
+    }
+
+    #[test]
+    fn an_optional_may_be_empty() {
+        let one = Value::from(1i64);
+        assert_eq!(Value::from(Some(one.clone())).optional(), Some(Some(&one)));
+        assert_eq!(Value::from(None::<Value>).optional(), Some(None));
+        assert_eq!(one.optional(), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Described<'a> {
 
 impl Described<'_> {
     /// Of the model: where it comes from, its inputs and outputs, and how it is used.
-    pub fn model(&self, model: &Model, parameters: usize, options: &Options) -> Code {
+    pub fn model(&self, model: &Model, weights: usize, options: &Options) -> Code {
         let mut lines = Vec::new();
         if !self.item.attributes.is_empty() {
             lines.push(String::new());
@@ -47,7 +47,7 @@ impl Described<'_> {
             };
             lines.extend(ports.iter().map(row));
         }
-        let counted = counted(parameters, &model.facts.labels);
+        let counted = counted(weights, &model.facts.labels);
         if !counted.is_empty() {
             lines.extend(["".to_owned(), counted]);
         }
@@ -168,13 +168,13 @@ fn list(ports: &[Port], several: &Ident) -> String {
     ports.join(", ")
 }
 
-/// The number of parameters, and the classes, where there are any.
-fn counted(parameters: usize, labels: &[String]) -> String {
+/// How many numbers the weights are, and the classes, where there are any.
+fn counted(weights: usize, labels: &[String]) -> String {
     let mut sentences = Vec::new();
-    match parameters {
+    match weights {
         0 => {}
-        1 => sentences.push("1 parameter.".to_owned()),
-        many => sentences.push(format!("{} parameters.", thousands(many))),
+        1 => sentences.push("Its weight is 1 number.".to_owned()),
+        many => sentences.push(format!("Its weights are {} numbers.", thousands(many))),
     }
     if !labels.is_empty() {
         let named: Vec<String> = labels

@@ -31,7 +31,7 @@ mod model_onnx {
     /// | input | `attention_mask` | float32[batch, 1, 1, sequence] |
     /// | output | `last_hidden_state` | float32[batch, sequence, 8] |
     ///
-    /// 600 parameters.
+    /// Its weights are 600 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

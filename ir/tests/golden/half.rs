@@ -42,7 +42,7 @@ mod model_onnx {
     /// | output | `wide` | float32[n, 2] |
     /// | output | `infinite` | bool[n, 2] |
     ///
-    /// 4 parameters.
+    /// Its weights are 4 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

@@ -58,7 +58,7 @@ mod model_onnx {
     /// | output | `present_key` | float32[batch, 2, sequence + past, 4] |
     /// | output | `present_value` | float32[batch, 2, sequence + past, 4] |
     ///
-    /// 1,952 parameters.
+    /// Its weights are 1,952 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

@@ -18,7 +18,7 @@ mod model_onnx {
     /// | input | `x0` | float32[n, 2] |
     /// | output | `x180` | float32[n, 2] |
     ///
-    /// 6 parameters.
+    /// Its weights are 6 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

@@ -20,7 +20,7 @@ mod model_onnx {
     /// | input | `image` | float32[batch, 1, 28, 28] |
     /// | output | `probabilities` | float32[batch, 10] |
     ///
-    /// 9,170 parameters.
+    /// Its weights are 9,170 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

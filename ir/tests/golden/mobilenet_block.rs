@@ -21,7 +21,7 @@ mod model_onnx {
     /// | input | `input` | float32[batch, 4, height, width] |
     /// | output | `output` | float32[batch, 4, height, width] |
     ///
-    /// 216 parameters.
+    /// Its weights are 216 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

@@ -20,7 +20,7 @@ mod model_onnx {
     /// | input | `image` | float32[batch, 2, height, width] |
     /// | output | `scores` | float32[batch, 3] |
     ///
-    /// 59 parameters.
+    /// Its weights are 59 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

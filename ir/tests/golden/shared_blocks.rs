@@ -29,7 +29,7 @@ mod model_onnx {
     /// | input | `up` | bool |
     /// | output | `scores` | float32[batch, words, 11] |
     ///
-    /// 156 parameters.
+    /// Its weights are 156 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

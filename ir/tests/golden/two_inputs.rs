@@ -40,7 +40,7 @@ mod model_onnx {
     /// | output | `sentence` | float32[batch, 2] |
     /// | output | `tokens` | float32[batch, length, 2] |
     ///
-    /// 8 parameters.
+    /// Its weights are 8 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());

@@ -22,7 +22,7 @@ mod model_onnx {
     /// | input | `features` | float32[batch, 8, 4, 4] |
     /// | output | `output0` | float32[batch, 7, 16] |
     ///
-    /// 1,407 parameters.
+    /// Its weights are 1,407 numbers.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());
