@@ -3,6 +3,7 @@
 mod body;
 mod budget;
 mod container;
+mod described;
 mod detour;
 mod fault;
 mod imports;
@@ -20,6 +21,7 @@ mod parameters;
 mod pattern;
 mod run;
 mod rust_type;
+mod said;
 mod scalar;
 mod signature;
 mod size;

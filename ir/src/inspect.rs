@@ -29,6 +29,23 @@ pub struct Inspection {
     pub problems: Diagnostics,
 }
 
+impl Inspection {
+    /// How many numbers the weights of the model are, statistics of normalizations among them.
+    pub fn parameters(&self) -> usize {
+        let weights = self.constants.iter();
+        let weights = weights.filter(|constant| is_weight(constant.dtype, &constant.sizes));
+        weights
+            .map(|constant| constant.sizes.iter().product::<usize>())
+            .sum()
+    }
+}
+
+/// Whether a constant of this type is a weight when the numbers of a model are counted: scalars, shapes,
+/// indices, truths and strings are none.
+pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
+    !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
+}
+
 /// An input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {

@@ -13,6 +13,8 @@ pub mod files;
 pub mod graph;
 pub mod infer;
 pub mod inspect;
+mod labels;
+pub mod metadata;
 pub mod model;
 mod names;
 mod operator;

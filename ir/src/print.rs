@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
-use crate::types::{Known, Place};
+use crate::types::{Known, Place, Type};
 
 /// More known elements than this are not listed.
 const LISTED: usize = 8;
@@ -33,6 +33,19 @@ pub fn graph(graph: &Graph) -> String {
     printer.constants(&graph.body);
     printer.nodes(&graph.body, 0);
     printer.text
+}
+
+/// A type in ONNX's text syntax, where a type without brackets is of any rank.
+fn syntax(ty: &Type) -> String {
+    match ty {
+        Type::Tensor(tensor) if tensor.shape.is_empty() => format!("{}[]", tensor.dtype),
+        Type::Tensor(tensor) => tensor.to_string(),
+        Type::Unranked(dtype) => format!("{dtype}[..]"),
+        Type::Nothing(dtype) => dtype.to_string(),
+        Type::Sequence(item) => format!("seq({})", syntax(item)),
+        Type::Optional(item) => format!("optional({})", syntax(item)),
+        Type::Map(key, item) => format!("map({key}, {})", syntax(item)),
+    }
 }
 
 struct Printer<'g> {
@@ -191,10 +204,7 @@ impl Printer<'_> {
             Place::Host => "host ",
             Place::Device => "",
         };
-        let ty = value
-            .ty
-            .as_ref()
-            .map_or_else(|| "?".to_owned(), ToString::to_string);
+        let ty = value.ty.as_ref().map_or_else(|| "?".to_owned(), syntax);
         format!("{place}{ty} {}", self.name(id))
     }
 

@@ -70,11 +70,16 @@ pub fn fail(reason: impl fmt::Display) -> ! {
         node: CURRENT.get(),
         reason: reason.to_string(),
     };
-    if CHECKS.with_borrow(Option::is_some) {
+    if is_attempted() {
         // Nothing of it is printed.
         resume_unwind(Box::new(fault));
     }
     panic!("{fault}");
+}
+
+/// Whether a failure is an error of [`attempt`], and no panic.
+pub fn is_attempted() -> bool {
+    CHECKS.with_borrow(Option::is_some)
 }
 
 /// [`fail`]s with the text unless the condition holds.

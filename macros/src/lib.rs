@@ -13,9 +13,10 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// Compiles an ONNX model into a typed Burn module.
 ///
-/// `onnx_model!("model.onnx")` makes the items `Model`, `ModelInput` and `ModelOutput`; the path is
-/// relative to the calling file, then to the package's folder. The long form names the item and
-/// sets options:
+/// `onnx_model!("model.onnx")` makes the item `Model`, `ModelInput` where the model takes several values and
+/// `ModelOutput` where it gives several. Their documentation has the names, element types and sizes of the file. The
+/// path is relative to the calling file, then to the package's folder. The long form names the item, whose
+/// inputs and outputs are `MiniLmInput` and `MiniLmOutput`, and sets options:
 ///
 /// ```text
 /// onnx_model! {

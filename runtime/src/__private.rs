@@ -8,6 +8,8 @@ pub use crate::host::MapAsync;
 pub use crate::inputs::take;
 pub use crate::node::Node;
 pub use crate::outputs::{put, put_async};
+pub use crate::printed;
+pub use crate::value::print;
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
 pub use onnx_embed_kernels::epilogue::Activation;

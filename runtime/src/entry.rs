@@ -179,12 +179,12 @@ pub fn int<const D: usize>(tensor: Tensor<D, Int>, dtype: ElementType) -> Tensor
     }
 }
 
-/// The value, or a panic with the error as its message.
+/// The value; else the error ends the step, and is a panic with its text where nothing attempts the step.
 #[track_caller]
 pub fn expect<T>(result: Result<T, Error>) -> T {
     match result {
         Ok(value) => value,
-        Err(error) => panic!("{error}"),
+        Err(error) => error.end(),
     }
 }
 

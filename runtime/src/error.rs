@@ -1,92 +1,183 @@
 //! Everything that can go wrong outside of compilation.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::{fmt, io};
 
 use burn::tensor::DType;
 use onnx_embed_kernels::fault::{self, Fault, Name};
 
+use crate::near::near;
 use crate::{ElementType, Kind, Port, Size};
 
-/// Why a model cannot be loaded or run.
+/// Why a model cannot be loaded or run, or a value not be read.
+///
+/// The text says what was found and what the model takes, by the names of its file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// An input of the model is not among the values.
     MissingInput {
+        /// The input that is missing.
         name: &'static str,
+        /// All inputs of the model.
         inputs: &'static [Port],
     },
+    /// A value is none of the model's inputs.
     UnexpectedInput {
+        /// The name of the value.
         name: String,
+        /// All inputs of the model.
         inputs: &'static [Port],
     },
     /// A sequence where the model takes a tensor, and the like.
     WrongKind {
+        /// The input.
         name: &'static str,
+        /// What the model takes.
         expected: Kind,
+        /// What the value is, in words.
         found: &'static str,
     },
+    /// A tensor of another element type than the model takes, as `run` converts none.
     WrongType {
+        /// The input.
         name: &'static str,
+        /// What the model takes.
         expected: ElementType,
+        /// What the tensor has.
         found: DType,
     },
+    /// A tensor of another number of axes than the model takes.
     WrongRank {
+        /// The input.
         name: &'static str,
+        /// The sizes that the model takes.
         expected: &'static [Size],
+        /// The sizes that the tensor has.
         found: Vec<usize>,
     },
+    /// A tensor of another size along one axis than the model takes.
     WrongSize {
+        /// The input.
         name: &'static str,
+        /// The axis, from 0.
         axis: usize,
+        /// The size that the model takes.
         expected: usize,
+        /// The size that the tensor has.
         found: usize,
     },
     /// Two inputs, or two axes of one, disagree about a named size.
     UnequalSizes {
+        /// The name of the size.
         size: &'static str,
+        /// The input that was looked at first, and its size.
         first: (&'static str, usize),
+        /// The input that disagrees, and its size.
         second: (&'static str, usize),
     },
     /// A size was given that no input has.
-    UnknownSize { size: String },
+    UnknownSize {
+        /// The name of the size.
+        size: String,
+    },
+    /// A value was asked for elements of a type that is not its own.
+    WrongElements {
+        /// The type that was asked for.
+        asked: ElementType,
+        /// The type of the elements; `None` of a value that is no tensor.
+        found: Option<ElementType>,
+        /// What the value is, as `float32[2, 3]`.
+        kind: String,
+    },
     /// The model consists of another number of files.
-    FileCount { expected: usize, found: usize },
+    FileCount {
+        /// The number of files that were compiled.
+        expected: usize,
+        /// The number of files that came.
+        found: usize,
+    },
     /// A weight file has another length than the one that was compiled.
     FileLength {
+        /// The file, as it was called when it was compiled.
         file: &'static str,
+        /// The bytes that it had then.
         expected: usize,
+        /// The bytes that it has.
         found: usize,
     },
     /// A weight file differs from the one that was compiled, apart from the weights.
     FileDiffers {
+        /// The file, as it was called when it was compiled.
         file: &'static str,
         /// The weight before which it differs; `None` after the last one.
         before: Option<&'static str>,
     },
     /// A weight that other files may not have other values of has another one than in the file that
     /// was compiled.
-    WeightDiffers { name: &'static str },
+    WeightDiffers {
+        /// The weight.
+        name: &'static str,
+    },
     /// A weight's bytes are not what its type and shape say.
     BadWeight {
+        /// The weight.
         name: &'static str,
+        /// What is wrong with it.
         reason: &'static str,
     },
     /// A layer cannot be made of the values that its weights have.
-    Load { reason: String },
+    Load {
+        /// What the layer says.
+        reason: String,
+    },
     /// A file cannot be read.
-    File { path: PathBuf, error: io::Error },
+    File {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// A node cannot be run on the data of the inputs.
     Run {
         /// The node's name in the file.
         node: &'static str,
+        /// The kind of the node, as `Gather`.
         operator: &'static str,
+        /// What is wrong with the data.
         reason: String,
     },
     /// Code without a known node panicked on the data of the inputs.
-    Panic { reason: String },
+    Panic {
+        /// The text of the panic.
+        reason: String,
+    },
     /// An output cannot be read from the device.
-    Output { name: &'static str, reason: String },
+    Output {
+        /// The output.
+        name: &'static str,
+        /// What the device says.
+        reason: String,
+    },
+}
+
+thread_local! {
+    /// The error that ended the step of an [`attempt`].
+    static ENDED: Cell<Option<Error>> = const { Cell::new(None) };
+}
+
+impl Error {
+    /// Ends a step: with this error if an [`attempt`] is around it, else with a panic of its text.
+    #[track_caller]
+    pub(crate) fn end(self) -> ! {
+        let text = self.to_string();
+        if fault::is_attempted() {
+            ENDED.set(Some(self));
+            fault::fail(text)
+        }
+        panic!("{text}")
+    }
 }
 
 impl fmt::Display for Error {
@@ -96,11 +187,13 @@ impl fmt::Display for Error {
                 write!(f, "missing input `{name}` (inputs are: {})", names(inputs))
             }
             Error::UnexpectedInput { name, inputs } => {
-                write!(
-                    f,
-                    "unexpected input `{name}` (inputs are: {})",
-                    names(inputs)
-                )
+                write!(f, "unexpected input `{name}`")?;
+                let known: Vec<&str> = inputs.iter().map(|port| port.name).collect();
+                match near(name, &known) {
+                    Some(near) => write!(f, ": did you mean `{near}`?"),
+                    None if inputs.is_empty() => f.write_str(": the model has no inputs"),
+                    None => write!(f, " (inputs are: {})", names(inputs)),
+                }
             }
             Error::WrongKind {
                 name,
@@ -156,6 +249,14 @@ impl fmt::Display for Error {
                 let ((one, a), (other, b)) = (first, second);
                 write!(f, "size `{size}` is {a} in `{one}` but {b} in `{other}`")
             }
+            Error::WrongElements { asked, found, kind } => match found {
+                Some(found) => write!(
+                    f,
+                    "the value is {kind}, not {asked}: use `to_vec::<{}>()`",
+                    found.in_rust()
+                ),
+                None => write!(f, "the value is {kind}, which is no tensor of {asked}"),
+            },
             Error::FileCount { expected, found } => {
                 write!(
                     f,
@@ -215,7 +316,8 @@ impl From<Fault> for Error {
 
 /// What `run` gives; where a node fails in it, an error that names the node.
 pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    fault::attempt(run)?
+    ENDED.set(None);
+    fault::attempt(run).unwrap_or_else(|fault| Err(ENDED.take().unwrap_or_else(|| fault.into())))
 }
 
 /// [`attempt`], of what may wait.
@@ -223,7 +325,10 @@ pub fn attempt_async<T>(
     run: impl Future<Output = Result<T, Error>>,
 ) -> impl Future<Output = Result<T, Error>> {
     let run = fault::attempt_async(run);
-    async { run.await? }
+    async {
+        run.await
+            .unwrap_or_else(|fault| Err(ENDED.take().unwrap_or_else(|| fault.into())))
+    }
 }
 
 impl std::error::Error for Error {
@@ -262,6 +367,18 @@ mod tests {
             error.to_string(),
             "`x` is int64, the model takes int4 carried in int8"
         );
+    }
+
+    #[test]
+    fn an_error_of_an_attempt_keeps_its_type() {
+        let attempt = || attempt::<()>(|| Error::UnknownSize { size: "n".into() }.end());
+        assert!(matches!(attempt(), Err(Error::UnknownSize { .. })));
+        let outside = std::panic::catch_unwind(|| Error::UnknownSize { size: "n".into() }.end());
+        let Err(text) = outside;
+        let text = text.downcast::<String>().unwrap();
+        assert_eq!(*text, "no input has a size `n`");
+        let other = super::attempt::<()>(|| fault::fail("no memory")).unwrap_err();
+        assert_eq!(other.to_string(), "cannot run the model: no memory");
     }
 
     #[test]

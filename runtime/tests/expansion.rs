@@ -143,6 +143,10 @@ mod mlp {
                 Self::from_bytes(files, device)
             }
 
+            fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+                TABLE.open(path.as_ref(), |files| TABLE.check(files))
+            }
+
             fn run(&self, mut inputs: Values) -> Result<Values, Error> {
                 Self::SIGNATURE.check(&inputs)?;
                 let device = private::device(self);

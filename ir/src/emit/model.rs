@@ -7,11 +7,12 @@ use quote::ToTokens;
 
 use super::body::{self, Statement};
 use super::budget::Budget;
+use super::described::{self, Described};
 use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
-use super::{Context, Layer, Source, imports, parameters, run, split, tied, tree, weights};
-use crate::diagnostics::{Diagnostics, plain, shown};
+use super::{Context, Layer, Source, imports, parameters, run, said, split, tied, tree, weights};
+use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
 use crate::model::Model;
 use crate::options::{Options, Weights};
@@ -50,9 +51,10 @@ fn written(
     let mut root = Layer::root(cx.module.clone());
     let item = &chosen.inside();
     let item_name = item.name.to_string();
-    let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
-    taken.extend(imports::names());
-    taken.iter().for_each(|name| cx.structs.reserve(name));
+    let [takes, returns] = chosen.structures();
+    let taken = [item_name, takes.to_string(), returns.to_string()];
+    let taken = taken.iter().map(String::as_str).chain(imports::names());
+    taken.for_each(|name| cx.structs.reserve(name));
     let mut nodes = tree::group(&body.nodes);
     tied::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
     let mut source = Source {
@@ -61,28 +63,23 @@ fn written(
         loading: false,
     };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
+    let described = Described {
+        item,
+        input: &takes,
+        output: &returns,
+        inputs: &inputs,
+        outputs: &outputs,
+    };
     let Forward {
         body: forward,
         waiting,
         result,
-    } = forward(
-        &statements,
-        &inputs,
-        &outputs,
-        &mut root,
-        &mut cx,
-        diagnostics,
-    );
+    } = forward(&statements, &described, &mut root, &mut cx, diagnostics);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
-    let structures = signature::structures(&item.name, &inputs, &outputs);
+    let structures = signature::structures(&described);
     let uses = chosen.uses(item, inputs.len(), outputs.len());
     let attributes = Code::foreign(item.attributes.clone());
-    let documentation = documentation(model, item);
-    let documentation: Code = documentation
-        .iter()
-        .map(|line| code!(#[doc = #line]))
-        .collect();
     let fields = root.declarations();
     let (anchor, anchored) = if root.placed().is_none() {
         (
@@ -101,9 +98,23 @@ fn written(
     let parameters = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
     let constructors = constructors(model, options);
-    let described = signature::described(&inputs, &outputs);
-    let forward_inputs = arguments(&inputs);
-    let run = run::functions(&inputs, &outputs, &device(&root));
+    let documentation = described.model(model, parameters::count(&cx), options);
+    let forward_documentation = described.forward();
+    let failures = described::documentation([described.failures()]);
+    let forward_inputs = arguments(&inputs, &takes);
+    let passed = passed(&inputs);
+    let run = run::functions(&inputs, &outputs, &takes, &device(&root));
+    let said = said::constants(&model.facts);
+    let default = match options.weights {
+        Weights::Embed => code! {
+            impl Default for #name {
+                fn default() -> Self {
+                    Self::new(&Device::default())
+                }
+            }
+        },
+        Weights::File => Code::default(),
+    };
     let signature = signature::signature(&inputs, &outputs);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
@@ -126,15 +137,19 @@ fn written(
         impl #name {
             #constructors
 
-            /// Runs the model.
-            #described
-            ///
-            /// # Panics
-            ///
-            /// If an input does not have the sizes the model expects, or a node cannot be run on
-            /// the data. [`OnnxModel::run`] returns an error instead.
+            #forward_documentation
             pub fn forward(&self, #forward_inputs) -> #result {
                 #forward
+            }
+
+            /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+            /// indices when a run is over.
+            ///
+            /// # Errors
+            ///
+            #failures
+            pub fn try_forward(&self, #forward_inputs) -> Result<#result, Error> {
+                attempt(|| Ok(self.forward(#passed)))
             }
 
             /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
@@ -152,8 +167,12 @@ fn written(
             }
         }
 
+        #default
+
         impl OnnxModel for #name {
             const SIGNATURE: Signature = #signature;
+
+            #said
 
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;
@@ -164,6 +183,10 @@ fn written(
 
             fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
                 WEIGHTS.load(files, device, Self::load)
+            }
+
+            fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+                WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
             }
 
             #run
@@ -189,19 +212,6 @@ fn written(
     })
 }
 
-fn documentation(model: &Model, item: &Item) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !item.attributes.is_empty() {
-        lines.push(String::new());
-    }
-    let (file, facts) = (shown(&item.file), plain(&model.facts.to_string()));
-    lines.push(format!(
-        " Compiled from `{file}`: {}.",
-        facts.replace('\n', " ")
-    ));
-    lines
-}
-
 /// The function that runs a model.
 struct Forward {
     body: Code,
@@ -213,12 +223,18 @@ struct Forward {
 
 fn forward(
     statements: &[Statement],
-    inputs: &[Port],
-    outputs: &[Port],
+    described: &Described<'_>,
     root: &mut Layer,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Forward {
+    let Described {
+        input,
+        output,
+        inputs,
+        outputs,
+        ..
+    } = *described;
     let results: Vec<Code> = match split::results(outputs, root, cx) {
         Ok(results) => results,
         Err(problem) => {
@@ -232,7 +248,7 @@ fn forward(
             let fields = outputs.iter().zip(&results).map(|(port, result)| {
                 Code::from(Part::Entry(port.ident.to_string().into(), result.clone()))
             });
-            (code!(ModelOutput { #(#fields),* }), code!(ModelOutput))
+            (code!(#output { #(#fields),* }), code!(#output))
         }
     };
     let named: Vec<_> = inputs
@@ -250,20 +266,14 @@ fn forward(
     cx.report_unbound(body.unbound);
     let code = body.named.code;
     root.order(&code);
-    let (entry, device) = (entry(inputs, &body.elements), device(root));
+    let entry = entry(inputs, input, &body.elements);
+    let device = device(root);
     let device = body.device.then(|| code!(let device = &#device;));
     let waiting = match waiting(&code, root, &cx.structs) {
         Some(waiting) => code!(#entry #device #waiting),
         None => {
-            let input = match inputs {
-                [] => Code::default(),
-                [only] => {
-                    let ident = &only.ident;
-                    code!(#ident)
-                }
-                _ => code!(input),
-            };
-            code!(self.forward(#input))
+            let passed = passed(inputs);
+            code!(self.forward(#passed))
         }
     };
     Forward {
@@ -280,14 +290,14 @@ fn device(root: &Layer) -> Code {
 }
 
 /// Binds the inputs and checks them.
-fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
+fn entry(inputs: &[Port], structure: &Ident, elements: &BTreeSet<ValueId>) -> Code {
     if inputs.is_empty() {
         return Code::default();
     }
     let names: Vec<&Ident> = inputs.iter().map(|port| &port.ident).collect();
     let bound = match names.as_slice() {
         [_] => Code::default(),
-        _ => code!(let ModelInput { #(#names),* } = input;),
+        _ => code!(let #structure { #(#names),* } = input;),
     };
     let checks = inputs.iter().map(|port| {
         let (ident, onnx) = (&port.ident, &port.onnx);
@@ -308,14 +318,26 @@ fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
     code!(#bound #opened #(#checks)*)
 }
 
-fn arguments(inputs: &[Port]) -> Code {
+/// The parameters of `forward`, as another function of the same ones calls it.
+fn passed(inputs: &[Port]) -> Code {
+    match inputs {
+        [] => Code::default(),
+        [only] => {
+            let ident = &only.ident;
+            code!(#ident)
+        }
+        _ => code!(input),
+    }
+}
+
+fn arguments(inputs: &[Port], structure: &Ident) -> Code {
     match inputs {
         [] => Code::default(),
         [only] => {
             let (ident, ty) = (&only.ident, &only.rust);
             code!(#ident: #ty)
         }
-        _ => code!(input: ModelInput),
+        _ => code!(input: #structure),
     }
 }
 

@@ -7,6 +7,8 @@ use prost::Message;
 
 use super::{MOST_NODES, foreign, size};
 use crate::diagnostics::Problem;
+use crate::labels;
+use crate::metadata::Metadata;
 use crate::model::Facts;
 use crate::ops::{MICROSOFT, ML, PREVIEW, TRAINING};
 use crate::proto::{Cost, ModelProto, cost};
@@ -83,6 +85,8 @@ impl Facts {
             ir_version,
             opsets,
             producer: producer.map(String::as_str).join(" ").trim().to_owned(),
+            metadata: Metadata::new(message),
+            labels: labels::find(message),
             outputs: Vec::new(),
             ranks: Vec::new(),
             operators: BTreeMap::new(),
