@@ -5,6 +5,7 @@ mod anchor;
 mod array;
 mod constant;
 mod convert;
+mod custom;
 mod element_type;
 mod entry;
 mod error;
