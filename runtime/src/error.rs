@@ -1,5 +1,7 @@
 //! Everything that can go wrong outside of compilation.
 
+mod text;
+
 use std::path::PathBuf;
 use std::{fmt, io};
 
@@ -31,16 +33,10 @@ pub enum Error {
         expected: ElementType,
         found: DType,
     },
-    WrongRank {
+    WrongShape {
         name: &'static str,
         expected: &'static [Size],
         found: Vec<usize>,
-    },
-    WrongSize {
-        name: &'static str,
-        axis: usize,
-        expected: usize,
-        found: usize,
     },
     /// Two inputs, or two axes of one, disagree about a named size.
     UnequalSizes {
@@ -74,6 +70,8 @@ pub enum Error {
     },
     /// A layer cannot be made of the values that its weights have.
     Load { reason: String },
+    /// The files at a path are not those that were compiled.
+    AtPath { path: PathBuf, error: Box<Error> },
     /// A file cannot be read.
     File { path: PathBuf, error: io::Error },
     /// A node cannot be run on the data of the inputs.
@@ -124,30 +122,11 @@ impl fmt::Display for Error {
                     _ => Ok(()),
                 }
             }
-            Error::WrongRank {
+            Error::WrongShape {
                 name,
                 expected,
                 found,
-            } => {
-                let sizes: Vec<_> = expected.iter().map(Size::to_string).collect();
-                let rank = expected.len();
-                write!(
-                    f,
-                    "`{name}` has shape {found:?}, the model takes rank {rank}: [{}]",
-                    sizes.join(", ")
-                )
-            }
-            Error::WrongSize {
-                name,
-                axis,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "`{name}` has size {found} on axis {axis}, the model takes {expected}"
-                )
-            }
+            } => text::wrong_shape(f, name, found, expected),
             Error::UnequalSizes {
                 size,
                 first,
@@ -167,19 +146,11 @@ impl fmt::Display for Error {
                 file,
                 expected,
                 found,
-            } => {
-                write!(
-                    f,
-                    "`{file}` has {found} bytes, the model was compiled from {expected}"
-                )
-            }
+            } => text::other_file(f, None, file, &format!("{found} bytes, not {expected}")),
             Error::FileDiffers { file, before } => {
-                write!(f, "`{file}` differs from the compiled model ")?;
-                match before {
-                    Some(name) => write!(f, "just before weight `{name}`"),
-                    None => f.write_str("after its last weight"),
-                }
+                text::other_file(f, None, file, &text::place(*before))
             }
+            Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(
                 f,
                 "weight `{name}` differs from the compiled model, whose code depends on its value: \
@@ -230,6 +201,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::File { error, .. } => Some(error),
+            Error::AtPath { error, .. } => Some(error),
             _ => None,
         }
     }
@@ -261,19 +233,6 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`x` is int64, the model takes int4 carried in int8"
-        );
-    }
-
-    #[test]
-    fn a_wrong_rank_shows_the_sizes() {
-        let error = Error::WrongRank {
-            name: "x",
-            expected: &[Size::Named("batch"), Size::Fixed(3)],
-            found: vec![3],
-        };
-        assert_eq!(
-            error.to_string(),
-            "`x` has shape [3], the model takes rank 2: [batch, 3]"
         );
     }
 }
