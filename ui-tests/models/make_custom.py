@@ -28,6 +28,15 @@ def models():
         }
         """,
     )
+    # What the guide shows.
+    save(
+        "custom_swish",
+        """
+        swish (float[batch, 3] x) => (float[batch, 3] y) <float[3] bias = {0.5, -0.5, 1}> {
+            [swish] y = my.company.BiasSwish <beta = 1.5> (x, bias)
+        }
+        """,
+    )
     # In branches, of which one leaves an input and an attribute out.
     save(
         "custom_branches",
