@@ -65,7 +65,11 @@ impl Functions {
         if let Some(name) = self.by_type.get(&key) {
             return Ok(name.clone());
         }
-        let wanted = name::snake(name::operator(kind)).to_uppercase();
+        let mut wanted = name::snake(name::operator(kind)).to_uppercase();
+        // Variables have names without capitals, and none is that of a constant.
+        if !wanted.contains(char::is_uppercase) {
+            wanted.push_str("_FUNCTION");
+        }
         let name = self.names.name(&wanted);
         let (ident, ty) = (format_ident!("{name}"), &key.1);
         self.items.extend(code!(const #ident: #ty = #path;));
