@@ -3,6 +3,7 @@
 mod body;
 mod budget;
 mod container;
+mod custom;
 mod described;
 mod detour;
 mod fault;
@@ -46,17 +47,19 @@ use crate::ops;
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, TensorType, Type};
 use budget::Budget;
+use custom::Functions;
 use name::Unique;
 use structs::Structs;
 use variables::Hint;
 
 pub use container::{converted, of_rank};
+pub use custom::Expected;
 pub use input::lifted;
 pub use item::Item;
 pub use layer::Layer;
 pub use literal::float_literal;
 pub use model::module;
-pub use name::{camel, snake};
+pub use name::{camel, distinct, operator, snake};
 pub use rust_type::{element_type, host_element, rust_type};
 pub use size::Sizes;
 pub use stored::whole;
@@ -108,6 +111,7 @@ pub struct Context<'g> {
     /// What variables may be called.
     hints: BTreeMap<Variable, Hint>,
     structs: Structs,
+    functions: Functions,
     /// Problems of nodes in nested blocks.
     problems: Diagnostics,
     /// How many variables there are beside those of values.
@@ -265,6 +269,7 @@ impl<'g> Context<'g> {
             training: graph.training,
             hints: BTreeMap::new(),
             structs: Structs::default(),
+            functions: Functions::default(),
             problems: Diagnostics::default(),
             temporaries: 0,
             budget,

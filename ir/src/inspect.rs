@@ -126,7 +126,11 @@ fn ports(
         let found = declared.iter().find(|info| info.name == name);
         let declared = || found.and_then(|info| declared_type(info.r#type.as_ref()?));
         Port {
-            ty: value.ty.clone().or_else(declared),
+            ty: value
+                .ty
+                .clone()
+                .filter(|_| !value.guessed)
+                .or_else(declared),
             name,
         }
     };
@@ -184,5 +188,6 @@ fn item() -> Item {
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
         file: String::new(),
+        functions: Default::default(),
     }
 }

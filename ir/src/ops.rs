@@ -8,6 +8,7 @@ pub mod classical;
 pub mod control;
 pub mod convolution;
 pub mod create;
+pub mod custom;
 pub mod elementwise;
 pub mod image;
 pub mod index;

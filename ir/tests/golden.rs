@@ -120,6 +120,7 @@ fn compare(name: &str, model: &Path, options: &Options) {
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
         file: onnx_embed_ir::model::display_name(model),
+        functions: Default::default(),
     };
     let tokens = onnx_embed_ir::compile(model, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report(name)));

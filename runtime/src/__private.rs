@@ -19,6 +19,10 @@ pub mod constant {
     pub use crate::constant::*;
 }
 
+pub mod custom {
+    pub use crate::custom::*;
+}
+
 pub mod entry {
     pub use crate::entry::*;
 }

@@ -1,5 +1,7 @@
 //! Everything that can go wrong outside of compilation.
 
+mod text;
+
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -48,25 +50,14 @@ pub enum Error {
         /// What the tensor has.
         found: DType,
     },
-    /// A tensor of another number of axes than the model takes.
-    WrongRank {
+    /// A tensor of other sizes than the model takes.
+    WrongShape {
         /// The input.
         name: &'static str,
         /// The sizes that the model takes.
         expected: &'static [Size],
         /// The sizes that the tensor has.
         found: Vec<usize>,
-    },
-    /// A tensor of another size along one axis than the model takes.
-    WrongSize {
-        /// The input.
-        name: &'static str,
-        /// The axis, from 0.
-        axis: usize,
-        /// The size that the model takes.
-        expected: usize,
-        /// The size that the tensor has.
-        found: usize,
     },
     /// Two inputs, or two axes of one, disagree about a named size.
     UnequalSizes {
@@ -131,6 +122,13 @@ pub enum Error {
     Load {
         /// What the layer says.
         reason: String,
+    },
+    /// The files at a path are not those that were compiled.
+    AtPath {
+        /// The path that was given.
+        path: PathBuf,
+        /// What is wrong with them.
+        error: Box<Error>,
     },
     /// A file cannot be read.
     File {
@@ -217,30 +215,11 @@ impl fmt::Display for Error {
                     _ => Ok(()),
                 }
             }
-            Error::WrongRank {
+            Error::WrongShape {
                 name,
                 expected,
                 found,
-            } => {
-                let sizes: Vec<_> = expected.iter().map(Size::to_string).collect();
-                let rank = expected.len();
-                write!(
-                    f,
-                    "`{name}` has shape {found:?}, the model takes rank {rank}: [{}]",
-                    sizes.join(", ")
-                )
-            }
-            Error::WrongSize {
-                name,
-                axis,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "`{name}` has size {found} on axis {axis}, the model takes {expected}"
-                )
-            }
+            } => text::wrong_shape(f, name, found, expected),
             Error::UnequalSizes {
                 size,
                 first,
@@ -268,19 +247,11 @@ impl fmt::Display for Error {
                 file,
                 expected,
                 found,
-            } => {
-                write!(
-                    f,
-                    "`{file}` has {found} bytes, the model was compiled from {expected}"
-                )
-            }
+            } => text::other_file(f, None, file, &format!("{found} bytes, not {expected}")),
             Error::FileDiffers { file, before } => {
-                write!(f, "`{file}` differs from the compiled model ")?;
-                match before {
-                    Some(name) => write!(f, "just before weight `{name}`"),
-                    None => f.write_str("after its last weight"),
-                }
+                text::other_file(f, None, file, &text::place(*before))
             }
+            Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(
                 f,
                 "weight `{name}` differs from the compiled model, whose code depends on its value: \
@@ -335,6 +306,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::File { error, .. } => Some(error),
+            Error::AtPath { error, .. } => Some(error),
             _ => None,
         }
     }
@@ -379,18 +351,5 @@ mod tests {
         assert_eq!(*text, "no input has a size `n`");
         let other = super::attempt::<()>(|| fault::fail("no memory")).unwrap_err();
         assert_eq!(other.to_string(), "cannot run the model: no memory");
-    }
-
-    #[test]
-    fn a_wrong_rank_shows_the_sizes() {
-        let error = Error::WrongRank {
-            name: "x",
-            expected: &[Size::Named("batch"), Size::Fixed(3)],
-            found: vec![3],
-        };
-        assert_eq!(
-            error.to_string(),
-            "`x` has shape [3], the model takes rank 2: [batch, 3]"
-        );
     }
 }

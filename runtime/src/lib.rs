@@ -5,6 +5,7 @@ mod anchor;
 mod array;
 mod constant;
 mod convert;
+mod custom;
 mod dyn_model;
 mod element_type;
 #[allow(missing_docs)] // expansions alone name its items

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use onnx_embed_ir::options::{self, Options, Size, Weights};
+use onnx_embed_ir::emit::{operator, snake};
+use onnx_embed_ir::options::{self, Binding, Options, Size, Weights, operator_name};
 
 /// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
 #[derive(Debug, Parser)]
@@ -167,6 +168,16 @@ pub struct Choices {
     /// In what floats of single precision are computed
     #[arg(long, value_enum, default_value = "as-is")]
     pub precision: Precision,
+    /// Take an operator as computed by a function of the program that gives a tensor like its first input
+    #[arg(long = "op", value_name = "DOMAIN.NAME[=PATH]", value_parser = bound)]
+    pub operators: Vec<Bound>,
+}
+
+/// An operator, and the path of the function that computes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    operator: String,
+    path: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -259,7 +270,32 @@ impl Choices {
             },
             simplify: !self.no_simplify,
             precision: self.precision.option(),
+            operators: self.operators.iter().map(Bound::binding).collect(),
             ..Options::default()
+        }
+    }
+}
+
+impl Bound {
+    fn binding(&self) -> (String, Binding) {
+        let function = self.path.clone();
+        let results = Vec::new();
+        (self.operator.clone(), Binding { function, results })
+    }
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((name, path)) => (name, path.to_owned()),
+        None => (text, format!("crate::{}", snake(operator(text)))),
+    };
+    match syn::parse_str::<syn::Path>(&path) {
+        Ok(_) => Ok(Bound {
+            operator: operator_name(name).to_owned(),
+            path,
+        }),
+        Err(_) => {
+            Err("expected DOMAIN.NAME or DOMAIN.NAME=PATH, as in my.Swish=crate::swish".to_owned())
         }
     }
 }
@@ -305,6 +341,18 @@ mod tests {
         let sizes = vec![Size::Named("batch".to_owned()), Size::Fixed(3)];
         assert_eq!(input("x=batch, 3"), Ok(("x".to_owned(), sizes)));
         assert_eq!(input("x="), Ok(("x".to_owned(), Vec::new())));
+    }
+
+    #[test]
+    fn functions_are_called_as_their_operators_unless_a_path_says_so() {
+        let path = |text| bound(text).map(|bound| (bound.operator, bound.path));
+        let pair = |operator: &str, path: &str| Ok((operator.to_owned(), path.to_owned()));
+        assert_eq!(
+            path("my.BiasSwish"),
+            pair("my.BiasSwish", "crate::bias_swish")
+        );
+        assert_eq!(path("ai.onnx.Relux=a::b"), pair("Relux", "a::b"));
+        assert!(path("my.Swish=1").is_err());
     }
 
     #[test]

@@ -274,7 +274,7 @@ mod tests {
         let inspection = look(&path, &Default::default()).unwrap();
         std::fs::remove_file(&path).unwrap();
         let problems = describe("m.onnx", &inspection)["problems"].to_string();
-        expect![[r#"[{"further_nodes":0,"help":"`acme` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model","message":"operator `acme.Twist` is not supported","node":"y","operator":"acme.Twist opset 1"}]"#]].assert_eq(&problems);
+        expect![[r#"[{"further_nodes":0,"help":"`acme` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model\nor bind it to a function: #[onnx(ops(\"acme.Twist\" = crate::twist))], fn twist(x: Tensor<2>) -> Tensor<2>","message":"operator `acme.Twist` is not supported","node":"y","operator":"acme.Twist opset 1"}]"#]].assert_eq(&problems);
     }
 
     #[test]

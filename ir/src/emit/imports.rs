@@ -38,6 +38,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "attempt_async",
             "bf16",
             "constant",
+            "custom",
             "device",
             "entry",
             "exit",

@@ -1,5 +1,7 @@
 //! What the caller chose for the item itself.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident};
 
@@ -17,6 +19,8 @@ pub struct Item {
     pub runtime: TokenStream,
     /// The model's file name, for documentation.
     pub file: String,
+    /// The functions that compute operators, by the names of these, as the caller wrote them.
+    pub functions: BTreeMap<String, TokenStream>,
 }
 
 impl Item {

@@ -7,6 +7,7 @@ use quote::ToTokens;
 
 use super::body::{self, Statement};
 use super::budget::Budget;
+use super::custom::Functions;
 use super::described::{self, Described};
 use super::item::Item;
 use super::signature::{self, Port};
@@ -43,6 +44,7 @@ fn written(
     diagnostics: &mut Diagnostics,
 ) -> Option<Code> {
     let mut cx = Context::new(&model.graph, Budget::new(model));
+    cx.functions = Functions::new(options, chosen);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
@@ -118,6 +120,7 @@ fn written(
     let signature = signature::signature(&inputs, &outputs);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
+    let functions = cx.functions.items();
     let folder = model.files.folder().unwrap_or(std::path::Path::new(""));
     let embedded = match options.weights {
         Weights::Embed => weights::embedded(&model.files, folder),
@@ -193,6 +196,8 @@ fn written(
         }
 
         #(#blocks)*
+
+        #functions
 
         #table
 

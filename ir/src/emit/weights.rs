@@ -209,6 +209,7 @@ mod tests {
             name: format_ident!("Model"),
             runtime: quote!(::onnx_embed),
             file: "m.onnx".to_owned(),
+            functions: Default::default(),
         };
         for (weights, expected) in [(Weights::File, in_file), (Weights::Embed, embedded)] {
             let options = Options {

@@ -212,6 +212,7 @@ mod tests {
                   operator `com.other.Blend` is not supported
                     at node `z` (com.other.Blend)
                     help: `com.other` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+                          or bind it to a function: #[onnx(ops("com.other.Blend" = crate::blend))], fn blend(x: Tensor<1>) -> Tensor<1>
 
                   model: IR version 8, com.acme 1"#]],
         );
