@@ -19,6 +19,9 @@ pub struct Options {
     /// Whether graphs are rewritten as a person would have written them.
     pub simplify: bool,
     pub precision: Precision,
+    pub outputs: Outputs,
+    /// Whether the program may look at every value of a run.
+    pub trace: bool,
 }
 
 impl Default for Options {
@@ -31,6 +34,8 @@ impl Default for Options {
             training: false,
             simplify: true,
             precision: Precision::default(),
+            outputs: Outputs::default(),
+            trace: false,
         }
     }
 }
@@ -49,6 +54,15 @@ impl Options {
 pub enum Size {
     Fixed(i64),
     Named(String),
+}
+
+/// Outputs in place of those that the file lists; none are named where these stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Values of the main graph, by the names that the file gives them.
+    pub names: Vec<String>,
+    /// Whether the outputs of the file follow.
+    pub rest: bool,
 }
 
 /// Where the weights are when the program runs.
