@@ -28,6 +28,7 @@ mod stored;
 mod strings;
 mod structs;
 mod tied;
+mod trace;
 mod tree;
 mod variables;
 mod waiting;
@@ -103,6 +104,8 @@ pub struct Context<'g> {
     /// The parameters that are statistics, which no gradient changes.
     statistics: BTreeSet<ValueId>,
     training: bool,
+    /// Whether the program may look at every value of a run.
+    trace: bool,
     /// What variables may be called.
     hints: BTreeMap<Variable, Hint>,
     structs: Structs,
@@ -245,7 +248,7 @@ impl Emit<'_, '_> {
 }
 
 impl<'g> Context<'g> {
-    fn new(graph: &'g Graph, budget: Budget) -> Self {
+    fn new(graph: &'g Graph, trace: bool, budget: Budget) -> Self {
         let mut cx = Context {
             values: &graph.values,
             sizes: Sizes::default(),
@@ -261,6 +264,7 @@ impl<'g> Context<'g> {
             shared: BTreeSet::new(),
             statistics: parameters::statistics(graph),
             training: graph.training,
+            trace,
             hints: BTreeMap::new(),
             structs: Structs::default(),
             problems: Diagnostics::default(),

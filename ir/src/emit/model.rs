@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
-use super::{Context, Layer, Source, imports, parameters, run, split, tied, tree, weights};
+use super::{Context, Layer, Source, imports, parameters, run, split, tied, trace, tree, weights};
 use crate::diagnostics::{Diagnostics, plain, shown};
 use crate::graph::ValueId;
 use crate::model::Model;
@@ -41,7 +41,7 @@ fn written(
     alike: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Code> {
-    let mut cx = Context::new(&model.graph, Budget::new(model));
+    let mut cx = Context::new(&model.graph, options.trace, Budget::new(model));
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
@@ -92,6 +92,7 @@ fn written(
     } else {
         Default::default()
     };
+    root.finish_steps();
     let load = root.load(anchored, &cx.hints);
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
@@ -105,6 +106,7 @@ fn written(
     let forward_inputs = arguments(&inputs);
     let run = run::functions(&inputs, &outputs, &device(&root));
     let signature = signature::signature(&inputs, &outputs);
+    let traced = trace::item(&name, &cx);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
     let folder = model.files.folder().unwrap_or(std::path::Path::new(""));
@@ -168,6 +170,8 @@ fn written(
 
             #run
         }
+
+        #traced
 
         #(#blocks)*
 

@@ -11,8 +11,10 @@ mod long_form;
 mod module;
 mod names;
 mod other_weights;
+mod outputs;
 mod ports;
 mod precision;
+mod traced;
 mod training;
 
 use onnx_embed::{Device, Tensor, TensorData};
