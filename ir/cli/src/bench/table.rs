@@ -46,7 +46,10 @@ pub fn heading(line: &Json) -> String {
 
 /// The nodes that take longest, and what operators take together.
 pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
-    let sum: f64 = profile.layers.iter().map(|layer| layer.time).sum();
+    let sum = profile
+        .layers
+        .iter()
+        .fold(0.0, |sum, layer| sum + layer.time);
     let mut sorted: Vec<&Layer> = profile.layers.iter().collect();
     sorted.sort_by(|a, b| b.time.total_cmp(&a.time));
     let top = if top == 0 { sorted.len() } else { top };

@@ -17,9 +17,13 @@ pub fn multiply_adds(
         }
         "QLinearConv" => Some(product(result) * product(operand(3)?.get(1..)?)),
         "ConvTranspose" => Some(product(operand(0)?) * product(operand(1)?.get(1..)?)),
-        "MatMul" | "FusedMatMul" | "MatMulInteger" | "DynamicQuantizeMatMul" | "MatMulNBits" => {
-            Some(product(result) * *operand(0)?.last()? as f64)
-        }
+        "MatMul"
+        | "FusedMatMul"
+        | "Linear"
+        | "FusedLinear"
+        | "MatMulInteger"
+        | "DynamicQuantizeMatMul"
+        | "MatMulNBits" => Some(product(result) * *operand(0)?.last()? as f64),
         "QLinearMatMul" => Some(product(result) * *operand(0)?.last()? as f64),
         // Either operand may be transposed, so that the inner size is what the rows leave.
         "Gemm" | "FusedGemm" | "QGemm" => {
