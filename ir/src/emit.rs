@@ -31,6 +31,7 @@ mod stored;
 mod strings;
 mod structs;
 mod tied;
+mod trace;
 mod tree;
 mod variables;
 mod waiting;
@@ -108,6 +109,8 @@ pub struct Context<'g> {
     /// The parameters that are statistics, which no gradient changes.
     statistics: BTreeSet<ValueId>,
     training: bool,
+    /// Whether the program may look at every value of a run.
+    trace: bool,
     /// What variables may be called.
     hints: BTreeMap<Variable, Hint>,
     structs: Structs,
@@ -251,7 +254,7 @@ impl Emit<'_, '_> {
 }
 
 impl<'g> Context<'g> {
-    fn new(graph: &'g Graph, budget: Budget) -> Self {
+    fn new(graph: &'g Graph, trace: bool, budget: Budget) -> Self {
         let mut cx = Context {
             values: &graph.values,
             sizes: Sizes::default(),
@@ -267,6 +270,7 @@ impl<'g> Context<'g> {
             shared: BTreeSet::new(),
             statistics: parameters::statistics(graph),
             training: graph.training,
+            trace,
             hints: BTreeMap::new(),
             structs: Structs::default(),
             functions: Functions::default(),

@@ -21,6 +21,9 @@ pub struct Options {
     pub precision: Precision,
     /// Functions of the caller's that compute operators, by the names of these, as [`operator_name`] has them.
     pub operators: BTreeMap<String, Binding>,
+    pub outputs: Outputs,
+    /// Whether the program may look at every value of a run.
+    pub trace: bool,
 }
 
 impl Default for Options {
@@ -34,6 +37,8 @@ impl Default for Options {
             simplify: true,
             precision: Precision::default(),
             operators: BTreeMap::new(),
+            outputs: Outputs::default(),
+            trace: false,
         }
     }
 }
@@ -86,6 +91,15 @@ pub fn operator_name(written: &str) -> &str {
     standard
         .filter(|name| !name.contains('.'))
         .unwrap_or(written)
+}
+
+/// Outputs in place of those that the file lists; none are named where these stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Values of the main graph, by the names that the file gives them.
+    pub names: Vec<String>,
+    /// Whether the outputs of the file follow.
+    pub rest: bool,
 }
 
 /// Where the weights are when the program runs.

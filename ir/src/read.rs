@@ -12,6 +12,7 @@ mod initializer;
 mod input;
 mod order;
 mod origin;
+mod outputs;
 mod scope;
 mod signature;
 mod size;
@@ -82,7 +83,7 @@ pub fn read_bytes(bytes: Bytes, options: &Options) -> Result<Untyped, Diagnostic
 
 /// The graph, with problems where only parts of it cannot be read.
 fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
-    let message = decode(files.model())?;
+    let mut message = decode(files.model())?;
     let facts = Facts::new(&message);
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(facts.to_string());
@@ -93,11 +94,19 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     if let Err(problem) = facts.check() {
         return fail(diagnostics, problem);
     }
-    let Some(graph) = &message.graph else {
-        return fail(diagnostics, Problem::new("the file holds no graph"));
-    };
     let duplicates = duplicates::find(&message).into_iter();
     duplicates.for_each(|problem| diagnostics.push(problem));
+    let Some(graph) = &mut message.graph else {
+        return fail(diagnostics, Problem::new("the file holds no graph"));
+    };
+    let unknown = outputs::choose(graph, &options.outputs);
+    if !unknown.is_empty() {
+        unknown
+            .into_iter()
+            .for_each(|problem| diagnostics.push(problem));
+        return Err(diagnostics);
+    }
+    let graph = &*graph;
     let functions = Functions::new(&message.functions);
     if let Err(problem) = size::check(graph, &functions, files.model().len()) {
         return fail(diagnostics, problem);

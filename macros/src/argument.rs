@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Whether the item has no name of its own.
     pub short: bool,
     pub options: Options,
-    /// Where each name in `dims(..)` and `inputs(..)` stands.
+    /// Where each name in `dims(..)`, `inputs(..)` and `outputs(..)` stands.
     pub keys: BTreeMap<String, Span>,
     /// The functions in `ops(..)`.
     pub functions: BTreeMap<String, TokenStream>,
@@ -52,6 +52,9 @@ enum Choice {
     Precision(Precision),
     Train(bool),
     Operators(Vec<(Key, operator::Function)>),
+    /// Names of values, and whether the outputs of the file follow.
+    Outputs(Vec<Key>, bool),
+    Trace(bool),
 }
 
 impl Parse for Arguments {
@@ -136,6 +139,15 @@ impl Arguments {
                         self.note(key, previous.is_some())?;
                     }
                 }
+                Choice::Outputs(names, rest) => {
+                    self.options.outputs.rest = rest;
+                    for key in names {
+                        let again = self.options.outputs.names.contains(&key.name);
+                        self.options.outputs.names.push(key.name.clone());
+                        self.note(key, again)?;
+                    }
+                }
+                Choice::Trace(trace) => self.options.trace = trace,
             }
         }
         Ok(())
@@ -188,6 +200,9 @@ impl Parse for Choice {
             }
             "train" => Ok(Choice::Train(flag(input, "train")?)),
             "ops" => Ok(Choice::Operators(entries(input, operator::binding)?)),
+            "trace" if input.peek(Token![=]) => Ok(Choice::Trace(flag(input, "trace")?)),
+            "trace" => Ok(Choice::Trace(true)),
+            "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {
                     let name: Key = input.parse()?;
@@ -210,8 +225,8 @@ impl Parse for Choice {
             other => Err(syn::Error::new(
                 name.span(),
                 format!(
-                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `ops`, \
-                     `simplify`, `precision`, `train` and `crate`"
+                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `outputs`, `ops`, \
+                     `simplify`, `precision`, `train`, `trace` and `crate`"
                 ),
             )),
         }
@@ -247,6 +262,36 @@ impl Parse for Extent {
             Ok(Extent(Size::Named(input.parse::<Key>()?.name)))
         }
     }
+}
+
+/// `("/conv/output", ..)`: names of values, and two dots where the outputs of the file follow.
+fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
+    let list;
+    parenthesized!(list in input);
+    let mut names: Vec<Key> = Vec::new();
+    let mut rest = false;
+    while !list.is_empty() {
+        if list.peek(Token![..]) {
+            list.parse::<Token![..]>()?;
+            rest = true;
+            list.parse::<Option<Token![,]>>()?;
+            if !list.is_empty() {
+                return Err(list.error(
+                    "`..` stands last; the outputs of the file come behind those that are named",
+                ));
+            }
+            break;
+        }
+        names.push(list.parse()?);
+        if !list.is_empty() {
+            list.parse::<Token![,]>()?;
+        }
+    }
+    if names.is_empty() {
+        let message = "expected names of values, as in `outputs(\"/conv2/Conv_output_0\", ..)`";
+        return Err(syn::Error::new(span, message));
+    }
+    Ok(Choice::Outputs(names, rest))
 }
 
 fn entries<T>(

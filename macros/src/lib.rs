@@ -47,6 +47,15 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   shape and type of the first input, unless `-> int64[batch, 10]`, `-> like(1)`, `-> [_, _, 10]` or several of
 ///   such in brackets stand behind it; a name that no input has is a size that only the function knows. A path
 ///   without `crate` starts in the module of the call. Equal nodes may be run once.
+/// - `outputs("/conv2/Conv_output_0", ..)` has the model give values inside of it: the outputs are those
+///   named, in this order, and `..` as the last entry keeps the outputs of the file behind them. A name is
+///   that of a value of the model's graph, none of a value inside of a branch or a loop; `cargo onnx-embed
+///   inspect --values` lists them. Without `..` the nodes that no output needs are cut, and with them the
+///   inputs that only they read: a program that wants the embedding of an encoder does not have to make up
+///   inputs of the decoder. Their weights stay in the file, which is embedded as it is.
+/// - `trace` adds the trait `TracedModel`, whose `trace` shows each value of a run by its name in the file,
+///   with the node that gives it, as soon as the node has run. What simplification takes out of the graph
+///   is no value of the run; with `simplify = false` there are nearly all.
 /// - `simplify = false` leaves the operators as the file has them.
 /// - `precision = "f16"`, or `"bf16"`, has weights and computation be of 16 bits, with sums and norms of single
 ///   precision; the default is `"as-is"`. Only floats of single precision change, and neither inputs nor outputs.

@@ -39,6 +39,10 @@ pub mod layers {
     pub use crate::layers::*;
 }
 
+pub mod trace {
+    pub use crate::trace::*;
+}
+
 pub mod weights {
     pub use crate::weights::*;
 }

@@ -25,6 +25,7 @@ mod outputs;
 mod parameter;
 mod pixels;
 mod signature;
+mod trace;
 mod value;
 mod warm_up;
 #[allow(missing_docs)] // expansions alone name its items
@@ -94,4 +95,5 @@ pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
 pub use pixels::Pixels;
 pub use signature::{Kind, Port, Signature, Size};
+pub use trace::{Traced, TracedModel};
 pub use value::{Element, Key, Nested, Value, Values};

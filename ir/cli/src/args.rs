@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::compare_models::Compare;
+use crate::record::Record;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use onnx_embed_ir::emit::{operator, snake};
-use onnx_embed_ir::options::{self, Binding, Options, Size, Weights, operator_name};
+use onnx_embed_ir::options::{self, Binding, Options, Outputs, Size, Weights, operator_name};
 
 /// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
 #[derive(Debug, Parser)]
@@ -23,8 +25,12 @@ pub enum Command {
     Expand(Expand),
     /// Run models through the real macro and compare with recorded outputs
     Verify(Verify),
-    /// Measure load, first run, later runs and memory, as JSON lines
+    /// Measure load, first run, later runs and memory, and the time of each node
     Bench(Bench),
+    /// Make inputs for a model and record what ONNX Runtime answers
+    Record(Record),
+    /// Compare two models, or two settings of one, value by value
+    Compare(Compare),
 }
 
 #[derive(Debug, Args)]
@@ -63,7 +69,9 @@ pub struct Expand {
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Models with an io.npz beside them, or folders of folders of such
+    /// Models with an io.npz beside them (io2.npz and so on for further inputs), or folders of folders of such.
+    /// It has the arrays in/NAME and out/NAME, as `numpy.savez("io.npz", **{"in/x": x, "out/y": y})` writes them,
+    /// or `record`
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
@@ -92,13 +100,17 @@ pub struct Verify {
     /// twice as far from that as the recorded answer is
     #[arg(long)]
     pub exact: bool,
+    /// Where a model differs, find the first node at which it goes wrong: against its run by primitives, without
+    /// simplification, and ONNX Runtime
+    #[arg(long, conflicts_with = "json", conflicts_with = "other_weights")]
+    pub bisect: bool,
     /// A run that waits for values of the device more often, and more often than --expect says, fails
     #[arg(long, value_name = "N")]
     pub most_reads: Option<u64>,
     /// A run that launches more kernels for each node of the simplified graph fails
     #[arg(long, value_name = "RATIO")]
     pub most_launches: Option<f64>,
-    /// The Python that has `onnx` and `onnxruntime`, for --exact and --other-weights
+    /// The Python that has `onnx` and `onnxruntime`, for --exact, --bisect and --other-weights
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
     /// Give up on a model that runs longer
@@ -122,6 +134,22 @@ pub struct Bench {
     /// Named sizes of random inputs; others are 1
     #[arg(long = "dim", alias = "dims", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
+    /// Write a JSON line for each model and number of threads
+    #[arg(long)]
+    pub json: bool,
+    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other
+    /// than `flex` each node is waited for, so that the sum exceeds the time of a run
+    #[arg(long)]
+    pub layers: bool,
+    /// With --layers: show no more nodes than this; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "layers")]
+    pub top: usize,
+    /// Build without optimisations, which takes less time and says nothing of the model's
+    #[arg(long)]
+    pub debug: bool,
+    /// Draw the times of the nodes, nested by module, as an SVG file
+    #[arg(long, value_name = "FILE.svg", requires = "layers")]
+    pub flame: Option<PathBuf>,
 }
 
 /// What `verify` and `bench` share.
@@ -162,6 +190,9 @@ pub struct Choices {
     /// Give an input's shape, in numbers and names
     #[arg(long = "input", value_name = "NAME=SIZE,..", value_parser = input)]
     pub inputs: Vec<(String, Vec<Size>)>,
+    /// Give this value of the graph as an output, in place of those of the file; `..` keeps those too
+    #[arg(long = "output", value_name = "NAME")]
+    pub outputs: Vec<String>,
     /// Leave the operators as the file has them
     #[arg(long)]
     pub no_simplify: bool,
@@ -264,6 +295,7 @@ impl Choices {
         Options {
             dims: self.dims.iter().cloned().collect::<BTreeMap<_, _>>(),
             inputs: self.inputs.iter().cloned().collect(),
+            outputs: outputs(&self.outputs),
             weights: match weights {
                 Storage::Embed => Weights::Embed,
                 Storage::File => Weights::File,
@@ -300,14 +332,24 @@ fn bound(text: &str) -> Result<Bound, String> {
     }
 }
 
-fn dim(text: &str) -> Result<(String, i64), String> {
+fn outputs(names: &[String]) -> Outputs {
+    let named = names.iter().filter(|name| *name != "..");
+    Outputs {
+        names: named.cloned().collect(),
+        rest: names.iter().any(|name| name == ".."),
+    }
+}
+
+/// `NAME=SIZE`.
+pub fn dim(text: &str) -> Result<(String, i64), String> {
     let parts = text.rsplit_once('=');
     let (name, size) = parts.ok_or("expected NAME=SIZE, as in batch=1")?;
     let size: u32 = size.parse().map_err(|error| format!("{size:?}: {error}"))?;
     Ok((name.to_owned(), size.into()))
 }
 
-fn input(text: &str) -> Result<(String, Vec<Size>), String> {
+/// `NAME=SIZE,..`.
+pub fn input(text: &str) -> Result<(String, Vec<Size>), String> {
     let parts = text.rsplit_once('=');
     let (name, sizes) = parts.ok_or("expected NAME=SIZE,.., as in image=batch,3,224,224")?;
     let size = |size: &str| match size.trim().parse::<u32>() {

@@ -6,7 +6,9 @@ mod args;
 mod bench;
 mod build;
 mod compare;
+mod compare_models;
 mod cost;
+mod differences;
 mod expand;
 mod inspect;
 mod models;
@@ -15,8 +17,11 @@ mod parallel;
 mod prepare;
 mod process;
 mod random;
+mod record;
+mod reference;
 mod scratch;
 mod style;
+mod trace;
 mod value;
 mod verify;
 mod wire;
@@ -42,6 +47,8 @@ fn main() -> ExitCode {
         Command::Expand(arguments) => expand::expand(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Compare(arguments) => compare_models::compare(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
     };
     result.unwrap_or_else(|error| {
         let error_style = style::BAD;

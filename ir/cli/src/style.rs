@@ -30,6 +30,32 @@ pub fn seconds(time: f64) -> String {
     }
 }
 
+/// Seconds with three digits, for times that are compared.
+pub fn seconds_precisely(time: f64) -> String {
+    let (scaled, unit) = match time {
+        time if time < 0.9995e-3 => (time * 1e6, "µs"),
+        time if time < 0.9995 => (time * 1e3, "ms"),
+        time => (time, "s"),
+    };
+    let digits = match scaled {
+        scaled if scaled < 9.995 => 2,
+        scaled if scaled < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.digits$} {unit}")
+}
+
+/// How many in a second, with three digits.
+pub fn rate(number: f64) -> String {
+    match number {
+        number if number < 9.995 => format!("{number:.2}"),
+        number if number < 99.95 => format!("{number:.1}"),
+        number if number < 9_999.5 => format!("{number:.0}"),
+        number if number < 999_500.0 => format!("{:.0} k", number / 1e3),
+        number => format!("{:.1} M", number / 1e6),
+    }
+}
+
 /// `1 model`, `2 models`.
 pub fn count(number: usize, thing: &str) -> String {
     match number {
@@ -47,6 +73,14 @@ mod tests {
     fn bytes_have_few_digits() {
         let texts = [999, 1000, 9_960, 999_600, 3_000_000_000].map(bytes);
         assert_eq!(texts, ["999 B", "1.0 kB", "10 kB", "1.0 MB", "3.0 GB"]);
+    }
+
+    #[test]
+    fn times_and_rates_have_three_digits() {
+        let times = [3.21e-6, 0.9996e-3, 0.01234, 1.5].map(seconds_precisely);
+        assert_eq!(times, ["3.21 µs", "1.00 ms", "12.3 ms", "1.50 s"]);
+        let rates = [1.234, 81.2, 812.4, 25_000.0, 2_500_000.0].map(rate);
+        assert_eq!(rates, ["1.23", "81.2", "812", "25 k", "2.5 M"]);
     }
 
     #[test]

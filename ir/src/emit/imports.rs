@@ -50,6 +50,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "put",
             "put_async",
             "take",
+            "trace",
         ],
     ),
     (&["__private", "ops", "window"], &["Window"]),

@@ -12,7 +12,9 @@ use super::described::{self, Described};
 use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
-use super::{Context, Layer, Source, imports, parameters, run, said, split, tied, tree, weights};
+use super::{
+    Context, Layer, Source, imports, parameters, run, said, split, tied, trace, tree, weights,
+};
 use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
 use crate::model::Model;
@@ -43,7 +45,7 @@ fn written(
     alike: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Code> {
-    let mut cx = Context::new(&model.graph, Budget::new(model));
+    let mut cx = Context::new(&model.graph, options.trace, Budget::new(model));
     cx.functions = Functions::new(options, chosen);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
@@ -91,6 +93,7 @@ fn written(
     } else {
         Default::default()
     };
+    root.finish_steps();
     let load = root.load(anchored, &cx.hints);
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
@@ -118,6 +121,7 @@ fn written(
         Weights::File => Code::default(),
     };
     let signature = signature::signature(&inputs, &outputs);
+    let traced = trace::item(&name, &cx);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
     let functions = cx.functions.items();
@@ -194,6 +198,8 @@ fn written(
 
             #run
         }
+
+        #traced
 
         #(#blocks)*
 

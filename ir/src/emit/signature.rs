@@ -197,7 +197,8 @@ fn ports(
     ports
 }
 
-fn kind(ty: &Type) -> Code {
+/// The expression of a type.
+pub fn kind(ty: &Type) -> Code {
     match ty {
         Type::Tensor(tensor) => {
             let dtype = element_type(tensor.dtype);

@@ -12,9 +12,11 @@ mod metadata;
 mod module;
 mod names;
 mod other_weights;
+mod outputs;
 mod ports;
 mod precision;
 mod server;
+mod traced;
 mod training;
 mod typed_values;
 
