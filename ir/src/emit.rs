@@ -28,7 +28,7 @@ mod stored;
 mod strings;
 mod structs;
 mod tied;
-mod tree;
+pub mod tree;
 mod variables;
 mod waiting;
 mod weights;

@@ -35,6 +35,11 @@ pub fn graph(graph: &Graph) -> String {
     printer.text
 }
 
+/// What the operator of a node holds, without what says nothing.
+pub fn attributes(node: &Node) -> String {
+    attributes::text(&node.operator.attributes())
+}
+
 struct Printer<'g> {
     values: &'g Values,
     names: BTreeMap<ValueId, String>,

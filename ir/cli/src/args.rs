@@ -20,6 +20,8 @@ pub enum Command {
     Inspect(Inspect),
     /// Show the Rust code of a model, or its graph
     Expand(Expand),
+    /// Draw the graph, nested by module: SVG, a page to click through, Mermaid, Graphviz
+    View(crate::view::View),
     /// Run models through the real macro and compare with recorded outputs
     Verify(Verify),
     /// Measure load, first run, later runs and memory, as JSON lines
@@ -28,8 +30,9 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
-    pub model: PathBuf,
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax; several, or folders, are a line each
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
     #[command(flatten)]
     pub choices: Choices,
     /// Write JSON
@@ -38,6 +41,9 @@ pub struct Inspect {
     /// Only count the nodes as they are read and behind each pass
     #[arg(long, conflicts_with = "json")]
     pub counts: bool,
+    /// List every value: its name in the file, its type and sizes, and the node that makes it
+    #[arg(long, conflicts_with = "counts")]
+    pub values: bool,
 }
 
 #[derive(Debug, Args)]

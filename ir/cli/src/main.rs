@@ -19,6 +19,7 @@ mod scratch;
 mod style;
 mod value;
 mod verify;
+mod view;
 mod wire;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Expand(arguments) => expand::expand(&arguments),
+        Command::View(arguments) => view::view(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
     };

@@ -1,0 +1,143 @@
+//! `view`: the graph of a model as a picture.
+
+mod html;
+mod labels;
+mod layers;
+mod place;
+mod scene;
+mod svg;
+mod text;
+mod text_graph;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use onnx_embed_ir::diagnostics::shown;
+use onnx_embed_ir::graph::Graph;
+use onnx_embed_ir::model::display_name;
+
+use crate::args::{Choices, Storage};
+use crate::style::{self, BAD};
+use scene::Scene;
+
+#[derive(Debug, Args)]
+pub struct View {
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub choices: Choices,
+    /// Where to write the picture [default: the terminal, as Mermaid]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The form of the picture [default: that of the file's name]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Draw the graph as the file has it, not as it is compiled; a page has both
+    #[arg(long)]
+    pub as_read: bool,
+    /// Draw no more boxes than this, modules closed; a page opens and closes them
+    #[arg(long, value_name = "N", default_value_t = 72)]
+    pub boxes: usize,
+    /// Draw every node
+    #[arg(long, conflicts_with = "boxes")]
+    pub all: bool,
+}
+
+/// What pictures are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A picture for browsers and documents
+    Svg,
+    /// A page in which modules open and close, and names are found
+    Html,
+    /// Text that GitHub draws in Markdown
+    Mermaid,
+    /// Text for Graphviz
+    Dot,
+}
+
+/// A scene with what stands above it.
+struct Picture {
+    title: String,
+    under: String,
+    scene: Scene,
+}
+
+pub fn view(arguments: &View) -> Result<ExitCode> {
+    let format = format(arguments)?;
+    let path = &arguments.model;
+    let options = arguments.choices.options(Storage::Embed);
+    let mut read = None;
+    let is_wanted = arguments.as_read || format == Format::Html;
+    let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
+        if step.name == "read" && is_wanted {
+            read = Some(picture(path, step.graph, &[], "as the file has it", arguments));
+        }
+    });
+    let mut pictures = Vec::new();
+    let mut failed = false;
+    match model {
+        Ok(model) if !arguments.as_read => {
+            let names = &model.facts.outputs;
+            let picture = picture(path, &model.graph, names, "as it is compiled", arguments);
+            pictures.push(("as it is compiled", picture));
+        }
+        Ok(_) => {}
+        Err(problems) => {
+            failed = true;
+            let report = problems.report(&path.display().to_string());
+            anstream::eprintln!("{BAD}error{BAD:#}: {report}");
+        }
+    }
+    pictures.extend(read.map(|picture| ("as the file has it", picture)));
+    let Some((_, first)) = pictures.first() else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let text = match format {
+        Format::Svg => svg::svg(first),
+        Format::Html => html::page(&pictures),
+        Format::Mermaid => text_graph::flowchart(first),
+        Format::Dot => text_graph::graphviz(first),
+    };
+    match &arguments.output {
+        None => print!("{text}"),
+        Some(file) => {
+            std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+            anstream::println!("wrote {}", file.display());
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn format(arguments: &View) -> Result<Format> {
+    if let Some(format) = arguments.format {
+        return Ok(format);
+    }
+    let Some(file) = &arguments.output else {
+        return Ok(Format::Mermaid);
+    };
+    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    Ok(match ending.as_str() {
+        "svg" => Format::Svg,
+        "html" | "htm" => Format::Html,
+        "mermaid" | "mmd" => Format::Mermaid,
+        "dot" | "gv" => Format::Dot,
+        _ => bail!(
+            "`{}` says no form: end it in .svg, .html, .mermaid or .dot, or give --format",
+            file.display()
+        ),
+    })
+}
+
+fn picture(path: &Path, graph: &Graph, outputs: &[String], form: &str, arguments: &View) -> Picture {
+    let mut scene = scene::scene(graph, outputs);
+    scene.unfold(if arguments.all { usize::MAX } else { arguments.boxes });
+    let nodes = style::count(graph.body.count(), "node");
+    Picture {
+        title: shown(&display_name(path)),
+        under: format!("{nodes}, {form}"),
+        scene,
+    }
+}
