@@ -70,7 +70,10 @@ mod tests {
     #[test]
     fn numbers_have_three_digits() {
         let texts = [999, 1000, 25_557_032, 4_089_184_256].map(number);
-        assert_eq!(texts, ["999", "1.00 thousand", "25.6 million", "4.09 billion"]);
+        assert_eq!(
+            texts,
+            ["999", "1.00 thousand", "25.6 million", "4.09 billion"]
+        );
     }
 
     #[test]

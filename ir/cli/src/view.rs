@@ -73,7 +73,13 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
     let is_wanted = arguments.as_read || format == Format::Html;
     let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
         if step.name == "read" && is_wanted {
-            read = Some(picture(path, step.graph, &[], "as the file has it", arguments));
+            read = Some(picture(
+                path,
+                step.graph,
+                &[],
+                "as the file has it",
+                arguments,
+            ));
         }
     });
     let mut pictures = Vec::new();
@@ -104,11 +110,16 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
     match &arguments.output {
         None => print!("{text}"),
         Some(file) => {
-            std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+            std::fs::write(file, text)
+                .with_context(|| format!("cannot write `{}`", file.display()))?;
             anstream::println!("wrote {}", file.display());
         }
     }
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn format(arguments: &View) -> Result<Format> {
@@ -118,7 +129,11 @@ fn format(arguments: &View) -> Result<Format> {
     let Some(file) = &arguments.output else {
         return Ok(Format::Mermaid);
     };
-    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ending = file
+        .extension()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
     Ok(match ending.as_str() {
         "svg" => Format::Svg,
         "html" | "htm" => Format::Html,
@@ -131,13 +146,115 @@ fn format(arguments: &View) -> Result<Format> {
     })
 }
 
-fn picture(path: &Path, graph: &Graph, outputs: &[String], form: &str, arguments: &View) -> Picture {
+fn picture(
+    path: &Path,
+    graph: &Graph,
+    outputs: &[String],
+    form: &str,
+    arguments: &View,
+) -> Picture {
     let mut scene = scene::scene(graph, outputs);
-    scene.unfold(if arguments.all { usize::MAX } else { arguments.boxes });
+    scene.unfold(if arguments.all {
+        usize::MAX
+    } else {
+        arguments.boxes
+    });
     let nodes = style::count(graph.body.count(), "node");
     Picture {
         title: shown(&display_name(path)),
         under: format!("{nodes}, {form}"),
         scene,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_embed_ir::options::Options;
+
+    use super::place::{Frame, Placed, has_label, place};
+    use super::text::width;
+    use super::*;
+
+    const MODELS: [&str; 4] = [
+        "../../examples/mnist/mnist.onnx",
+        "../../ui-tests/models/blocks/bert_layer/bert_layer.onnx",
+        "../../ui-tests/models/blocks/yolo_head/yolo_head.onnx",
+        "../../ui-tests/models/blocks/llama_layer/llama_layer.onnx",
+    ];
+
+    fn model(path: &str) -> onnx_embed_ir::model::Model {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let model = onnx_embed_ir::load(&path, &Options::default());
+        model.map_err(|problems| problems.report("m")).unwrap()
+    }
+
+    /// Boxes with their labels stand beside each other, and no edge passes one.
+    #[track_caller]
+    fn check(scene: &Scene, placed: &Placed) {
+        let frames: Vec<Frame> = scene
+            .pieces
+            .iter()
+            .zip(&placed.boxes)
+            .map(|(piece, frame)| {
+                let label = if has_label(piece) {
+                    width(&piece.label, 11.0)
+                } else {
+                    0.0
+                };
+                let wide = frame.width.max(label);
+                let high = frame.height + if label > 0.0 { 16.0 } else { 0.0 };
+                Frame {
+                    x: frame.x + (frame.width - wide) / 2.0,
+                    width: wide,
+                    height: high,
+                    ..*frame
+                }
+            })
+            .collect();
+        for (at, a) in frames.iter().enumerate() {
+            assert!(a.x > -0.01 && a.x + a.width < placed.width + 0.01);
+            for b in &frames[at + 1..] {
+                let beside = a.x + a.width < b.x + 0.01 || b.x + b.width < a.x + 0.01;
+                let below = a.y + a.height < b.y + 0.01 || b.y + b.height < a.y + 0.01;
+                assert!(beside || below, "{a:?} {b:?}");
+            }
+        }
+        for line in &placed.edges {
+            // Curves stay between layers: what could pass a box goes straight down.
+            for pair in line.points.chunks(2) {
+                let [(x, from), (_, to)] = *pair else {
+                    continue;
+                };
+                let passed = placed.boxes.iter().filter(|frame| {
+                    let inside = x > frame.x && x < frame.x + frame.width;
+                    inside && from < frame.y + frame.height - 0.01 && to > frame.y + 0.01
+                });
+                assert_eq!(passed.count(), 0);
+            }
+        }
+        for (piece, inner) in scene.pieces.iter().zip(&placed.inner) {
+            if let (Some(scene), Some(placed)) = (&piece.inner, inner) {
+                check(scene, placed);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_picture_overlaps() {
+        for path in MODELS {
+            let model = model(path);
+            let mut scene = scene::scene(&model.graph, &model.facts.outputs);
+            check(&scene, &place(&scene));
+            scene.unfold(usize::MAX);
+            check(&scene, &place(&scene));
+        }
+    }
+
+    #[test]
+    fn no_more_boxes_are_drawn_than_are_wanted() {
+        let model = model(MODELS[3]);
+        let mut scene = scene::scene(&model.graph, &[]);
+        scene.unfold(1);
+        assert!(scene.pieces.iter().all(|piece| !piece.open));
     }
 }

@@ -55,21 +55,36 @@ pub fn multiply_adds(node: &Node, values: &Values) -> Option<u64> {
     let microsoft = kind.is_some();
     let operands = Operands { node, values };
     match kind.unwrap_or(&node.kind) {
-        "Conv" | "FusedConv" | "NhwcConv" | "NhwcFusedConv" | "ConvInteger" | "DeformConv"
+        "Conv"
+        | "FusedConv"
+        | "NhwcConv"
+        | "NhwcFusedConv"
+        | "ConvInteger"
+        | "DeformConv"
         | "CausalConvWithState" => operands.convolution(1),
         "QLinearConv" => operands.convolution(3),
-        "ConvTranspose" => operands
-            .elements(0)?
-            .checked_mul(operands.filter(1)?),
-        "MatMul" | "FusedMatMul" | "TransposeMatMul" | "Linear" | "FusedLinear" | "Gemm"
-        | "FusedGemm" | "MatMulInteger" | "QLinearMatMul" | "QGemm" | "DynamicQuantizeMatMul"
+        "ConvTranspose" => operands.elements(0)?.checked_mul(operands.filter(1)?),
+        "MatMul"
+        | "FusedMatMul"
+        | "TransposeMatMul"
+        | "Linear"
+        | "FusedLinear"
+        | "Gemm"
+        | "FusedGemm"
+        | "MatMulInteger"
+        | "QLinearMatMul"
+        | "QGemm"
+        | "DynamicQuantizeMatMul"
         | "MatMulIntegerToFloat" => operands.product(),
         "MatMulNBits" => operands.result()?.checked_mul(operands.last(0)?),
         "Einsum" => operands.einsum(),
         "RNN" | "GRU" | "LSTM" | "DynamicQuantizeLSTM" => operands.recurrent(),
         "Attention" if microsoft => operands.projected(),
         "QAttention" => operands.projected(),
-        "Attention" | "JoinedAttention" | "MultiHeadAttention" | "GroupQueryAttention"
+        "Attention"
+        | "JoinedAttention"
+        | "MultiHeadAttention"
+        | "GroupQueryAttention"
         | "FlexAttention" => operands.attention(),
         _ => Some(0),
     }
@@ -86,7 +101,9 @@ pub fn bytes(tensor: &TensorType) -> Option<u64> {
         DType::String => 128,
         other => u64::from(other.bits()),
     };
-    elements(tensor)?.checked_mul(bits).map(|bits| bits.div_ceil(8))
+    elements(tensor)?
+        .checked_mul(bits)
+        .map(|bits| bits.div_ceil(8))
 }
 
 fn signed(dim: &Dim) -> Option<i64> {
@@ -193,7 +210,9 @@ impl<'g> Operands<'g> {
                 *size = at_one(dim)?.max(*size);
             }
         }
-        let product = sizes.values().try_fold(1u64, |all, size| all.checked_mul(*size))?;
+        let product = sizes
+            .values()
+            .try_fold(1u64, |all, size| all.checked_mul(*size))?;
         product.checked_mul(labels.len().saturating_sub(1) as u64)
     }
 
@@ -206,7 +225,10 @@ impl<'g> Operands<'g> {
     /// Each query meets each key, and each probability a value.
     fn attention(&self) -> Option<u64> {
         // Keys of earlier calls come before those of this one, and are an output together.
-        let keys = self.made(1).or_else(|| self.tensor(1)).or_else(|| self.tensor(0))?;
+        let keys = self
+            .made(1)
+            .or_else(|| self.tensor(1))
+            .or_else(|| self.tensor(0))?;
         let keys = match keys.shape.as_slice() {
             // Packed with values, or with queries and values.
             [_, length, _, _, _] => at_one(length)?,
@@ -222,7 +244,10 @@ impl<'g> Operands<'g> {
         let columns = self.last(1)?;
         let projection = self.elements(0)?.checked_mul(columns)?;
         let length = self.tensor(0)?.shape.get(1)?;
-        let scores = self.result()?.checked_mul(2)?.checked_mul(at_one(length)?)?;
+        let scores = self
+            .result()?
+            .checked_mul(2)?
+            .checked_mul(at_one(length)?)?;
         projection.checked_add(scores)
     }
 }
@@ -236,7 +261,10 @@ fn block(inner: &Block, values: &Values, cost: &mut Cost) -> u64 {
         }
         let flow = node.operator.flow();
         cost.loops |= matches!(flow, Some(Flow::Iterations(_)));
-        let blocks = node.blocks.iter().map(|(_, inner)| block(inner, values, cost));
+        let blocks = node
+            .blocks
+            .iter()
+            .map(|(_, inner)| block(inner, values, cost));
         let blocks: Vec<u64> = blocks.collect();
         sum = sum.saturating_add(match flow {
             Some(Flow::Branches) => blocks.into_iter().max().unwrap_or(0),
@@ -276,7 +304,9 @@ fn live(inner: &Block, values: &Values, is_main: bool) -> u64 {
         for &id in &inner.inputs {
             made.insert(id, size(id));
         }
-        now = made.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+        now = made
+            .values()
+            .fold(0, |sum, bytes| sum.saturating_add(*bytes));
     }
     let mut most = now;
     for (at, node) in inner.nodes.iter().enumerate() {
@@ -316,8 +346,10 @@ fn last_uses(inner: &Block) -> BTreeMap<ValueId, usize> {
 }
 
 fn is_view(node: &Node) -> bool {
-    matches!(&*node.kind, "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity")
-        || ops::facts(&node.kind).view
+    matches!(
+        &*node.kind,
+        "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity"
+    ) || ops::facts(&node.kind).view
 }
 
 #[cfg(test)]
@@ -328,7 +360,8 @@ mod tests {
     use crate::options::Options;
 
     fn check(graph: &str, expected: Expect) {
-        let text = format!("<ir_version: 10, opset_import: [\"\": 21, \"com.microsoft\": 1]> g {graph}");
+        let text =
+            format!("<ir_version: 10, opset_import: [\"\": 21, \"com.microsoft\": 1]> g {graph}");
         let bytes = crate::text::model(&text).unwrap().encode_to_vec();
         let model = crate::load_bytes(bytes.into(), &Options::default());
         let model = model.map_err(|problems| problems.report("m")).unwrap();
@@ -340,7 +373,9 @@ mod tests {
         // 4 * 6 * 6 results of 3 * 5 * 5 products; input and output of 4 bytes each.
         check(
             "(float[N, 3, 10, 10] x, float[4, 3, 5, 5] w) => (float[N, 4, 6, 6] y) { y = Conv (x, w) }",
-            expect![[r#"Cost { multiply_adds: 10800, uncounted: 0, activations: 2976, ones: ["N"], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 10800, uncounted: 0, activations: 2976, ones: ["N"], loops: false }"#
+            ]],
         );
     }
 
@@ -348,7 +383,9 @@ mod tests {
     fn groups_divide_the_channels() {
         check(
             "(float[1, 8, 6, 6] x, float[8, 1, 3, 3] w) => (float[1, 8, 4, 4] y) { y = Conv <group = 8> (x, w) }",
-            expect![[r#"Cost { multiply_adds: 1152, uncounted: 0, activations: 1952, ones: [], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 1152, uncounted: 0, activations: 1952, ones: [], loops: false }"#
+            ]],
         );
     }
 
@@ -368,7 +405,9 @@ mod tests {
     fn a_recurrent_operator_walks_over_times_and_batch() {
         check(
             "(float[6, 2, 3] x, float[1, 16, 3] w, float[1, 16, 4] r) => (float[6, 1, 2, 4] y) { y = LSTM <hidden_size = 4> (x, w, r) }",
-            expect![[r#"Cost { multiply_adds: 1344, uncounted: 0, activations: 976, ones: [], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 1344, uncounted: 0, activations: 976, ones: [], loops: false }"#
+            ]],
         );
     }
 
@@ -376,7 +415,9 @@ mod tests {
     fn queries_meet_keys_and_probabilities_values() {
         check(
             "(float[1, 2, 5, 4] q, float[1, 2, 7, 4] k, float[1, 2, 7, 4] v) => (float[1, 2, 5, 4] y) { y = Attention (q, k, v) }",
-            expect![[r#"Cost { multiply_adds: 560, uncounted: 0, activations: 768, ones: [], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 560, uncounted: 0, activations: 768, ones: [], loops: false }"#
+            ]],
         );
     }
 
@@ -384,7 +425,9 @@ mod tests {
     fn of_an_equation_all_letters_count() {
         check(
             "(float[2, 3] a, float[3, 5] b) => (float[2, 5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }",
-            expect![[r#"Cost { multiply_adds: 30, uncounted: 0, activations: 124, ones: [], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 30, uncounted: 0, activations: 124, ones: [], loops: false }"#
+            ]],
         );
     }
 
@@ -400,7 +443,9 @@ mod tests {
                     else_branch = no () => (float[4, 4] q) { q = Neg (d) }
                 >
             }",
-            expect![[r#"Cost { multiply_adds: 64, uncounted: 0, activations: 193, ones: [], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 64, uncounted: 0, activations: 193, ones: [], loops: false }"#
+            ]],
         );
     }
 }

@@ -46,7 +46,10 @@ pub fn inspect(paths: &[PathBuf], options: &Options, as_json: bool) -> Result<Ex
         println!("{:#}", Json::Array(models));
     } else {
         anstream::print!("{}", table(&lines));
-        anstream::println!("{compile} of {} compile", style::count(lines.len(), "model"));
+        anstream::println!(
+            "{compile} of {} compile",
+            style::count(lines.len(), "model")
+        );
     }
     Ok(super::code(compile == models.len()))
 }
@@ -60,7 +63,9 @@ fn collect(path: &Path, depth: usize, models: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     entries.sort();
     for entry in entries {
-        let is_model = ["onnx", "onnxtxt"].iter().any(|end| entry.extension() == Some(end.as_ref()));
+        let is_model = ["onnx", "onnxtxt"]
+            .iter()
+            .any(|end| entry.extension() == Some(end.as_ref()));
         if is_model || (entry.is_dir() && depth < DEEPEST) {
             collect(&entry, depth + 1, models);
         }
@@ -114,7 +119,10 @@ fn table(lines: &[Line]) -> String {
     let width = lines.iter().map(|line| shown(&line.name).chars().count());
     let width = width.max().unwrap_or(0).max("model".len());
     let [a, b, c] = heads;
-    let mut text = format!("{DIM}{:<width$}  {a:>9}  {b:>13}  {c:>13}{DIM:#}\n", "model");
+    let mut text = format!(
+        "{DIM}{:<width$}  {a:>9}  {b:>13}  {c:>13}{DIM:#}\n",
+        "model"
+    );
     for line in lines {
         let [operators, parameters, macs] = &line.columns;
         let end = match &line.problem {

@@ -122,7 +122,11 @@ fn about(inspection: &Inspection) -> Vec<String> {
     }
     if !about.domain.is_empty() || about.version != 0 {
         let domain = shown(&about.domain);
-        lines.push(format!("version {} {domain}", about.version).trim().to_owned());
+        lines.push(
+            format!("version {} {domain}", about.version)
+                .trim()
+                .to_owned(),
+        );
     }
     if !about.doc.is_empty() {
         lines.push(shown(&about.doc));
@@ -169,7 +173,9 @@ fn notes(compiled: &Compiled) -> Vec<String> {
     if !cost.ones.is_empty() {
         let names: Vec<String> = cost.ones.iter().map(|name| shown(name)).collect();
         let (names, first) = (names.join(", "), shown(&cost.ones[0]));
-        notes.push(format!("with 1 for {names}: --dim {first}=N for another size"));
+        notes.push(format!(
+            "with 1 for {names}: --dim {first}=N for another size"
+        ));
     }
     if cost.loops {
         notes.push("bodies of loops count once".to_owned());

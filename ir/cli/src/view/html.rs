@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::place::{closed, heading, is_module, plan};
+use super::place::{closed, has_label, heading, is_module, plan};
 use super::scene::{Kind, Piece, Scene};
 use super::svg::{STYLE, class};
 use super::text::{script, width};
@@ -31,12 +31,12 @@ pub fn page(pictures: &[(&str, Picture)]) -> String {
 }
 
 fn scene(scene: &Scene) -> Json {
-    let plan = plan(scene);
+    let layers = plan(scene);
     json!({
         "pieces": scene.pieces.iter().map(piece).collect::<Vec<_>>(),
-        "layers": plan.layers.layers,
-        "routes": plan.layers.routes,
-        "slots": plan.layers.slots,
+        "layers": layers.layers,
+        "routes": layers.routes,
+        "slots": layers.slots,
     })
 }
 
@@ -47,7 +47,7 @@ fn piece(piece: &Piece) -> Json {
         details.push(labels::nodes(piece.nodes));
     }
     let title = heading(piece);
-    let label = if piece.makes.is_empty() { "" } else { &piece.label };
+    let label = if has_label(piece) { &piece.label } else { "" };
     json!({
         "class": class(piece),
         "round": matches!(piece.kind, Kind::Input | Kind::Output),

@@ -44,7 +44,11 @@ pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers 
         route.push(to);
         routes.push(route);
     }
-    let mut made = Layers { layers, routes, slots };
+    let mut made = Layers {
+        layers,
+        routes,
+        slots,
+    };
     made.sort();
     made
 }
@@ -101,7 +105,11 @@ impl Layers {
             let neighbours = if downwards { &above } else { &below };
             let count = self.layers.len();
             for step in 1..count {
-                let (at, fixed) = if downwards { (step, step - 1) } else { (count - 1 - step, count - step) };
+                let (at, fixed) = if downwards {
+                    (step, step - 1)
+                } else {
+                    (count - 1 - step, count - step)
+                };
                 let places = places(&self.layers[fixed], self.slots);
                 let own = self::places(&self.layers[at], self.slots);
                 self.layers[at].sort_by_cached_key(|&slot| {
@@ -135,7 +143,9 @@ impl Layers {
             }
             for (at, &(a, b)) in ends.iter().enumerate() {
                 let others = ends[at + 1..].iter();
-                crossings += others.filter(|&&(c, d)| (a < c && b > d) || (a > c && b < d)).count();
+                crossings += others
+                    .filter(|&&(c, d)| (a < c && b > d) || (a > c && b < d))
+                    .count();
             }
         }
         crossings

@@ -1,6 +1,6 @@
 'use strict';
 // Lays out and draws what the compiler has arranged in layers: `place` is that of place.rs.
-const BESIDE = 26, BETWEEN = 46, MARGIN = 18, HEADING = 30, PASSAGE = 8, SWEEPS = 24, LARGEST = 1500;
+const BESIDE = 26, BETWEEN = 34, LABEL = 18, CENTRED = 60, MARGIN = 18, HEADING = 30, PASSAGE = 8, SWEEPS = 24, LARGEST = 1500;
 const pictures = JSON.parse(document.getElementById('data').textContent);
 const $ = (id) => document.getElementById(id);
 const svg = $('svg'), graph = $('graph');
@@ -68,23 +68,26 @@ function place(scene) {
   });
   const room = sizes.map(([width], at) => (at < boxes ? Math.max(width, scene.pieces[at].labelWidth) : width));
   const x = middles(scene, room, boxes), frames = Array(scene.slots);
+  const spans = Array(scene.slots);
   let y = 0;
   for (const layer of scene.layers) {
     const high = Math.max(0, ...layer.map((slot) => sizes[slot][1]));
+    const label = layer.some((slot) => slot < boxes && scene.pieces[slot].label) ? LABEL : 0;
     for (const slot of layer) {
-      const width = sizes[slot][0], height = slot < boxes ? sizes[slot][1] : high;
-      frames[slot] = { x: x[slot] - width / 2, y: y + (high - height) / 2, width, height };
+      const [width, height] = sizes[slot], spare = high - height;
+      frames[slot] = { x: x[slot] - width / 2, y: y + (spare > CENTRED ? 0 : spare / 2), width, height };
+      spans[slot] = [y, y + high + label];
     }
-    y += high + BETWEEN;
+    y += high + label + BETWEEN;
   }
   const edges = scene.routes.map((route) => {
     const points = [];
     route.forEach((slot, at) => {
-      const frame = frames[slot], middle = frame.x + frame.width / 2;
-      if (at) points.push([middle, frame.y]);
-      if (at + 1 < route.length) points.push([middle, frame.y + frame.height]);
+      const frame = frames[slot], [top, end] = spans[slot];
+      points.push([x[slot], at ? top : frame.y + frame.height]);
+      points.push([x[slot], at + 1 === route.length ? frame.y : end]);
     });
-    return { points, arrow: route[route.length - 1] < boxes };
+    return { points, source: route[0] < boxes, arrow: route[route.length - 1] < boxes };
   });
   const width = Math.max(0, ...x.map((middle, slot) => middle + room[slot] / 2));
   return { width, height: Math.max(0, y - BETWEEN), frames, inner, edges };
@@ -98,15 +101,16 @@ function make(name, attributes, parent, text) {
   return element;
 }
 
-function drawEdge({ points, arrow }, cx, cy, parent) {
+function drawEdge({ points, source, arrow }, cx, cy, parent) {
   let [x, y] = [points[0][0] + cx, points[0][1] + cy], path = `M${x},${y}`;
   for (let at = 1; at < points.length; at++) {
     const toX = points[at][0] + cx, toY = points[at][1] + cy - (arrow && at + 1 === points.length ? 5 : 0);
     const middle = (y + toY) / 2;
-    path += at % 2 ? `C${x},${middle} ${toX},${middle} ${toX},${toY}` : `L${toX},${toY}`;
+    path += at % 2 === 0 ? `C${x},${middle} ${toX},${middle} ${toX},${toY}` : `L${toX},${toY}`;
     [x, y] = [toX, toY];
   }
   make('path', { class: 'edge', d: path }, parent);
+  if (!source) make('circle', { class: 'tip', cx: points[0][0] + cx, cy: points[0][1] + cy, r: 3 }, parent);
   if (arrow) make('path', { class: 'tip', d: `M${x - 3.5},${y}L${x + 3.5},${y}L${x},${y + 5}Z` }, parent);
 }
 

@@ -7,8 +7,12 @@ use super::text::width;
 
 /// Between boxes side by side, and between an edge and a box.
 const BESIDE: f64 = 26.0;
-/// Between layers, with the label of the upper one.
-const BETWEEN: f64 = 46.0;
+/// Between layers.
+const BETWEEN: f64 = 34.0;
+/// Of a layer, for the labels in it.
+const LABEL: f64 = 18.0;
+/// A box that is lower than its layer by more stands at the top.
+const CENTRED: f64 = 60.0;
 /// Between the border of an open box and what is in it.
 const MARGIN: f64 = 18.0;
 /// Above what is in an open box, for its title.
@@ -41,28 +45,24 @@ pub struct Frame {
     pub height: f64,
 }
 
-/// An edge as pairs of points: straight down inside of a layer, curved between layers.
+/// An edge as pairs of points: straight down inside of a layer and through a label, curved between layers.
 #[derive(Debug, Default)]
 pub struct Line {
+    /// From each box or passage to the end of its layer, from there to the beginning of the next one, and so on.
     pub points: Vec<(f64, f64)>,
+    /// Whether it begins at a box, and not at the border.
+    pub has_source: bool,
     /// Whether it ends at a box, and not at the border.
     pub arrow: bool,
-}
-
-/// The layers of a scene. Slots of its pieces come first, then those where edges enter, then those where they
-/// leave.
-#[derive(Debug)]
-pub struct Plan {
-    pub layers: Layers,
-    pub enters: usize,
-    pub leaves: usize,
 }
 
 /// The size of a box that is not open.
 pub fn closed(piece: &Piece) -> (f64, f64) {
     let small = piece.details.iter().map(|line| width(line, 11.0));
     let title = width(&heading(piece), 13.0) * 1.08;
-    let widest = small.fold(title, f64::max) + 24.0;
+    // A page marks what opens.
+    let mark = if piece.inner.is_some() { 20.0 } else { 0.0 };
+    let widest = small.fold(title + mark, f64::max) + 24.0;
     let lines = piece.details.len() + usize::from(is_module(piece));
     (widest.max(NARROWEST), 26.0 + 15.0 * lines as f64)
 }
@@ -79,14 +79,23 @@ pub fn is_module(piece: &Piece) -> bool {
     matches!(piece.kind, Kind::Module | Kind::Block) || piece.inner.is_some()
 }
 
-/// The layers of what stands in a scene.
-pub fn plan(scene: &Scene) -> Plan {
+/// The layers of what stands in a scene. Slots of its pieces come first, then those where edges enter, then those
+/// where they leave.
+pub fn plan(scene: &Scene) -> Layers {
     let edges = scene.edges();
     let pieces = scene.pieces.len();
-    let mut enters: Vec<_> = edges.iter().filter(|edge| edge.from.is_none()).map(|edge| edge.value).collect();
+    let mut enters: Vec<_> = edges
+        .iter()
+        .filter(|edge| edge.from.is_none())
+        .map(|edge| edge.value)
+        .collect();
     enters.sort_unstable();
     enters.dedup();
-    let mut leaves: Vec<_> = edges.iter().filter(|edge| edge.to.is_none()).map(|edge| edge.value).collect();
+    let mut leaves: Vec<_> = edges
+        .iter()
+        .filter(|edge| edge.to.is_none())
+        .map(|edge| edge.value)
+        .collect();
     leaves.sort_unstable();
     leaves.dedup();
     // Layers take edges that go to higher numbers: borders above come first there.
@@ -94,10 +103,15 @@ pub fn plan(scene: &Scene) -> Plan {
     let ends: Vec<(usize, usize)> = edges
         .iter()
         .map(|edge| {
-            let place = |list: &[_]| list.iter().position(|value| *value == edge.value).unwrap_or(0);
+            let place = |list: &[_]| {
+                list.iter()
+                    .position(|value| *value == edge.value)
+                    .unwrap_or(0)
+            };
             (
                 edge.from.map_or_else(|| place(&enters), inside),
-                edge.to.map_or_else(|| inside(pieces) + place(&leaves), inside),
+                edge.to
+                    .map_or_else(|| inside(pieces) + place(&leaves), inside),
             )
         })
         .collect();
@@ -109,18 +123,20 @@ pub fn plan(scene: &Scene) -> Plan {
         slot if slot < inside(pieces) => slot - enters.len(),
         slot => slot,
     };
-    made.layers.iter_mut().flatten().for_each(|slot| *slot = moved(*slot));
-    made.routes.iter_mut().flatten().for_each(|slot| *slot = moved(*slot));
-    Plan {
-        layers: made,
-        enters: enters.len(),
-        leaves: leaves.len(),
-    }
+    made.layers
+        .iter_mut()
+        .flatten()
+        .for_each(|slot| *slot = moved(*slot));
+    made.routes
+        .iter_mut()
+        .flatten()
+        .for_each(|slot| *slot = moved(*slot));
+    made
 }
 
 /// Where everything of a scene lies.
 pub fn place(scene: &Scene) -> Placed {
-    let Plan { layers, .. } = plan(scene);
+    let layers = plan(scene);
     let inner: Vec<Option<Placed>> = scene
         .pieces
         .iter()
@@ -142,30 +158,45 @@ pub fn place(scene: &Scene) -> Placed {
     for (at, piece) in scene.pieces.iter().enumerate() {
         room[at] = room[at].max(width(&piece.label, LINE));
     }
-    let middles = middles(&layers, &room, scene.pieces.len());
-    let (mut tops, mut y) = (Vec::new(), 0.0);
-    let mut heights = Vec::new();
-    for layer in &layers.layers {
-        let height = layer.iter().map(|&slot| sizes[slot].1).fold(0.0, f64::max);
-        tops.push(y);
-        heights.push(height);
-        y += height + BETWEEN;
-    }
+    let count = scene.pieces.len();
+    let middles = middles(&layers, &room, count);
     let mut frames = vec![Frame::default(); layers.slots];
-    for ((layer, top), height) in layers.layers.iter().zip(&tops).zip(&heights) {
+    let mut spans = vec![(0.0, 0.0); layers.slots];
+    let mut y = 0.0;
+    for layer in &layers.layers {
+        let has_label = |slot: &usize| scene.pieces.get(*slot).is_some_and(has_label);
+        let label = if layer.iter().any(has_label) {
+            LABEL
+        } else {
+            0.0
+        };
+        let height = layer.iter().map(|&slot| sizes[slot].1).fold(0.0, f64::max);
         for &slot in layer {
             let (width, own) = sizes[slot];
-            // A passage is as high as its layer, and so is not crossed by boxes.
-            let own = if slot < scene.pieces.len() { own } else { *height };
-            let y = top + (height - own) / 2.0;
-            frames[slot] = Frame { x: middles[slot] - width / 2.0, y, width, height: own };
+            let spare = height - own;
+            let shift = if spare > CENTRED { 0.0 } else { spare / 2.0 };
+            frames[slot] = Frame {
+                x: middles[slot] - width / 2.0,
+                y: y + shift,
+                width,
+                height: own,
+            };
+            spans[slot] = (y, y + height + label);
         }
+        y += height + label + BETWEEN;
     }
-    let edges = layers.routes.iter().map(|route| line(route, &frames, scene.pieces.len()));
+    let edges = layers
+        .routes
+        .iter()
+        .map(|route| line(route, &frames, &spans, &middles, count));
     let edges = edges.collect();
-    frames.truncate(scene.pieces.len());
+    frames.truncate(count);
     Placed {
-        width: middles.iter().zip(&room).map(|(x, room)| x + room / 2.0).fold(0.0, f64::max),
+        width: middles
+            .iter()
+            .zip(&room)
+            .map(|(x, room)| x + room / 2.0)
+            .fold(0.0, f64::max),
         height: (y - BETWEEN).max(0.0),
         boxes: frames,
         inner,
@@ -173,27 +204,48 @@ pub fn place(scene: &Scene) -> Placed {
     }
 }
 
-fn line(route: &[usize], frames: &[Frame], boxes: usize) -> Line {
-    let middle = |frame: &Frame| frame.x + frame.width / 2.0;
+/// Whether there are types below a box.
+pub fn has_label(piece: &Piece) -> bool {
+    !piece.label.is_empty() && !piece.makes.is_empty()
+}
+
+/// Straight from a box to the end of its layer, curved to the next one, and straight through it.
+fn line(
+    route: &[usize],
+    frames: &[Frame],
+    spans: &[(f64, f64)],
+    middles: &[f64],
+    boxes: usize,
+) -> Line {
     let mut points = Vec::new();
     for (at, &slot) in route.iter().enumerate() {
-        let frame = &frames[slot];
-        if at > 0 {
-            points.push((middle(frame), frame.y));
+        let (frame, (top, end), x) = (&frames[slot], spans[slot], middles[slot]);
+        let is_last = at + 1 == route.len();
+        if at == 0 {
+            points.push((x, frame.y + frame.height));
+        } else {
+            points.push((x, top));
         }
-        if at + 1 < route.len() {
-            points.push((middle(frame), frame.y + frame.height));
-        }
+        points.push((x, if is_last { frame.y } else { end }));
     }
-    let arrow = route.last().is_some_and(|&slot| slot < boxes);
-    Line { points, arrow }
+    Line {
+        points,
+        has_source: route.first().is_some_and(|&slot| slot < boxes),
+        arrow: route.last().is_some_and(|&slot| slot < boxes),
+    }
 }
 
 /// The middle of each slot: as near to those of its neighbours as the order of its layer allows.
 fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     let (above, below) = layers.neighbours();
     let mut middles = vec![0.0; layers.slots];
-    let gap = |a: usize, b: usize| if a >= boxes && b >= boxes { BESIDE / 2.0 } else { BESIDE };
+    let gap = |a: usize, b: usize| {
+        if a >= boxes && b >= boxes {
+            BESIDE / 2.0
+        } else {
+            BESIDE
+        }
+    };
     for layer in &layers.layers {
         let mut x = 0.0;
         for (at, &slot) in layer.iter().enumerate() {
@@ -207,7 +259,11 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     for sweep in 0..SWEEPS {
         let count = layers.layers.len();
         for step in 0..count {
-            let at = if sweep % 2 == 0 { step } else { count - 1 - step };
+            let at = if sweep % 2 == 0 {
+                step
+            } else {
+                count - 1 - step
+            };
             let layer = &layers.layers[at];
             // Offsets take the widths out: what is left must only ascend.
             let mut offset = 0.0;
@@ -220,9 +276,15 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
                 }
                 offsets.push(offset);
                 let near = above[slot].iter().chain(&below[slot]);
-                let (sum, count) = near.fold((0.0, 0.0), |(sum, count), &near| (sum + middles[near], count + 1.0));
+                let (sum, count) = near.fold((0.0, 0.0), |(sum, count), &near| {
+                    (sum + middles[near], count + 1.0)
+                });
                 let weight = if slot >= boxes { 4.0 } else { 1.0 };
-                let want = if count > 0.0 { sum / count } else { middles[slot] };
+                let want = if count > 0.0 {
+                    sum / count
+                } else {
+                    middles[slot]
+                };
                 wanted.push((want - offset, weight));
             }
             for ((slot, offset), x) in layer.iter().zip(offsets).zip(ascending(&wanted)) {
@@ -240,15 +302,22 @@ fn ascending(wanted: &[(f64, f64)]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for &(want, weight) in wanted {
         let mut block = (want, weight, 1);
-        while let Some(&(before, heavy, count)) = blocks.last().filter(|before| before.0 > block.0) {
+        while let Some(&(before, heavy, count)) = blocks.last().filter(|before| before.0 > block.0)
+        {
             let weight = heavy + block.1;
-            block = ((before * heavy + block.0 * block.1) / weight, weight, count + block.2);
+            block = (
+                (before * heavy + block.0 * block.1) / weight,
+                weight,
+                count + block.2,
+            );
             blocks.pop();
         }
         blocks.push(block);
     }
     let numbers = blocks.into_iter();
-    numbers.flat_map(|(mean, _, count)| std::iter::repeat_n(mean, count)).collect()
+    numbers
+        .flat_map(|(mean, _, count)| std::iter::repeat_n(mean, count))
+        .collect()
 }
 
 #[cfg(test)]

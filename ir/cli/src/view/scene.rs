@@ -131,8 +131,16 @@ fn block(block: &Block, values: &Values, outputs: &[String]) -> Scene {
         last.extend(node.reads().into_iter().map(|id| (id, at)));
     }
     last.extend(block.outputs.iter().map(|&id| (id, block.nodes.len())));
-    let span = Span { block, values, last };
-    let mut pieces: Vec<Piece> = block.inputs.iter().map(|&id| pill(id, values, None)).collect();
+    let span = Span {
+        block,
+        values,
+        last,
+    };
+    let mut pieces: Vec<Piece> = block
+        .inputs
+        .iter()
+        .map(|&id| pill(id, values, None))
+        .collect();
     let items = tree::group(&block.nodes);
     pieces.extend(span.pieces(&items, &[], &mut 0));
     let names = outputs.iter().map(Some).chain(std::iter::repeat(None));
@@ -141,7 +149,11 @@ fn block(block: &Block, values: &Values, outputs: &[String]) -> Scene {
         pieces.push(pill(id, values, Some(name)));
     }
     Scene {
-        takes: block.captures().into_iter().filter(|&id| !values[id].is_constant()).collect(),
+        takes: block
+            .captures()
+            .into_iter()
+            .filter(|&id| !values[id].is_constant())
+            .collect(),
         makes: Vec::new(),
         pieces,
     }
@@ -158,12 +170,19 @@ fn pill(id: ValueId, values: &Values, output: Option<&String>) -> Piece {
     };
     Piece {
         kind,
-        title: labels::short(&name),
+        title: labels::end(&name),
         details: vec![],
         tip: format!("{name}: {}", labels::full_type(id, values)),
-        takes: takes.into_iter().filter(|&id: &ValueId| !values[id].is_constant()).collect(),
+        takes: takes
+            .into_iter()
+            .filter(|&id: &ValueId| !values[id].is_constant())
+            .collect(),
         makes,
-        label: if output.is_some() { String::new() } else { label },
+        label: if output.is_some() {
+            String::new()
+        } else {
+            label
+        },
         nodes: 0,
         repeats: 1,
         inner: None,
@@ -196,11 +215,7 @@ impl Span<'_> {
                 Item::Group(group) => {
                     let inside = self.pieces(&group.items, &group.path, at);
                     let shape = self.shape(start, *at);
-                    let own = match group.path.strip_prefix(path) {
-                        Some(rest) if !group.numbered => rest.join("."),
-                        _ => group.path.join("."),
-                    };
-                    let own = shown(&own);
+                    let own = shown(&module_name(&group.path, path));
                     match (before, pieces.last_mut()) {
                         (Some((same, first)), Some(run)) if same == shape => {
                             run.repeats += 1;
@@ -221,16 +236,27 @@ impl Span<'_> {
         pieces
     }
 
-    fn module(&self, title: String, path: &[String], pieces: Vec<Piece>, start: usize, end: usize) -> Piece {
+    fn module(
+        &self,
+        title: String,
+        path: &[String],
+        pieces: Vec<Piece>,
+        start: usize,
+        end: usize,
+    ) -> Piece {
         let (takes, makes) = self.border(start, end);
         let nodes = end - start;
         Piece {
             kind: Kind::Module,
-            title: labels::short(&title),
+            title: labels::end(&title),
             details: vec![],
             tip: format!("module {}\n{nodes} nodes", shown(&path.join("."))),
             label: labels::types(&makes, self.values),
-            inner: Some(Scene { pieces, takes: takes.clone(), makes: makes.clone() }),
+            inner: Some(Scene {
+                pieces,
+                takes: takes.clone(),
+                makes: makes.clone(),
+            }),
             takes,
             makes,
             nodes,
@@ -241,18 +267,34 @@ impl Span<'_> {
 
     fn leaf(&self, node: &Node) -> Piece {
         let values = self.values;
-        let takes = node.reads().into_iter().filter(|&id| !values[id].is_constant());
+        let takes = node
+            .reads()
+            .into_iter()
+            .filter(|&id| !values[id].is_constant());
         let mut takes: Vec<ValueId> = takes.collect();
         takes.dedup();
         let makes: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
         let inner = match node.blocks.as_slice() {
             [] => None,
             [(_, only)] => Some(block(only, values, &[])),
-            blocks => Some(Scene {
-                pieces: blocks.iter().map(|(name, inner)| branch(name, inner, values)).collect(),
-                takes: takes.clone(),
-                makes: vec![],
-            }),
+            blocks => {
+                let branches = blocks
+                    .iter()
+                    .map(|(name, inner)| branch(name, inner, values));
+                let pieces: Vec<Piece> = branches.collect();
+                let mut takes: Vec<ValueId> = pieces
+                    .iter()
+                    .flat_map(|piece| &piece.takes)
+                    .copied()
+                    .collect();
+                takes.sort_unstable();
+                takes.dedup();
+                Some(Scene {
+                    pieces,
+                    takes,
+                    makes: vec![],
+                })
+            }
         };
         Piece {
             kind: Kind::Node(labels::room(&node.kind)),
@@ -262,7 +304,11 @@ impl Span<'_> {
             label: labels::types(&makes, values),
             takes,
             makes,
-            nodes: 1 + node.blocks.iter().map(|(_, inner)| inner.nodes_within()).sum::<usize>(),
+            nodes: 1 + node
+                .blocks
+                .iter()
+                .map(|(_, inner)| inner.nodes_within())
+                .sum::<usize>(),
             repeats: 1,
             inner,
             open: false,
@@ -272,7 +318,11 @@ impl Span<'_> {
     /// What nodes from one place to before another take, and what of theirs is used behind them.
     fn border(&self, start: usize, end: usize) -> (Vec<ValueId>, Vec<ValueId>) {
         let nodes = &self.block.nodes[start..end];
-        let made: Vec<ValueId> = nodes.iter().flat_map(|node| node.outputs.iter().flatten()).copied().collect();
+        let made: Vec<ValueId> = nodes
+            .iter()
+            .flat_map(|node| node.outputs.iter().flatten())
+            .copied()
+            .collect();
         let is_made: std::collections::BTreeSet<ValueId> = made.iter().copied().collect();
         let mut takes: Vec<ValueId> = Vec::new();
         let mut seen = std::collections::BTreeSet::new();
@@ -289,8 +339,22 @@ impl Span<'_> {
     fn shape(&self, start: usize, end: usize) -> u64 {
         let mut hash = DefaultHasher::new();
         let mut numbers = BTreeMap::new();
-        nodes_shape(&self.block.nodes[start..end], self.values, &mut numbers, &mut hash);
+        nodes_shape(
+            &self.block.nodes[start..end],
+            self.values,
+            &mut numbers,
+            &mut hash,
+        );
         hash.finish()
+    }
+}
+
+/// The path of a module inside of another, with a word before a number that would be alone.
+fn module_name(path: &[String], around: &[String]) -> String {
+    let rest = path.strip_prefix(around).unwrap_or(path);
+    match (rest, around.last()) {
+        ([only], Some(word)) if tree::is_number(only) => format!("{word}.{only}"),
+        _ => rest.join("."),
     }
 }
 
@@ -333,7 +397,11 @@ fn nodes_shape(
         }
         for id in node.outputs.iter().flatten() {
             let next = numbers.len();
-            (*numbers.entry(*id).or_insert(next), labels::full_type(*id, values)).hash(hash);
+            (
+                *numbers.entry(*id).or_insert(next),
+                labels::full_type(*id, values),
+            )
+                .hash(hash);
         }
         for (name, inner) in &node.blocks {
             name.hash(hash);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::place::{Frame, Line, Placed, heading, is_module, place};
+use super::place::{Frame, Line, Placed, has_label, heading, is_module, place};
 use super::scene::{Kind, Piece, Scene};
 use super::text::{width, xml};
 use super::{Picture, labels};
@@ -60,7 +60,12 @@ fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
             ..*frame
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "<g class=\"{}\"><title>{}</title>", class(piece), xml(&piece.tip));
+        let _ = writeln!(
+            text,
+            "<g class=\"{}\"><title>{}</title>",
+            class(piece),
+            xml(&piece.tip)
+        );
         match (inner, &piece.inner) {
             (Some(placed), Some(inside)) => {
                 let _ = writeln!(
@@ -77,9 +82,13 @@ fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
             }
             _ => closed(piece, &frame, text),
         }
-        if !piece.label.is_empty() && !piece.makes.is_empty() {
+        if has_label(piece) {
             let (x, y) = (frame.x + frame.width / 2.0, frame.y + frame.height + 14.0);
-            let _ = writeln!(text, "<text class=\"size\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&piece.label));
+            let _ = writeln!(
+                text,
+                "<text class=\"size\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+                xml(&piece.label)
+            );
         }
         text.push_str("</g>\n");
     }
@@ -93,32 +102,52 @@ fn closed(piece: &Piece, frame: &Frame, text: &mut String) {
     if piece.repeats > 1 {
         // The boxes behind the first one.
         for shift in [6.0, 3.0] {
-            let behind = Frame { x: frame.x + shift, y: frame.y - shift, ..*frame };
+            let behind = Frame {
+                x: frame.x + shift,
+                y: frame.y - shift,
+                ..*frame
+            };
             text.push_str(&rectangle(&behind, "box", round));
         }
     }
     text.push_str(&rectangle(frame, "box", round));
     let (x, mut y) = (frame.x + frame.width / 2.0, frame.y + 17.5);
-    let _ = writeln!(text, "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&heading(piece)));
+    let _ = writeln!(
+        text,
+        "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+        xml(&heading(piece))
+    );
     let mut details = piece.details.clone();
     if is_module(piece) {
         details.push(labels::nodes(piece.nodes));
     }
     for detail in details {
         y += 15.0;
-        let _ = writeln!(text, "<text class=\"detail\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&detail));
+        let _ = writeln!(
+            text,
+            "<text class=\"detail\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            xml(&detail)
+        );
     }
 }
 
 fn rectangle(frame: &Frame, class: &str, round: f64) -> String {
-    let Frame { x, y, width, height } = frame;
+    let Frame {
+        x,
+        y,
+        width,
+        height,
+    } = frame;
     format!(
         "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{round}\"/>\n"
     )
 }
 
 fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
-    let mut points = line.points.iter().map(|point| (point.0 + corner.0, point.1 + corner.1));
+    let mut points = line
+        .points
+        .iter()
+        .map(|point| (point.0 + corner.0, point.1 + corner.1));
     let Some((mut x, mut y)) = points.next() else {
         return;
     };
@@ -129,18 +158,32 @@ fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
             to_y -= 5.0;
         }
         // Curves lie between layers, the straight pieces in them.
-        if at % 2 == 0 {
+        if at % 2 == 1 {
             let middle = (y + to_y) / 2.0;
-            let _ = write!(path, "C{x:.1},{middle:.1} {to_x:.1},{middle:.1} {to_x:.1},{to_y:.1}");
+            let _ = write!(
+                path,
+                "C{x:.1},{middle:.1} {to_x:.1},{middle:.1} {to_x:.1},{to_y:.1}"
+            );
         } else {
             let _ = write!(path, "L{to_x:.1},{to_y:.1}");
         }
         (x, y) = (to_x, to_y);
     }
     let _ = writeln!(text, "<path class=\"edge\" d=\"{path}\"/>");
+    if !line.has_source {
+        let start = line.points.first().copied().unwrap_or_default();
+        let (x, y) = (start.0 + corner.0, start.1 + corner.1);
+        let _ = writeln!(
+            text,
+            "<circle class=\"tip\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
+        );
+    }
     if line.arrow {
         let (left, right, tip) = (x - 3.5, x + 3.5, y + 5.0);
-        let _ = writeln!(text, "<path class=\"tip\" d=\"M{left:.1},{y:.1}L{right:.1},{y:.1}L{x:.1},{tip:.1}Z\"/>");
+        let _ = writeln!(
+            text,
+            "<path class=\"tip\" d=\"M{left:.1},{y:.1}L{right:.1},{y:.1}L{x:.1},{tip:.1}Z\"/>"
+        );
     }
 }
 

@@ -3,7 +3,8 @@
 /// The width of a text in pixels, at least: that of the widest of the common fonts.
 pub fn width(text: &str, size: f64) -> f64 {
     let width = |letter: char| match letter {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']' | ' ' => 0.4,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']'
+        | ' ' => 0.4,
         'f' | 't' | 'r' | '/' | '-' => 0.43,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 1.0,
         'A'..='Z' => 0.74,
@@ -32,12 +33,16 @@ pub fn xml(text: &str) -> String {
 
 /// JSON inside of a script element, which no text may end.
 pub fn script(json: &str) -> String {
-    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+    json.replace('&', "\\u0026")
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
 }
 
 /// Text in quotes of Graphviz.
 pub fn dot(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 /// Text in quotes of Mermaid, which knows no backslash, and in which Markdown and tags mean something.
@@ -46,7 +51,7 @@ pub fn mermaid(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\n' => escaped.push_str("<br>"),
-            '"' | '#' | '&' | '<' | '>' | '`' | '*' | '_' | '\\' | ';' | '[' | ']' | '{' | '}' | '|' => {
+            '"' | '#' | '&' | '<' | '>' | '`' | '\\' | ';' | '[' | ']' | '{' | '}' | '|' => {
                 escaped.push_str(&format!("#{};", u32::from(letter)));
             }
             _ => escaped.push(letter),

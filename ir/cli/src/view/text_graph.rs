@@ -34,20 +34,32 @@ pub fn flowchart(picture: &Picture) -> String {
     );
     let mut depth = 1;
     for step in &flat.steps {
-        let indent = "  ".repeat(if matches!(step, Step::Close) { depth - 1 } else { depth });
+        let indent = "  ".repeat(if matches!(step, Step::Close) {
+            depth - 1
+        } else {
+            depth
+        });
         // Writing to a string cannot fail.
         let _ = match step {
             Step::Box(number, piece) => {
                 let label = mermaid(&label(piece));
                 match piece.kind {
-                    Kind::Input | Kind::Output => writeln!(text, "{indent}n{number}([\"{label}\"])"),
-                    Kind::Module | Kind::Block => writeln!(text, "{indent}n{number}[[\"{label}\"]]"),
+                    Kind::Input | Kind::Output => {
+                        writeln!(text, "{indent}n{number}([\"{label}\"])")
+                    }
+                    Kind::Module | Kind::Block => {
+                        writeln!(text, "{indent}n{number}[[\"{label}\"]]")
+                    }
                     Kind::Node(_) => writeln!(text, "{indent}n{number}[\"{label}\"]"),
                 }
             }
             Step::Open(number, piece) => {
                 depth += 1;
-                writeln!(text, "{indent}subgraph n{number}[\"{}\"]", mermaid(&heading(piece)))
+                writeln!(
+                    text,
+                    "{indent}subgraph n{number}[\"{}\"]",
+                    mermaid(&heading(piece))
+                )
             }
             Step::Close => {
                 depth -= 1;
@@ -75,7 +87,11 @@ pub fn graphviz(picture: &Picture) -> String {
     );
     let mut depth = 1;
     for step in &flat.steps {
-        let indent = "  ".repeat(if matches!(step, Step::Close) { depth - 1 } else { depth });
+        let indent = "  ".repeat(if matches!(step, Step::Close) {
+            depth - 1
+        } else {
+            depth
+        });
         let _ = match step {
             Step::Box(number, piece) => {
                 let shape = match piece.kind {
@@ -84,12 +100,18 @@ pub fn graphviz(picture: &Picture) -> String {
                     Kind::Node(_) => "",
                 };
                 let (label, tip) = (dot(&label(piece)), dot(&piece.tip));
-                writeln!(text, "{indent}n{number} [label=\"{label}\", tooltip=\"{tip}\"{shape}];")
+                writeln!(
+                    text,
+                    "{indent}n{number} [label=\"{label}\", tooltip=\"{tip}\"{shape}];"
+                )
             }
             Step::Open(number, piece) => {
                 depth += 1;
                 let label = dot(&heading(piece));
-                writeln!(text, "{indent}subgraph cluster_{number} {{ label=\"{label}\"; color=\"#c3ccd6\";")
+                writeln!(
+                    text,
+                    "{indent}subgraph cluster_{number} {{ label=\"{label}\"; color=\"#c3ccd6\";"
+                )
             }
             Step::Close => {
                 depth -= 1;
@@ -145,10 +167,15 @@ impl<'s> Flat<'s> {
             }
             let (target, made) = match &piece.inner {
                 Some(inner) if piece.open => {
+                    let start = self.steps.len();
                     self.steps.push(Step::Open(number, piece));
                     let inside = self.add(inner, &makers);
                     self.steps.push(Step::Close);
-                    (number + 1, inside)
+                    let first = self.steps[start..].iter().find_map(|step| match step {
+                        Step::Box(number, _) => Some(*number),
+                        _ => None,
+                    });
+                    (first.unwrap_or(number), inside)
                 }
                 _ => {
                     self.steps.push(Step::Box(number, piece));
