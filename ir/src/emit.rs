@@ -5,6 +5,7 @@ mod budget;
 mod container;
 mod detour;
 mod fault;
+pub mod fingerprint;
 mod imports;
 mod inline;
 mod input;

@@ -9,6 +9,7 @@ mod attributes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::attributes::Attribute;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::types::{Known, Place};
 
@@ -37,7 +38,12 @@ pub fn graph(graph: &Graph) -> String {
 
 /// What the operator of a node holds, without what says nothing.
 pub fn attributes(node: &Node) -> String {
-    attributes::text(&node.operator.attributes())
+    attribute(&node.operator.attributes())
+}
+
+/// The fields of an attribute, without those that say nothing.
+pub fn attribute(attribute: &Attribute) -> String {
+    attributes::text(attribute)
 }
 
 struct Printer<'g> {
@@ -155,7 +161,7 @@ impl Printer<'_> {
             .iter()
             .map(|id| id.map_or("", |id| self.name(id)))
             .collect();
-        let attributes = match attributes::text(&node.operator.attributes()) {
+        let attributes = match self::attributes(node) {
             text if text.is_empty() => text,
             text => format!("<{text}> "),
         };

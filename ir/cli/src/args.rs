@@ -22,6 +22,8 @@ pub enum Command {
     Expand(Expand),
     /// Draw the graph, nested by module: SVG, a page to click through, Mermaid, Graphviz
     View(crate::view::View),
+    /// Say whether a program compiled from one file can load the weights of another
+    Diff(crate::diff::Diff),
     /// Run models through the real macro and compare with recorded outputs
     Verify(Verify),
     /// Measure load, first run, later runs and memory, as JSON lines

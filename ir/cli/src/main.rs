@@ -7,6 +7,7 @@ mod bench;
 mod build;
 mod compare;
 mod cost;
+mod diff;
 mod expand;
 mod inspect;
 mod models;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Expand(arguments) => expand::expand(&arguments),
         Command::View(arguments) => view::view(&arguments),
+        Command::Diff(arguments) => diff::diff(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
     };

@@ -1,5 +1,6 @@
 //! Verbs as people call them: what they print, and how they end.
 
+mod diff;
 mod inspect;
 mod view;
 
