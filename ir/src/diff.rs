@@ -88,7 +88,10 @@ impl Walk<'_> {
             let names: Vec<&str> = ids.iter().map(|&id| values[id].name.as_str()).collect();
             names.join(", ")
         };
-        let inputs = (name(self.first, &first.inputs), name(self.second, &second.inputs));
+        let inputs = (
+            name(self.first, &first.inputs),
+            name(self.second, &second.inputs),
+        );
         same(&format!("the inputs of {place}"), &inputs.0, &inputs.1)?;
         for (&a, &b) in first.inputs.iter().zip(&second.inputs) {
             self.define(a, b)?;
@@ -102,13 +105,25 @@ impl Walk<'_> {
         };
         let nothing = "no such node".to_owned();
         if let Some((place, kind)) = longer(&first.nodes, &second.nodes, self.first) {
-            return Err(Difference { place: node_place(&place), first: kind, second: nothing });
+            return Err(Difference {
+                place: node_place(&place),
+                first: kind,
+                second: nothing,
+            });
         }
         if let Some((place, kind)) = longer(&second.nodes, &first.nodes, self.second) {
-            return Err(Difference { place: node_place(&place), first: nothing, second: kind });
+            return Err(Difference {
+                place: node_place(&place),
+                first: nothing,
+                second: kind,
+            });
         }
         let outputs = (first.outputs.len(), second.outputs.len());
-        same(&format!("the number of outputs of {place}"), &outputs.0.to_string(), &outputs.1.to_string())?;
+        same(
+            &format!("the number of outputs of {place}"),
+            &outputs.0.to_string(),
+            &outputs.1.to_string(),
+        )?;
         for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
             self.read(Some(a), Some(b), &format!("an output of {place}"))?;
         }
@@ -129,21 +144,38 @@ impl Walk<'_> {
         let (a, b) = (first.operator.attributes(), second.operator.attributes());
         // Of a constant its elements count, not where they lie.
         if a != b && &*first.kind != "Constant" {
-            let (a, b) = differing(&a, &b).unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
-            return Err(Difference { place, first: a, second: b });
+            let (a, b) = differing(&a, &b)
+                .unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
+            return Err(Difference {
+                place,
+                first: a,
+                second: b,
+            });
         }
         let inputs = (first.inputs.len(), second.inputs.len());
-        same(&format!("the number of inputs of {place}"), &inputs.0.to_string(), &inputs.1.to_string())?;
+        same(
+            &format!("the number of inputs of {place}"),
+            &inputs.0.to_string(),
+            &inputs.1.to_string(),
+        )?;
         for (at, (&a, &b)) in first.inputs.iter().zip(&second.inputs).enumerate() {
             self.read(a, b, &format!("input {at} of {place}"))?;
         }
         let blocks = (first.blocks.len(), second.blocks.len());
-        same(&format!("the graphs in {place}"), &blocks.0.to_string(), &blocks.1.to_string())?;
+        same(
+            &format!("the graphs in {place}"),
+            &blocks.0.to_string(),
+            &blocks.1.to_string(),
+        )?;
         for ((name, a), (_, b)) in first.blocks.iter().zip(&second.blocks) {
             self.block(a, b, &format!("`{}` of {place}", shown(name)))?;
         }
         let outputs = (first.outputs.len(), second.outputs.len());
-        same(&format!("the outputs of {place}"), &outputs.0.to_string(), &outputs.1.to_string())?;
+        same(
+            &format!("the outputs of {place}"),
+            &outputs.0.to_string(),
+            &outputs.1.to_string(),
+        )?;
         for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
             if let (Some(a), Some(b)) = (a, b) {
                 self.define(a, b)?;
@@ -169,9 +201,20 @@ impl Walk<'_> {
         };
         if let Some(known) = self.pairs.get(&first) {
             let (known, found) = (&self.second[*known].name, &self.second[second].name);
-            return same(place, &self.first[first].name, if *known == *found { &self.first[first].name } else { found });
+            return same(
+                place,
+                &self.first[first].name,
+                if *known == *found {
+                    &self.first[first].name
+                } else {
+                    found
+                },
+            );
         }
-        let stored = (self.first[first].weight.is_some(), self.second[second].weight.is_some());
+        let stored = (
+            self.first[first].weight.is_some(),
+            self.second[second].weight.is_some(),
+        );
         if stored == (true, true) {
             self.pairs.insert(first, second);
             return self.constant(first, second);
@@ -181,9 +224,16 @@ impl Walk<'_> {
     }
 
     fn types(&self, first: ValueId, second: ValueId) -> Found {
-        let text = |ty: &Option<Type>| ty.as_ref().map_or("?".to_owned(), |ty| shown(&ty.to_string()));
+        let text = |ty: &Option<Type>| {
+            ty.as_ref()
+                .map_or("?".to_owned(), |ty| shown(&ty.to_string()))
+        };
         let place = format!("`{}`", shown(&self.first[first].name));
-        same(&place, &text(&self.first[first].ty), &text(&self.second[second].ty))
+        same(
+            &place,
+            &text(&self.first[first].ty),
+            &text(&self.second[second].ty),
+        )
     }
 
     fn constant(&mut self, first: ValueId, second: ValueId) -> Found {

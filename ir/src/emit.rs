@@ -1,5 +1,6 @@
 //! From a graph to Rust tokens.
 
+pub mod arguments;
 mod body;
 mod budget;
 mod container;

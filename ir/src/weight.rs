@@ -117,7 +117,9 @@ impl Weight {
             while !bytes.is_empty() && strings.len() <= count {
                 let (_, wire) = encoding::decode_key(&mut bytes).ok()?;
                 let length = usize::try_from(encoding::decode_varint(&mut bytes).ok()?).ok()?;
-                let text = bytes.get(..length).filter(|_| wire == WireType::LengthDelimited)?;
+                let text = bytes
+                    .get(..length)
+                    .filter(|_| wire == WireType::LengthDelimited)?;
                 strings.push(String::from_utf8_lossy(text).into_owned());
                 bytes = bytes.get(length..)?;
             }

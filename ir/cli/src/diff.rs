@@ -22,6 +22,10 @@ use crate::style::{self, BAD, DIM, GOOD};
 const LISTED: usize = 10;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed diff compiled.onnx retrained.onnx
+  cargo onnx-embed diff a.onnx b.onnx --weights embed   where the program has its weights in the binary")]
 pub struct Diff {
     /// The model that a program is compiled from
     pub first: PathBuf,
@@ -51,7 +55,10 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     // A file that is no model was said to be none.
     let comparison = compare(first, second, &options);
     if arguments.json {
-        println!("{:#}", describe(arguments, obstacle.as_ref(), comparison.as_ref().ok()));
+        println!(
+            "{:#}",
+            describe(arguments, obstacle.as_ref(), comparison.as_ref().ok())
+        );
         return Ok(code(obstacle.is_none()));
     }
     let names = [display_name(first), display_name(second)].map(|name| shown(&name));
@@ -65,10 +72,14 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
         Err(problems) => anstream::println!("{}", problems.report(&second.display().to_string())),
     }
     match &obstacle {
-        None => anstream::println!("{GOOD}{b} can be loaded{GOOD:#} by a program compiled from {a}"),
+        None => {
+            anstream::println!("{GOOD}{b} can be loaded{GOOD:#} by a program compiled from {a}")
+        }
         Some(obstacle) => {
-            let reason = obstacle.to_string();
-            anstream::println!("{BAD}{b} cannot be loaded{BAD:#} by a program compiled from {a}: {reason}");
+            let reason = obstacle.sentence(&a);
+            anstream::println!(
+                "{BAD}{b} cannot be loaded{BAD:#} by a program compiled from {a}: {reason}"
+            );
             let same = comparison.is_ok_and(|comparison| comparison.difference.is_none());
             anstream::println!("  {DIM}{}{DIM:#}", obstacle.help(same, &b));
         }
@@ -78,8 +89,12 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
 
 /// What a program would say of the second file: what [`Fingerprint::check`] says.
 fn obstacle(arguments: &Diff) -> Result<Option<Obstacle>> {
-    let (path, options) = (&arguments.first, arguments.choices.options(arguments.weights));
-    let failed = |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
+    let (path, options) = (
+        &arguments.first,
+        arguments.choices.options(arguments.weights),
+    );
+    let failed =
+        |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
     let model = onnx_embed_ir::load(path, &options).map_err(failed)?;
     let item = Item {
         attributes: quote!(),
@@ -107,7 +122,10 @@ fn files(print: &Fingerprint<'_>, path: &Path) -> Result<Vec<Bytes>, Obstacle> {
     });
     let read = |path: PathBuf| match std::fs::read(&path) {
         Ok(bytes) => Ok(Bytes::from(bytes)),
-        Err(error) => Err(Obstacle::Unread(format!("cannot read `{}`: {error}", path.display()))),
+        Err(error) => Err(Obstacle::Unread(format!(
+            "cannot read `{}`: {error}",
+            path.display()
+        ))),
     };
     paths.map(read).collect()
 }
@@ -126,18 +144,28 @@ fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
         .collect();
     let mut text = match differ.len() {
         0 => format!("same graph, same {}\n", style::count(all, "weight")),
-        count => format!("same graph, {count} of {} differ\n", style::count(all, "weight")),
+        count => format!(
+            "same graph, {count} of {} differ\n",
+            style::count(all, "weight")
+        ),
     };
     for name in differ.iter().take(LISTED) {
         text.push_str(&format!("  {DIM}{}{DIM:#}\n", shown(name)));
     }
     if differ.len() > LISTED {
-        text.push_str(&format!("  {DIM}and {} more{DIM:#}\n", differ.len() - LISTED));
+        text.push_str(&format!(
+            "  {DIM}and {} more{DIM:#}\n",
+            differ.len() - LISTED
+        ));
     }
     text
 }
 
-fn describe(arguments: &Diff, obstacle: Option<&Obstacle>, comparison: Option<&Comparison>) -> Json {
+fn describe(
+    arguments: &Diff,
+    obstacle: Option<&Obstacle>,
+    comparison: Option<&Comparison>,
+) -> Json {
     let difference = comparison.and_then(|comparison| comparison.difference.as_ref());
     let weights = comparison.map(|comparison| {
         let weights = comparison.weights.iter();
@@ -157,6 +185,22 @@ fn describe(arguments: &Diff, obstacle: Option<&Obstacle>, comparison: Option<&C
 }
 
 impl Obstacle {
+    /// The reason for those who see both files.
+    fn sentence(&self, a: &str) -> String {
+        match self {
+            Obstacle::Refused(Refusal::Length {
+                expected, found, ..
+            }) => {
+                format!("it has {found} bytes, {a} has {expected}")
+            }
+            Obstacle::Refused(Refusal::Differs { before, .. }) => match before {
+                Some(name) => format!("it differs just before weight `{}`", shown(name)),
+                None => "it differs after its last weight".to_owned(),
+            },
+            other => other.to_string(),
+        }
+    }
+
     /// What to do about it.
     fn help(&self, same_graph: bool, b: &str) -> String {
         match self {

@@ -8,15 +8,19 @@ mod build;
 mod compare;
 mod cost;
 mod diff;
+mod doctor;
 mod expand;
 mod inspect;
 mod models;
+mod new;
 mod npz;
+mod operators;
 mod parallel;
 mod prepare;
 mod process;
 mod random;
 mod scratch;
+mod shell;
 mod style;
 mod value;
 mod verify;
@@ -44,6 +48,11 @@ fn main() -> ExitCode {
         Command::Expand(arguments) => expand::expand(&arguments),
         Command::View(arguments) => view::view(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Operators(arguments) => operators::operators(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments),
+        Command::Man(arguments) => shell::man(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
     };

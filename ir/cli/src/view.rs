@@ -23,6 +23,11 @@ use crate::style::{self, BAD};
 use scene::Scene;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed view model.onnx -o graph.html    a page: modules open and close, names are found
+  cargo onnx-embed view model.onnx -o graph.svg     a picture, large modules closed
+  cargo onnx-embed view model.onnx --as-read        as Mermaid, for a README; as the file has it")]
 pub struct View {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,

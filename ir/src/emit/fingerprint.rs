@@ -54,10 +54,20 @@ pub struct Place {
 /// Why a program does not take files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    Count { expected: usize, found: usize },
-    Length { file: String, expected: usize, found: usize },
+    Count {
+        expected: usize,
+        found: usize,
+    },
+    Length {
+        file: String,
+        expected: usize,
+        found: usize,
+    },
     /// Something differs before a weight, or behind the last one.
-    Differs { file: String, before: Option<String> },
+    Differs {
+        file: String,
+        before: Option<String>,
+    },
     /// A weight is written in another number of elements.
     Malformed(String),
     /// A weight differs on whose value the code depends.
@@ -249,11 +259,21 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Count { expected, found } => {
-                write!(f, "{found} files are given, the model was compiled from {expected}")
+                write!(
+                    f,
+                    "{found} files are given, the model was compiled from {expected}"
+                )
             }
-            Refusal::Length { file, expected, found } => {
+            Refusal::Length {
+                file,
+                expected,
+                found,
+            } => {
                 let file = shown(file);
-                write!(f, "`{file}` has {found} bytes, the model was compiled from {expected}")
+                write!(
+                    f,
+                    "`{file}` has {found} bytes, the model was compiled from {expected}"
+                )
             }
             Refusal::Differs { file, before } => {
                 write!(f, "`{}` differs from the compiled model ", shown(file))?;
@@ -264,11 +284,17 @@ impl fmt::Display for Refusal {
             }
             Refusal::Malformed(name) => {
                 let name = shown(name);
-                write!(f, "weight `{name}` does not have as many values as its shape says")
+                write!(
+                    f,
+                    "weight `{name}` does not have as many values as its shape says"
+                )
             }
             Refusal::Fixed(name) => {
                 let name = shown(name);
-                write!(f, "the code depends on the value of weight `{name}`, which differs")
+                write!(
+                    f,
+                    "the code depends on the value of weight `{name}`, which differs"
+                )
             }
         }
     }

@@ -21,56 +21,92 @@ fn check(test: &str, from: &str, to: &str, arguments: &[&str], expected: Expect)
     assert!(NET.contains(from));
     model(&folder, "a.onnx", NET);
     model(&folder, "b.onnx", &NET.replace(from, to));
-    let answer = run_in(&folder, &[&["diff", "a.onnx", "b.onnx"], arguments].concat());
+    let answer = run_in(
+        &folder,
+        &[&["diff", "a.onnx", "b.onnx"], arguments].concat(),
+    );
     expected.assert_eq(&(answer.out + &answer.err));
-    let json = run_in(&folder, &[&["diff", "--json", "a.onnx", "b.onnx"], arguments].concat());
+    let json = run_in(
+        &folder,
+        &[&["diff", "--json", "a.onnx", "b.onnx"], arguments].concat(),
+    );
     let json: Json = serde_json::from_str(&json.out).unwrap();
     assert_eq!(json["can_be_loaded"], answer.code == 0);
 }
 
 #[test]
 fn a_retrained_model_can_be_loaded() {
-    check("diff_weights", "{1, 2, 3, 4}", "{5, 6, 7, 8}", &[], expect![[r#"
+    check(
+        "diff_weights",
+        "{1, 2, 3, 4}",
+        "{5, 6, 7, 8}",
+        &[],
+        expect![[r#"
         same graph, 1 of 3 weights differ
           weight
         b.onnx can be loaded by a program compiled from a.onnx
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_the_code_depends_on_must_be_compiled() {
-    check("diff_literal", "{-1}", "{-2}", &[], expect![[r#"
+    check(
+        "diff_literal",
+        "{-1}",
+        "{-2}",
+        &[],
+        expect![[r#"
         same graph, 1 of 3 weights differ
           low
         b.onnx cannot be loaded by a program compiled from a.onnx: the code depends on the value of weight `low`, which differs
           compile the program again from b.onnx
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_factor_of_one_is_free_in_a_file_and_fixed_in_the_binary() {
-    check("diff_free", "{1, 1}", "{1, 2}", &[], expect![[r#"
+    check(
+        "diff_free",
+        "{1, 1}",
+        "{1, 2}",
+        &[],
+        expect![[r#"
         same graph, 1 of 3 weights differ
           scale
         b.onnx can be loaded by a program compiled from a.onnx
-    "#]]);
-    check("diff_fixed", "{1, 1}", "{1, 2}", &["--weights", "embed"], expect![[r#"
+    "#]],
+    );
+    check(
+        "diff_fixed",
+        "{1, 1}",
+        "{1, 2}",
+        &["--weights", "embed"],
+        expect![[r#"
         same graph, 1 of 3 weights differ
           scale
         b.onnx cannot be loaded by a program compiled from a.onnx: the code depends on the value of weight `scale`, which differs
           compile the program again from b.onnx
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn another_node_is_named() {
-    check("diff_node", "c = Clip (m, low)", "c = Max (m, low)", &[], expect![[r#"
-        the graphs differ at node `/clip/Clip`
-          a.onnx: Clip version 13
-          b.onnx: Max version 13
-        b.onnx cannot be loaded by a program compiled from a.onnx: `a.onnx` has 226 bytes, the model was compiled from 227
-          compile the program again from b.onnx
-    "#]]);
+    check(
+        "diff_node",
+        "c = Clip (m, low)",
+        "c = Max (m, low)",
+        &[],
+        expect![[r#"
+            the graphs differ at node `/clip/Clip`
+              a.onnx: Clip version 13
+              b.onnx: Max version 13
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 226 bytes, a.onnx has 227
+              compile the program again from b.onnx
+        "#]],
+    );
     check(
         "diff_more",
         "y = Mul (c, scale)",
@@ -80,7 +116,7 @@ fn another_node_is_named() {
             the graphs differ at node `y`
               a.onnx: no such node
               b.onnx: Relu
-            b.onnx cannot be loaded by a program compiled from a.onnx: `a.onnx` has 241 bytes, the model was compiled from 227
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 241 bytes, a.onnx has 227
               compile the program again from b.onnx
         "#]],
     );
@@ -97,7 +133,7 @@ fn another_size_and_another_attribute_are_named() {
             the graphs differ at `scale`
               a.onnx: float32[2]
               b.onnx: float32[1]
-            b.onnx cannot be loaded by a program compiled from a.onnx: `a.onnx` has 223 bytes, the model was compiled from 227
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 223 bytes, a.onnx has 227
               compile the program again from b.onnx
         "#]],
     );
@@ -115,7 +151,7 @@ fn another_size_and_another_attribute_are_named() {
         the graphs differ at node `y`
           a.onnx: axis: 0
           b.onnx: axis: 1
-        b.onnx cannot be loaded by a program compiled from a.onnx: `a.onnx` differs from the compiled model after its last weight
+        b.onnx cannot be loaded by a program compiled from a.onnx: it differs after its last weight
           compile the program again from b.onnx
     "#]].assert_eq(&answer.out);
 }
@@ -129,7 +165,7 @@ fn the_same_graph_of_another_exporter_is_said_to_be_the_same() {
         &[],
         expect![[r#"
             same graph, same 3 weights
-            b.onnx cannot be loaded by a program compiled from a.onnx: `a.onnx` has 234 bytes, the model was compiled from 227
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 234 bytes, a.onnx has 227
               the files differ outside of weights (producer, names, documentation): write both with the same version of the exporter, or compile the program again from b.onnx
         "#]],
     );
@@ -151,7 +187,13 @@ fn it_says_what_programs_say_when_they_load() {
         "`perceptron.onnx` differs from the compiled model just before weight `hidden.weight`"
     );
     assert!(
-        reason("pair.onnx").unwrap().ends_with("bytes, the model was compiled from 396")
+        reason("pair.onnx")
+            .unwrap()
+            .ends_with("bytes, the model was compiled from 396")
     );
-    assert!(reason("no.onnx").unwrap().starts_with("cannot read `ui-tests/models/no.onnx`"));
+    assert!(
+        reason("no.onnx")
+            .unwrap()
+            .starts_with("cannot read `ui-tests/models/no.onnx`")
+    );
 }

@@ -1,7 +1,10 @@
 //! Verbs as people call them: what they print, and how they end.
 
 mod diff;
+mod doctor;
 mod inspect;
+mod new;
+mod operators;
 mod view;
 
 use std::path::{Path, PathBuf};
