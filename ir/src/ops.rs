@@ -252,11 +252,10 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
 
 /// Every operator with the name of its room.
 pub fn rooms() -> impl Iterator<Item = (&'static str, &'static Row)> {
-    let families = ROOMS.iter().flat_map(|(name, families)| {
+    ROOMS.iter().flat_map(|(name, families)| {
         let rows = families.iter().copied().flatten();
         rows.map(move |row| (*name, row))
-    });
-    families
+    })
 }
 
 /// Rows by domain and by name in lower case.

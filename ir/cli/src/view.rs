@@ -5,6 +5,7 @@ mod labels;
 mod layers;
 mod place;
 mod scene;
+mod shape;
 mod svg;
 mod text;
 mod text_graph;

@@ -114,7 +114,7 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     }
     let mut doubles = 0;
     let mut waits: BTreeMap<String, usize> = BTreeMap::new();
-    visit(&graph.body, values, &mut |node| {
+    visit(&graph.body, &mut |node| {
         let computed = node
             .outputs
             .iter()
@@ -165,11 +165,11 @@ fn waits_for_the_device(node: &Node, values: &Values) -> bool {
     }
 }
 
-fn visit(block: &Block, values: &Values, see: &mut impl FnMut(&Node)) {
+fn visit(block: &Block, see: &mut impl FnMut(&Node)) {
     for node in &block.nodes {
         see(node);
         for (_, inner) in &node.blocks {
-            visit(inner, values, see);
+            visit(inner, see);
         }
     }
 }

@@ -114,9 +114,33 @@ fn problem(problems: &Diagnostics) -> Option<String> {
     Some(shown(first.message()) + &more)
 }
 
+/// How many bytes of all names say the same: the folder that all models are in.
+fn shared(lines: &[Line]) -> usize {
+    let mut names = lines.iter().map(|line| line.name.as_str());
+    let first = names.next().unwrap_or_default();
+    let folder = first
+        .rfind(std::path::MAIN_SEPARATOR)
+        .map_or(0, |at| at + 1);
+    let shared = names.fold(&first[..folder], |shared, name| {
+        let mut shared = shared;
+        while !name.starts_with(shared) {
+            let inner = shared
+                .strip_suffix(std::path::MAIN_SEPARATOR)
+                .unwrap_or_default();
+            shared = &shared[..inner
+                .rfind(std::path::MAIN_SEPARATOR)
+                .map_or(0, |at| at + 1)];
+        }
+        shared
+    });
+    shared.len()
+}
+
 fn table(lines: &[Line]) -> String {
+    let start = shared(lines);
+    let name = |line: &Line| shown(&line.name[start..]);
     let heads = ["operators", "parameters", "multiply-adds"];
-    let width = lines.iter().map(|line| shown(&line.name).chars().count());
+    let width = lines.iter().map(|line| name(line).chars().count());
     let width = width.max().unwrap_or(0).max("model".len());
     let [a, b, c] = heads;
     let mut text = format!(
@@ -131,7 +155,7 @@ fn table(lines: &[Line]) -> String {
         };
         text.push_str(&format!(
             "{:<width$}  {operators:>9}  {parameters:>13}  {macs:>13}  {end}\n",
-            shown(&line.name)
+            name(line)
         ));
     }
     text

@@ -33,9 +33,10 @@ pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers 
     let mut routes = Vec::new();
     for &(from, to) in edges {
         let mut route = vec![from];
-        for rank in ranks[from] + 1..ranks[to] {
+        let between = layers.iter_mut().enumerate().take(ranks[to]);
+        for (rank, layer) in between.skip(ranks[from] + 1) {
             let slot = *passages.entry((from, rank)).or_insert_with(|| {
-                layers[rank].push(slots);
+                layer.push(slots);
                 slots += 1;
                 slots - 1
             });

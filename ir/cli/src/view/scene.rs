@@ -1,13 +1,13 @@
 //! A graph as boxes in boxes.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::emit::tree::{self, Item};
 use onnx_embed_ir::graph::{Block, Graph, Node, ValueId, Values};
 
 use super::labels;
+use super::shape::shape;
 
 /// What stands in a box, or in the whole picture, in an order in which all is made before it is used.
 #[derive(Debug, Default)]
@@ -214,7 +214,7 @@ impl Span<'_> {
                 }
                 Item::Group(group) => {
                     let inside = self.pieces(&group.items, &group.path, at);
-                    let shape = self.shape(start, *at);
+                    let shape = shape(&self.block.nodes[start..*at], self.values);
                     let own = shown(&module_name(&group.path, path));
                     match (before, pieces.last_mut()) {
                         (Some((same, first)), Some(run)) if same == shape => {
@@ -334,19 +334,6 @@ impl Span<'_> {
         let is_used = |id: &ValueId| self.last.get(id).is_some_and(|&last| last >= end);
         (takes, made.into_iter().filter(is_used).collect())
     }
-
-    /// A hash that is equal for modules that do the same with other weights.
-    fn shape(&self, start: usize, end: usize) -> u64 {
-        let mut hash = DefaultHasher::new();
-        let mut numbers = BTreeMap::new();
-        nodes_shape(
-            &self.block.nodes[start..end],
-            self.values,
-            &mut numbers,
-            &mut hash,
-        );
-        hash.finish()
-    }
 }
 
 /// The path of a module inside of another, with a word before a number that would be alone.
@@ -372,40 +359,5 @@ fn branch(name: &str, inner: &Block, values: &Values) -> Piece {
         repeats: 1,
         inner: Some(scene),
         open: false,
-    }
-}
-
-fn nodes_shape(
-    nodes: &[Node],
-    values: &Values,
-    numbers: &mut BTreeMap<ValueId, usize>,
-    hash: &mut DefaultHasher,
-) {
-    for node in nodes {
-        (&*node.kind, node.version, node.operator.attributes()).hash(hash);
-        for id in &node.inputs {
-            let Some(id) = *id else {
-                0u8.hash(hash);
-                continue;
-            };
-            if values[id].is_constant() {
-                (1u8, labels::full_type(id, values)).hash(hash);
-            } else {
-                let next = numbers.len();
-                (2u8, *numbers.entry(id).or_insert(next)).hash(hash);
-            }
-        }
-        for id in node.outputs.iter().flatten() {
-            let next = numbers.len();
-            (
-                *numbers.entry(*id).or_insert(next),
-                labels::full_type(*id, values),
-            )
-                .hash(hash);
-        }
-        for (name, inner) in &node.blocks {
-            name.hash(hash);
-            nodes_shape(&inner.nodes, values, numbers, hash);
-        }
     }
 }

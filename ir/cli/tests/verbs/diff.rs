@@ -153,7 +153,8 @@ fn another_size_and_another_attribute_are_named() {
           b.onnx: axis: 1
         b.onnx cannot be loaded by a program compiled from a.onnx: it differs after its last weight
           compile the program again from b.onnx
-    "#]].assert_eq(&answer.out);
+    "#]]
+    .assert_eq(&answer.out);
 }
 
 #[test]

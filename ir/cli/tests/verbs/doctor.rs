@@ -131,5 +131,6 @@ fn reads_of_a_detector_are_found_without_a_device() {
 fn nothing_is_said_of_what_is_fine() {
     expect![[r#"
         m.onnx compiles
-    "#]].assert_eq(&on("doctor_fine", RELU, &["doctor"]).out);
+    "#]]
+    .assert_eq(&on("doctor_fine", RELU, &["doctor"]).out);
 }

@@ -29,7 +29,8 @@ fn a_program_that_builds_and_prints_probabilities() {
             // `probabilities`: float32[batch, 10]
             println!("probabilities: {}", output.into_data());
         }
-    "#]].assert_eq(&main);
+    "#]]
+    .assert_eq(&main);
     // The versions of the checkout, and Burn as it was built for other programs.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -48,6 +49,41 @@ fn a_program_that_builds_and_prints_probabilities() {
     );
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.starts_with("probabilities: ["), "{printed}");
+}
+
+#[test]
+fn labels_of_the_file_stand_beside_the_best_scores() {
+    let source = r#"<ir_version: 10, opset_import: ["": 21], metadata_props: ["names": "{0: 'cat', 1: 'dog'}"]>
+        g (float[n, 2] x) => (float[n, 2] scores) { scores = Softmax (x) }"#;
+    let folder = folder("new_labels");
+    model(&folder, "pets.onnx", source);
+    assert_eq!(run_in(&folder, &["new", "pets.onnx"]).code, 0);
+    let main = std::fs::read_to_string(folder.join("pets/src/main.rs")).unwrap();
+    expect![[r#"
+        mod model {
+            onnx_embed::onnx_model!("pets.onnx");
+        }
+
+        use onnx_embed::{Device, Tensor};
+
+        /// What the file calls its classes.
+        const LABELS: [&str; 2] = ["cat", "dog"];
+
+        fn main() {
+            let device = Device::default();
+            let model = model::Model::new(&device);
+            // `x`: float32[n, 2]
+            let x = Tensor::<2>::zeros([1, 2], &device);
+            let output = model.forward(x);
+            // `scores`: float32[n, 2]
+            let scores = output.into_data().try_to_vec::<f32>().expect("`scores` is of floats");
+            let mut best: Vec<usize> = (0..LABELS.len()).collect();
+            best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+            for class in best.into_iter().take(3) {
+                println!("{} {:.3}", LABELS[class], scores[class]);
+            }
+        }
+    "#]].assert_eq(&main);
 }
 
 #[test]
@@ -92,9 +128,11 @@ fn sizes_that_are_asked_for_and_inputs_of_every_kind() {
             // `names`: string[batch]
             println!("names: {:?}", output.names);
         }
-    "#]].assert_eq(&main);
+    "#]]
+    .assert_eq(&main);
     let again = run_in(&folder, &["new", "Kinds.onnx"]);
     expect![[r#"
         error: `kinds` is there already and not empty
-    "#]].assert_eq(&again.err);
+    "#]]
+    .assert_eq(&again.err);
 }

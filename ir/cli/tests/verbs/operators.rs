@@ -13,7 +13,8 @@ fn one_with_its_versions_and_its_specification() {
           versions  1, 6, 7, 9, 11, 13
           takes     at most 3 inputs, makes 1 output
           https://onnx.ai/onnx/operators/onnx__Gemm.html
-    "#]].assert_eq(&answer.out);
+    "#]]
+    .assert_eq(&answer.out);
     assert_eq!(answer.code, 0);
 }
 
@@ -27,7 +28,8 @@ fn one_that_is_not_there_has_neighbours_and_an_error() {
     expect![[r#"
         there is no operator `Relux`
           operators of nearly this name: Relu
-    "#]].assert_eq(told);
+    "#]]
+    .assert_eq(told);
     assert!(report.contains("operator `Relux` is not supported"));
     assert_eq!(answer.code, 1);
 }
