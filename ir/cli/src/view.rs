@@ -62,6 +62,8 @@ pub enum Format {
     Mermaid,
     /// Text for Graphviz
     Dot,
+    /// Boxes, layers and edges, for programs
+    Json,
 }
 
 /// A scene with what stands above it.
@@ -112,6 +114,7 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
         Format::Html => html::page(&pictures),
         Format::Mermaid => text_graph::flowchart(first),
         Format::Dot => text_graph::graphviz(first),
+        Format::Json => html::json(first),
     };
     match &arguments.output {
         None => print!("{text}"),
@@ -145,8 +148,9 @@ fn format(arguments: &View) -> Result<Format> {
         "html" | "htm" => Format::Html,
         "mermaid" | "mmd" => Format::Mermaid,
         "dot" | "gv" => Format::Dot,
+        "json" => Format::Json,
         _ => bail!(
-            "`{}` says no form: end it in .svg, .html, .mermaid or .dot, or give --format",
+            "`{}` says no form: end it in .svg, .html, .mermaid, .dot or .json, or give --format",
             file.display()
         ),
     })

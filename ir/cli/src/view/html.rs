@@ -13,21 +13,28 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// A page of one picture, or of several to choose from; nothing of it comes from the network.
 pub fn page(pictures: &[(&str, Picture)]) -> String {
-    let data: Vec<Json> = pictures
+    let data = pictures
         .iter()
-        .map(|(name, picture)| {
-            json!({
-                "name": name,
-                "title": picture.title,
-                "under": picture.under,
-                "scene": scene(&picture.scene),
-            })
-        })
-        .collect();
+        .map(|(name, picture)| describe(name, picture));
+    let data = Json::Array(data.collect()).to_string();
     // The data come last: nothing in them is replaced.
     PAGE.replace("{style}", STYLE)
         .replace("{script}", SCRIPT)
-        .replace("{data}", &script(&Json::Array(data).to_string()))
+        .replace("{data}", &script(&data))
+}
+
+/// A picture as data.
+pub fn json(picture: &Picture) -> String {
+    format!("{:#}\n", describe("graph", picture))
+}
+
+fn describe(name: &str, picture: &Picture) -> Json {
+    json!({
+        "name": name,
+        "title": picture.title,
+        "under": picture.under,
+        "scene": scene(&picture.scene),
+    })
 }
 
 fn scene(scene: &Scene) -> Json {

@@ -198,3 +198,88 @@ fn it_says_what_programs_say_when_they_load() {
             .starts_with("cannot read `ui-tests/models/no.onnx`")
     );
 }
+
+/// Programs are asked the same of these files in `ui-tests/tests/expansions/other_weights.rs`.
+#[test]
+fn what_is_fixed_for_programs_is_fixed_here() {
+    let compiled = models().join("other_weights.onnx");
+    let bytes = std::fs::read(&compiled).unwrap();
+    let folder = folder("diff_fixed_for_programs");
+    let other = floats(&[0.5, 2.0, 1.0, -1.0]);
+    let changes = [
+        ("alpha", other.clone()),
+        ("gamma", other.clone()),
+        ("beta", other),
+        ("low", floats(&[-0.5])),
+        ("target", [2i64, 4].map(i64::to_le_bytes).concat()),
+        ("scale", floats(&[0.25])),
+        ("zero", vec![5]),
+    ];
+    let mut verdicts = String::new();
+    for (name, data) in changes {
+        let key = [
+            &[0x42, name.len() as u8],
+            name.as_bytes(),
+            &[0x4a, data.len() as u8],
+        ]
+        .concat();
+        let start = bytes.windows(key.len()).position(|window| window == key);
+        let start = start.unwrap() + key.len();
+        let mut changed = bytes.clone();
+        changed[start..start + data.len()].copy_from_slice(&data);
+        let path = folder.join("other.onnx");
+        std::fs::write(&path, changed).unwrap();
+        let verdict = |weights| verdict(&compiled, &path, weights);
+        verdicts += &format!("{name}: {}, {}\n", verdict("file"), verdict("embed"));
+    }
+    expect![[r#"
+        alpha: free, fixed
+        gamma: free, free
+        beta: free, free
+        low: fixed, fixed
+        target: fixed, fixed
+        scale: fixed, fixed
+        zero: fixed, fixed
+    "#]]
+    .assert_eq(&verdicts);
+}
+
+#[test]
+fn data_beside_the_models_are_compared() {
+    let compiled = models().join("other_weights_external.onnx");
+    let folder = folder("diff_external");
+    std::fs::create_dir(folder.join("weights")).unwrap();
+    let model = folder.join("other_weights_external.onnx");
+    std::fs::copy(&compiled, &model).unwrap();
+    let bytes = std::fs::read(models().join("weights/other_weights.bin")).unwrap();
+    let verdict = |start: usize, data: &[f32], weights: &str| {
+        let mut changed = bytes.clone();
+        changed[start..start + 4 * data.len()].copy_from_slice(&floats(data));
+        std::fs::write(folder.join("weights/other_weights.bin"), changed).unwrap();
+        verdict(&compiled, &model, weights)
+    };
+    let alpha = [0.5, 2.0, 1.0, -1.0];
+    assert_eq!(verdict(0, &alpha, "file"), "free");
+    assert_eq!(verdict(0, &alpha, "embed"), "fixed");
+    assert_eq!(verdict(48, &[-0.5], "file"), "fixed");
+}
+
+fn models() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui-tests/models")
+}
+
+fn floats(all: &[f32]) -> Vec<u8> {
+    all.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// Whether a program takes the second file, compiled with its weights in a file or in the binary.
+fn verdict(first: &std::path::Path, second: &std::path::Path, weights: &str) -> &'static str {
+    let paths = [first, second].map(|path| path.to_str().unwrap());
+    let json = run(&["diff", "--json", "--weights", weights, paths[0], paths[1]]).out;
+    let json: Json = serde_json::from_str(&json).unwrap();
+    match json["reason"].as_str() {
+        None => "free",
+        Some(reason) if reason.starts_with("the code depends on") => "fixed",
+        Some(_) => "refused",
+    }
+}

@@ -83,7 +83,8 @@ fn labels_of_the_file_stand_beside_the_best_scores() {
                 println!("{} {:.3}", LABELS[class], scores[class]);
             }
         }
-    "#]].assert_eq(&main);
+    "#]]
+    .assert_eq(&main);
 }
 
 #[test]

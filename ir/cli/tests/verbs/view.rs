@@ -164,6 +164,15 @@ fn names_of_a_file_stay_text() {
 }
 
 #[test]
+fn programs_read_boxes_and_edges() {
+    let answer = run(&["view", "--format", "json", "examples/mnist/mnist.onnx"]);
+    let json: serde_json::Value = serde_json::from_str(&answer.out).unwrap();
+    let pieces = json["scene"]["pieces"].as_array().unwrap();
+    assert_eq!(pieces[1]["title"], "Conv + Relu");
+    assert_eq!(json["scene"]["routes"][0].to_string(), "[0,1]");
+}
+
+#[test]
 fn what_cannot_be_compiled_is_drawn_as_far_as_it_was_read() {
     let answer = on("view_unsupported", TWIST, &["view", "--as-read"]);
     assert!(answer.out.contains("[\"Add"), "{}", answer.out);
@@ -179,7 +188,7 @@ fn what_cannot_be_compiled_is_drawn_as_far_as_it_was_read() {
 fn a_file_of_another_name_says_which_forms_there_are() {
     let answer = run(&["view", "examples/mnist/mnist.onnx", "-o", "graph.png"]);
     expect![[r#"
-        error: `graph.png` says no form: end it in .svg, .html, .mermaid or .dot, or give --format
+        error: `graph.png` says no form: end it in .svg, .html, .mermaid, .dot or .json, or give --format
     "#]]
     .assert_eq(&answer.err);
     assert_eq!(answer.code, 2);
