@@ -1,5 +1,6 @@
 //! From a graph to Rust tokens.
 
+pub mod arguments;
 mod body;
 mod budget;
 mod container;
@@ -7,6 +8,7 @@ mod custom;
 mod described;
 mod detour;
 mod fault;
+pub mod fingerprint;
 mod imports;
 mod inline;
 mod input;
@@ -32,7 +34,7 @@ mod strings;
 mod structs;
 mod tied;
 mod trace;
-mod tree;
+pub mod tree;
 mod variables;
 mod waiting;
 mod weights;

@@ -1,9 +1,16 @@
 //! What a file holds, compilable or not.
 
+pub mod about;
+pub mod cost;
+pub mod values;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use prost::Message;
+
+use about::About;
+use cost::Cost;
 
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::Dim;
@@ -21,10 +28,13 @@ use crate::{passes, text};
 #[derive(Debug)]
 pub struct Inspection {
     pub facts: Facts,
+    pub about: About,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
     /// Every constant once, in the order of the file.
     pub constants: Vec<Constant>,
+    /// The graph that is compiled, if it can be.
+    pub compiled: Option<Compiled>,
     /// What keeps the model from being compiled.
     pub problems: Diagnostics,
 }
@@ -44,6 +54,14 @@ impl Inspection {
 /// indices, truths and strings are none.
 pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
     !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
+}
+
+/// The simplified graph of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Its nodes, nested ones included, constants excluded.
+    pub nodes: usize,
+    pub cost: Cost,
 }
 
 /// An input or output.
@@ -81,16 +99,24 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
         ),
         constants: constants(&model.graph),
         facts: model.facts.clone(),
+        about: About::of(model.files.model()),
+        compiled: None,
         problems: Diagnostics::default(),
     };
+    let mut compiled = None;
     if problems.is_empty() {
         let (graph, names) = (&mut model.graph, &mut model.names);
         passes::run(graph, names, options, &mut |_| ());
+        compiled = Some(Compiled {
+            nodes: model.graph.body.count(),
+            cost: cost::cost(&model.graph),
+        });
         problems = crate::check(&model, &item(), options)
             .err()
             .unwrap_or_default();
     }
     Ok(Inspection {
+        compiled: compiled.filter(|_| problems.is_empty()),
         problems,
         ..inspection
     })

@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod diagnostics;
+pub mod diff;
 pub mod dim;
 pub mod dtype;
 pub mod elements;

@@ -9,6 +9,7 @@ mod attributes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::attributes::Attribute;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::types::{Known, Place, Type};
 
@@ -46,6 +47,16 @@ fn syntax(ty: &Type) -> String {
         Type::Optional(item) => format!("optional({})", syntax(item)),
         Type::Map(key, item) => format!("map({key}, {})", syntax(item)),
     }
+}
+
+/// What the operator of a node holds, without what says nothing.
+pub fn attributes(node: &Node) -> String {
+    attribute(&node.operator.attributes())
+}
+
+/// The fields of an attribute, without those that say nothing.
+pub fn attribute(attribute: &Attribute) -> String {
+    attributes::text(attribute)
 }
 
 struct Printer<'g> {
@@ -163,7 +174,7 @@ impl Printer<'_> {
             .iter()
             .map(|id| id.map_or("", |id| self.name(id)))
             .collect();
-        let attributes = match attributes::text(&node.operator.attributes()) {
+        let attributes = match self::attributes(node) {
             text if text.is_empty() => text,
             text => format!("<{text}> "),
         };

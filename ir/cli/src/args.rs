@@ -23,6 +23,20 @@ pub enum Command {
     Inspect(Inspect),
     /// Show the Rust code of a model, or its graph
     Expand(Expand),
+    /// Draw the graph, nested by module: SVG, a page to click through, Mermaid, Graphviz
+    View(crate::view::View),
+    /// Say whether a program compiled from one file can load the weights of another
+    Diff(crate::diff::Diff),
+    /// Say why a model does not compile and what to export anew, and what to expect of one that does
+    Doctor(crate::doctor::Doctor),
+    /// Write a crate that runs a model
+    New(crate::new::New),
+    /// List the operators that are supported, or tell of one
+    Operators(crate::operators::Operators),
+    /// Write a script by which a shell completes commands
+    Completions(crate::shell::Completions),
+    /// Write manual pages
+    Man(crate::shell::Man),
     /// Run models through the real macro and compare with recorded outputs
     Verify(Verify),
     /// Measure load, first run, later runs and memory, and the time of each node
@@ -34,9 +48,16 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed inspect model.onnx              what is in it, and whether it compiles
+  cargo onnx-embed inspect model.onnx --dim batch=8    with a size that the file leaves open
+  cargo onnx-embed inspect models/                  a line for each model, 1 if one does not compile
+  cargo onnx-embed inspect model.onnx --values | grep conv1")]
 pub struct Inspect {
-    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
-    pub model: PathBuf,
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax; several, or folders, are a line each
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
     #[command(flatten)]
     pub choices: Choices,
     /// Write JSON
@@ -45,9 +66,16 @@ pub struct Inspect {
     /// Only count the nodes as they are read and behind each pass
     #[arg(long, conflicts_with = "json")]
     pub counts: bool,
+    /// List every value: its name in the file, its type and sizes, and the node that makes it
+    #[arg(long, conflicts_with = "counts")]
+    pub values: bool,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed expand model.onnx > model.rs     the code that the macro writes
+  cargo onnx-embed expand model.onnx --passes       what each rule changed, and nearly changed")]
 pub struct Expand {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,
@@ -68,6 +96,10 @@ pub struct Expand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed verify models/ --release         every model beside its io.npz
+  cargo onnx-embed verify model.onnx --device wgpu  on a GPU, with launches and reads")]
 pub struct Verify {
     /// Models with an io.npz beside them (io2.npz and so on for further inputs), or folders of folders of such.
     /// It has the arrays in/NAME and out/NAME, as `numpy.savez("io.npz", **{"in/x": x, "out/y": y})` writes them,
@@ -119,6 +151,10 @@ pub struct Verify {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed bench model.onnx                 load, first call, later calls, memory
+  cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8")]
 pub struct Bench {
     /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
     #[arg(required = true)]

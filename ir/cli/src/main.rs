@@ -8,11 +8,15 @@ mod build;
 mod compare;
 mod compare_models;
 mod cost;
+mod diff;
 mod differences;
+mod doctor;
 mod expand;
 mod inspect;
 mod models;
+mod new;
 mod npz;
+mod operators;
 mod parallel;
 mod prepare;
 mod process;
@@ -20,10 +24,12 @@ mod random;
 mod record;
 mod reference;
 mod scratch;
+mod shell;
 mod style;
 mod trace;
 mod value;
 mod verify;
+mod view;
 mod wire;
 
 use std::process::ExitCode;
@@ -45,6 +51,13 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Expand(arguments) => expand::expand(&arguments),
+        Command::View(arguments) => view::view(&arguments),
+        Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Operators(arguments) => operators::operators(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments),
+        Command::Man(arguments) => shell::man(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Compare(arguments) => compare_models::compare(&arguments),

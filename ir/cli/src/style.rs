@@ -21,6 +21,24 @@ pub fn bytes(count: u64) -> String {
     format!("{size:.digits$} {}", units[unit])
 }
 
+/// A number of things with few digits: `25.6 million`.
+pub fn number(count: u64) -> String {
+    let units = ["", " thousand", " million", " billion", " trillion"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 999.5 && unit + 1 < units.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    let digits = match size {
+        _ if unit == 0 => 0,
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{size:.digits$}{}", units[unit])
+}
+
 /// Seconds in a unit that leaves few digits.
 pub fn seconds(time: f64) -> String {
     match time {
@@ -81,6 +99,15 @@ mod tests {
         assert_eq!(times, ["3.21 µs", "1.00 ms", "12.3 ms", "1.50 s"]);
         let rates = [1.234, 81.2, 812.4, 25_000.0, 2_500_000.0].map(rate);
         assert_eq!(rates, ["1.23", "81.2", "812", "25 k", "2.5 M"]);
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let texts = [999, 1000, 25_557_032, 4_089_184_256].map(number);
+        assert_eq!(
+            texts,
+            ["999", "1.00 thousand", "25.6 million", "4.09 billion"]
+        );
     }
 
     #[test]
