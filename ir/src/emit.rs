@@ -2,6 +2,7 @@
 
 mod body;
 mod budget;
+mod constructors;
 mod container;
 mod described;
 mod detour;

@@ -7,6 +7,7 @@
 
 mod anchor;
 mod array;
+mod attempt;
 mod constant;
 mod convert;
 mod dyn_model;
