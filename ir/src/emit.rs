@@ -3,6 +3,7 @@
 pub mod arguments;
 mod body;
 mod budget;
+mod constructors;
 mod container;
 mod custom;
 mod described;

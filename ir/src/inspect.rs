@@ -217,3 +217,19 @@ fn item() -> Item {
         functions: Default::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_no_weights() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/mnist/mnist.onnx");
+        let inspection = inspect(&path, &Options::default()).unwrap();
+        // Convolutions and their normalizations, and the linear layer.
+        let numbers = 8 * 9 + 4 * 8 + 16 * 8 * 9 + 4 * 16 + 7840 + 10;
+        assert_eq!(inspection.parameters(), numbers);
+        assert!(!is_weight(DType::I64, &[2]) && !is_weight(DType::F32, &[]));
+        assert_eq!(inspection.facts.metadata.graph, "mnist");
+    }
+}

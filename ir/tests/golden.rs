@@ -16,6 +16,12 @@ fn a_classifier_of_digits() {
 }
 
 #[test]
+fn a_classifier_with_labels_and_metadata() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models");
+    check("iris", &models.join("iris.onnx"));
+}
+
+#[test]
 fn a_residual_block() {
     check_text("residual", &read("residual.onnxtxt"));
 }

@@ -1,5 +1,6 @@
 //! The `onnx_model!` macro: arguments, paths, errors at the right token.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod argument;

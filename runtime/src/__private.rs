@@ -3,7 +3,7 @@
 //! It changes with the macro, without notice.
 
 pub use crate::anchor::{Anchor, device};
-pub use crate::error::{attempt, attempt_async};
+pub use crate::attempt::{attempt, attempt_async};
 pub use crate::host::MapAsync;
 pub use crate::inputs::take;
 pub use crate::node::Node;

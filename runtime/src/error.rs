@@ -2,12 +2,10 @@
 
 mod text;
 
-use std::cell::Cell;
 use std::path::PathBuf;
 use std::{fmt, io};
 
 use burn::tensor::DType;
-use onnx_embed_kernels::fault::{self, Fault, Name};
 
 use crate::near::near;
 use crate::{ElementType, Kind, Port, Size};
@@ -160,24 +158,6 @@ pub enum Error {
     },
 }
 
-thread_local! {
-    /// The error that ended the step of an [`attempt`].
-    static ENDED: Cell<Option<Error>> = const { Cell::new(None) };
-}
-
-impl Error {
-    /// Ends a step: with this error if an [`attempt`] is around it, else with a panic of its text.
-    #[track_caller]
-    pub(crate) fn end(self) -> ! {
-        let text = self.to_string();
-        if fault::is_attempted() {
-            ENDED.set(Some(self));
-            fault::fail(text)
-        }
-        panic!("{text}")
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -271,37 +251,6 @@ impl fmt::Display for Error {
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
-        let Fault { node, reason } = fault;
-        match node {
-            Some(Name { node, operator }) => Error::Run {
-                node,
-                operator,
-                reason,
-            },
-            None => Error::Panic { reason },
-        }
-    }
-}
-
-/// What `run` gives; where a node fails in it, an error that names the node.
-pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    ENDED.set(None);
-    fault::attempt(run).unwrap_or_else(|fault| Err(ENDED.take().unwrap_or_else(|| fault.into())))
-}
-
-/// [`attempt`], of what may wait.
-pub fn attempt_async<T>(
-    run: impl Future<Output = Result<T, Error>>,
-) -> impl Future<Output = Result<T, Error>> {
-    let run = fault::attempt_async(run);
-    async {
-        run.await
-            .unwrap_or_else(|fault| Err(ENDED.take().unwrap_or_else(|| fault.into())))
-    }
-}
-
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
@@ -339,17 +288,5 @@ mod tests {
             error.to_string(),
             "`x` is int64, the model takes int4 carried in int8"
         );
-    }
-
-    #[test]
-    fn an_error_of_an_attempt_keeps_its_type() {
-        let attempt = || attempt::<()>(|| Error::UnknownSize { size: "n".into() }.end());
-        assert!(matches!(attempt(), Err(Error::UnknownSize { .. })));
-        let outside = std::panic::catch_unwind(|| Error::UnknownSize { size: "n".into() }.end());
-        let Err(text) = outside;
-        let text = text.downcast::<String>().unwrap();
-        assert_eq!(*text, "no input has a size `n`");
-        let other = super::attempt::<()>(|| fault::fail("no memory")).unwrap_err();
-        assert_eq!(other.to_string(), "cannot run the model: no memory");
     }
 }

@@ -3,6 +3,7 @@
 
 mod anchor;
 mod array;
+mod attempt;
 mod constant;
 mod convert;
 mod custom;

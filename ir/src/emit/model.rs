@@ -13,7 +13,8 @@ use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
 use super::{
-    Context, Layer, Source, imports, parameters, run, said, split, tied, trace, tree, weights,
+    Context, Layer, Source, constructors, imports, parameters, run, said, split, tied, trace, tree,
+    weights,
 };
 use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
@@ -102,7 +103,8 @@ fn written(
     let note = parameters::note(&root, &cx);
     let parameters = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
-    let constructors = constructors(model, options);
+    let constructors = constructors::constructors(model, options);
+    let default = constructors::default(&name, options);
     let documentation = described.model(model, parameters::count(&cx), options);
     let forward_documentation = described.forward();
     let failures = described::documentation([described.failures()]);
@@ -110,16 +112,6 @@ fn written(
     let passed = passed(&inputs);
     let run = run::functions(&inputs, &outputs, &takes, &device(&root));
     let said = said::constants(&model.facts);
-    let default = match options.weights {
-        Weights::Embed => code! {
-            impl Default for #name {
-                fn default() -> Self {
-                    Self::new(&Device::default())
-                }
-            }
-        },
-        Weights::File => Code::default(),
-    };
     let signature = signature::signature(&inputs, &outputs);
     let traced = trace::item(&name, &cx);
     diagnostics.extend(std::mem::take(&mut cx.problems));
@@ -349,55 +341,5 @@ fn arguments(inputs: &[Port], structure: &Ident) -> Code {
             code!(#ident: #ty)
         }
         _ => code!(input: #structure),
-    }
-}
-
-fn constructors(model: &Model, options: &Options) -> Code {
-    let files = model.files.list().len();
-    let new = match options.weights {
-        Weights::Embed => code! {
-            /// The model with the weights that are in the binary.
-            pub fn new(device: &Device) -> Self {
-                Self::load(&Weights::new(&WEIGHTS, &files(), device))
-            }
-        },
-        Weights::File => Code::default(),
-    };
-    let from_bytes = match files {
-        1 => code! {
-            /// The model with the weights of another file of the same graph.
-            ///
-            /// # Errors
-            ///
-            /// If the bytes are not a file of the same graph.
-            pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
-                <Self as OnnxModel>::from_bytes(&[bytes], device)
-            }
-        },
-        _ => code! {
-            /// The model with the weights of other files of the same graph: the model's, then
-            /// those of its external data.
-            ///
-            /// # Errors
-            ///
-            /// If the bytes are not the files of the same graph.
-            pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                <Self as OnnxModel>::from_bytes(files, device)
-            }
-        },
-    };
-    code! {
-        #new
-
-        /// The model with the weights of another file of the same graph.
-        ///
-        /// # Errors
-        ///
-        /// If the file cannot be read, or is not one of the same graph.
-        pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
-            <Self as OnnxModel>::from_file(path, device)
-        }
-
-        #from_bytes
     }
 }

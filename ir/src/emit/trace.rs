@@ -81,6 +81,7 @@ mod tests {
             name: format_ident!("Model"),
             runtime: quote!(::onnx_embed),
             file: "model".to_owned(),
+            functions: Default::default(),
         };
         let model = crate::load_bytes(model.into(), &options).unwrap();
         let code = crate::code(model, &item, &options).unwrap();
