@@ -29,7 +29,7 @@ pub fn runs(line: &Json) -> String {
     let (half, most) = (milliseconds("median_ms"), milliseconds("p95_ms"));
     let runs = line["runs"].as_u64().unwrap_or_default();
     format!(
-        "{heading}\n  p50 {half}   p95 {most}{rate}   {DIM}{} {DIM:#}\n  \
+        "{heading}\n  p50 {half}   p95 {most}{rate}   {DIM}{}{DIM:#}\n  \
          load {load}   first call {first}   memory {memory}\n",
         style::count(usize::try_from(runs).unwrap_or(usize::MAX), "run")
     )
