@@ -29,7 +29,7 @@ pub fn runs(line: &Json) -> String {
     let (half, most) = (milliseconds("median_ms"), milliseconds("p95_ms"));
     let runs = line["runs"].as_u64().unwrap_or_default();
     format!(
-        "{heading}\n  p50 {half}   p95 {most}{rate}   {DIM}{} {DIM:#}\n  \
+        "{heading}\n  p50 {half}   p95 {most}{rate}   {DIM}{}{DIM:#}\n  \
          load {load}   first call {first}   memory {memory}\n",
         style::count(usize::try_from(runs).unwrap_or(usize::MAX), "run")
     )
@@ -180,7 +180,9 @@ mod tests {
             total: 1.0,
         };
         let text = anstream::adapter::strip_str(&layers(&profile, 2, false)).to_string();
+        let text = format!("table\n{text}");
         expect![[r#"
+            table
                share         ms  node                  operator   operands                 GFLOP/s
               62.5 %      0.500  /layers.0/fc1/MatMul  FusedGemm  [1, 384] x [384, 1536]      16.0
               31.2 %      0.250  /loop/Tanh            Tanh       [1, 8]                            x 12
