@@ -50,7 +50,7 @@ enum Obstacle {
 
 pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     let (first, second) = (&arguments.first, &arguments.second);
-    let obstacle = obstacle(arguments)?;
+    let obstacle = obstacle(arguments, arguments.weights)?;
     let options = arguments.choices.options(arguments.weights);
     // A file that is no model was said to be none.
     let comparison = compare(first, second, &options);
@@ -73,7 +73,14 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     }
     match &obstacle {
         None => {
-            anstream::println!("{GOOD}{b} can be loaded{GOOD:#} by a program compiled from {a}")
+            anstream::println!("{GOOD}{b} can be loaded{GOOD:#} by a program compiled from {a}");
+            // Code depends on more where weights are in the binary.
+            if arguments.weights == Storage::File
+                && let Some(embedded) = self::obstacle(arguments, Storage::Embed)?
+            {
+                let reason = embedded.sentence(&a);
+                anstream::println!("  {DIM}not with weights = \"embed\": {reason}{DIM:#}");
+            }
         }
         Some(obstacle) => {
             let reason = obstacle.sentence(&a);
@@ -88,11 +95,8 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
 }
 
 /// What a program would say of the second file: what [`Fingerprint::check`] says.
-fn obstacle(arguments: &Diff) -> Result<Option<Obstacle>> {
-    let (path, options) = (
-        &arguments.first,
-        arguments.choices.options(arguments.weights),
-    );
+fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
+    let (path, options) = (&arguments.first, arguments.choices.options(weights));
     let failed =
         |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
     let model = onnx_embed_ir::load(path, &options).map_err(failed)?;

@@ -109,6 +109,10 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
         let report = inspection.problems.report(model);
         let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
         line(format!("{BAD}{first}{BAD:#}\n{rest}"));
+        line(format!(
+            "{DIM}tip: cargo onnx-embed doctor {} says what to export anew{DIM:#}",
+            shown(model)
+        ));
     }
     text
 }

@@ -73,10 +73,11 @@ fn a_factor_of_one_is_free_in_a_file_and_fixed_in_the_binary() {
         "{1, 2}",
         &[],
         expect![[r#"
-        same graph, 1 of 3 weights differ
-          scale
-        b.onnx can be loaded by a program compiled from a.onnx
-    "#]],
+            same graph, 1 of 3 weights differ
+              scale
+            b.onnx can be loaded by a program compiled from a.onnx
+              not with weights = "embed": the code depends on the value of weight `scale`, which differs
+        "#]],
     );
     check(
         "diff_fixed",

@@ -66,6 +66,7 @@ fn unsupported_operators_come_first_and_end_with_1() {
             help: `acme` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
 
           model: IR version 8, ai.onnx 17, acme 1, made by hand
+        tip: cargo onnx-embed doctor m.onnx says what to export anew
     "#]].assert_eq(&answer.out);
     assert_eq!(answer.code, 1);
 }
