@@ -33,7 +33,7 @@ pub struct Record {
     #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = given)]
     pub inputs: Vec<(String, Given)>,
     /// The file to write [default: io.npz beside the model]
-    #[arg(short, long, value_name = "FILE.npz")]
+    #[arg(short, long = "out", value_name = "FILE.npz")]
     pub output: Option<PathBuf>,
     /// Write over a file that is there
     #[arg(long)]

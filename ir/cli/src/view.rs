@@ -35,7 +35,7 @@ pub struct View {
     #[command(flatten)]
     pub choices: Choices,
     /// Where to write the picture [default: the terminal, as Mermaid]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// The form of the picture [default: that of the file's name]
     #[arg(long, value_enum)]

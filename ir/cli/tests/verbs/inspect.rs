@@ -64,6 +64,7 @@ fn unsupported_operators_come_first_and_end_with_1() {
           operator `acme.Twist` is not supported
             at node `y` (acme.Twist opset 1)
             help: `acme` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+                  or bind it to a function: #[onnx(ops("acme.Twist" = crate::twist))], fn twist(x: Tensor<2>) -> Tensor<2>
 
           model: IR version 8, ai.onnx 17, acme 1, made by hand
         tip: cargo onnx-embed doctor m.onnx says what to export anew
@@ -116,7 +117,7 @@ fn every_value_with_the_node_that_makes_it() {
         }"#;
     let answer = on("inspect_values", source, &["inspect", "--values"]);
     expect![[r#"
-        c    bool[]         input
+        c    bool           input
         x    float32[n, 2]  input
         b    float32[2]     constant
         sum  float32[n, 2]  Add /fc/Add

@@ -119,7 +119,7 @@ fn sizes_that_are_asked_for_and_inputs_of_every_kind() {
             let ids = Tensor::<2, Int>::zeros([1, 16], &device);
             // `mask`: bool[batch, sequence]
             let mask = Tensor::<2, Int>::zeros([1, 16], &device).bool();
-            // `length`: int64[]
+            // `length`: int64
             let length = Tensor::<1, Int>::zeros([1], &device);
             // `names`: string[batch]
             let names = Array::new([1], vec![String::new(); 1]);

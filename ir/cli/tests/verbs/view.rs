@@ -66,7 +66,7 @@ fn branches_stand_in_boxes_of_their_own() {
           label="m.onnx"; labelloc=t; fontname="sans-serif";
           node [shape=box, style="rounded,filled", fillcolor="#f3f5f8", color="#8a98a8", fontname="sans-serif", fontsize=11];
           edge [color="#8a98a8", fontname="sans-serif", fontsize=9];
-          n0 [label="c", tooltip="c: bool[]", shape=ellipse];
+          n0 [label="c", tooltip="c: bool", shape=ellipse];
           n1 [label="x", tooltip="x: float32[2]", shape=ellipse];
           subgraph cluster_2 { label="If"; color="#c3ccd6";
             subgraph cluster_3 { label="then_branch"; color="#c3ccd6";
