@@ -38,13 +38,13 @@ pub enum Command {
     /// Write manual pages
     Man(crate::shell::Man),
     /// Run models through the real macro and compare with recorded outputs
-    Verify(Verify),
+    Verify(Box<Verify>),
     /// Measure load, first run, later runs and memory, and the time of each node
     Bench(Bench),
     /// Make inputs for a model and record what ONNX Runtime answers
     Record(Record),
     /// Compare two models, or two settings of one, value by value
-    Compare(Compare),
+    Compare(Box<Compare>),
 }
 
 #[derive(Debug, Args)]
