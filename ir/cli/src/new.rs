@@ -1,6 +1,5 @@
 //! `new`: a crate that runs a model.
 
-mod labels;
 mod program;
 
 use std::fs;
@@ -10,7 +9,6 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use onnx_embed_ir::emit::arguments::arguments as ports;
-use onnx_embed_ir::inspect::about::About;
 use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
@@ -19,6 +17,9 @@ use crate::args::dim;
 use crate::scratch;
 use crate::style::{BAD, GOOD};
 use program::Program;
+
+/// More names of classes are not listed in a program.
+const LABELS: usize = 2000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -70,7 +71,7 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
         inputs: &inputs,
         outputs: &outputs,
         dims: &arguments.dims,
-        labels: labels::labels(&About::of(model.files.model()).metadata),
+        labels: labels(&model),
     };
     write(&folder.join("src/main.rs"), &program.source()?)?;
     write(&folder.join("README.md"), &readme(&name, &file))?;
@@ -108,6 +109,16 @@ fn package(stem: &str) -> String {
         "" => "model".to_owned(),
         name if is_word && !taken.contains(&name) => name.to_owned(),
         name => format!("model_{name}"),
+    }
+}
+
+/// The names of classes, where there are as many as a program would list.
+fn labels(model: &Model) -> Vec<String> {
+    let labels = &model.facts.labels;
+    if (2..=LABELS).contains(&labels.len()) {
+        labels.clone()
+    } else {
+        Vec::new()
     }
 }
 
