@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::compare_models::Compare;
-use crate::record::Record;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use onnx_embed_ir::emit::{operator, snake};
 use onnx_embed_ir::options::{self, Binding, Options, Outputs, Size, Weights, operator_name};
+
+use crate::bench::Bench;
+use crate::compare_models::Compare;
+use crate::inspect::Inspect;
+use crate::record::Record;
 
 /// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
 #[derive(Debug, Parser)]
@@ -45,30 +48,6 @@ pub enum Command {
     Record(Record),
     /// Compare two models, or two settings of one, value by value
     Compare(Box<Compare>),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  cargo onnx-embed inspect model.onnx              what is in it, and whether it compiles
-  cargo onnx-embed inspect model.onnx --dim batch=8    with a size that the file leaves open
-  cargo onnx-embed inspect models/                  a line for each model, 1 if one does not compile
-  cargo onnx-embed inspect model.onnx --values | grep conv1")]
-pub struct Inspect {
-    /// The model: .onnx, or .onnxtxt in ONNX's text syntax; several, or folders, are a line each
-    #[arg(required = true, value_name = "MODEL")]
-    pub models: Vec<PathBuf>,
-    #[command(flatten)]
-    pub choices: Choices,
-    /// Write JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Only count the nodes as they are read and behind each pass
-    #[arg(long, conflicts_with = "json")]
-    pub counts: bool,
-    /// List every value: its name in the file, its type and sizes, and the node that makes it
-    #[arg(long, conflicts_with = "counts")]
-    pub values: bool,
 }
 
 #[derive(Debug, Args)]
@@ -148,44 +127,6 @@ pub struct Verify {
     /// Give up on a model that runs longer
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub timeout: u64,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  cargo onnx-embed bench model.onnx                 load, first call, later calls, memory
-  cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8")]
-pub struct Bench {
-    /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
-    #[arg(required = true)]
-    pub models: Vec<PathBuf>,
-    #[command(flatten)]
-    pub programs: Programs,
-    /// Numbers of threads to run with, one after the other [default: as many as there are cores]
-    #[arg(long, value_name = "N,..", value_delimiter = ',')]
-    pub threads: Vec<usize>,
-    /// How long to go on running each model
-    #[arg(long, default_value_t = 3.0)]
-    pub seconds: f64,
-    /// Named sizes of random inputs; others are 1
-    #[arg(long = "dim", alias = "dims", value_name = "NAME=SIZE", value_parser = dim)]
-    pub dims: Vec<(String, i64)>,
-    /// Write a JSON line for each model and number of threads
-    #[arg(long)]
-    pub json: bool,
-    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other
-    /// than `flex` each node is waited for, so that the sum exceeds the time of a run
-    #[arg(long)]
-    pub layers: bool,
-    /// With --layers: show no more nodes than this; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 30, requires = "layers")]
-    pub top: usize,
-    /// Build without optimisations, which takes less time and says nothing of the model's
-    #[arg(long)]
-    pub debug: bool,
-    /// Draw the times of the nodes, nested by module, as an SVG file
-    #[arg(long, value_name = "FILE.svg", requires = "layers")]
-    pub flame: Option<PathBuf>,
 }
 
 /// What `verify` and `bench` share.

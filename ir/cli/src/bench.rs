@@ -5,17 +5,18 @@ mod layers;
 mod table;
 mod work;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use indicatif::ProgressBar;
 use onnx_embed_ir::inspect::inspect;
 use onnx_embed_ir::options::Options;
 use serde_json::{Value as Json, json};
 
-use crate::args::{Bench, Device};
+use crate::args::{Device, Programs, dim};
 use crate::models::{self, Model};
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare};
@@ -25,6 +26,44 @@ use crate::style::BAD;
 use crate::value::{Value, Values};
 use crate::{parallel, random, wire};
 use layers::Profile;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed bench model.onnx                 load, first call, later calls, memory
+  cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8")]
+pub struct Bench {
+    /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
+    #[arg(required = true)]
+    pub models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub programs: Programs,
+    /// Numbers of threads to run with, one after the other [default: as many as there are cores]
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    pub threads: Vec<usize>,
+    /// How long to go on running each model
+    #[arg(long, default_value_t = 3.0)]
+    pub seconds: f64,
+    /// Named sizes of random inputs; others are 1
+    #[arg(long = "dim", alias = "dims", value_name = "NAME=SIZE", value_parser = dim)]
+    pub dims: Vec<(String, i64)>,
+    /// Write a JSON line for each model and number of threads
+    #[arg(long)]
+    pub json: bool,
+    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other
+    /// than `flex` each node is waited for, so that the sum exceeds the time of a run
+    #[arg(long)]
+    pub layers: bool,
+    /// With --layers: show no more nodes than this; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "layers")]
+    pub top: usize,
+    /// Build without optimisations, which takes less time and says nothing of the model's
+    #[arg(long)]
+    pub debug: bool,
+    /// Draw the times of the nodes, nested by module, as an SVG file
+    #[arg(long, value_name = "FILE.svg", requires = "layers")]
+    pub flame: Option<PathBuf>,
+}
 
 /// A run that takes longer is given up.
 const LIMIT: Duration = Duration::from_secs(3600);

@@ -6,18 +6,43 @@ mod table;
 mod values;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use clap::Args;
 use onnx_embed_ir::inspect::inspect as look;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
-use crate::args::{Inspect, Storage};
+use crate::args::{Choices, Storage};
 use crate::style::BAD;
 
 pub use json::listed;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed inspect model.onnx              what is in it, and whether it compiles
+  cargo onnx-embed inspect model.onnx --dim batch=8    with a size that the file leaves open
+  cargo onnx-embed inspect models/                  a line for each model, 1 if one does not compile
+  cargo onnx-embed inspect model.onnx --values | grep conv1")]
+pub struct Inspect {
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax; several, or folders, are a line each
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub choices: Choices,
+    /// Write JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Only count the nodes as they are read and behind each pass
+    #[arg(long, conflicts_with = "json")]
+    pub counts: bool,
+    /// List every value: its name in the file, its type and sizes, and the node that makes it
+    #[arg(long, conflicts_with = "counts")]
+    pub values: bool,
+}
 
 pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
     let options = arguments.choices.options(Storage::Embed);
