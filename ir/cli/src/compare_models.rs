@@ -90,13 +90,13 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
         // ONNX Runtime says nothing of the order.
         std::mem::swap(&mut a, &mut b);
     }
-    let halves = [&arguments.a, &arguments.b].iter().any(|side| match side {
+    let is_half_precision = [&arguments.a, &arguments.b].iter().any(|side| match side {
         Side::Ours(setting) => setting.options.precision.half().is_some(),
         Side::OnnxRuntime => false,
     });
     let tolerance = arguments
         .tolerance
-        .unwrap_or(if halves { 1e-2 } else { 1e-4 });
+        .unwrap_or(if is_half_precision { 1e-2 } else { 1e-4 });
     let differences = Differences::new(&a, &b, tolerance);
     let values = count(differences.rows.len(), "value");
     for problem in [&a.problem, &b.problem].into_iter().flatten() {

@@ -117,9 +117,13 @@ impl Scene {
 /// The outermost boxes that are not open and could be.
 fn closed_pieces<'s>(scene: &'s mut Scene, closed: &mut Vec<&'s mut Piece>) {
     for piece in &mut scene.pieces {
-        match (piece.open, piece.inner.is_some()) {
-            (true, true) => closed_pieces(piece.inner.as_mut().expect("just seen"), closed),
-            (false, true) => closed.push(piece),
+        match piece {
+            Piece {
+                open: true,
+                inner: Some(inner),
+                ..
+            } => closed_pieces(inner, closed),
+            Piece { inner: Some(_), .. } => closed.push(piece),
             _ => {}
         }
     }

@@ -21,7 +21,7 @@ fn one_with_its_versions_and_its_specification() {
 #[test]
 fn one_that_is_not_there_has_neighbours_and_an_error() {
     let answer = run(&["operators", "Relux"]);
-    let (told, report) = answer
+    let (message, report) = answer
         .out
         .split_once("a model that has one is refused:")
         .unwrap();
@@ -29,7 +29,7 @@ fn one_that_is_not_there_has_neighbours_and_an_error() {
         there is no operator `Relux`
           operators of nearly this name: Relu
     "#]]
-    .assert_eq(told);
+    .assert_eq(message);
     assert!(report.contains("operator `Relux` is not supported"));
     assert_eq!(answer.code, 1);
 }
