@@ -224,6 +224,14 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// Every attribute by its name, in the order of the names.
+    pub fn all(&self) -> Vec<NamedAttribute<'a>> {
+        self.asked.iter().for_each(|asked| asked.set(true));
+        let mut all = self.list.clone();
+        all.sort_by_key(|entry| entry.0);
+        all
+    }
+
     /// Marks attributes as known that say nothing about the result.
     pub fn ignore(&self, names: &[&str]) {
         for name in names {

@@ -24,6 +24,8 @@ enum Cure {
     Choice(String),
     /// The named sizes that would have to be 1.
     Ones(Box<[String]>),
+    /// A function that computes the operator of the node.
+    Function,
 }
 
 /// The node where a problem stands.
@@ -82,6 +84,13 @@ impl Problem {
     #[must_use]
     pub fn unless_ones(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.cure = Some(Cure::Ones(names.into_iter().collect()));
+        self
+    }
+
+    /// Says that the caller may give a function for it.
+    #[must_use]
+    pub fn unless_bound(mut self) -> Self {
+        self.cure = Some(Cure::Function);
         self
     }
 
@@ -155,7 +164,7 @@ impl Diagnostics {
         match self.problems.as_slice() {
             [(only, 0)] => match only.cure.as_ref()? {
                 Cure::Choice(name) => Some(name),
-                Cure::Ones(_) => None,
+                Cure::Ones(_) | Cure::Function => None,
             },
             _ => None,
         }
@@ -180,6 +189,17 @@ impl Diagnostics {
         for (problem, more) in others.problems {
             self.add(problem, more);
         }
+    }
+
+    /// The problems of operators that functions of the caller's might compute, without all others.
+    pub fn retain_unbound(mut self) -> Self {
+        self.problems
+            .retain(|(problem, _)| problem.cure == Some(Cure::Function));
+        self.places = (0usize..)
+            .zip(&self.problems)
+            .map(|(at, (problem, _))| (problem.key(), at))
+            .collect();
+        self
     }
 
     pub fn set_facts(&mut self, facts: String) {

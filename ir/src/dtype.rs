@@ -79,6 +79,11 @@ impl DType {
         TABLE.iter().find(|row| row.1 == number).map(|row| row.0)
     }
 
+    /// The type with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        TABLE.iter().find(|row| row.2 == name).map(|row| row.0)
+    }
+
     /// The number in ONNX's `TensorProto.DataType`.
     pub fn number(self) -> i32 {
         self.row().1

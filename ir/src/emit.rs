@@ -1,10 +1,15 @@
 //! From a graph to Rust tokens.
 
+pub mod arguments;
 mod body;
 mod budget;
+mod constructors;
 mod container;
+mod custom;
+mod described;
 mod detour;
 mod fault;
+pub mod fingerprint;
 mod imports;
 mod inline;
 mod input;
@@ -20,6 +25,7 @@ mod parameters;
 mod pattern;
 mod run;
 mod rust_type;
+mod said;
 mod scalar;
 mod signature;
 mod size;
@@ -28,7 +34,8 @@ mod stored;
 mod strings;
 mod structs;
 mod tied;
-mod tree;
+mod trace;
+pub mod tree;
 mod variables;
 mod waiting;
 mod weights;
@@ -44,17 +51,19 @@ use crate::ops;
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, TensorType, Type};
 use budget::Budget;
+use custom::Functions;
 use name::Unique;
 use structs::Structs;
 use variables::Hint;
 
 pub use container::{converted, of_rank};
+pub use custom::Expected;
 pub use input::lifted;
 pub use item::Item;
 pub use layer::Layer;
 pub use literal::float_literal;
 pub use model::module;
-pub use name::{camel, snake};
+pub use name::{camel, distinct, operator, snake};
 pub use rust_type::{element_type, host_element, rust_type};
 pub use size::Sizes;
 pub use stored::whole;
@@ -103,9 +112,12 @@ pub struct Context<'g> {
     /// The parameters that are statistics, which no gradient changes.
     statistics: BTreeSet<ValueId>,
     training: bool,
+    /// Whether the program may look at every value of a run.
+    trace: bool,
     /// What variables may be called.
     hints: BTreeMap<Variable, Hint>,
     structs: Structs,
+    functions: Functions,
     /// Problems of nodes in nested blocks.
     problems: Diagnostics,
     /// How many variables there are beside those of values.
@@ -245,7 +257,7 @@ impl Emit<'_, '_> {
 }
 
 impl<'g> Context<'g> {
-    fn new(graph: &'g Graph, budget: Budget) -> Self {
+    fn new(graph: &'g Graph, trace: bool, budget: Budget) -> Self {
         let mut cx = Context {
             values: &graph.values,
             sizes: Sizes::default(),
@@ -261,8 +273,10 @@ impl<'g> Context<'g> {
             shared: BTreeSet::new(),
             statistics: parameters::statistics(graph),
             training: graph.training,
+            trace,
             hints: BTreeMap::new(),
             structs: Structs::default(),
+            functions: Functions::default(),
             problems: Diagnostics::default(),
             temporaries: 0,
             budget,

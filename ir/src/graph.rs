@@ -100,6 +100,8 @@ pub struct Value {
     pub parts: Option<Vec<ValueId>>,
     /// The value that it is a copy of.
     pub copy_of: Option<ValueId>,
+    /// Whether its type is a guess, as it is computed from what an unknown operator makes.
+    pub guessed: bool,
     pub place: Place,
 }
 

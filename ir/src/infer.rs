@@ -11,6 +11,7 @@ use crate::dtype::{DType, Kind};
 use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::names::Names;
+use crate::ops::custom::Custom;
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
 
@@ -32,6 +33,7 @@ pub const LARGEST_KNOWN: usize = 4096;
 /// Infers the whole graph, reporting every problem; a value whose maker failed stays untyped,
 /// and what depends on it is passed over.
 pub fn infer(graph: &mut Graph, names: &mut Names, diagnostics: &mut Diagnostics) {
+    names.end_inputs();
     let body = std::mem::take(&mut graph.body);
     infer_block(&body, &mut graph.values, names, diagnostics);
     graph.body = body;
@@ -44,19 +46,36 @@ fn infer_block(
     diagnostics: &mut Diagnostics,
 ) {
     for node in &block.nodes {
-        if node.reads().iter().any(|&id| values[id].ty.is_none()) {
+        let reads = node.reads();
+        if reads.iter().any(|&id| values[id].ty.is_none()) {
+            let custom = node.operator_as::<Custom>();
+            let unbound = custom.and_then(Custom::unbound);
+            unbound
+                .into_iter()
+                .for_each(|problem| diagnostics.push(problem));
             continue;
         }
+        let guessed = reads.iter().any(|&id| values[id].guessed);
+        let mut found = Diagnostics::default();
         let mut cx = Infer {
             values,
             node,
             names,
-            diagnostics,
+            diagnostics: &mut found,
             folded: RefCell::default(),
         };
         if let Err(problem) = node.operator.infer(&mut cx) {
-            diagnostics.push(problem.at(node.site(values)));
+            found.push(problem.at(node.site(values)));
         }
+        let inner = node.blocks.iter().flat_map(|(_, block)| &block.outputs);
+        if guessed || inner.into_iter().any(|&id| values[id].guessed) {
+            // What is wrong with a type that was guessed may be the guess.
+            found = found.retain_unbound();
+            for &id in node.outputs.iter().flatten() {
+                values[id].guessed = true;
+            }
+        }
+        diagnostics.extend(found);
     }
 }
 
@@ -175,6 +194,21 @@ impl Infer<'_> {
     /// A size of its own for what only the run can tell.
     pub fn fresh(&mut self, hint: &str) -> Dim {
         self.names.fresh(hint)
+    }
+
+    /// The size of this name, where an input of the model has it.
+    pub fn size_of_inputs(&self, name: &str) -> Option<Dim> {
+        let name = name.into();
+        self.names.is_of_input(&name).then(|| Dim::named(name))
+    }
+
+    /// Reports a problem of the node, of whose outputs the types are guesses.
+    pub fn guess(&mut self, problem: Problem) {
+        for &id in self.node.outputs.iter().flatten() {
+            self.values[id].guessed = true;
+        }
+        self.diagnostics
+            .push(problem.at(self.node.site(self.values)));
     }
 
     /// Notes that the input's open sizes are assumed to differ from 1.

@@ -1,9 +1,16 @@
 //! What a file holds, compilable or not.
 
+pub mod about;
+pub mod cost;
+pub mod values;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use prost::Message;
+
+use about::About;
+use cost::Cost;
 
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::Dim;
@@ -21,12 +28,40 @@ use crate::{passes, text};
 #[derive(Debug)]
 pub struct Inspection {
     pub facts: Facts,
+    pub about: About,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
     /// Every constant once, in the order of the file.
     pub constants: Vec<Constant>,
+    /// The graph that is compiled, if it can be.
+    pub compiled: Option<Compiled>,
     /// What keeps the model from being compiled.
     pub problems: Diagnostics,
+}
+
+impl Inspection {
+    /// How many numbers the weights of the model are, statistics of normalizations among them.
+    pub fn parameters(&self) -> usize {
+        let weights = self.constants.iter();
+        let weights = weights.filter(|constant| is_weight(constant.dtype, &constant.sizes));
+        weights
+            .map(|constant| constant.sizes.iter().product::<usize>())
+            .sum()
+    }
+}
+
+/// Whether a constant of this type is a weight when the numbers of a model are counted: scalars, shapes,
+/// indices, truths and strings are none.
+pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
+    !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
+}
+
+/// The simplified graph of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Its nodes, nested ones included, constants excluded.
+    pub nodes: usize,
+    pub cost: Cost,
 }
 
 /// An input or output.
@@ -64,16 +99,24 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
         ),
         constants: constants(&model.graph),
         facts: model.facts.clone(),
+        about: About::of(model.files.model()),
+        compiled: None,
         problems: Diagnostics::default(),
     };
+    let mut compiled = None;
     if problems.is_empty() {
         let (graph, names) = (&mut model.graph, &mut model.names);
         passes::run(graph, names, options, &mut |_| ());
+        compiled = Some(Compiled {
+            nodes: model.graph.body.count(),
+            cost: cost::cost(&model.graph),
+        });
         problems = crate::check(&model, &item(), options)
             .err()
             .unwrap_or_default();
     }
     Ok(Inspection {
+        compiled: compiled.filter(|_| problems.is_empty()),
         problems,
         ..inspection
     })
@@ -109,7 +152,11 @@ fn ports(
         let found = declared.iter().find(|info| info.name == name);
         let declared = || found.and_then(|info| declared_type(info.r#type.as_ref()?));
         Port {
-            ty: value.ty.clone().or_else(declared),
+            ty: value
+                .ty
+                .clone()
+                .filter(|_| !value.guessed)
+                .or_else(declared),
             name,
         }
     };
@@ -167,5 +214,22 @@ fn item() -> Item {
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
         file: String::new(),
+        functions: Default::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_no_weights() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/mnist/mnist.onnx");
+        let inspection = inspect(&path, &Options::default()).unwrap();
+        // Convolutions and their normalizations, and the linear layer.
+        let numbers = 8 * 9 + 4 * 8 + 16 * 8 * 9 + 4 * 16 + 7840 + 10;
+        assert_eq!(inspection.parameters(), numbers);
+        assert!(!is_weight(DType::I64, &[2]) && !is_weight(DType::F32, &[]));
+        assert_eq!(inspection.facts.metadata.graph, "mnist");
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod diagnostics;
+pub mod diff;
 pub mod dim;
 pub mod dtype;
 pub mod elements;
@@ -13,6 +14,8 @@ pub mod files;
 pub mod graph;
 pub mod infer;
 pub mod inspect;
+mod labels;
+pub mod metadata;
 pub mod model;
 mod names;
 mod operator;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::files::Files;
 use crate::graph::Graph;
+use crate::metadata::Metadata;
 use crate::names::Names;
 
 /// A model: the graph, its values typed, and what the file says of itself.
@@ -25,6 +26,9 @@ pub struct Facts {
     /// Opset versions by domain; `ai.onnx` is the empty domain.
     pub opsets: BTreeMap<String, i64>,
     pub producer: String,
+    pub metadata: Metadata,
+    /// The names of classes by their number.
+    pub labels: Vec<String>,
     /// The names of the outputs, which several may share with inputs or constants.
     pub outputs: Vec<String>,
     /// The ranks that the file gives them.

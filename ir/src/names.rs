@@ -16,6 +16,8 @@ pub struct Names {
     doubted: BTreeSet<Symbol>,
     /// Every change in turn, so that the last ones can be undone.
     changes: Vec<Change>,
+    /// How many changes had been made when the inputs of the model had their sizes.
+    inputs: usize,
     pub(crate) work: Work,
 }
 
@@ -49,6 +51,16 @@ impl Names {
     /// Whether a name is reserved.
     pub fn is_reserved(&self, name: &Symbol) -> bool {
         self.reserved.contains_key(name)
+    }
+
+    /// Says that the names so far are those of sizes of the inputs.
+    pub fn end_inputs(&mut self) {
+        self.inputs = self.changes.len();
+    }
+
+    /// Whether an input of the model has a size of this name.
+    pub fn is_of_input(&self, name: &Symbol) -> bool {
+        self.was_reserved_at(Mark(self.inputs), name)
     }
 
     /// Now.

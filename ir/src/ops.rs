@@ -8,6 +8,7 @@ pub mod classical;
 pub mod control;
 pub mod convolution;
 pub mod create;
+pub mod custom;
 pub mod elementwise;
 pub mod image;
 pub mod index;
@@ -221,33 +222,41 @@ pub use elementwise::arithmetic::fold;
 pub use sequence::construct;
 pub use train::gradient::{DERIVATIVES, Named, WRITTEN};
 
-/// The rooms.
-const ROOMS: &[&[&[Row]]] = &[
-    attention::FAMILIES,
-    classical::FAMILIES,
-    control::FAMILIES,
-    convolution::FAMILIES,
-    create::FAMILIES,
-    elementwise::FAMILIES,
-    image::FAMILIES,
-    index::FAMILIES,
-    normalize::FAMILIES,
-    pool::FAMILIES,
-    product::FAMILIES,
-    quantize::FAMILIES,
-    random::FAMILIES,
-    recurrent::FAMILIES,
-    reduce::FAMILIES,
-    sequence::FAMILIES,
-    shape::FAMILIES,
-    signal::FAMILIES,
-    text::FAMILIES,
-    train::FAMILIES,
+/// The rooms by name.
+const ROOMS: &[(&str, &[&[Row]])] = &[
+    ("attention", attention::FAMILIES),
+    ("classical", classical::FAMILIES),
+    ("control", control::FAMILIES),
+    ("convolution", convolution::FAMILIES),
+    ("create", create::FAMILIES),
+    ("elementwise", elementwise::FAMILIES),
+    ("image", image::FAMILIES),
+    ("index", index::FAMILIES),
+    ("normalize", normalize::FAMILIES),
+    ("pool", pool::FAMILIES),
+    ("product", product::FAMILIES),
+    ("quantize", quantize::FAMILIES),
+    ("random", random::FAMILIES),
+    ("recurrent", recurrent::FAMILIES),
+    ("reduce", reduce::FAMILIES),
+    ("sequence", sequence::FAMILIES),
+    ("shape", shape::FAMILIES),
+    ("signal", signal::FAMILIES),
+    ("text", text::FAMILIES),
+    ("train", train::FAMILIES),
 ];
 
 /// Every operator, room by room, family by family.
 pub fn all() -> impl Iterator<Item = &'static Row> {
-    ROOMS.iter().copied().flatten().copied().flatten()
+    rooms().map(|(_, row)| row)
+}
+
+/// Every operator with the name of its room.
+pub fn rooms() -> impl Iterator<Item = (&'static str, &'static Row)> {
+    ROOMS.iter().flat_map(|(name, families)| {
+        let rows = families.iter().copied().flatten();
+        rows.map(move |row| (*name, row))
+    })
 }
 
 /// Rows by domain and by name in lower case.

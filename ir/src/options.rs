@@ -19,6 +19,11 @@ pub struct Options {
     /// Whether graphs are rewritten as a person would have written them.
     pub simplify: bool,
     pub precision: Precision,
+    /// Functions of the caller's that compute operators, by the names of these, as [`operator_name`] has them.
+    pub operators: BTreeMap<String, Binding>,
+    pub outputs: Outputs,
+    /// Whether the program may look at every value of a run.
+    pub trace: bool,
 }
 
 impl Default for Options {
@@ -31,6 +36,9 @@ impl Default for Options {
             training: false,
             simplify: true,
             precision: Precision::default(),
+            operators: BTreeMap::new(),
+            outputs: Outputs::default(),
+            trace: false,
         }
     }
 }
@@ -49,6 +57,49 @@ impl Options {
 pub enum Size {
     Fixed(i64),
     Named(String),
+}
+
+/// A function of the caller's that computes an operator.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Its path as text, for the module of the model. An item may have it with spans.
+    pub function: String,
+    /// What it returns; nothing stands for one tensor of the type of the first input.
+    pub results: Vec<Declared>,
+}
+
+/// What is declared of a tensor that a function returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The element type, where it is not that of the input.
+    pub element: Option<DType>,
+    pub shape: DeclaredShape,
+}
+
+/// The shape of a tensor that a function returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeclaredShape {
+    /// That of an input.
+    Like(usize),
+    /// Its sizes, `None` for that of the first input along the same axis.
+    Sizes(Vec<Option<Size>>),
+}
+
+/// An operator as the compiler names it: `Relu` for `ai.onnx.Relu`, else with its domain.
+pub fn operator_name(written: &str) -> &str {
+    let standard = written.strip_prefix("ai.onnx.");
+    standard
+        .filter(|name| !name.contains('.'))
+        .unwrap_or(written)
+}
+
+/// Outputs in place of those that the file lists; none are named where these stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Values of the main graph, by the names that the file gives them.
+    pub names: Vec<String>,
+    /// Whether the outputs of the file follow.
+    pub rest: bool,
 }
 
 /// Where the weights are when the program runs.

@@ -9,8 +9,9 @@ mod attributes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::attributes::Attribute;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
-use crate::types::{Known, Place};
+use crate::types::{Known, Place, Type};
 
 /// More known elements than this are not listed.
 const LISTED: usize = 8;
@@ -33,6 +34,29 @@ pub fn graph(graph: &Graph) -> String {
     printer.constants(&graph.body);
     printer.nodes(&graph.body, 0);
     printer.text
+}
+
+/// A type in ONNX's text syntax, where a type without brackets is of any rank.
+fn syntax(ty: &Type) -> String {
+    match ty {
+        Type::Tensor(tensor) if tensor.shape.is_empty() => format!("{}[]", tensor.dtype),
+        Type::Tensor(tensor) => tensor.to_string(),
+        Type::Unranked(dtype) => format!("{dtype}[..]"),
+        Type::Nothing(dtype) => dtype.to_string(),
+        Type::Sequence(item) => format!("seq({})", syntax(item)),
+        Type::Optional(item) => format!("optional({})", syntax(item)),
+        Type::Map(key, item) => format!("map({key}, {})", syntax(item)),
+    }
+}
+
+/// What the operator of a node holds, without what says nothing.
+pub fn attributes(node: &Node) -> String {
+    attribute(&node.operator.attributes())
+}
+
+/// The fields of an attribute, without those that say nothing.
+pub fn attribute(attribute: &Attribute) -> String {
+    attributes::text(attribute)
 }
 
 struct Printer<'g> {
@@ -150,7 +174,7 @@ impl Printer<'_> {
             .iter()
             .map(|id| id.map_or("", |id| self.name(id)))
             .collect();
-        let attributes = match attributes::text(&node.operator.attributes()) {
+        let attributes = match self::attributes(node) {
             text if text.is_empty() => text,
             text => format!("<{text}> "),
         };
@@ -191,10 +215,7 @@ impl Printer<'_> {
             Place::Host => "host ",
             Place::Device => "",
         };
-        let ty = value
-            .ty
-            .as_ref()
-            .map_or_else(|| "?".to_owned(), ToString::to_string);
+        let ty = value.ty.as_ref().map_or_else(|| "?".to_owned(), syntax);
         format!("{place}{ty} {}", self.name(id))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Field numbers are those of `onnx.proto`, IR version 14. Decoding from a [`bytes::Bytes`] copies
 //! no weights: every field that may be large is a slice of the input. Parts that say nothing about
-//! what a model computes (documentation, which need not even be UTF-8, training information,
+//! what a model computes (documentation but that of the whole file, training information,
 //! quantisation annotations, device configurations) are skipped like unknown fields.
 
 mod cost;
@@ -35,6 +35,9 @@ pub struct ModelProto {
     pub domain: String,
     #[prost(int64, optional, tag = "5")]
     pub model_version: Option<i64>,
+    /// Text, which need not be UTF-8.
+    #[prost(bytes = "bytes", tag = "6")]
+    pub doc_string: Bytes,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "14")]

@@ -1,22 +1,25 @@
 //! From the file's messages to a graph.
 
 mod arity;
+mod binding;
 mod choice;
 mod duplicates;
 mod facts;
 mod foreign;
 mod function;
 mod gradient;
+mod initializer;
 mod input;
 mod order;
 mod origin;
+mod outputs;
 mod scope;
 mod signature;
 mod size;
 mod unknown;
 mod untyped;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -24,15 +27,16 @@ use bytes::Bytes;
 
 use crate::attributes::{Attributes, NamedAttribute};
 use crate::diagnostics::{Diagnostics, Problem, Site};
-use crate::files::{Files, is_strings};
+use crate::files::Files;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::model::Facts;
 use crate::names::Names;
-use crate::ops::{self, kind};
-use crate::options::Options;
+use crate::ops::custom::{self, Advice};
+use crate::ops::{self, Operator, kind};
+use crate::options::{Binding, Options};
 use crate::parameters;
-use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
-use crate::types::{Known, Place, Type};
+use crate::proto::{GraphProto, NodeProto, ValueInfoProto};
+use crate::types::{Place, Type};
 use crate::weight::Weight;
 
 pub use facts::{NEWEST_IR, NEWEST_OPSET};
@@ -59,6 +63,12 @@ struct Reader<'a> {
     diagnostics: &'a mut Diagnostics,
     depth: usize,
     nodes: usize,
+    /// Operators that functions of the caller's compute.
+    bound: &'a BTreeMap<String, Binding>,
+    /// What to say of each unknown operator.
+    unknown: BTreeMap<String, Rc<Advice>>,
+    /// How many nodes are of unknown operators.
+    unbound: usize,
 }
 
 /// Reads the model at `path`.
@@ -73,7 +83,7 @@ pub fn read_bytes(bytes: Bytes, options: &Options) -> Result<Untyped, Diagnostic
 
 /// The graph, with problems where only parts of it cannot be read.
 fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
-    let message = decode(files.model())?;
+    let mut message = decode(files.model())?;
     let facts = Facts::new(&message);
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(facts.to_string());
@@ -84,11 +94,19 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     if let Err(problem) = facts.check() {
         return fail(diagnostics, problem);
     }
-    let Some(graph) = &message.graph else {
-        return fail(diagnostics, Problem::new("the file holds no graph"));
-    };
     let duplicates = duplicates::find(&message).into_iter();
     duplicates.for_each(|problem| diagnostics.push(problem));
+    let Some(graph) = &mut message.graph else {
+        return fail(diagnostics, Problem::new("the file holds no graph"));
+    };
+    let unknown = outputs::choose(graph, &options.outputs);
+    if !unknown.is_empty() {
+        unknown
+            .into_iter()
+            .for_each(|problem| diagnostics.push(problem));
+        return Err(diagnostics);
+    }
+    let graph = &*graph;
     let functions = Functions::new(&message.functions);
     if let Err(problem) = size::check(graph, &functions, files.model().len()) {
         return fail(diagnostics, problem);
@@ -103,9 +121,13 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
         diagnostics: &mut diagnostics,
         depth: 0,
         nodes: 0,
+        bound: &options.operators,
+        unknown: BTreeMap::new(),
+        unbound: 0,
     };
     let mut scope = Scope::new(reader.facts.opsets.clone());
     let body = reader.main(graph, &mut scope, options);
+    reader.check_bindings();
     let mut graph = Graph {
         name: graph.name.clone(),
         values: reader.values,
@@ -114,6 +136,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     };
     let (names, facts, declared) = (reader.names, reader.facts, reader.declared);
     parameters::find(&mut graph, options.final_weights());
+    custom::agree(&mut graph);
     Ok(Untyped {
         graph,
         facts,
@@ -147,10 +170,13 @@ impl<'a> Reader<'a> {
         if self.gives_up() {
             return;
         }
-        if let Some(function) = self.functions.meant(proto, scope) {
+        let domain = domain(&proto.domain);
+        let is_bound = !self.bound.is_empty() && self.is_bound(&domain, &proto.op_type);
+        if let Some(function) = self.functions.meant(proto, scope)
+            && !is_bound
+        {
             return self.call(function, proto, scope, block);
         }
-        let domain = domain(&proto.domain);
         if let Err(problem) = self.operator(&domain, proto, scope, block) {
             let kind = kind(&domain, &proto.op_type);
             self.diagnostics.push(problem.at(Site {
@@ -166,7 +192,7 @@ impl<'a> Reader<'a> {
 
     /// Whether so much is wrong that the rest of it says nothing new.
     fn gives_up(&self) -> bool {
-        self.diagnostics.count() > MOST_PROBLEMS
+        self.diagnostics.count() + self.unbound > MOST_PROBLEMS
     }
 
     /// Outputs of a node that cannot be compiled stay untyped: what uses them is passed over.
@@ -186,15 +212,17 @@ impl<'a> Reader<'a> {
         let found = scope
             .opset(domain)
             .and_then(|opset| ops::find(domain, &proto.op_type, opset));
+        let known = ops::find(domain, &proto.op_type, NEWEST_OPSET).is_some();
+        let is_bound = !known && self.is_bound(domain, &proto.op_type);
         let key = (domain.to_owned(), proto.op_type.clone());
         let count = self.facts.operators.entry(key).or_default();
         count.nodes += 1;
-        count.supported = matches!(found, Some((_, Some(_))));
-        let (row, version) =
-            found.ok_or_else(|| match ops::find(domain, &proto.op_type, NEWEST_OPSET) {
-                Some(_) => unknown::not_imported(domain),
-                None => unknown::unsupported(domain, &proto.op_type),
-            })?;
+        count.supported = matches!(found, Some((_, Some(_)))) || is_bound;
+        let (row, version) = match found {
+            Some(found) => found,
+            None if known => return Err(unknown::not_imported(domain)),
+            None => return self.custom(domain, proto, scope, block),
+        };
         let version = version.ok_or_else(|| {
             let since = row.since.iter().min().copied().unwrap_or(1);
             Problem::new(format!(
@@ -210,13 +238,31 @@ impl<'a> Reader<'a> {
             .with_arity(proto.input.len(), proto.output.len());
         let operator = (row.read)(&attributes)?;
         attributes.finish()?;
+        self.push(
+            (domain, version, operator),
+            attributes,
+            (proto, &list),
+            scope,
+            block,
+        )
+    }
+
+    /// Adds a node whose operator is read.
+    fn push(
+        &mut self,
+        (domain, version, operator): (&str, i64, Rc<dyn Operator>),
+        attributes: Attributes<'_>,
+        (proto, list): (&NodeProto, &[NamedAttribute<'_>]),
+        scope: &mut Scope<'_>,
+        block: &mut Block,
+    ) -> Result<(), Problem> {
         let inputs = proto.input.iter().map(|name| scope.input(name));
         let mut inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
         for (name, weight) in attributes.kept() {
             let name = scope.value_name(&format!("{}.{name}", called(proto)));
             inputs.push(Some(self.constant(name, weight)));
         }
-        let blocks = self.blocks(&list, scope)?;
+        let blocks = self.blocks(list, scope)?;
         let outputs = proto.output.iter().map(|name| {
             if name.is_empty() {
                 None
@@ -294,52 +340,6 @@ impl<'a> Reader<'a> {
             }
         }
         outputs
-    }
-
-    fn initializers(&mut self, graph: &GraphProto, scope: &mut Scope<'_>) {
-        for tensor in &graph.initializer {
-            if self.gives_up() {
-                return;
-            }
-            if let Err(problem) = self.initializer(tensor, scope) {
-                self.diagnostics.push(problem);
-                self.define(&tensor.name, scope);
-            }
-        }
-        for sparse in &graph.sparse_initializer {
-            if self.gives_up() {
-                return;
-            }
-            let name = sparse.values.as_ref().map(|values| values.name.as_str());
-            let name = name.unwrap_or_default();
-            self.define(name, scope);
-            match self.files.sparse(sparse) {
-                Ok((dtype, shape, known)) => {
-                    let id = self.define(name, scope);
-                    self.values[id].ty = Some(Type::tensor(dtype, shape));
-                    self.values[id].known = known.into();
-                }
-                Err(problem) => self.diagnostics.push(problem),
-            }
-        }
-    }
-
-    fn initializer(&mut self, tensor: &TensorProto, scope: &mut Scope<'_>) -> Result<(), Problem> {
-        if is_strings(tensor) {
-            let (sizes, strings) = self.files.strings(tensor)?;
-            let id = self.define(&tensor.name, scope);
-            let dim = |size: usize| i64::try_from(size).unwrap_or(i64::MAX).into();
-            let shape = sizes.into_iter().map(dim).collect();
-            self.values[id].ty = Some(Type::tensor(crate::dtype::DType::String, shape));
-            self.values[id].known = Known::Strings(strings).into();
-            return Ok(());
-        }
-        let weight = self.files.weight(tensor)?;
-        let parameter = weight.dtype.is_float() && !weight.sizes.is_empty();
-        let id = self.constant(scope.value_name(&tensor.name), weight);
-        self.values[id].parameter = parameter;
-        scope.define(&tensor.name, id);
-        Ok(())
     }
 
     fn constant(&mut self, name: String, weight: Weight) -> ValueId {

@@ -47,6 +47,7 @@ pub fn named(graphs: &[&str], expected: Expect) {
         name: format_ident!("Model"),
         runtime: quote!(::onnx_embed),
         file: "model".to_owned(),
+        functions: Default::default(),
     };
     let mut shown = String::new();
     for graph in graphs {

@@ -189,26 +189,29 @@ impl Known {
     }
 }
 
+/// As signatures spell it: `float32[batch, 10]`, and of rank 0 `int64`.
 impl fmt::Display for TensorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[", self.dtype)?;
+        write!(f, "{}", self.dtype)?;
         for (at, dim) in self.shape.iter().enumerate() {
-            if at > 0 {
-                f.write_str(", ")?;
-            }
-            write!(f, "{dim}")?;
+            let before = if at == 0 { "[" } else { ", " };
+            write!(f, "{before}{dim}")?;
         }
-        f.write_str("]")
+        if self.shape.is_empty() {
+            Ok(())
+        } else {
+            f.write_str("]")
+        }
     }
 }
 
+/// As signatures spell it: `sequence(map(int64, float32))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Tensor(tensor) => tensor.fmt(f),
-            Type::Unranked(dtype) => write!(f, "{dtype}[..]"),
-            Type::Nothing(dtype) => write!(f, "{dtype}"),
-            Type::Sequence(item) => write!(f, "seq({item})"),
+            Type::Unranked(dtype) | Type::Nothing(dtype) => write!(f, "{dtype}[..]"),
+            Type::Sequence(item) => write!(f, "sequence({item})"),
             Type::Optional(item) => write!(f, "optional({item})"),
             Type::Map(key, item) => write!(f, "map({key}, {item})"),
         }

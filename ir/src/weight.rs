@@ -91,6 +91,42 @@ impl Weight {
         })
     }
 
+    /// Whether what is written are as many elements as the sizes say.
+    pub fn holds_all(&self) -> bool {
+        let Some(count) = self.count() else {
+            return false;
+        };
+        match self.encoding {
+            // Types below 8 bits are packed into bytes that are varints.
+            Encoding::Varint if self.dtype.bits() < 8 => {
+                let bytes = self.dtype.bytes(count);
+                bytes.is_some_and(|bytes| self.varints(bytes).is_some())
+            }
+            Encoding::Varint => self.varints(count).is_some(),
+            Encoding::Records => self.records(count).is_some(),
+            Encoding::Raw => true,
+        }
+    }
+
+    /// The strings, where these are what its records hold.
+    pub fn strings(&self) -> Option<Vec<String>> {
+        let count = self.count()?;
+        let mut strings = Vec::new();
+        for part in &self.parts {
+            let mut bytes = part.bytes.as_ref();
+            while !bytes.is_empty() && strings.len() <= count {
+                let (_, wire) = encoding::decode_key(&mut bytes).ok()?;
+                let length = usize::try_from(encoding::decode_varint(&mut bytes).ok()?).ok()?;
+                let text = bytes
+                    .get(..length)
+                    .filter(|_| wire == WireType::LengthDelimited)?;
+                strings.push(String::from_utf8_lossy(text).into_owned());
+                bytes = bytes.get(length..)?;
+            }
+        }
+        (strings.len() == count).then_some(strings)
+    }
+
     /// Whether all elements are known to be finite numbers.
     pub fn is_finite(&self) -> bool {
         self.elements().is_some_and(|known| known.is_finite())

@@ -16,6 +16,12 @@ fn a_classifier_of_digits() {
 }
 
 #[test]
+fn a_classifier_with_labels_and_metadata() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models");
+    check("iris", &models.join("iris.onnx"));
+}
+
+#[test]
 fn a_residual_block() {
     check_text("residual", &read("residual.onnxtxt"));
 }
@@ -120,6 +126,7 @@ fn compare(name: &str, model: &Path, options: &Options) {
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
         file: onnx_embed_ir::model::display_name(model),
+        functions: Default::default(),
     };
     let tokens = onnx_embed_ir::compile(model, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report(name)));

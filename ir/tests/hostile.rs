@@ -25,6 +25,7 @@ fn compile(bytes: Bytes) -> Result<String, String> {
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
         file: "model.onnx".to_owned(),
+        functions: Default::default(),
     };
     let code = onnx_embed_ir::load_bytes(bytes, &options)
         .and_then(|model| onnx_embed_ir::code(&model, &item, &options));

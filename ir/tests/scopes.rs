@@ -33,6 +33,7 @@ fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
             name: quote::format_ident!("Model"),
             runtime: quote::quote!(::onnx_embed),
             file: "model.onnx".to_owned(),
+            functions: Default::default(),
         };
         let model = model(&options)?;
         let tokens = match onnx_embed_ir::code(&model, &item, &options) {

@@ -88,6 +88,7 @@ fn check_expansion(path: &Path, options: &Options, expected: &BTreeSet<String>) 
         name: quote::format_ident!("Model"),
         runtime: quote::quote!(::onnx_embed),
         file: onnx_embed_ir::model::display_name(path),
+        functions: Default::default(),
     };
     let tokens = onnx_embed_ir::compile(path, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report("model")));

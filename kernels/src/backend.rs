@@ -31,7 +31,7 @@ use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
-pub use self::{byte_product::ByteProduct, device::Runtime, device::runs_cubes, packed::Packed};
+pub use self::{byte_product::ByteProduct, packed::Packed};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::quantize::{Affine, BitMatrix, Blocks, Integers, Mean, Pair, Unary, small::Small};
 use crate::recurrent::{Cell, Sizes};
@@ -56,6 +56,7 @@ pub(crate) use call::call;
 pub use coded_product::CodedProduct;
 #[cfg(feature = "cube")]
 pub use coded_product::CodedProductMetadata;
+pub use device::{Runtime, most_bytes, runs_cubes};
 pub use machine::Machine;
 #[cfg(feature = "cube")]
 pub use machine::MachineMetadata;

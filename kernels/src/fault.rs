@@ -62,6 +62,11 @@ pub fn fail(reason: impl fmt::Display) -> ! {
     unwind(fault)
 }
 
+/// Whether a failure is an error of [`attempt`], and no panic.
+pub fn is_attempted() -> bool {
+    checks::are_collected()
+}
+
 /// [`fail`]s with the text unless the condition holds.
 #[macro_export]
 macro_rules! ensure {

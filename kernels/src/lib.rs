@@ -43,6 +43,7 @@ pub mod sequence;
 pub mod shape;
 pub mod stored;
 
+pub use backend::most_bytes;
 pub use backend::switches::settle;
 
 // What generated code names.

@@ -5,8 +5,9 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
-use burn::tensor::{Bool, Int, Tensor, TensorData, kind::Basic};
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData, kind::Basic};
 
+use crate::backend::Runtime;
 use crate::observe::{self, Event, note};
 
 /// What reads values of a device, for functions that need them on their way.
@@ -24,6 +25,11 @@ pub trait Reader: Copy {
 
     /// Where a condition holds, found by the host.
     fn argwhere<const D: usize>(self, x: Tensor<D, Bool>) -> impl Future<Output = Tensor<2, Int>>;
+}
+
+/// Whether values of a device are read without waiting, as they lie in the memory of this process.
+pub fn is_immediate(device: &Device) -> bool {
+    Runtime::of(device) == Runtime::Flex
 }
 
 /// It blocks the thread, so that its futures never wait. A browser does not allow that.

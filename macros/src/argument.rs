@@ -1,5 +1,8 @@
 //! The grammar of `onnx_model!`.
 
+mod location;
+mod operator;
+
 use std::collections::BTreeMap;
 
 use onnx_embed_ir::options::{Options, Precision, Size, Weights};
@@ -18,11 +21,15 @@ pub struct Arguments {
     pub visibility: Visibility,
     pub name: Ident,
     pub path: LitStr,
+    /// Whether the item has no name of its own.
+    pub short: bool,
     pub options: Options,
-    /// Where each name in `dims(..)` and `inputs(..)` stands.
+    /// Where each name in `dims(..)`, `inputs(..)` and `outputs(..)` stands.
     pub keys: BTreeMap<String, Span>,
-    /// The path of the run-time crate.
-    pub runtime: Path,
+    /// The functions in `ops(..)`.
+    pub functions: BTreeMap<String, TokenStream>,
+    /// The path of the run-time crate, where the caller gives one.
+    pub runtime: Option<Path>,
 }
 
 /// The name of the item in arguments that cannot be parsed.
@@ -44,6 +51,10 @@ enum Choice {
     Simplify(bool),
     Precision(Precision),
     Train(bool),
+    Operators(Vec<(Key, operator::Function)>),
+    /// Names of values, and whether the outputs of the file follow.
+    Outputs(Vec<Key>, bool),
+    Trace(bool),
 }
 
 impl Parse for Arguments {
@@ -53,12 +64,14 @@ impl Parse for Arguments {
             visibility: syn::parse_quote!(pub),
             name: Ident::new("Model", Span::call_site()),
             path: LitStr::new("", Span::call_site()),
+            short: false,
             options: Options {
                 training: cfg!(feature = "autodiff"),
                 ..Options::default()
             },
             keys: BTreeMap::new(),
-            runtime: syn::parse_quote!(::onnx_embed),
+            functions: BTreeMap::new(),
+            runtime: None,
         };
         for attribute in input.call(Attribute::parse_outer)? {
             if attribute.path().is_ident("onnx") {
@@ -67,7 +80,8 @@ impl Parse for Arguments {
                 arguments.attributes.push(attribute)
             }
         }
-        if !input.peek(LitStr) {
+        arguments.short = location::is_next(input);
+        if !arguments.short {
             arguments.visibility = input.parse()?;
             input.parse::<Token![struct]>().map_err(|error| {
                 syn::Error::new(
@@ -83,7 +97,7 @@ impl Parse for Arguments {
                 syn::Error::new(error.span(), message)
             })?;
         }
-        arguments.path = input.parse()?;
+        arguments.path = location::location(input)?;
         input.parse::<Option<Token![;]>>()?;
         if input.is_empty() {
             Ok(arguments)
@@ -114,10 +128,26 @@ impl Arguments {
                         self.note(key, previous.is_some())?;
                     }
                 }
-                Choice::Runtime(path) => self.runtime = path,
+                Choice::Runtime(path) => self.runtime = Some(path),
                 Choice::Simplify(simplify) => self.options.simplify = simplify,
                 Choice::Precision(precision) => self.options.precision = precision,
                 Choice::Train(train) => self.options.training = train,
+                Choice::Operators(operators) => {
+                    for (key, operator::Function { path, binding }) in operators {
+                        let previous = self.options.operators.insert(key.name.clone(), binding);
+                        self.functions.insert(key.name.clone(), path);
+                        self.note(key, previous.is_some())?;
+                    }
+                }
+                Choice::Outputs(names, rest) => {
+                    self.options.outputs.rest = rest;
+                    for key in names {
+                        let again = self.options.outputs.names.contains(&key.name);
+                        self.options.outputs.names.push(key.name.clone());
+                        self.note(key, again)?;
+                    }
+                }
+                Choice::Trace(trace) => self.options.trace = trace,
             }
         }
         Ok(())
@@ -169,6 +199,10 @@ impl Parse for Choice {
                     })
             }
             "train" => Ok(Choice::Train(flag(input, "train")?)),
+            "ops" => Ok(Choice::Operators(entries(input, operator::binding)?)),
+            "trace" if input.peek(Token![=]) => Ok(Choice::Trace(flag(input, "trace")?)),
+            "trace" => Ok(Choice::Trace(true)),
+            "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {
                     let name: Key = input.parse()?;
@@ -191,8 +225,8 @@ impl Parse for Choice {
             other => Err(syn::Error::new(
                 name.span(),
                 format!(
-                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `simplify`, \
-                     `precision`, `train` and `crate`"
+                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `outputs`, `ops`, \
+                     `simplify`, `precision`, `train`, `trace` and `crate`"
                 ),
             )),
         }
@@ -200,8 +234,8 @@ impl Parse for Choice {
 }
 
 /// A name of the file: an identifier, or a string where it is none.
-struct Key {
-    name: String,
+pub struct Key {
+    pub name: String,
     span: Span,
 }
 
@@ -218,7 +252,7 @@ impl Parse for Key {
 }
 
 /// One size: a number or a name.
-struct Extent(Size);
+pub struct Extent(pub Size);
 
 impl Parse for Extent {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
@@ -228,6 +262,36 @@ impl Parse for Extent {
             Ok(Extent(Size::Named(input.parse::<Key>()?.name)))
         }
     }
+}
+
+/// `("/conv/output", ..)`: names of values, and two dots where the outputs of the file follow.
+fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
+    let list;
+    parenthesized!(list in input);
+    let mut names: Vec<Key> = Vec::new();
+    let mut rest = false;
+    while !list.is_empty() {
+        if list.peek(Token![..]) {
+            list.parse::<Token![..]>()?;
+            rest = true;
+            list.parse::<Option<Token![,]>>()?;
+            if !list.is_empty() {
+                return Err(list.error(
+                    "`..` stands last; the outputs of the file come behind those that are named",
+                ));
+            }
+            break;
+        }
+        names.push(list.parse()?);
+        if !list.is_empty() {
+            list.parse::<Token![,]>()?;
+        }
+    }
+    if names.is_empty() {
+        let message = "expected names of values, as in `outputs(\"/conv2/Conv_output_0\", ..)`";
+        return Err(syn::Error::new(span, message));
+    }
+    Ok(Choice::Outputs(names, rest))
 }
 
 fn entries<T>(

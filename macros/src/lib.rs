@@ -1,9 +1,12 @@
 //! The `onnx_model!` macro: arguments, paths, errors at the right token.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod argument;
+mod dependency;
 mod path;
+mod twice;
 
 use argument::Arguments;
 use onnx_embed_ir::diagnostics::Diagnostics;
@@ -13,9 +16,12 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// Compiles an ONNX model into a typed Burn module.
 ///
-/// `onnx_model!("model.onnx")` makes the items `Model`, `ModelInput` and `ModelOutput`; the path is
-/// relative to the calling file, then to the package's folder. The long form names the item and
-/// sets options:
+/// `onnx_model!("model.onnx")` makes the item `Model`, `ModelInput` where the model takes several values and
+/// `ModelOutput` where it gives several. Their documentation has the names, element types and sizes of the file. The
+/// path is relative to the calling file, then to the package's folder. It may begin with a variable of the
+/// environment, as in `"$OUT_DIR/model.onnx"` for a file that a build script fetches, or
+/// `"${CARGO_MANIFEST_DIR}/../model.onnx"`; `concat!(env!("OUT_DIR"), "/model.onnx")` is the same.
+/// The long form names the item, whose inputs and outputs are `MiniLmInput` and `MiniLmOutput`, and sets options:
 ///
 /// ```text
 /// onnx_model! {
@@ -36,6 +42,21 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `dims(batch = 1)` fixes a size that the file names.
 /// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open, other names where
 ///   two sizes of one name are not equal, or makes an input of a constant that the file lists as one.
+/// - `ops("my.company.BiasSwish" = crate::bias_swish)` has a function compute an operator that is not compiled. It
+///   takes the node's inputs in their order and then its attributes in the order of their names: tensors, `i64`, `f32`,
+///   `&str`, and slices of these. What some node leaves out is an `Option` in all. It returns a tensor of the
+///   shape and type of the first input, unless `-> int64[batch, 10]`, `-> like(1)`, `-> [_, _, 10]` or several of
+///   such in brackets stand behind it; a name that no input has is a size that only the function knows. A path
+///   without `crate` starts in the module of the call. Equal nodes may be run once.
+/// - `outputs("/conv2/Conv_output_0", ..)` has the model give values inside of it: the outputs are those
+///   named, in this order, and `..` as the last entry keeps the outputs of the file behind them. A name is
+///   that of a value of the model's graph, none of a value inside of a branch or a loop; `cargo onnx-embed
+///   inspect --values` lists them. Without `..` the nodes that no output needs are cut, and with them the
+///   inputs that only they read: a program that wants the embedding of an encoder does not have to make up
+///   inputs of the decoder. Their weights stay in the file, which is embedded as it is.
+/// - `trace` adds the trait `TracedModel`, whose `trace` shows each value of a run by its name in the file,
+///   with the node that gives it, as soon as the node has run. What simplification takes out of the graph
+///   is no value of the run; with `simplify = false` there are nearly all.
 /// - `simplify = false` leaves the operators as the file has them.
 /// - `precision = "f16"`, or `"bf16"`, has weights and computation be of 16 bits, with sums and norms of single
 ///   precision; the default is `"as-is"`. Only floats of single precision change, and neither inputs nor outputs.
@@ -50,7 +71,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   from them before a call, and no simplification looks at their values or takes them into others.
 ///   The mean and variance of batch normalizations are among them, without gradients. Scalars and
 ///   what nodes of kind `Constant` make are constants of the code.
-/// - `crate = path` names the run-time crate where it is re-exported.
+/// - `crate = path` names the run-time crate where it is re-exported. A name that Cargo.toml gives it is found.
 #[proc_macro]
 pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = TokenStream::from(input);
@@ -66,7 +87,20 @@ pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 
 fn expand(arguments: &Arguments) -> TokenStream {
     let written = arguments.path.value();
-    compile(arguments, &written).unwrap_or_else(|diagnostics| {
+    let span = arguments.path.span();
+    if let Some(complaint) = twice::complaint(span, &written).filter(|_| arguments.short) {
+        return quote_spanned!(span => ::core::compile_error! { #complaint });
+    }
+    let variables = path::variables(&written).into_iter();
+    // rustc compiles the crate again where their values have changed.
+    let watched: TokenStream = variables
+        .map(|name| {
+            quote!(
+                const _: ::core::option::Option<&str> = ::core::option_env!(#name);
+            )
+        })
+        .collect();
+    let compiled = compile(arguments, &written).unwrap_or_else(|diagnostics| {
         let visibility = arguments.visibility.to_token_stream();
         let choice = diagnostics
             .choice()
@@ -78,7 +112,17 @@ fn expand(arguments: &Arguments) -> TokenStream {
             span,
             &diagnostics.report(&written),
         )
-    })
+    });
+    quote!(#compiled #watched)
+}
+
+/// The path of the run-time crate.
+fn runtime(arguments: &Arguments) -> TokenStream {
+    match (&arguments.runtime, dependency::renamed()) {
+        (Some(path), _) => path.to_token_stream(),
+        (None, Some(name)) => quote!(::#name),
+        (None, None) => quote!(::onnx_embed),
+    }
 }
 
 fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnostics> {
@@ -88,8 +132,9 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
         attributes: quote!(#(#attributes)*),
         visibility: arguments.visibility.to_token_stream(),
         name: arguments.name.clone(),
-        runtime: arguments.runtime.to_token_stream(),
+        runtime: runtime(arguments),
         file: onnx_embed_ir::model::display_name(&file),
+        functions: arguments.functions.clone(),
     };
     onnx_embed_ir::compile(&file, &item, &arguments.options)
 }

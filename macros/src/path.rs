@@ -8,7 +8,8 @@ use proc_macro2::Span;
 
 /// The file that a literal names: beside the calling file, else in the package's folder.
 pub fn resolve(written: &str, literal: Span) -> Result<PathBuf, Problem> {
-    let path = Path::new(written);
+    let path = expanded(written, |name| std::env::var(name).ok())?;
+    let path = Path::new(&path);
     let caller = literal.unwrap().local_file();
     let beside = caller.as_deref().and_then(Path::parent).map(absolute);
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
@@ -25,7 +26,102 @@ pub fn resolve(written: &str, literal: Span) -> Result<PathBuf, Problem> {
     found.ok_or_else(|| no_file(&candidates))
 }
 
+/// The variables of the environment that a path names, as `$NAME` or `${NAME}`.
+pub fn variables(written: &str) -> Vec<String> {
+    let pieces = pieces(written).into_iter();
+    let names = pieces.filter_map(|piece| match piece {
+        Piece::Variable(name) => Some(name.to_owned()),
+        Piece::Text(_) => None,
+    });
+    names.collect()
+}
+
+/// Text that stands for itself in a path.
+pub fn escaped(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+enum Piece<'a> {
+    Text(&'a str),
+    Variable(&'a str),
+}
+
+/// The path with the values of its variables.
+fn expanded(written: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, Problem> {
+    let mut path = String::new();
+    for piece in pieces(written) {
+        match piece {
+            Piece::Text(text) => path.push_str(text),
+            Piece::Variable(name) => match value(name) {
+                Some(value) => path.push_str(&value),
+                None => return Err(unset(name)),
+            },
+        }
+    }
+    Ok(path)
+}
+
+fn unset(name: &str) -> Problem {
+    let help = match name {
+        "OUT_DIR" => "Cargo sets it for packages that have a build script, build.rs".to_owned(),
+        _ => format!(
+            "set it in `[env]` of .cargo/config.toml, or have build.rs print `cargo::rustc-env={name}=..`; \
+             a `$` of a file's name is written `$$`"
+        ),
+    };
+    Problem::new(format!("the environment has no variable `{name}`")).help(help)
+}
+
+/// The pieces of a path; `$$` is a dollar sign, and so is one in front of what is no name.
+fn pieces(written: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = written;
+    while let Some((before, behind)) = rest.split_once('$') {
+        pieces.push(Piece::Text(before));
+        let braced = behind
+            .strip_prefix('{')
+            .and_then(|name| name.split_once('}'));
+        let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        let (name, after) = behind.split_at(end.unwrap_or(behind.len()));
+        let (piece, after) = match (braced, behind.strip_prefix('$')) {
+            (Some((name, after)), _) => (Piece::Variable(name), after),
+            (None, Some(after)) => (Piece::Text("$"), after),
+            (None, None) if name.is_empty() => (Piece::Text("$"), behind),
+            (None, None) => (Piece::Variable(name), after),
+        };
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
 /// rustc is started in the workspace's folder, to which it gives paths of files.
 fn absolute(folder: &Path) -> PathBuf {
     std::env::current_dir().map_or_else(|_| folder.to_owned(), |here| here.join(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(written: &str, expected: &str) {
+        let value = |name: &str| (name == "OUT_DIR").then(|| "/out".to_owned());
+        let path = expanded(written, value).unwrap_or_else(|problem| problem.to_string());
+        assert_eq!(path, expected);
+    }
+
+    #[test]
+    fn variables_of_the_environment_have_their_values() {
+        check("$OUT_DIR/m.onnx", "/out/m.onnx");
+        check("a/${OUT_DIR}m.onnx", "a//outm.onnx");
+        check("$OUT/m", "the environment has no variable `OUT`");
+    }
+
+    #[test]
+    fn a_dollar_sign_may_be_part_of_a_name() {
+        check("a$$OUT_DIR$/b$", "a$OUT_DIR$/b$");
+        check(&escaped("$OUT_DIR"), "$OUT_DIR");
+        assert_eq!(variables("$A/${B}$$C"), ["A", "B"]);
+    }
 }

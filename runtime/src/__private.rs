@@ -3,11 +3,13 @@
 //! It changes with the macro, without notice.
 
 pub use crate::anchor::{Anchor, device};
-pub use crate::error::{attempt, attempt_async};
+pub use crate::attempt::{attempt, attempt_async};
 pub use crate::host::MapAsync;
 pub use crate::inputs::take;
 pub use crate::node::Node;
 pub use crate::outputs::{put, put_async};
+pub use crate::printed;
+pub use crate::value::print;
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
 pub use onnx_embed_kernels::epilogue::Activation;
@@ -15,6 +17,10 @@ pub use std::collections::BTreeMap;
 
 pub mod constant {
     pub use crate::constant::*;
+}
+
+pub mod custom {
+    pub use crate::custom::*;
 }
 
 pub mod entry {
@@ -31,6 +37,10 @@ pub mod host {
 
 pub mod layers {
     pub use crate::layers::*;
+}
+
+pub mod trace {
+    pub use crate::trace::*;
 }
 
 pub mod weights {

@@ -66,7 +66,6 @@ impl<T> Array<T> {
         &self.shape
     }
 
-    /// The number of axes.
     /// The sizes, of which there are `N`.
     ///
     /// # Panics
@@ -83,6 +82,7 @@ impl<T> Array<T> {
         })
     }
 
+    /// The number of axes.
     pub fn rank(&self) -> usize {
         self.shape.len()
     }

@@ -7,31 +7,57 @@ use burn::tensor::{BoolStore, DType};
 /// The element type of an ONNX tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
+    /// Floats of single precision, `f32`.
     Float32,
+    /// Unsigned integers of 8 bits, `u8`.
     UInt8,
+    /// Integers of 8 bits, `i8`.
     Int8,
+    /// Unsigned integers of 16 bits, `u16`.
     UInt16,
+    /// Integers of 16 bits, `i16`.
     Int16,
+    /// Integers of 32 bits, `i32`.
     Int32,
+    /// Integers of 64 bits, `i64`: indices, sizes and token ids.
     Int64,
+    /// Strings, which are on the host.
     String,
+    /// Truths, `bool`.
     Bool,
+    /// Floats of half precision, `f16`.
     Float16,
+    /// Floats of double precision, `f64`.
     Float64,
+    /// Unsigned integers of 32 bits, `u32`.
     UInt32,
+    /// Unsigned integers of 64 bits, `u64`.
     UInt64,
+    /// Pairs of floats of single precision, which no operator here computes with.
     Complex64,
+    /// Pairs of floats of double precision, which no operator here computes with.
     Complex128,
+    /// Floats of 16 bits with the exponents of single precision, `bf16`.
     BFloat16,
+    /// Floats of 8 bits, 3 of them the mantissa, without infinities.
     Float8E4M3FN,
+    /// Floats of 8 bits, 3 of them the mantissa, without infinities and negative zero.
     Float8E4M3FNUZ,
+    /// Floats of 8 bits, 2 of them the mantissa.
     Float8E5M2,
+    /// Floats of 8 bits, 2 of them the mantissa, without infinities and negative zero.
     Float8E5M2FNUZ,
+    /// Unsigned integers of 4 bits.
     UInt4,
+    /// Integers of 4 bits.
     Int4,
+    /// Floats of 4 bits, 1 of them the mantissa.
     Float4E2M1,
+    /// Powers of two in 8 bits, as scales are.
     Float8E8M0,
+    /// Unsigned integers of 2 bits.
     UInt2,
+    /// Integers of 2 bits.
     Int2,
 }
 
@@ -66,6 +92,27 @@ impl ElementType {
             Float8E8M0 => "float8e8m0",
             UInt2 => "uint2",
             Int2 => "int2",
+        }
+    }
+
+    /// What elements are in Rust, of types that a [`TensorData`](crate::TensorData) holds as they are.
+    pub(crate) const fn in_rust(self) -> &'static str {
+        use ElementType::*;
+        match self {
+            Float32 => "f32",
+            UInt8 => "u8",
+            Int8 => "i8",
+            UInt16 => "u16",
+            Int16 => "i16",
+            Int32 => "i32",
+            Int64 => "i64",
+            String => "String",
+            Float16 => "f16",
+            Float64 => "f64",
+            UInt32 => "u32",
+            UInt64 => "u64",
+            BFloat16 => "bf16",
+            other => other.name(),
         }
     }
 

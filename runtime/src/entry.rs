@@ -107,28 +107,21 @@ impl Sizes {
         found: &[usize],
         expected: &'static [Size],
     ) -> Result<(), Error> {
-        if found.len() != expected.len() {
-            return Err(Error::WrongRank {
+        let wrong = |(&found, &expected): (&usize, &Size)| matches!(expected, Size::Fixed(size) if size != found);
+        if found.len() != expected.len() || found.iter().zip(expected).any(wrong) {
+            return Err(Error::WrongShape {
                 name: input,
                 expected,
                 found: found.to_vec(),
             });
         }
-        for (axis, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-            match expected {
-                Size::Fixed(expected) if expected != found => {
-                    return Err(Error::WrongSize {
-                        name: input,
-                        axis,
-                        expected,
-                        found,
-                    });
-                }
-                Size::Named(size) => self.note(size, input, found)?,
-                Size::Fixed(_) | Size::Unknown => {}
-            }
-        }
-        Ok(())
+        found
+            .iter()
+            .zip(expected)
+            .try_for_each(|(&found, &expected)| match expected {
+                Size::Named(size) => self.note(size, input, found),
+                Size::Fixed(_) | Size::Unknown => Ok(()),
+            })
     }
 
     /// The size called `name`, which some input checked before has.
@@ -179,12 +172,12 @@ pub fn int<const D: usize>(tensor: Tensor<D, Int>, dtype: ElementType) -> Tensor
     }
 }
 
-/// The value, or a panic with the error as its message.
+/// The value; else the error ends the step, and is a panic with its text where nothing attempts the step.
 #[track_caller]
 pub fn expect<T>(result: Result<T, Error>) -> T {
     match result {
         Ok(value) => value,
-        Err(error) => panic!("{error}"),
+        Err(error) => error.end(),
     }
 }
 
@@ -220,7 +213,7 @@ mod tests {
         let error = Sizes::new().check("x", &[1, 4], &[Size::Unknown, Size::Fixed(3)]);
         assert_eq!(
             error.unwrap_err().to_string(),
-            "`x` has size 4 on axis 1, the model takes 3"
+            "`x` is [1, 4], the model takes [?, 3]"
         );
     }
 

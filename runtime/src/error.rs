@@ -1,92 +1,161 @@
 //! Everything that can go wrong outside of compilation.
 
+mod text;
+
 use std::path::PathBuf;
 use std::{fmt, io};
 
 use burn::tensor::DType;
-use onnx_embed_kernels::fault::{self, Fault, Name};
 
+use crate::near::near;
 use crate::{ElementType, Kind, Port, Size};
 
-/// Why a model cannot be loaded or run.
+/// Why a model cannot be loaded or run, or a value not be read.
+///
+/// The text says what was found and what the model takes, by the names of its file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// An input of the model is not among the values.
     MissingInput {
+        /// The input that is missing.
         name: &'static str,
+        /// All inputs of the model.
         inputs: &'static [Port],
     },
+    /// A value is none of the model's inputs.
     UnexpectedInput {
+        /// The name of the value.
         name: String,
+        /// All inputs of the model.
         inputs: &'static [Port],
     },
     /// A sequence where the model takes a tensor, and the like.
     WrongKind {
+        /// The input.
         name: &'static str,
+        /// What the model takes.
         expected: Kind,
+        /// What the value is, in words.
         found: &'static str,
     },
+    /// A tensor of another element type than the model takes, as `run` converts none.
     WrongType {
+        /// The input.
         name: &'static str,
+        /// What the model takes.
         expected: ElementType,
+        /// What the tensor has.
         found: DType,
     },
-    WrongRank {
+    /// A tensor of other sizes than the model takes.
+    WrongShape {
+        /// The input.
         name: &'static str,
+        /// The sizes that the model takes.
         expected: &'static [Size],
+        /// The sizes that the tensor has.
         found: Vec<usize>,
-    },
-    WrongSize {
-        name: &'static str,
-        axis: usize,
-        expected: usize,
-        found: usize,
     },
     /// Two inputs, or two axes of one, disagree about a named size.
     UnequalSizes {
+        /// The name of the size.
         size: &'static str,
+        /// The input that was looked at first, and its size.
         first: (&'static str, usize),
+        /// The input that disagrees, and its size.
         second: (&'static str, usize),
     },
     /// A size was given that no input has.
-    UnknownSize { size: String },
+    UnknownSize {
+        /// The name of the size.
+        size: String,
+    },
+    /// A value was asked for elements of a type that is not its own.
+    WrongElements {
+        /// The type that was asked for.
+        asked: ElementType,
+        /// The type of the elements; `None` of a value that is no tensor.
+        found: Option<ElementType>,
+        /// What the value is, as `float32[2, 3]`.
+        kind: String,
+    },
     /// The model consists of another number of files.
-    FileCount { expected: usize, found: usize },
+    FileCount {
+        /// The number of files that were compiled.
+        expected: usize,
+        /// The number of files that came.
+        found: usize,
+    },
     /// A weight file has another length than the one that was compiled.
     FileLength {
+        /// The file, as it was called when it was compiled.
         file: &'static str,
+        /// The bytes that it had then.
         expected: usize,
+        /// The bytes that it has.
         found: usize,
     },
     /// A weight file differs from the one that was compiled, apart from the weights.
     FileDiffers {
+        /// The file, as it was called when it was compiled.
         file: &'static str,
         /// The weight before which it differs; `None` after the last one.
         before: Option<&'static str>,
     },
     /// A weight that other files may not have other values of has another one than in the file that
     /// was compiled.
-    WeightDiffers { name: &'static str },
+    WeightDiffers {
+        /// The weight.
+        name: &'static str,
+    },
     /// A weight's bytes are not what its type and shape say.
     BadWeight {
+        /// The weight.
         name: &'static str,
+        /// What is wrong with it.
         reason: &'static str,
     },
     /// A layer cannot be made of the values that its weights have.
-    Load { reason: String },
+    Load {
+        /// What the layer says.
+        reason: String,
+    },
+    /// The files at a path are not those that were compiled.
+    AtPath {
+        /// The path that was given.
+        path: PathBuf,
+        /// What is wrong with them.
+        error: Box<Error>,
+    },
     /// A file cannot be read.
-    File { path: PathBuf, error: io::Error },
+    File {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// A node cannot be run on the data of the inputs.
     Run {
         /// The node's name in the file.
         node: &'static str,
+        /// The kind of the node, as `Gather`.
         operator: &'static str,
+        /// What is wrong with the data.
         reason: String,
     },
     /// Code without a known node panicked on the data of the inputs.
-    Panic { reason: String },
+    Panic {
+        /// The text of the panic.
+        reason: String,
+    },
     /// An output cannot be read from the device.
-    Output { name: &'static str, reason: String },
+    Output {
+        /// The output.
+        name: &'static str,
+        /// What the device says.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Error {
@@ -96,11 +165,13 @@ impl fmt::Display for Error {
                 write!(f, "missing input `{name}` (inputs are: {})", names(inputs))
             }
             Error::UnexpectedInput { name, inputs } => {
-                write!(
-                    f,
-                    "unexpected input `{name}` (inputs are: {})",
-                    names(inputs)
-                )
+                write!(f, "unexpected input `{name}`")?;
+                let known: Vec<&str> = inputs.iter().map(|port| port.name).collect();
+                match near(name, &known) {
+                    Some(near) => write!(f, ": did you mean `{near}`?"),
+                    None if inputs.is_empty() => f.write_str(": the model has no inputs"),
+                    None => write!(f, " (inputs are: {})", names(inputs)),
+                }
             }
             Error::WrongKind {
                 name,
@@ -124,30 +195,11 @@ impl fmt::Display for Error {
                     _ => Ok(()),
                 }
             }
-            Error::WrongRank {
+            Error::WrongShape {
                 name,
                 expected,
                 found,
-            } => {
-                let sizes: Vec<_> = expected.iter().map(Size::to_string).collect();
-                let rank = expected.len();
-                write!(
-                    f,
-                    "`{name}` has shape {found:?}, the model takes rank {rank}: [{}]",
-                    sizes.join(", ")
-                )
-            }
-            Error::WrongSize {
-                name,
-                axis,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "`{name}` has size {found} on axis {axis}, the model takes {expected}"
-                )
-            }
+            } => text::wrong_shape(f, name, found, expected),
             Error::UnequalSizes {
                 size,
                 first,
@@ -156,6 +208,14 @@ impl fmt::Display for Error {
                 let ((one, a), (other, b)) = (first, second);
                 write!(f, "size `{size}` is {a} in `{one}` but {b} in `{other}`")
             }
+            Error::WrongElements { asked, found, kind } => match found {
+                Some(found) => write!(
+                    f,
+                    "the value is {kind}, not {asked}: use `to_vec::<{}>()`",
+                    found.in_rust()
+                ),
+                None => write!(f, "the value is {kind}, which is no tensor of {asked}"),
+            },
             Error::FileCount { expected, found } => {
                 write!(
                     f,
@@ -167,19 +227,11 @@ impl fmt::Display for Error {
                 file,
                 expected,
                 found,
-            } => {
-                write!(
-                    f,
-                    "`{file}` has {found} bytes, the model was compiled from {expected}"
-                )
-            }
+            } => text::other_file(f, None, file, &format!("{found} bytes, not {expected}")),
             Error::FileDiffers { file, before } => {
-                write!(f, "`{file}` differs from the compiled model ")?;
-                match before {
-                    Some(name) => write!(f, "just before weight `{name}`"),
-                    None => f.write_str("after its last weight"),
-                }
+                text::other_file(f, None, file, &text::place(*before))
             }
+            Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(
                 f,
                 "weight `{name}` differs from the compiled model, whose code depends on its value: \
@@ -199,37 +251,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
-        let Fault { node, reason } = fault;
-        match node {
-            Some(Name { node, operator }) => Error::Run {
-                node,
-                operator,
-                reason,
-            },
-            None => Error::Panic { reason },
-        }
-    }
-}
-
-/// What `run` gives; where a node fails in it, an error that names the node.
-pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    fault::attempt(run)?
-}
-
-/// [`attempt`], of what may wait.
-pub fn attempt_async<T>(
-    run: impl Future<Output = Result<T, Error>>,
-) -> impl Future<Output = Result<T, Error>> {
-    let run = fault::attempt_async(run);
-    async { run.await? }
-}
-
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::File { error, .. } => Some(error),
+            Error::AtPath { error, .. } => Some(error),
             _ => None,
         }
     }
@@ -261,19 +287,6 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`x` is int64, the model takes int4 carried in int8"
-        );
-    }
-
-    #[test]
-    fn a_wrong_rank_shows_the_sizes() {
-        let error = Error::WrongRank {
-            name: "x",
-            expected: &[Size::Named("batch"), Size::Fixed(3)],
-            found: vec![3],
-        };
-        assert_eq!(
-            error.to_string(),
-            "`x` has shape [3], the model takes rank 2: [batch, 3]"
         );
     }
 }

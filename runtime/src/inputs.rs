@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn another_kind_of_value_is_refused() {
         assert_eq!(
-            input_of::<i64>(Vec::new()),
+            input_of::<i64>(Vec::<Value>::new()),
             Err("`x` is a sequence, the model takes int64".to_string())
         );
     }

@@ -1,24 +1,35 @@
 #![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
-#![deny(unsafe_code)]
+#![deny(missing_docs, unsafe_code)]
 
 mod anchor;
 mod array;
+mod attempt;
 mod constant;
 mod convert;
+mod custom;
+mod dyn_model;
 mod element_type;
+#[allow(missing_docs)] // expansions alone name its items
 mod entry;
 mod error;
 mod exit;
+#[allow(missing_docs)] // expansions alone name its items
 mod host;
 mod inputs;
+#[allow(missing_docs)] // expansions alone name its items
 mod layers;
+mod metadata;
 mod model;
+mod near;
 mod node;
 mod outputs;
 mod parameter;
+mod pixels;
 mod signature;
+mod trace;
 mod value;
 mod warm_up;
+#[allow(missing_docs)] // expansions alone name its items
 mod weights;
 
 #[doc(hidden)]
@@ -75,10 +86,15 @@ macro_rules! decode_image {
 pub use array::Array;
 pub use burn;
 pub use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+pub use dyn_model::DynModel;
 pub use element_type::ElementType;
 pub use error::Error;
+pub use half::{bf16, f16};
+pub use metadata::Metadata;
 pub use model::OnnxModel;
 pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
+pub use pixels::Pixels;
 pub use signature::{Kind, Port, Signature, Size};
-pub use value::{Key, Value, Values};
+pub use trace::{Traced, TracedModel};
+pub use value::{Element, Key, Nested, Value, Values};

@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 
 use crate::warm_up::zeros;
-use crate::{Error, Parameter, Signature, Values};
+use crate::{Error, Metadata, Parameter, Signature, Values};
 
 /// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
 ///
@@ -16,6 +16,15 @@ pub trait OnnxModel: Sized {
 
     /// The parameters that the model has as its file has them.
     const PARAMETERS: &'static [Parameter];
+
+    /// What the file says of itself: who wrote it, what it is about, properties by name.
+    const METADATA: Metadata = Metadata::EMPTY;
+
+    /// The names of classes by their index, where the file has them: in the property `names`, `labels`,
+    /// `classes`, `class_names` or `id2label`, as a list or dictionary of JSON or Python, or separated by
+    /// lines or commas; else those of the classifier of `ai.onnx.ml` that gives an output. Empty where there
+    /// are none.
+    const LABELS: &'static [&'static str] = &[];
 
     /// The model with the weights of the `.onnx` file at `path` and the external data files beside
     /// it.
@@ -28,6 +37,12 @@ pub trait OnnxModel: Sized {
     /// The model with the weights in `files`: the `.onnx` file, then its external data files in the
     /// order in which the model names them.
     fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error>;
+
+    /// Whether [`from_file`](Self::from_file) takes the file at `path`, which is read and not loaded: before a
+    /// program lets go of the model that it has.
+    ///
+    /// Weights that a layer cannot be made of, as those of a tree with a loop, only loading finds.
+    fn check_file(path: impl AsRef<Path>) -> Result<(), Error>;
 
     /// The outputs for `inputs`, both by the names in the file.
     ///

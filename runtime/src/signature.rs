@@ -9,7 +9,9 @@ use crate::ElementType;
 /// The inputs and outputs of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
+    /// The inputs in the order of the file.
     pub inputs: &'static [Port],
+    /// The outputs in the order of the file.
     pub outputs: &'static [Port],
 }
 
@@ -18,22 +20,31 @@ pub struct Signature {
 pub struct Port {
     /// The name that the file gives it.
     pub name: &'static str,
+    /// What it holds.
     pub kind: Kind,
 }
 
 /// The kind of an ONNX value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// A tensor, of rank 0 where there are no sizes: `float32[batch, 10]`, `int64`.
     Tensor {
+        /// The type of its elements.
         dtype: ElementType,
+        /// The size of each axis.
         sizes: &'static [Size],
     },
     /// A tensor whose rank is not known, as an item of a sequence may be.
     Unranked(ElementType),
+    /// Any number of values of one kind, a `Vec`.
     Sequence(&'static Kind),
+    /// A value that may be absent, an `Option`.
     Optional(&'static Kind),
+    /// Values by key, a `BTreeMap`.
     Map {
+        /// The type of the keys: strings, or integers of some width.
         key: ElementType,
+        /// The kind of the values.
         value: &'static Kind,
     },
 }
@@ -41,10 +52,12 @@ pub enum Kind {
 /// The size of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
+    /// This size and no other.
     Fixed(usize),
     /// Any size, the same wherever the name stands; for an output it may be a formula of such
     /// names.
     Named(&'static str),
+    /// Any size, which the file gives no name; it is written `?`.
     Unknown,
 }
 

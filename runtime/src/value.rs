@@ -1,14 +1,43 @@
-//! Named values of any kind that a model takes and gives.
+//! Values of any kind that a model takes and gives.
+
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod convert;
+mod element;
+mod named;
+mod number;
+mod text;
+mod typed;
 
 use std::collections::BTreeMap;
-use std::ops::Index;
 
 use burn::tensor::TensorData;
 
-use crate::Array;
+use crate::{Array, ElementType, Error};
+
+pub use element::{Element, Nested};
+pub use named::Values;
+pub use typed::print;
 
 /// What one input or output of a model holds.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Tensors are made from what holds numbers or strings in Rust, others from their parts:
+///
+/// ```
+/// use onnx_embed::Value;
+///
+/// let matrix = Value::from([[1.0f32, 2.0], [3.0, 4.0]]);
+/// assert_eq!(matrix, Value::from((vec![1.0f32, 2.0, 3.0, 4.0], [2, 2])));
+/// assert_eq!(matrix.to_string(), "float32[2, 2] = [[1, 2], [3, 4]]");
+/// assert_eq!(matrix.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+///
+/// let words = Value::from(["yes", "no"]);
+/// assert_eq!(words.shape(), Some(&[2][..]));
+/// # Ok::<(), onnx_embed::Error>(())
+/// ```
+///
+/// `Display` and `Debug` show type and elements, at most some dozens of them; `{value:#}` shows all.
+#[derive(Clone, PartialEq)]
 pub enum Value {
     /// Numbers or booleans; a tensor of rank 0 has an empty shape.
     Tensor(TensorData),
@@ -25,14 +54,10 @@ pub enum Value {
 /// A key of a map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
+    /// A key of a map by integers, of whatever width.
     Int(i64),
+    /// A key of a map by strings.
     Text(String),
-}
-
-/// Values by name, in the order in which they were inserted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Values {
-    entries: Vec<(String, Value)>,
 }
 
 impl Value {
@@ -60,12 +85,53 @@ impl Value {
         }
     }
 
+    /// What an optional holds, if the value is one: `Some(None)` of an optional that is empty.
+    pub fn optional(&self) -> Option<Option<&Value>> {
+        match self {
+            Value::Optional(value) => Some(value.as_deref()),
+            _ => None,
+        }
+    }
+
     /// The map, if that is what the value is.
     pub fn map(&self) -> Option<&BTreeMap<Key, Value>> {
         match self {
             Value::Map(map) => Some(map),
             _ => None,
         }
+    }
+
+    /// The sizes of a tensor of numbers or strings, which other values do not have.
+    pub fn shape(&self) -> Option<&[usize]> {
+        match self {
+            Value::Tensor(data) => Some(data.shape().as_slice()),
+            Value::Strings(array) => Some(array.shape()),
+            _ => None,
+        }
+    }
+
+    /// The type of the elements of a tensor, which other values do not have.
+    ///
+    /// A type that Burn lacks is [carried](ElementType::carrier) in another one, and that is the answer.
+    pub fn element_type(&self) -> Option<ElementType> {
+        match self {
+            Value::Tensor(data) => ElementType::of(data.dtype()),
+            Value::Strings(_) => Some(ElementType::String),
+            _ => None,
+        }
+    }
+
+    /// The elements of a tensor in row-major order, which must be of type `T`: nothing is converted.
+    ///
+    /// # Errors
+    ///
+    /// If the elements are of another type, which the error names, or the value is no tensor.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
+        T::of(self).ok_or_else(|| Error::WrongElements {
+            asked: T::TYPE,
+            found: self.element_type(),
+            kind: self.kind(),
+        })
     }
 
     /// The same value, whose clones have its memory in common.
@@ -97,193 +163,45 @@ impl Value {
     }
 }
 
-impl Values {
-    /// No values.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the value called `name` and returns the one that it replaces.
-    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
-        let (name, value) = (name.into(), value.into());
-        match self.entries.iter_mut().find(|entry| entry.0 == name) {
-            Some(entry) => Some(std::mem::replace(&mut entry.1, value)),
-            None => {
-                self.entries.push((name, value));
-                None
-            }
-        }
-    }
-
-    /// Takes the value called `name` out.
-    pub fn remove(&mut self, name: &str) -> Option<Value> {
-        let at = self.entries.iter().position(|entry| entry.0 == name)?;
-        Some(self.entries.remove(at).1)
-    }
-
-    /// The value called `name`.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        let found = self.entries.iter().find(|entry| entry.0 == name);
-        found.map(|entry| &entry.1)
-    }
-
-    /// Names and values in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.entries
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
-    }
-
-    /// The same values, whose clones have their numbers in common: for inputs of several calls.
-    pub fn shared(self) -> Self {
-        let entries = self.entries.into_iter();
-        Self {
-            entries: entries
-                .map(|(name, value)| (name, value.shared()))
-                .collect(),
-        }
-    }
-
-    /// The number of values.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-}
-
-impl Index<&str> for Values {
-    type Output = Value;
-
-    #[track_caller]
-    fn index(&self, name: &str) -> &Value {
-        match self.get(name) {
-            Some(value) => value,
-            None => {
-                let names: Vec<_> = self.iter().map(|(name, _)| name).collect();
-                panic!("no value `{name}` among {names:?}")
-            }
-        }
-    }
-}
-
-impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Values {
-    fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
-        let mut all = Self::new();
-        for (name, value) in values {
-            all.insert(name, value);
-        }
-        all
-    }
-}
-
-impl<N: Into<String>, V: Into<Value>, const M: usize> From<[(N, V); M]> for Values {
-    fn from(values: [(N, V); M]) -> Self {
-        values.into_iter().collect()
-    }
-}
-
-impl IntoIterator for Values {
-    type Item = (String, Value);
-    type IntoIter = std::vec::IntoIter<(String, Value)>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.entries.into_iter()
-    }
-}
-
-impl From<TensorData> for Value {
-    fn from(data: TensorData) -> Self {
-        Value::Tensor(data)
-    }
-}
-
-impl From<Array<String>> for Value {
-    fn from(array: Array<String>) -> Self {
-        Value::Strings(array)
-    }
-}
-
-impl From<Vec<Value>> for Value {
-    fn from(values: Vec<Value>) -> Self {
-        Value::Sequence(values)
-    }
-}
-
-impl From<BTreeMap<Key, Value>> for Value {
-    fn from(map: BTreeMap<Key, Value>) -> Self {
-        Value::Map(map)
-    }
-}
-
-impl From<i64> for Key {
-    fn from(key: i64) -> Self {
-        Key::Int(key)
-    }
-}
-
-impl From<String> for Key {
-    fn from(key: String) -> Self {
-        Key::Text(key)
-    }
-}
-
-impl From<&str> for Key {
-    fn from(key: &str) -> Self {
-        Key::Text(key.to_string())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn values_keep_their_order() {
-        let values = Values::from([
-            ("z", TensorData::from([1i64])),
-            ("a", TensorData::from([2i64])),
-        ]);
-        let names: Vec<_> = values.iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["z", "a"]);
+    fn elements_come_in_their_own_type_alone() {
+        let value = Value::from([[0.5f32, 2.0]]);
+        assert_eq!(value.to_vec::<f32>().unwrap(), [0.5, 2.0]);
+        assert_eq!(
+            value.to_vec::<i64>().unwrap_err().to_string(),
+            "the value is float32[1, 2], not int64: use `to_vec::<f32>()`"
+        );
+        assert_eq!(Value::from(["a"]).to_vec::<String>().unwrap(), ["a"]);
+        assert_eq!(Value::from([true]).to_vec::<bool>().unwrap(), [true]);
     }
 
     #[test]
-    fn clones_of_shared_values_have_memory_in_common() {
-        let numbers = || Value::from(TensorData::from([1f32, 2.0]));
-        let values = Values::from([
-            ("x", numbers()),
-            ("all", vec![numbers()].into()),
-            ("map", BTreeMap::from([(Key::from(1), numbers())]).into()),
-            ("some", Value::Optional(Some(Box::new(numbers())))),
-            ("text", Array::scalar("one".to_string()).into()),
-        ]);
-        let shared = values.clone().shared();
-        assert_eq!(shared, values);
-        let clone = shared.clone();
-        let place = |values: &Values| {
-            let all = values["all"].sequence().unwrap();
-            let tensors = [
-                &values["x"],
-                &all[0],
-                &values["map"].map().unwrap()[&Key::from(1)],
-            ];
-            tensors.map(|value| value.tensor().unwrap().as_bytes().as_ptr())
-        };
-        assert_eq!(place(&clone), place(&shared));
-        assert_ne!(place(&values.clone()), place(&values));
+    fn a_value_that_is_no_tensor_has_no_elements() {
+        let sequence = Value::Sequence(vec![Value::from([1i64])]);
+        assert_eq!(
+            sequence.to_vec::<i64>().unwrap_err().to_string(),
+            "the value is sequence(int64[1]), which is no tensor of int64"
+        );
+        assert_eq!((sequence.shape(), sequence.element_type()), (None, None));
     }
 
     #[test]
-    fn inserting_twice_replaces() {
-        let mut values = Values::new();
-        values.insert("x", Array::scalar("old".to_string()));
-        let old = values.insert("x", TensorData::from([1i64]));
-        assert_eq!(old.unwrap().strings().unwrap().item(), "old");
-        assert_eq!(values.len(), 1);
-        assert_eq!(values["x"].tensor(), Some(&TensorData::from([1i64])));
+    fn an_optional_may_be_empty() {
+        let one = Value::from(1i64);
+        assert_eq!(Value::from(Some(one.clone())).optional(), Some(Some(&one)));
+        assert_eq!(Value::from(None::<Value>).optional(), Some(None));
+        assert_eq!(one.optional(), None);
+    }
+
+    #[test]
+    fn shape_and_type_are_those_of_the_tensor() {
+        let value = Value::from([[1u8, 2, 3]]);
+        assert_eq!(value.shape(), Some(&[1, 3][..]));
+        assert_eq!(value.element_type(), Some(ElementType::UInt8));
+        assert_eq!(Value::from("word").shape(), Some(&[][..]));
     }
 }

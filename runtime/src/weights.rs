@@ -11,8 +11,9 @@ use std::collections::HashMap;
 use burn::module::Param;
 use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
-use onnx_embed_kernels::settle;
+use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::stored::{self, give_back};
+use onnx_embed_kernels::{most_bytes, settle};
 
 use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
@@ -93,6 +94,8 @@ pub struct Weights<'a> {
     /// The same files, if they are part of the program.
     embedded: Option<&'a [&'static [u8]]>,
     device: Device,
+    /// The bytes that a tensor may have on the device.
+    most_bytes: Option<u64>,
 }
 
 /// Bytes of a weight that a tensor reads where they lie; pages of a smaller one would take more memory than a copy.
@@ -115,6 +118,7 @@ impl<'a> Weights<'a> {
             files,
             embedded: None,
             device: device.clone(),
+            most_bytes: most_bytes(device),
         }
     }
 
@@ -209,6 +213,7 @@ impl<'a> Weights<'a> {
     fn lowered(&self, name: &str, rank: usize) -> (TensorData, DType) {
         let data = self.data(name);
         let dtype = lowered(&self.device, data.dtype());
+        check_bytes(name, data.num_elements(), dtype, self.most_bytes);
         (with_shape(convert(data, dtype), rank), dtype)
     }
 }
@@ -216,6 +221,19 @@ impl<'a> Weights<'a> {
 impl Drop for Weights<'_> {
     fn drop(&mut self) {
         self.files.iter().for_each(|file| give_back(file));
+    }
+}
+
+/// Fails where the device has no tensor as large as a weight.
+fn check_bytes(name: &str, elements: usize, dtype: DType, most: Option<u64>) {
+    let bytes = elements as u64 * dtype.size() as u64;
+    if let Some(most) = most.filter(|&most| bytes > most) {
+        let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        fail(format_args!(
+            "weight `{name}` takes {:.1} MiB, a tensor on this device {:.1} MiB at most",
+            mebibytes(bytes),
+            mebibytes(most)
+        ));
     }
 }
 
@@ -229,6 +247,8 @@ fn sound<T>(name: &str, decoded: Result<T, &'static str>) -> T {
 
 #[cfg(test)]
 mod tests {
+    use onnx_embed_kernels::fault::attempt;
+
     use super::*;
 
     static TABLE: Table = Table {
@@ -337,5 +357,19 @@ mod tests {
     fn strings_stay_on_the_host() {
         let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
         assert_eq!(weights.strings("words").data(), ["a", ""]);
+    }
+
+    #[test]
+    fn a_weight_that_the_device_cannot_bind_is_named() {
+        let check = |elements| {
+            let checked = attempt(|| check_bytes("embed", elements, DType::F32, Some(128 << 20)));
+            checked.map_err(|fault| fault.reason)
+        };
+        assert_eq!(check(32 << 20), Ok(()));
+        assert_eq!(
+            check(50 << 20).unwrap_err(),
+            "weight `embed` takes 200.0 MiB, a tensor on this device 128.0 MiB at most"
+        );
+        assert_eq!(most_bytes(&Device::flex()), None);
     }
 }

@@ -143,6 +143,10 @@ mod mlp {
                 Self::from_bytes(files, device)
             }
 
+            fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+                TABLE.open(path.as_ref(), |files| TABLE.check(files))
+            }
+
             fn run(&self, mut inputs: Values) -> Result<Values, Error> {
                 Self::SIGNATURE.check(&inputs)?;
                 let device = private::device(self);
@@ -270,7 +274,7 @@ fn a_wrong_input_is_reported_by_its_name() {
     );
     assert_eq!(
         complaint("x", TensorData::from([[1.0f32]])),
-        "`x` has size 1 on axis 1, the model takes 4"
+        "`x` is [1, 1], the model takes [batch, 4]"
     );
 }
 
@@ -302,7 +306,7 @@ fn a_file_of_another_model_is_refused() {
     assert!(
         error
             .to_string()
-            .starts_with("`mlp.onnx` differs from the compiled model"),
+            .starts_with("the bytes of `mlp.onnx` are not those of the model that was compiled"),
         "{error}"
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mlp.onnx");

@@ -98,7 +98,44 @@ def external(model, location, at=0, **place):
     return values
 
 
+def classifier():
+    """A classifier as scikit-learn's converter writes one, with what a file may say of itself."""
+    names = ["setosa", "versicolor", "virginica"]
+    nodes = [
+        helper.make_node(
+            "LinearClassifier",
+            ["features"],
+            ["label", "scores"],
+            domain="ai.onnx.ml",
+            coefficients=[0.5, 1.0, -2.0, -1.0, 0.25, -0.5, 0.25, -0.5, -1.0, -1.0, 1.5, 2.0],
+            intercepts=[0.5, 0.25, -0.75],
+            classlabels_strings=names,
+            post_transform="SOFTMAX",
+        ),
+        helper.make_node("Identity", ["scores"], ["probabilities"]),
+    ]
+    features = helper.make_tensor_value_info("features", TensorProto.FLOAT, ["batch", 4])
+    label = helper.make_tensor_value_info("label", TensorProto.STRING, ["batch"])
+    probabilities = helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["batch", 3])
+    graph = helper.make_graph(nodes, "iris", [features], [label, probabilities])
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(
+        graph,
+        ir_version=10,
+        opset_imports=imports,
+        producer_name="make.py",
+        producer_version="1.2",
+        domain="org.example",
+        model_version=7,
+        # An example that would fail, if it were run.
+        doc_string="Flowers by their leaves, in cm.\n```\nassert!(false);\n```\n",
+    )
+    helper.set_model_props(model, {"author": "R. A. Fisher", "license": "CC0"})
+    return model
+
+
 def models_that_compile():
+    save("iris", classifier())
     model = save("perceptron", perceptron([0, 1, 0, -1]))
     save("../fail/cases/near/digits", model)
     save("perceptron_other_weights", perceptron([5, 5, 5, 5]))

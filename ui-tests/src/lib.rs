@@ -38,5 +38,10 @@ pub mod strict {
         pub(crate) struct Names = "../models/names.onnx";
     }
 
+    onnx_embed::onnx_model! {
+        /// Flowers; an example in the file's documentation is none of this crate's.
+        pub struct Iris = "../models/iris.onnx";
+    }
+
     onnx_embed::onnx_model!("../models/encodings.onnx");
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const MAIN: &str = r#"
-use onnx_embed::burn::module::Module;
-use onnx_embed::{Device, OnnxModel, Tensor, burn, onnx_model};
+use embedded::burn::module::Module;
+use embedded::{Device, OnnxModel, Tensor, burn, onnx_model};
 
 onnx_model!("../embedded.onnx");
 
@@ -34,7 +34,7 @@ fn main() {
 }
 "#;
 
-/// A package that shares the dependencies of this one, built as they are.
+/// A package that shares the dependencies of this one, built as they are, and calls the run-time crate as it likes.
 struct Package {
     folder: PathBuf,
     target: PathBuf,
@@ -51,7 +51,7 @@ impl Package {
         let manifest = format!(
             r#"
                 package = {{ name = "onnx-embed-rebuild", edition = "2024" }}
-                dependencies.onnx-embed = {{ path = {:?}, default-features = false, features = ["flex"] }}
+                dependencies.embedded = {{ package = "onnx-embed", path = {:?}, default-features = false, features = ["flex"] }}
                 profile.dev.debug = "line-tables-only"
                 profile.dev.package."*".debug = false
                 workspace = {{}}

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::compare_models::Compare;
+use crate::record::Record;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use onnx_embed_ir::options::{self, Options, Size, Weights};
+use onnx_embed_ir::emit::{operator, snake};
+use onnx_embed_ir::options::{self, Binding, Options, Outputs, Size, Weights, operator_name};
 
 /// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
 #[derive(Debug, Parser)]
@@ -20,16 +23,41 @@ pub enum Command {
     Inspect(Inspect),
     /// Show the Rust code of a model, or its graph
     Expand(Expand),
+    /// Draw the graph, nested by module: SVG, a page to click through, Mermaid, Graphviz
+    View(crate::view::View),
+    /// Say whether a program compiled from one file can load the weights of another
+    Diff(crate::diff::Diff),
+    /// Say why a model does not compile and what to export anew, and what to expect of one that does
+    Doctor(crate::doctor::Doctor),
+    /// Write a crate that runs a model
+    New(crate::new::New),
+    /// List the operators that are supported, or tell of one
+    Operators(crate::operators::Operators),
+    /// Write a script by which a shell completes commands
+    Completions(crate::shell::Completions),
+    /// Write manual pages
+    Man(crate::shell::Man),
     /// Run models through the real macro and compare with recorded outputs
-    Verify(Verify),
-    /// Measure load, first run, later runs and memory, as JSON lines
+    Verify(Box<Verify>),
+    /// Measure load, first run, later runs and memory, and the time of each node
     Bench(Bench),
+    /// Make inputs for a model and record what ONNX Runtime answers
+    Record(Record),
+    /// Compare two models, or two settings of one, value by value
+    Compare(Box<Compare>),
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed inspect model.onnx              what is in it, and whether it compiles
+  cargo onnx-embed inspect model.onnx --dim batch=8    with a size that the file leaves open
+  cargo onnx-embed inspect models/                  a line for each model, 1 if one does not compile
+  cargo onnx-embed inspect model.onnx --values | grep conv1")]
 pub struct Inspect {
-    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
-    pub model: PathBuf,
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax; several, or folders, are a line each
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
     #[command(flatten)]
     pub choices: Choices,
     /// Write JSON
@@ -38,9 +66,16 @@ pub struct Inspect {
     /// Only count the nodes as they are read and behind each pass
     #[arg(long, conflicts_with = "json")]
     pub counts: bool,
+    /// List every value: its name in the file, its type and sizes, and the node that makes it
+    #[arg(long, conflicts_with = "counts")]
+    pub values: bool,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed expand model.onnx > model.rs     the code that the macro writes
+  cargo onnx-embed expand model.onnx --passes       what each rule changed, and nearly changed")]
 pub struct Expand {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,
@@ -61,8 +96,14 @@ pub struct Expand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed verify models/ --release         every model beside its io.npz
+  cargo onnx-embed verify model.onnx --device wgpu  on a GPU, with launches and reads")]
 pub struct Verify {
-    /// Models with an io.npz beside them, or folders of folders of such
+    /// Models with an io.npz beside them (io2.npz and so on for further inputs), or folders of folders of such.
+    /// It has the arrays in/NAME and out/NAME, as `numpy.savez("io.npz", **{"in/x": x, "out/y": y})` writes them,
+    /// or `record`
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
@@ -91,13 +132,17 @@ pub struct Verify {
     /// twice as far from that as the recorded answer is
     #[arg(long)]
     pub exact: bool,
+    /// Where a model differs, find the first node at which it goes wrong: against its run by primitives, without
+    /// simplification, and ONNX Runtime
+    #[arg(long, conflicts_with = "json", conflicts_with = "other_weights")]
+    pub bisect: bool,
     /// A run that waits for values of the device more often, and more often than --expect says, fails
     #[arg(long, value_name = "N")]
     pub most_reads: Option<u64>,
     /// A run that launches more kernels for each node of the simplified graph fails
     #[arg(long, value_name = "RATIO")]
     pub most_launches: Option<f64>,
-    /// The Python that has `onnx` and `onnxruntime`, for --exact and --other-weights
+    /// The Python that has `onnx` and `onnxruntime`, for --exact, --bisect and --other-weights
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
     /// Give up on a model that runs longer
@@ -106,6 +151,10 @@ pub struct Verify {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed bench model.onnx                 load, first call, later calls, memory
+  cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8")]
 pub struct Bench {
     /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
     #[arg(required = true)]
@@ -121,6 +170,22 @@ pub struct Bench {
     /// Named sizes of random inputs; others are 1
     #[arg(long = "dim", alias = "dims", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
+    /// Write a JSON line for each model and number of threads
+    #[arg(long)]
+    pub json: bool,
+    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other
+    /// than `flex` each node is waited for, so that the sum exceeds the time of a run
+    #[arg(long)]
+    pub layers: bool,
+    /// With --layers: show no more nodes than this; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "layers")]
+    pub top: usize,
+    /// Build without optimisations, which takes less time and says nothing of the model's
+    #[arg(long)]
+    pub debug: bool,
+    /// Draw the times of the nodes, nested by module, as an SVG file
+    #[arg(long, value_name = "FILE.svg", requires = "layers")]
+    pub flame: Option<PathBuf>,
 }
 
 /// What `verify` and `bench` share.
@@ -161,12 +226,25 @@ pub struct Choices {
     /// Give an input's shape, in numbers and names
     #[arg(long = "input", value_name = "NAME=SIZE,..", value_parser = input)]
     pub inputs: Vec<(String, Vec<Size>)>,
+    /// Give this value of the graph as an output, in place of those of the file; `..` keeps those too
+    #[arg(long = "output", value_name = "NAME")]
+    pub outputs: Vec<String>,
     /// Leave the operators as the file has them
     #[arg(long)]
     pub no_simplify: bool,
     /// In what floats of single precision are computed
     #[arg(long, value_enum, default_value = "as-is")]
     pub precision: Precision,
+    /// Take an operator as computed by a function of the program that gives a tensor like its first input
+    #[arg(long = "op", value_name = "DOMAIN.NAME[=PATH]", value_parser = bound)]
+    pub operators: Vec<Bound>,
+}
+
+/// An operator, and the path of the function that computes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    operator: String,
+    path: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -253,25 +331,61 @@ impl Choices {
         Options {
             dims: self.dims.iter().cloned().collect::<BTreeMap<_, _>>(),
             inputs: self.inputs.iter().cloned().collect(),
+            outputs: outputs(&self.outputs),
             weights: match weights {
                 Storage::Embed => Weights::Embed,
                 Storage::File => Weights::File,
             },
             simplify: !self.no_simplify,
             precision: self.precision.option(),
+            operators: self.operators.iter().map(Bound::binding).collect(),
             ..Options::default()
         }
     }
 }
 
-fn dim(text: &str) -> Result<(String, i64), String> {
+impl Bound {
+    fn binding(&self) -> (String, Binding) {
+        let function = self.path.clone();
+        let results = Vec::new();
+        (self.operator.clone(), Binding { function, results })
+    }
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((name, path)) => (name, path.to_owned()),
+        None => (text, format!("crate::{}", snake(operator(text)))),
+    };
+    match syn::parse_str::<syn::Path>(&path) {
+        Ok(_) => Ok(Bound {
+            operator: operator_name(name).to_owned(),
+            path,
+        }),
+        Err(_) => {
+            Err("expected DOMAIN.NAME or DOMAIN.NAME=PATH, as in my.Swish=crate::swish".to_owned())
+        }
+    }
+}
+
+fn outputs(names: &[String]) -> Outputs {
+    let named = names.iter().filter(|name| *name != "..");
+    Outputs {
+        names: named.cloned().collect(),
+        rest: names.iter().any(|name| name == ".."),
+    }
+}
+
+/// `NAME=SIZE`.
+pub fn dim(text: &str) -> Result<(String, i64), String> {
     let parts = text.rsplit_once('=');
     let (name, size) = parts.ok_or("expected NAME=SIZE, as in batch=1")?;
     let size: u32 = size.parse().map_err(|error| format!("{size:?}: {error}"))?;
     Ok((name.to_owned(), size.into()))
 }
 
-fn input(text: &str) -> Result<(String, Vec<Size>), String> {
+/// `NAME=SIZE,..`.
+pub fn input(text: &str) -> Result<(String, Vec<Size>), String> {
     let parts = text.rsplit_once('=');
     let (name, sizes) = parts.ok_or("expected NAME=SIZE,.., as in image=batch,3,224,224")?;
     let size = |size: &str| match size.trim().parse::<u32>() {
@@ -305,6 +419,18 @@ mod tests {
         let sizes = vec![Size::Named("batch".to_owned()), Size::Fixed(3)];
         assert_eq!(input("x=batch, 3"), Ok(("x".to_owned(), sizes)));
         assert_eq!(input("x="), Ok(("x".to_owned(), Vec::new())));
+    }
+
+    #[test]
+    fn functions_are_called_as_their_operators_unless_a_path_says_so() {
+        let path = |text| bound(text).map(|bound| (bound.operator, bound.path));
+        let pair = |operator: &str, path: &str| Ok((operator.to_owned(), path.to_owned()));
+        assert_eq!(
+            path("my.BiasSwish"),
+            pair("my.BiasSwish", "crate::bias_swish")
+        );
+        assert_eq!(path("ai.onnx.Relux=a::b"), pair("Relux", "a::b"));
+        assert!(path("my.Swish=1").is_err());
     }
 
     #[test]

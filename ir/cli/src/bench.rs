@@ -1,22 +1,30 @@
-//! `bench`: times and memory as JSON lines.
+//! `bench`: times and memory of runs, and of nodes.
 
+mod flame;
+mod layers;
+mod table;
+mod work;
+
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use onnx_embed_ir::inspect::inspect;
 use onnx_embed_ir::options::Options;
 use serde_json::{Value as Json, json};
 
-use crate::args::Bench;
+use crate::args::{Bench, Device};
 use crate::models::{self, Model};
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare};
 use crate::process::{Outcome, ask};
 use crate::scratch::Scratch;
-use crate::value::Values;
+use crate::style::BAD;
+use crate::value::{Value, Values};
 use crate::{parallel, random, wire};
+use layers::Profile;
 
 /// A run that takes longer is given up.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -24,17 +32,25 @@ const LIMIT: Duration = Duration::from_secs(3600);
 pub fn bench(arguments: &Bench) -> Result<ExitCode> {
     let programs = &arguments.programs;
     let models = models::collect(&arguments.models, programs.filter.as_deref())?;
-    let scratch = Scratch::open(programs, false)?;
+    if arguments.flame.is_some() && (models.len() > 1 || arguments.threads.len() > 1) {
+        bail!("--flame draws one model with one number of threads");
+    }
+    let mut scratch = Scratch::open(programs, false)?;
+    scratch.options.trace = arguments.layers;
     let mut failed = false;
     let mut fail = |model: &Model, reason: &str| {
         failed = true;
-        println!("{}", json!({ "model": model.name, "error": reason }));
+        if arguments.json {
+            println!("{}", json!({ "model": model.name, "error": reason }));
+        } else {
+            anstream::eprintln!("{BAD}error{BAD:#}: {}: {reason}", model.name);
+        }
     };
     let bar = ProgressBar::new_spinner();
     let ready = prepare(
         &scratch,
         &models,
-        true,
+        !arguments.debug,
         &bar,
         |model, obstacle| match obstacle {
             Obstacle::Unsupported(text) | Obstacle::Broken(text) => fail(model, &text),
@@ -48,8 +64,13 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
     };
     for ready in &ready {
         for &threads in &threads {
-            match measure(arguments, &scratch, ready, threads) {
-                Ok(line) => println!("{line}"),
+            let shown = if arguments.layers {
+                profile(arguments, &scratch, ready, threads)
+            } else {
+                measure(arguments, &scratch, ready, threads)
+            };
+            match shown {
+                Ok(text) => anstream::println!("{}", text.trim_end()),
                 Err(error) => fail(ready.model, &format!("{error:#}")),
             }
         }
@@ -61,21 +82,90 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
     })
 }
 
-/// One line of the result.
+/// The runs of a model, as a line of JSON or for people.
 fn measure(
     arguments: &Bench,
     scratch: &Scratch,
     ready: &Ready<'_>,
     threads: usize,
+) -> Result<String> {
+    let inputs = inputs(arguments, ready.model)?;
+    let answer = answer(arguments, scratch, ready, threads, &inputs, None)?;
+    let times = answer["times_ms"].as_array().into_iter().flatten();
+    let mut times: Vec<f64> = times.filter_map(Json::as_f64).collect();
+    times.sort_by(f64::total_cmp);
+    let micro = |time: Option<f64>| time.map(|time| (time * 1e3).round() / 1e3);
+    let half = median(&times);
+    let rate = half.filter(|half| *half > 0.0);
+    let rate = rate.map(|half| items(&inputs) as f64 * 1e3 / half);
+    let line = json!({
+        "model": ready.model.name,
+        "device": arguments.programs.device.name(),
+        "threads": threads,
+        "median_ms": micro(half),
+        "p95_ms": micro(times.get(times.len() * 95 / 100).copied()),
+        "items_per_second": rate,
+        "first_ms": micro(answer["first_ms"].as_f64()),
+        "load_ms": micro(answer["load_ms"].as_f64()),
+        "peak_bytes": answer["peak_bytes"],
+        "runs": answer["runs"],
+        "launches": answer["launches"],
+        "reads": answer["reads"],
+    });
+    Ok(if arguments.json {
+        line.to_string()
+    } else {
+        table::runs(&line)
+    })
+}
+
+/// The nodes of a model, as a line of JSON or for people.
+fn profile(
+    arguments: &Bench,
+    scratch: &Scratch,
+    ready: &Ready<'_>,
+    threads: usize,
+) -> Result<String> {
+    let inputs = inputs(arguments, ready.model)?;
+    let answer = answer(arguments, scratch, ready, threads, &inputs, Some("times"))?;
+    let profile = Profile::new(&answer, ready.model, scratch, &inputs)?;
+    let mut line = json!({
+        "model": ready.model.name,
+        "device": arguments.programs.device.name(),
+        "threads": threads,
+    });
+    if let Some(path) = &arguments.flame {
+        write(path, &flame::draw(&ready.model.name, &profile))?;
+    }
+    if arguments.json {
+        for (key, value) in profile.json().as_object().into_iter().flatten() {
+            line[key] = value.clone();
+        }
+        return Ok(line.to_string());
+    }
+    let waits = arguments.programs.device != Device::Flex;
+    let layers = table::layers(&profile, arguments.top, waits);
+    Ok(format!("{}\n{layers}", table::heading(&line)))
+}
+
+/// What the program of a model says.
+fn answer(
+    arguments: &Bench,
+    scratch: &Scratch,
+    ready: &Ready<'_>,
+    threads: usize,
+    inputs: &Values,
+    trace: Option<&str>,
 ) -> Result<Json> {
-    let (model, device) = (ready.model, arguments.programs.device.name());
+    let model = ready.model;
     let file = scratch.values(model, "in");
-    wire::write(&file, &inputs(arguments, model)?)?;
+    wire::write(&file, inputs)?;
     let request = json!({
         "model": model.package(),
-        "device": device,
+        "device": arguments.programs.device.name(),
         "inputs": file,
         "seconds": arguments.seconds,
+        "trace": trace,
     });
     let messages = scratch.messages(model);
     let outcome = ask(&ready.program, &request, Some(threads), LIMIT, &messages)?;
@@ -83,25 +173,10 @@ fn measure(
         let _ = std::fs::remove_file(file);
         let _ = std::fs::remove_file(messages);
     }
-    let answer = match outcome {
-        Outcome::Answer(answer) => answer,
+    match outcome {
+        Outcome::Answer(answer) => Ok(answer),
         Outcome::Refused(text) | Outcome::Died(text) => bail!("{text}"),
-    };
-    let times = answer["times_ms"].as_array().into_iter().flatten();
-    let times: Vec<f64> = times.filter_map(Json::as_f64).collect();
-    let micro = |time: Option<f64>| time.map(|time| (time * 1e3).round() / 1e3);
-    Ok(json!({
-        "model": model.name,
-        "device": device,
-        "threads": threads,
-        "median_ms": micro(median(times.clone())),
-        "first_ms": micro(answer["first_ms"].as_f64()),
-        "load_ms": micro(answer["load_ms"].as_f64()),
-        "peak_bytes": answer["peak_bytes"],
-        "runs": answer["runs"],
-        "launches": answer["launches"],
-        "reads": answer["reads"],
-    }))
+    }
 }
 
 /// The recorded inputs, else random ones.
@@ -115,11 +190,29 @@ fn inputs(arguments: &Bench, model: &Model) -> Result<Values> {
     }
 }
 
-fn median(mut times: Vec<f64>) -> Option<f64> {
-    times.sort_by(f64::total_cmp);
-    let upper = times.get(times.len() / 2)?;
-    let lower = times.get(times.len().saturating_sub(1) / 2)?;
+/// How many items a run computes: the first size of the first input that has more than one axis.
+fn items(inputs: &Values) -> usize {
+    let shapes = inputs.iter().filter_map(|(_, value)| match value {
+        Value::Tensor(tensor) => Some(&tensor.shape),
+        Value::Strings { shape, .. } => Some(shape),
+        _ => None,
+    });
+    let mut batched = shapes.filter(|shape| shape.len() > 1);
+    batched
+        .next()
+        .and_then(|shape| shape.first())
+        .copied()
+        .unwrap_or(1)
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let upper = sorted.get(sorted.len() / 2)?;
+    let lower = sorted.get(sorted.len().saturating_sub(1) / 2)?;
     Some((upper + lower) / 2.0)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 #[cfg(test)]
@@ -128,8 +221,8 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_number_lies_between() {
-        assert_eq!(median(vec![100.0, 1.0, 5.0, 3.0]), Some(4.0));
-        assert_eq!(median(vec![3.0, 1.0, 100.0]), Some(3.0));
-        assert_eq!(median(Vec::new()), None);
+        assert_eq!(median(&[1.0, 3.0, 5.0, 100.0]), Some(4.0));
+        assert_eq!(median(&[1.0, 3.0, 100.0]), Some(3.0));
+        assert_eq!(median(&[]), None);
     }
 }

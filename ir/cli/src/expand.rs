@@ -57,6 +57,7 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
         name: name.with_context(|| format!("`{}` is no name of a type", arguments.name))?,
         runtime: quote!(::onnx_embed),
         file: display_name(path),
+        functions: Default::default(),
     };
     let code = match onnx_embed_ir::tree(&model, &item, &options) {
         Ok(code) => code,

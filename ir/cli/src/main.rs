@@ -6,19 +6,30 @@ mod args;
 mod bench;
 mod build;
 mod compare;
+mod compare_models;
 mod cost;
+mod diff;
+mod differences;
+mod doctor;
 mod expand;
 mod inspect;
 mod models;
+mod new;
 mod npz;
+mod operators;
 mod parallel;
 mod prepare;
 mod process;
 mod random;
+mod record;
+mod reference;
 mod scratch;
+mod shell;
 mod style;
+mod trace;
 mod value;
 mod verify;
+mod view;
 mod wire;
 
 use std::process::ExitCode;
@@ -40,8 +51,17 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Expand(arguments) => expand::expand(&arguments),
+        Command::View(arguments) => view::view(&arguments),
+        Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Operators(arguments) => operators::operators(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments),
+        Command::Man(arguments) => shell::man(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Compare(arguments) => compare_models::compare(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
     };
     result.unwrap_or_else(|error| {
         let error_style = style::BAD;

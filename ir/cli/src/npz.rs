@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use npyz::{Deserialize, NpyFile, Order, TypeChar, TypeStr};
+use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dtype::DType;
 
 use crate::value::{Key, Tensor, Value, Values};
@@ -29,13 +30,44 @@ pub enum Expected {
     Maps { keys: Vec<Key>, values: Tensor },
 }
 
+/// What names of arrays begin with.
+const PREFIXES: [&str; 3] = ["in/", "out/", "exact/"];
+
 impl Recording {
     pub fn open(path: &Path) -> Result<Self> {
         let failed = || format!("cannot read `{}`", path.display());
         let file = File::open(path).with_context(failed)?;
         let arrays = arrays(BufReader::new(file)).with_context(failed)?;
+        check_keys(path, &arrays)?;
         sort(&arrays).with_context(failed)
     }
+}
+
+/// The array in a file of numpy.
+pub fn single(path: &Path) -> Result<Value> {
+    let failed = || format!("cannot read `{}`", path.display());
+    let file = File::open(path).with_context(failed)?;
+    array(BufReader::new(file)).with_context(failed)
+}
+
+/// Refuses arrays of which none is called as those of a recording are.
+fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
+    let is_known = |name: &String| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    if arrays.keys().any(is_known) {
+        return Ok(());
+    }
+    let file = path.file_name().unwrap_or_default().display();
+    if arrays.is_empty() {
+        bail!("{file} has no arrays; keys must be `in/NAME` or `out/NAME`");
+    }
+    let names: Vec<String> = arrays
+        .keys()
+        .map(|name| format!("`{}`", shown(name)))
+        .collect();
+    bail!(
+        "{file} has {}; keys must be `in/NAME` or `out/NAME`",
+        names.join(", ")
+    )
 }
 
 fn arrays<R: Read + Seek>(reader: R) -> Result<BTreeMap<String, Value>> {
@@ -252,6 +284,17 @@ mod tests {
         assert_eq!(
             (name.as_str(), keys),
             ("p", &vec![Key::Int(1), Key::Int(2)])
+        );
+    }
+
+    #[test]
+    fn names_without_a_prefix_are_refused() {
+        let one = || tensor(DType::U8, &[0], &[]);
+        let arrays = [("features".to_owned(), one()), ("logits".to_owned(), one())];
+        let problem = check_keys(Path::new("/a/io.npz"), &arrays.into()).unwrap_err();
+        assert_eq!(
+            problem.to_string(),
+            "io.npz has `features`, `logits`; keys must be `in/NAME` or `out/NAME`"
         );
     }
 

@@ -151,6 +151,7 @@ fn compile(model: &Model, options: &Options) -> Result<usize, Obstacle> {
         name: format_ident!("Model"),
         runtime: quote!(::onnx_embed),
         file: model.name.clone(),
+        functions: Default::default(),
     };
     let compile = || {
         let model = onnx_embed_ir::load(&model.path, options)?;

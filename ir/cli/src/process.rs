@@ -29,11 +29,24 @@ pub fn ask(
     limit: Duration,
     messages: &Path,
 ) -> Result<Outcome> {
+    ask_with(program, request, threads, &[], limit, messages)
+}
+
+/// [`ask`], of a program with variables of its own in its environment.
+pub fn ask_with(
+    program: &Path,
+    request: &Json,
+    threads: Option<usize>,
+    variables: &[(&str, String)],
+    limit: Duration,
+    messages: &Path,
+) -> Result<Outcome> {
     let answers = messages.with_extension("out");
     let mut command = Command::new(program);
     command
         .arg(request.to_string())
         .env("RUST_BACKTRACE", "0")
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdout(File::create(&answers)?)
         .stderr(File::create(messages)?);
     if let Some(threads) = threads {

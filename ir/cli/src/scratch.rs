@@ -230,6 +230,15 @@ fn source(folder: &str) -> String {
     }
 }
 
+/// Where cargo finds a crate of ours for programs of others: in this checkout, else where it is published.
+pub fn dependency(folder: &str) -> String {
+    if in_checkout() {
+        source(folder)
+    } else {
+        format!("git = \"{}\"", env!("CARGO_PKG_REPOSITORY"))
+    }
+}
+
 fn program(at: usize) -> String {
     format!("onnx_embed_program_{at}")
 }

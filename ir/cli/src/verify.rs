@@ -1,5 +1,6 @@
 //! `verify`: models through the real macro against recorded outputs.
 
+mod bisect;
 mod double;
 mod expect;
 mod other_weights;
@@ -35,7 +36,7 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     if let Some(most) = arguments.other_weights {
         return other_weights::verify(arguments, &models, most);
     }
-    let scratch = Scratch::open(programs, false)?;
+    let mut scratch = Scratch::open(programs, false)?;
     let bar = bar();
     let expectations = match &arguments.expect {
         Some(path) => Expectations::open(path, programs.device.name())?,
@@ -72,14 +73,22 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
         let reads = expectations.reads(&ready.model.name);
         run(arguments, &scratch, ready, reads)
     };
+    let mut wrong = Vec::new();
     parallel::each(&ready, jobs, work, |ready, verdict| {
         bar.set_message(format!("ran {}", ready.model.name));
         bar.inc(1);
         let failed = |error: anyhow::Error| Verdict::Failed(format!("{error:#}"));
-        report.add(ready.model, verdict.unwrap_or_else(failed));
+        let verdict = verdict.unwrap_or_else(failed);
+        if verdict.is_wrong() {
+            wrong.push(ready.model.clone());
+        }
+        report.add(ready.model, verdict);
     });
     bar.finish_and_clear();
     report.finish();
+    if arguments.bisect {
+        bisect::explain(arguments, &mut scratch, &wrong);
+    }
     Ok(if report.holds(arguments.at_least) {
         ExitCode::SUCCESS
     } else {

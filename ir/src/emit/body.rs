@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::own::owned;
 use super::variables::{Hint, Namer, SHORT};
-use super::{Context, Emit, Layer, Source, detour, inline, name, scalar, variable, word};
+use super::{Context, Emit, Layer, Source, detour, inline, name, scalar, trace, variable, word};
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
@@ -19,6 +19,8 @@ pub struct Statement {
     /// Sizes that a call returns beside its values.
     pub sizes: Vec<Symbol>,
     pub code: Code,
+    /// What shows the values behind it.
+    pub trace: Code,
     /// What variables may be called.
     pub hint: Hint,
 }
@@ -77,8 +79,8 @@ pub fn statements(
         });
         let latest = layer.latest.take();
         match code {
-            Ok(code) => statements.push(Statement {
-                outputs: match node.operator.flow() {
+            Ok(code) => {
+                let outputs = match node.operator.flow() {
                     // Control flow gives what somebody reads and nothing else.
                     Some(_) => node
                         .outputs
@@ -87,11 +89,15 @@ pub fn statements(
                         .filter(Option::is_some)
                         .collect(),
                     None => node.outputs.clone(),
-                },
-                sizes: Vec::new(),
-                hint: hint(node, &code, latest),
-                code,
-            }),
+                };
+                statements.push(Statement {
+                    trace: trace::step(node, &outputs, layer, cx),
+                    outputs,
+                    sizes: Vec::new(),
+                    hint: hint(node, &code, latest),
+                    code,
+                });
+            }
             Err(problem) => diagnostics.push(problem.at(node.site(cx.values))),
         }
     }
@@ -257,6 +263,7 @@ pub fn bind(
         let needed = cx.sizes.used(&statement.code).into_iter();
         late.extend(needed.filter(|symbol| unbound.contains(symbol)));
         code.extend(statement.declaration(cx));
+        code.extend(&statement.trace);
         for symbol in &statement.sizes {
             unbound.remove(symbol);
         }

@@ -94,6 +94,7 @@ mod tests {
             name: format_ident!("Model"),
             runtime: quote!(::onnx_embed),
             file: "model.onnx".to_owned(),
+            functions: Default::default(),
         };
         let shown = match crate::code(&model, &item, &options) {
             Ok(_) => "fine".to_owned(),

@@ -1,5 +1,7 @@
 //! What the caller chose for the item itself.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident};
 
@@ -17,12 +19,14 @@ pub struct Item {
     pub runtime: TokenStream,
     /// The model's file name, for documentation.
     pub file: String,
+    /// The functions that compute operators, by the names of these, as the caller wrote them.
+    pub functions: BTreeMap<String, TokenStream>,
 }
 
 impl Item {
     /// The item as its module has it, where some names have another meaning.
     pub(super) fn inside(&self) -> Self {
-        let mut taken = imports::names().chain(["ModelInput", "ModelOutput"]);
+        let mut taken = imports::names();
         let name = if taken.any(|name| self.name == name) {
             format_ident!("Embedded{}", self.name)
         } else {
@@ -34,6 +38,11 @@ impl Item {
         }
     }
 
+    /// The names of the structs of its inputs and outputs.
+    pub(super) fn structures(&self) -> [Ident; 2] {
+        ["Input", "Output"].map(|part| format_ident!("{}{part}", self.name))
+    }
+
     /// The name of its module.
     pub(super) fn module(&self) -> Ident {
         format_ident!("{}_onnx", name::snake(&self.name.to_string()))
@@ -43,25 +52,20 @@ impl Item {
     pub(super) fn uses(&self, inside: &Item, inputs: usize, outputs: usize) -> Code {
         let (name, module) = (&self.name, self.module());
         let visibility = Code::foreign(self.visibility.clone());
-        let rename = |from: &Ident, to: &Ident| {
-            let named = Code::foreign(from.to_token_stream());
-            if from == to {
-                named
-            } else {
-                let to = Code::foreign(to.to_token_stream());
-                code!(#named as #to)
-            }
-        };
-        let part = |part: &str| {
-            let (from, to) = (format_ident!("Model{part}"), format_ident!("{name}{part}"));
-            rename(&from, &to)
-        };
-        let mut names = vec![rename(&inside.name, name)];
+        let [input, output] = self.structures();
+        let named = |ident: &Ident| Code::foreign(ident.to_token_stream());
+        let item = named(&inside.name);
+        let mut names = vec![if inside.name == *name {
+            item
+        } else {
+            let name = named(name);
+            code!(#item as #name)
+        }];
         if inputs > 1 {
-            names.push(part("Input"));
+            names.push(named(&input));
         }
         if outputs != 1 {
-            names.push(part("Output"));
+            names.push(named(&output));
         }
         code! {
             #[allow(unused_imports)]

@@ -23,6 +23,8 @@ pub struct Layer {
     plain: bool,
     /// Computed constants of which several fields are made, in order.
     pub(super) bindings: Bindings,
+    /// What the steps of its function are called, where the model is traced, and the field that has it.
+    steps: Option<(String, Vec<Code>)>,
     /// The name of the layer that was asked for last.
     pub(super) latest: Option<String>,
     taken: Unique,
@@ -76,6 +78,7 @@ impl Default for Layer {
             path: Vec::new(),
             plain: false,
             bindings: Bindings::default(),
+            steps: None,
             latest: None,
             taken,
             constants: BTreeMap::new(),
@@ -199,6 +202,29 @@ impl Layer {
             parameters,
         });
         name
+    }
+
+    /// Adds a step, and returns the field that has the steps and the place of this one.
+    pub fn step(&mut self, step: Code) -> (String, usize) {
+        if self.steps.is_none() {
+            // What it is loaded with is complete when the function is.
+            let field = self.field("trace", code!(trace::Steps), Code::default(), Vec::new());
+            self.steps = Some((field, Vec::new()));
+        }
+        let (field, steps) = self.steps.get_or_insert_default();
+        steps.push(step);
+        (field.clone(), steps.len() - 1)
+    }
+
+    /// Has the field of the steps be loaded with all of them.
+    pub fn finish_steps(&mut self) {
+        let Some((name, steps)) = &self.steps else {
+            return;
+        };
+        let field = self.fields.iter_mut().find(|field| field.name == *name);
+        if let Some(field) = field {
+            field.load = code!(trace::Steps::new(&[#(#steps),*]));
+        }
     }
 
     /// The first field that knows the device of the model.

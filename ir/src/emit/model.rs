@@ -7,11 +7,16 @@ use quote::ToTokens;
 
 use super::body::{self, Statement};
 use super::budget::Budget;
+use super::custom::Functions;
+use super::described::{self, Described};
 use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
-use super::{Context, Layer, Source, imports, parameters, run, split, tied, tree, weights};
-use crate::diagnostics::{Diagnostics, plain, shown};
+use super::{
+    Context, Layer, Source, constructors, imports, parameters, run, said, split, tied, trace, tree,
+    weights,
+};
+use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
 use crate::model::Model;
 use crate::options::{Options, Weights};
@@ -41,7 +46,8 @@ fn written(
     alike: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Code> {
-    let mut cx = Context::new(&model.graph, Budget::new(model));
+    let mut cx = Context::new(&model.graph, options.trace, Budget::new(model));
+    cx.functions = Functions::new(options, chosen);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);
@@ -50,9 +56,10 @@ fn written(
     let mut root = Layer::root(cx.module.clone());
     let item = &chosen.inside();
     let item_name = item.name.to_string();
-    let mut taken = vec!["ModelInput", "ModelOutput", item_name.as_str()];
-    taken.extend(imports::names());
-    taken.iter().for_each(|name| cx.structs.reserve(name));
+    let [takes, returns] = chosen.structures();
+    let taken = [item_name, takes.to_string(), returns.to_string()];
+    let taken = taken.iter().map(String::as_str).chain(imports::names());
+    taken.for_each(|name| cx.structs.reserve(name));
     let mut nodes = tree::group(&body.nodes);
     tied::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
     let mut source = Source {
@@ -61,28 +68,23 @@ fn written(
         loading: false,
     };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
+    let described = Described {
+        item,
+        input: &takes,
+        output: &returns,
+        inputs: &inputs,
+        outputs: &outputs,
+    };
     let Forward {
         body: forward,
         waiting,
         result,
-    } = forward(
-        &statements,
-        &inputs,
-        &outputs,
-        &mut root,
-        &mut cx,
-        diagnostics,
-    );
+    } = forward(&statements, &described, &mut root, &mut cx, diagnostics);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
-    let structures = signature::structures(&item.name, &inputs, &outputs);
+    let structures = signature::structures(&described);
     let uses = chosen.uses(item, inputs.len(), outputs.len());
     let attributes = Code::foreign(item.attributes.clone());
-    let documentation = documentation(model, item);
-    let documentation: Code = documentation
-        .iter()
-        .map(|line| code!(#[doc = #line]))
-        .collect();
     let fields = root.declarations();
     let (anchor, anchored) = if root.placed().is_none() {
         (
@@ -92,6 +94,7 @@ fn written(
     } else {
         Default::default()
     };
+    root.finish_steps();
     let load = root.load(anchored, &cx.hints);
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
@@ -100,13 +103,20 @@ fn written(
     let note = parameters::note(&root, &cx);
     let parameters = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
-    let constructors = constructors(model, options);
-    let described = signature::described(&inputs, &outputs);
-    let forward_inputs = arguments(&inputs);
-    let run = run::functions(&inputs, &outputs, &device(&root));
+    let constructors = constructors::constructors(model, options);
+    let default = constructors::default(&name, options);
+    let documentation = described.model(model, parameters::count(&cx), options);
+    let forward_documentation = described.forward();
+    let failures = described::documentation([described.failures()]);
+    let forward_inputs = arguments(&inputs, &takes);
+    let passed = passed(&inputs);
+    let run = run::functions(&inputs, &outputs, &takes, &device(&root));
+    let said = said::constants(&model.facts);
     let signature = signature::signature(&inputs, &outputs);
+    let traced = trace::item(&name, &cx);
     diagnostics.extend(std::mem::take(&mut cx.problems));
     let blocks = cx.structs.items();
+    let functions = cx.functions.items();
     let folder = model.files.folder().unwrap_or(std::path::Path::new(""));
     let embedded = match options.weights {
         Weights::Embed => weights::embedded(&model.files, folder),
@@ -126,15 +136,19 @@ fn written(
         impl #name {
             #constructors
 
-            /// Runs the model.
-            #described
-            ///
-            /// # Panics
-            ///
-            /// If an input does not have the sizes the model expects, or a node cannot be run on
-            /// the data. [`OnnxModel::run`] returns an error instead.
+            #forward_documentation
             pub fn forward(&self, #forward_inputs) -> #result {
                 #forward
+            }
+
+            /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+            /// indices when a run is over.
+            ///
+            /// # Errors
+            ///
+            #failures
+            pub fn try_forward(&self, #forward_inputs) -> Result<#result, Error> {
+                attempt(|| Ok(self.forward(#passed)))
             }
 
             /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
@@ -152,8 +166,12 @@ fn written(
             }
         }
 
+        #default
+
         impl OnnxModel for #name {
             const SIGNATURE: Signature = #signature;
+
+            #said
 
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;
@@ -166,10 +184,18 @@ fn written(
                 WEIGHTS.load(files, device, Self::load)
             }
 
+            fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+                WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
+            }
+
             #run
         }
 
+        #traced
+
         #(#blocks)*
+
+        #functions
 
         #table
 
@@ -189,19 +215,6 @@ fn written(
     })
 }
 
-fn documentation(model: &Model, item: &Item) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !item.attributes.is_empty() {
-        lines.push(String::new());
-    }
-    let (file, facts) = (shown(&item.file), plain(&model.facts.to_string()));
-    lines.push(format!(
-        " Compiled from `{file}`: {}.",
-        facts.replace('\n', " ")
-    ));
-    lines
-}
-
 /// The function that runs a model.
 struct Forward {
     body: Code,
@@ -213,12 +226,18 @@ struct Forward {
 
 fn forward(
     statements: &[Statement],
-    inputs: &[Port],
-    outputs: &[Port],
+    described: &Described<'_>,
     root: &mut Layer,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Forward {
+    let Described {
+        input,
+        output,
+        inputs,
+        outputs,
+        ..
+    } = *described;
     let results: Vec<Code> = match split::results(outputs, root, cx) {
         Ok(results) => results,
         Err(problem) => {
@@ -232,7 +251,7 @@ fn forward(
             let fields = outputs.iter().zip(&results).map(|(port, result)| {
                 Code::from(Part::Entry(port.ident.to_string().into(), result.clone()))
             });
-            (code!(ModelOutput { #(#fields),* }), code!(ModelOutput))
+            (code!(#output { #(#fields),* }), code!(#output))
         }
     };
     let named: Vec<_> = inputs
@@ -250,20 +269,14 @@ fn forward(
     cx.report_unbound(body.unbound);
     let code = body.named.code;
     root.order(&code);
-    let (entry, device) = (entry(inputs, &body.elements), device(root));
+    let entry = entry(inputs, input, &body.elements);
+    let device = device(root);
     let device = body.device.then(|| code!(let device = &#device;));
     let waiting = match waiting(&code, root, &cx.structs) {
         Some(waiting) => code!(#entry #device #waiting),
         None => {
-            let input = match inputs {
-                [] => Code::default(),
-                [only] => {
-                    let ident = &only.ident;
-                    code!(#ident)
-                }
-                _ => code!(input),
-            };
-            code!(self.forward(#input))
+            let passed = passed(inputs);
+            code!(self.forward(#passed))
         }
     };
     Forward {
@@ -280,14 +293,14 @@ fn device(root: &Layer) -> Code {
 }
 
 /// Binds the inputs and checks them.
-fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
+fn entry(inputs: &[Port], structure: &Ident, elements: &BTreeSet<ValueId>) -> Code {
     if inputs.is_empty() {
         return Code::default();
     }
     let names: Vec<&Ident> = inputs.iter().map(|port| &port.ident).collect();
     let bound = match names.as_slice() {
         [_] => Code::default(),
-        _ => code!(let ModelInput { #(#names),* } = input;),
+        _ => code!(let #structure { #(#names),* } = input;),
     };
     let checks = inputs.iter().map(|port| {
         let (ident, onnx) = (&port.ident, &port.onnx);
@@ -308,63 +321,25 @@ fn entry(inputs: &[Port], elements: &BTreeSet<ValueId>) -> Code {
     code!(#bound #opened #(#checks)*)
 }
 
-fn arguments(inputs: &[Port]) -> Code {
+/// The parameters of `forward`, as another function of the same ones calls it.
+fn passed(inputs: &[Port]) -> Code {
+    match inputs {
+        [] => Code::default(),
+        [only] => {
+            let ident = &only.ident;
+            code!(#ident)
+        }
+        _ => code!(input),
+    }
+}
+
+fn arguments(inputs: &[Port], structure: &Ident) -> Code {
     match inputs {
         [] => Code::default(),
         [only] => {
             let (ident, ty) = (&only.ident, &only.rust);
             code!(#ident: #ty)
         }
-        _ => code!(input: ModelInput),
-    }
-}
-
-fn constructors(model: &Model, options: &Options) -> Code {
-    let files = model.files.list().len();
-    let new = match options.weights {
-        Weights::Embed => code! {
-            /// The model with the weights that are in the binary.
-            pub fn new(device: &Device) -> Self {
-                Self::load(&Weights::new(&WEIGHTS, &files(), device))
-            }
-        },
-        Weights::File => Code::default(),
-    };
-    let from_bytes = match files {
-        1 => code! {
-            /// The model with the weights of another file of the same graph.
-            ///
-            /// # Errors
-            ///
-            /// If the bytes are not a file of the same graph.
-            pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
-                <Self as OnnxModel>::from_bytes(&[bytes], device)
-            }
-        },
-        _ => code! {
-            /// The model with the weights of other files of the same graph: the model's, then
-            /// those of its external data.
-            ///
-            /// # Errors
-            ///
-            /// If the bytes are not the files of the same graph.
-            pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                <Self as OnnxModel>::from_bytes(files, device)
-            }
-        },
-    };
-    code! {
-        #new
-
-        /// The model with the weights of another file of the same graph.
-        ///
-        /// # Errors
-        ///
-        /// If the file cannot be read, or is not one of the same graph.
-        pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
-            <Self as OnnxModel>::from_file(path, device)
-        }
-
-        #from_bytes
+        _ => code!(input: #structure),
     }
 }

@@ -105,6 +105,12 @@ impl Unique {
     }
 }
 
+/// The names, with numbers behind those that stood before.
+pub fn distinct(names: &[String]) -> Vec<String> {
+    let mut unique = Unique::default();
+    names.iter().map(|name| unique.name(name)).collect()
+}
+
 /// A name without what exporters add to that of a node: `/a/Constant_3_output_0` gives `/a/Constant`.
 pub fn plain(name: &str) -> &str {
     let Some(node) = name.strip_suffix("_output_0") else {

@@ -6,6 +6,7 @@ use proc_macro2::Literal;
 
 use super::{Context, Layer};
 use crate::graph::{Block, Graph, ValueId};
+use crate::inspect::is_weight;
 use crate::rust::{Code, Part, code};
 
 /// The parameters that normalization by statistics of training reads as such, and nothing else reads.
@@ -43,6 +44,18 @@ pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
     });
     let parameters: Vec<Code> = parameters.collect();
     code!(&[#(#parameters),*])
+}
+
+/// How many numbers the weights that the program loads are.
+pub fn count(cx: &Context<'_>) -> usize {
+    let weights = cx
+        .weights
+        .keys()
+        .filter_map(|id| cx.values[*id].weight.as_ref());
+    let weights = weights.filter(|weight| is_weight(weight.dtype, &weight.sizes));
+    weights
+        .map(|weight| weight.sizes.iter().product::<usize>())
+        .sum()
 }
 
 /// What the documentation of `PARAMETERS` says where constructors compute layers from parameters of

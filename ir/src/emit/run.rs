@@ -1,13 +1,13 @@
 //! The functions that run a model by the names of its values.
 
-use proc_macro2::Literal;
+use proc_macro2::{Ident, Literal};
 
 use super::signature::Port;
 use crate::rust::{Code, code};
 
-/// `run` and `run_async`; `device` is the device of the model.
-pub fn functions(inputs: &[Port], outputs: &[Port], device: &Code) -> Code {
-    let input = input(inputs);
+/// `run` and `run_async`; `device` is the device of the model, `structure` the struct of several inputs.
+pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &Code) -> Code {
+    let input = input(inputs, structure);
     let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
     let mutable = (!inputs.is_empty()).then(|| code!(mut));
     let puts = puts(outputs, &code!(put), &code!(?));
@@ -38,7 +38,7 @@ pub fn functions(inputs: &[Port], outputs: &[Port], device: &Code) -> Code {
 }
 
 /// What `forward` takes.
-fn input(inputs: &[Port]) -> Code {
+fn input(inputs: &[Port], structure: &Ident) -> Code {
     let taken = (0..inputs.len()).map(|at| {
         let at = Literal::usize_unsuffixed(at);
         code!(take(&mut inputs, &Self::SIGNATURE.inputs[#at], &device)?)
@@ -52,7 +52,7 @@ fn input(inputs: &[Port]) -> Code {
             let fields = idents
                 .zip(&taken)
                 .map(|(ident, value)| code!(#ident: #value));
-            code!(ModelInput { #(#fields),* })
+            code!(#structure { #(#fields),* })
         }
     }
 }

@@ -3,10 +3,11 @@
 use proc_macro2::{Ident, Literal};
 use quote::format_ident;
 
+use super::described::{self, Described, documentation};
 use super::name::{self, Unique};
 use super::{Context, element_type, host_element, rust_type};
-use crate::diagnostics::{plain, shown};
-use crate::dtype::DType;
+use crate::diagnostics::plain;
+use crate::dtype::{DType, Kind};
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
@@ -29,14 +30,40 @@ pub struct Port {
 impl Port {
     /// What the documentation says of it.
     pub fn documentation(&self) -> String {
+        format!("{}: {}", self.span(), self.spelled())
+    }
+
+    /// Its name as code.
+    pub fn span(&self) -> String {
+        described::span(&self.onnx)
+    }
+
+    /// Its type, as the signature spells it.
+    pub fn spelled(&self) -> String {
         let scalar = self.ty.as_tensor().is_some_and(|tensor| tensor.rank() == 0);
         let note = if scalar && !self.scalar {
-            "; a scalar, as a tensor of one element"
+            " as a tensor of one element"
         } else {
             ""
         };
-        let (name, ty) = (shown(&self.onnx), plain(&self.ty.to_string()));
-        format!(" `{name}`: {ty}{note}")
+        format!("{}{note}", plain(&self.ty.to_string()))
+    }
+
+    /// The sizes that are checked, if there are any.
+    pub fn sizes(&self) -> Option<String> {
+        let tensor = self.ty.as_tensor()?;
+        let sizes: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
+        match (tensor.rank(), self.scalar) {
+            (0, true) => None,
+            (0, false) => Some("one element".to_owned()),
+            _ => Some(format!("[{}]", plain(&sizes.join(", ")))),
+        }
+    }
+
+    /// Whether `forward` converts tensors of other element types.
+    pub fn is_converted(&self) -> bool {
+        let kind = self.ty.as_tensor().map(|tensor| tensor.dtype.kind());
+        self.is_device() && kind != Some(Kind::Bool)
     }
 
     /// Whether it is a plain number or truth at the border.
@@ -83,48 +110,41 @@ pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port>
     )
 }
 
-/// `ModelInput` and `ModelOutput`, where `forward` takes or returns several values.
-pub fn structures(name: &Ident, inputs: &[Port], outputs: &[Port]) -> Code {
+/// The structs of inputs and outputs, where `forward` takes or returns several values.
+pub fn structures(described: &Described<'_>) -> Code {
     let mut items = Code::default();
-    if inputs.len() > 1 {
+    let name = &described.item.name;
+    if described.inputs.len() > 1 {
         let what = format!("What [`{name}::forward`] takes.");
-        items.extend(structure(&format_ident!("ModelInput"), inputs, &what));
+        items.extend(structure(described.input, described.inputs, what));
     }
-    if outputs.len() != 1 {
+    if described.outputs.len() != 1 {
         let what = format!("What [`{name}::forward`] returns.");
-        items.extend(structure(&format_ident!("ModelOutput"), outputs, &what));
+        items.extend(structure(described.output, described.outputs, what));
     }
     items
 }
 
-/// What the documentation of `forward` says of an argument or a result that is no structure.
-pub fn described(inputs: &[Port], outputs: &[Port]) -> Code {
-    let bare = [("Takes", inputs), ("Returns", outputs)];
-    let lines = bare.iter().filter_map(|(verb, ports)| match ports {
-        [only] => Some(format!(" {verb}{}.", only.documentation())),
-        _ => None,
-    });
-    lines
-        .map(|line| code!(#[doc = ""] #[doc = #line]))
-        .collect()
-}
-
-/// `pub struct ModelInput { .. }` with a documented field per port.
-fn structure(ident: &Ident, ports: &[Port], what: &str) -> Code {
+/// `pub struct IrisInput { .. }` with a documented field per port.
+fn structure(ident: &Ident, ports: &[Port], what: String) -> Code {
+    let names: Vec<&Ident> = ports.iter().map(|port| &port.ident).collect();
     let fields = ports.iter().map(|port| {
-        let (name, ty, doc) = (&port.ident, &port.rust, port.documentation());
+        let (name, ty) = (&port.ident, &port.rust);
+        let doc = documentation([port.documentation()]);
         code! {
-            #[doc = #doc]
+            #doc
             pub #name: #ty,
         }
     });
-    let doc = format!(" {what}");
+    let doc = documentation([what]);
     code! {
-        #[doc = #doc]
-        #[derive(Clone, Debug)]
+        #doc
+        #[derive(Clone)]
         pub struct #ident {
             #(#fields)*
         }
+
+        printed!(#ident { #(#names),* });
     }
 }
 
@@ -177,7 +197,8 @@ fn ports(
     ports
 }
 
-fn kind(ty: &Type) -> Code {
+/// The expression of a type.
+pub fn kind(ty: &Type) -> Code {
     match ty {
         Type::Tensor(tensor) => {
             let dtype = element_type(tensor.dtype);

@@ -315,6 +315,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         arguments.push(code!(device));
     }
     part.layer.order(&body.named.code);
+    part.layer.finish_steps();
     let is_placed = part.layer.placed().is_some();
     let (ty, load) = cx.structs.instance(
         &part.field,
@@ -333,6 +334,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
         code: code!(#field.forward(#(#arguments),*)),
+        trace: Code::default(),
         hint: Hint {
             name: super::snake(&part.field),
             maker: word::of_layer(&part.field).filter(|_| part.outputs.len() == 1),

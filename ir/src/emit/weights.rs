@@ -1,27 +1,18 @@
 //! The table of weights and the files that hold them.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use proc_macro2::Literal;
 
+use super::fingerprint::Fingerprint;
 use super::{Context, element_type};
 use crate::files::Files;
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
-use crate::weight::{Encoding, Weight};
+use crate::weight::Encoding;
 
 /// rustc reads about 200 MB a second.
 const LARGEST_WATCHED: usize = 256 << 20;
-
-/// One part of a weight on its way into the table.
-struct Place {
-    file: usize,
-    start: usize,
-    end: usize,
-    gap: u64,
-}
 
 /// `static WEIGHTS: Table = ..;` for every constant of the model.
 ///
@@ -29,49 +20,26 @@ struct Place {
 /// weights must not be. Those on whose elements the code depends are hashed one by one, so that a
 /// file in which they differ is refused by their names.
 pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
-    let mut seen = BTreeSet::new();
     let used: Vec<ValueId> = cx.weights.keys().copied().collect();
-    let all = cx.values.iter().map(|(id, _)| id);
-    let rest = all.filter(|id| !cx.weights.contains_key(id));
-    let all: Vec<ValueId> = used.iter().copied().chain(rest).collect();
-    let mut entries: Vec<(String, &Weight)> = Vec::new();
     let values = cx.values;
-    for id in all {
-        let Some(weight) = &values[id].weight else {
-            continue;
-        };
-        let fresh = weight
-            .parts
-            .first()
-            .is_none_or(|part| seen.insert((part.file, part.start, part.bytes.len())));
-        if fresh || cx.weights.contains_key(&id) {
-            entries.push((cx.weight_name(id), weight));
-        }
-    }
-    let is_fixed = |(_, weight): &&(String, &Weight)| values.sources().is_consulted(weight);
-    let fixed = (0usize..).zip(&entries);
-    let fixed = fixed
-        .filter(|(_, entry)| is_fixed(entry))
-        .map(|(at, entry)| {
-            let at = Literal::usize_unsuffixed(at);
-            let parts = entry.1.parts.iter().map(|part| part.bytes.as_ref());
-            let hash = Literal::u64_unsuffixed(parts.fold(EMPTY, hash));
-            code!(Fixed { entry: #at, hash: #hash })
-        });
+    let table = Fingerprint::new(values, files, &used, |id| cx.weight_name(id));
+    let fixed = table.fixed.iter().map(|(at, hash)| {
+        let at = Literal::usize_unsuffixed(*at);
+        let hash = Literal::u64_unsuffixed(*hash);
+        code!(Fixed { entry: #at, hash: #hash })
+    });
     let fixed: Vec<Code> = fixed.collect();
-    let files = files.list();
-    let (places, tails) = gaps(&entries, &files);
-    let mut places = places.into_iter();
-    let entries = entries.iter().map(|(name, weight)| {
+    let entries = table.entries.iter().map(|entry| {
+        let (name, weight) = (&entry.name, entry.weight);
         let dtype = element_type(weight.dtype);
         let shape = weight
             .sizes
             .iter()
             .map(|&size| Literal::usize_unsuffixed(size));
-        let parts = places.by_ref().take(weight.parts.len()).map(|place| {
+        let parts = entry.places.iter().map(|place| {
             let file = Literal::usize_unsuffixed(place.file);
             let start = Literal::usize_unsuffixed(place.start);
-            let length = Literal::usize_unsuffixed(place.end - place.start);
+            let length = Literal::usize_unsuffixed(place.end.saturating_sub(place.start));
             let gap = Literal::u64_unsuffixed(place.gap);
             code!(Part { file: #file, start: #start, length: #length, gap: #gap })
         });
@@ -92,10 +60,10 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
         }
     });
     let entries: Vec<Code> = entries.collect();
-    let files = files.iter().zip(tails).map(|((name, bytes), tail)| {
-        let name = name.to_string_lossy().into_owned();
-        let length = Literal::usize_unsuffixed(bytes.len());
-        let tail = Literal::u64_unsuffixed(tail);
+    let files = table.files.iter().map(|file| {
+        let name = file.name.to_string_lossy().into_owned();
+        let length = Literal::usize_unsuffixed(file.length);
+        let tail = Literal::u64_unsuffixed(file.tail);
         code!(File { name: #name, length: #length, tail: #tail })
     });
     code! {
@@ -147,49 +115,6 @@ pub fn watched(files: &Files, folder: &Path) -> Code {
     }
 }
 
-/// The parts in table order with the hash of what lies before each, and of each file's tail.
-fn gaps(entries: &[(String, &Weight)], files: &[(PathBuf, Bytes)]) -> (Vec<Place>, Vec<u64>) {
-    let parts = entries.iter().flat_map(|(_, weight)| &weight.parts);
-    let mut places: Vec<Place> = parts
-        .map(|part| Place {
-            file: part.file,
-            start: part.start,
-            end: part.start.saturating_add(part.bytes.len()),
-            gap: 0,
-        })
-        .collect();
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by_key(|&at| places.get(at).map(|place| (place.start, at)));
-    let mut ends = vec![0usize; files.len()];
-    for at in order {
-        let Some(place) = places.get_mut(at) else {
-            continue;
-        };
-        if let (Some(end), Some((_, bytes))) = (ends.get_mut(place.file), files.get(place.file)) {
-            place.gap = range_hash(bytes, *end, place.start);
-            *end = place.end.max(*end);
-        }
-    }
-    let tails = files.iter().zip(ends);
-    let tails = tails.map(|((_, bytes), end)| range_hash(bytes, end, bytes.len()));
-    (places, tails.collect())
-}
-
-/// FNV-1a of a range; of nothing when it is empty or backward.
-fn range_hash(bytes: &[u8], start: usize, end: usize) -> u64 {
-    hash(EMPTY, bytes.get(start..end).unwrap_or_default())
-}
-
-/// The hash of no bytes.
-const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// The hash of what has this one, and these bytes behind it.
-fn hash(before: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(before, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use prost::Message;
@@ -209,6 +134,7 @@ mod tests {
             name: format_ident!("Model"),
             runtime: quote!(::onnx_embed),
             file: "m.onnx".to_owned(),
+            functions: Default::default(),
         };
         for (weights, expected) in [(Weights::File, in_file), (Weights::Embed, embedded)] {
             let options = Options {

@@ -45,7 +45,7 @@ pub(super) fn check_dims(
     }
 }
 
-fn suggestion(wanted: &str, names: &[String], some: &str, none: &str) -> String {
+pub(super) fn suggestion(wanted: &str, names: &[String], some: &str, none: &str) -> String {
     let far = |name: &&String| distance(&name.to_lowercase(), &wanted.to_lowercase());
     let near = names.iter().min_by_key(far);
     let length = wanted.chars().count();

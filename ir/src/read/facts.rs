@@ -7,6 +7,8 @@ use prost::Message;
 
 use super::{MOST_NODES, foreign, size};
 use crate::diagnostics::Problem;
+use crate::labels;
+use crate::metadata::Metadata;
 use crate::model::Facts;
 use crate::ops::{MICROSOFT, ML, PREVIEW, TRAINING};
 use crate::proto::{Cost, ModelProto, cost};
@@ -83,6 +85,8 @@ impl Facts {
             ir_version,
             opsets,
             producer: producer.map(String::as_str).join(" ").trim().to_owned(),
+            metadata: Metadata::new(message),
+            labels: labels::find(message),
             outputs: Vec::new(),
             ranks: Vec::new(),
             operators: BTreeMap::new(),
@@ -208,6 +212,7 @@ mod tests {
                   operator `com.other.Blend` is not supported
                     at node `z` (com.other.Blend)
                     help: `com.other` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+                          or bind it to a function: #[onnx(ops("com.other.Blend" = crate::blend))], fn blend(x: Tensor<1>) -> Tensor<1>
 
                   model: IR version 8, com.acme 1"#]],
         );

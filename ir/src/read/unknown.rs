@@ -2,6 +2,7 @@
 
 use super::kind;
 use crate::diagnostics::Problem;
+use crate::files::distance;
 use crate::ops;
 
 /// An operator of a domain that the file does not import.
@@ -11,18 +12,50 @@ pub fn not_imported(domain: &str) -> Problem {
     Problem::new(message).help("the file is inconsistent; export the model again")
 }
 
-/// An operator that there is not.
-pub fn unsupported(domain: &str, name: &str) -> Problem {
-    let kind = kind(domain, name);
-    let problem = Problem::new(format!("operator `{kind}` is not supported"));
+/// What to do about an operator that there is not, which is looked for under other names if `compared`.
+pub fn help(domain: &str, name: &str, compared: bool) -> String {
     match (ops::spelling(domain, name), domain) {
-        (Some(known), _) => problem.help(format!("its name is written `{known}`")),
-        (_, "" | "ai.onnx.ml" | "com.microsoft") => problem.help(
-            "OPERATORS.md lists what is; export the model with another opset, exporter or setting",
-        ),
-        _ => problem.help(format!(
+        (Some(known), _) => return format!("its name is written `{known}`"),
+        _ if !compared => {}
+        _ => {
+            if let Some(near) = near(domain, name) {
+                return format!("did you mean {near}?");
+            }
+        }
+    }
+    match domain {
+        "" | ops::ML | ops::MICROSOFT => "`cargo onnx-embed operators` lists what is; export the \
+             model with another opset, exporter or setting"
+            .to_owned(),
+        _ => format!(
             "`{domain}` is a custom domain: rewrite the node with standard operators, \
              or add a function that defines it to the model"
-        )),
+        ),
     }
+}
+
+/// The operator of this name in another domain, else that of nearly this name in this one.
+fn near(domain: &str, name: &str) -> Option<String> {
+    let named = ops::all().filter(|row| row.name == name && is_taken_for(domain, row.domain));
+    let domains = named.map(|row| match row.domain {
+        "" => "ai.onnx",
+        domain => domain,
+    });
+    if let Some(domain) = domains.min_by_key(|meant| distance(domain, meant)) {
+        return Some(format!("`{name}` of the domain `{domain}`"));
+    }
+    let length = name.chars().count();
+    let rows =
+        ops::all().filter(|row| row.domain == domain && row.name.len().abs_diff(name.len()) <= 2);
+    let far = |row: &&ops::Row| distance(&row.name.to_lowercase(), &name.to_lowercase());
+    let nearest = rows.min_by_key(far)?;
+    (far(&nearest) <= 2.min(length / 3)).then(|| format!("`{}`", kind(domain, nearest.name)))
+}
+
+/// Whether an exporter may have written one domain for the other: one of ONNX's or Microsoft's, or nearly so.
+fn is_taken_for(written: &str, meant: &str) -> bool {
+    let of_onnx = |domain: &str| domain.is_empty() || domain.starts_with("ai.onnx");
+    let known = [ops::MICROSOFT, "ai.onnx", ops::ML];
+    let near = known.iter().any(|known| distance(written, known) <= 2);
+    written != meant && (of_onnx(written) || written == ops::MICROSOFT || near)
 }

@@ -30,9 +30,7 @@ impl Parser<'_> {
             "producer_version" => model.producer_version = self.quoted()?,
             "domain" => model.domain = self.quoted()?,
             "model_version" => model.model_version = Some(self.integer()?),
-            "doc_string" => {
-                self.quoted()?;
-            }
+            "doc_string" => model.doc_string = self.quoted()?.into_bytes().into(),
             "metadata_props" => {
                 self.expect('[')?;
                 model.metadata_props = self.entries(']')?;
@@ -148,6 +146,7 @@ mod tests {
         );
         assert_eq!((&*model.domain, model.model_version), ("d", Some(5)));
         assert_eq!(model.metadata_props[1].value, "v");
+        assert_eq!(&*model.doc_string, b"says \"hi\"");
     }
 
     #[test]

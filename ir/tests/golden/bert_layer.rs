@@ -3,26 +3,40 @@ pub use model_onnx::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
-        take,
+        Activation, attempt, attempt_async, device, entry, layers, ops, printed, put,
+        put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `hidden_states`: float32[batch, sequence, 8]
         pub hidden_states: Tensor<3>,
         /// `attention_mask`: float32[batch, 1, 1, sequence]
         pub attention_mask: Tensor<4>,
     }
+    printed!(ModelInput { hidden_states, attention_mask });
     /// Compiled from `bert_layer.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `hidden_states` | float32[batch, sequence, 8] |
+    /// | input | `attention_mask` | float32[batch, 1, 1, sequence] |
+    /// | output | `last_hidden_state` | float32[batch, sequence, 8] |
+    ///
+    /// Its weights are 600 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let last_hidden_state = model.forward(ModelInput { hidden_states, attention_mask });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         attention_self_query: layers::Linear,
@@ -58,14 +72,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `hidden_states`: float32[batch, sequence, 8], `attention_mask`: float32[batch, 1, 1, sequence] → `last_hidden_state`: float32[batch, sequence, 8].
         ///
-        /// Returns `last_hidden_state`: float32[batch, sequence, 8].
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> Tensor<3> {
             let ModelInput { hidden_states, attention_mask } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -91,6 +104,15 @@ mod model_onnx {
             let intermediate = self.intermediate_dense.forward(x.clone());
             let x = self.output_dense.forward_add(intermediate, x);
             self.output_layer_norm.forward(x)
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<Tensor<3>, Error> {
+            attempt(|| Ok(self.forward(input)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -151,6 +173,11 @@ mod model_onnx {
             }
         }
     }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
+        }
+    }
     impl OnnxModel for Model {
         const SIGNATURE: Signature = Signature {
             inputs: &[
@@ -191,6 +218,12 @@ mod model_onnx {
                     },
                 },
             ],
+        };
+        const METADATA: Metadata = Metadata {
+            producer: "pytorch",
+            graph: "main_graph",
+            opset: 17,
+            ..Metadata::EMPTY
         };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
@@ -302,6 +335,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,35 +3,50 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, attempt_async, device, entry, ops, put, put_async, take,
+        Anchor, attempt, attempt_async, device, entry, ops, printed, put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `x`: float32[n, 2]
         pub x: Tensor<2>,
-        /// `training`: bool[]
+        /// `training`: bool
         pub training: bool,
-        /// `rounds`: int64[]
+        /// `rounds`: int64
         pub rounds: i64,
     }
+    printed!(ModelInput { x, training, rounds });
     /// What [`Model::forward`] returns.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelOutput {
         /// `y`: float32[n, 2]
         pub y: Tensor<2>,
         /// `z`: float32[n, 2]
         pub z: Tensor<2>,
     }
+    printed!(ModelOutput { y, z });
     /// Compiled from `branches.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `x` | float32[n, 2] |
+    /// | input | `training` | bool |
+    /// | input | `rounds` | int64 |
+    /// | output | `y` | float32[n, 2] |
+    /// | output | `z` | float32[n, 2] |
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { y, z } = model.forward(ModelInput { x, training, rounds });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         anchor: Anchor,
@@ -60,12 +75,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `x`: float32[n, 2], `training`: bool, `rounds`: int64 → `y`: float32[n, 2], `z`: float32[n, 2].
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, training, rounds } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -85,6 +101,15 @@ mod model_onnx {
             };
             ModelOutput { y, z }
         }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(input)))
+        }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
         ///
@@ -98,6 +123,11 @@ mod model_onnx {
             Self {
                 anchor: Anchor::new(weights.device()),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -142,6 +172,11 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            graph: "branches",
+            opset: 21,
+            ..Metadata::EMPTY
+        };
         const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,
@@ -155,6 +190,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,24 +3,26 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Bool, DType, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        burn, Bool, DType, Device, ElementType, Error, Kind, Metadata, OnnxModel,
+        Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, entry, exit, layers, ops, put, put_async, take,
+        attempt, attempt_async, device, entry, exit, layers, ops, printed, put,
+        put_async, take,
     };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `x`: float16[n, 2]
         pub x: Tensor<2>,
         /// `z`: float32[n, 2]
         pub z: Tensor<2>,
     }
+    printed!(ModelInput { x, z });
     /// What [`Model::forward`] returns.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelOutput {
         /// `y`: float16[n, 2]
         pub y: Tensor<2>,
@@ -29,7 +31,23 @@ mod model_onnx {
         /// `infinite`: bool[n, 2]
         pub infinite: Tensor<2, Bool>,
     }
+    printed!(ModelOutput { y, wide, infinite });
     /// Compiled from `half.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `x` | float16[n, 2] |
+    /// | input | `z` | float32[n, 2] |
+    /// | output | `y` | float16[n, 2] |
+    /// | output | `wide` | float32[n, 2] |
+    /// | output | `infinite` | bool[n, 2] |
+    ///
+    /// Its weights are 4 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { y, wide, infinite } = model.forward(ModelInput { x, z });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         mat_mul: layers::Linear,
@@ -58,12 +76,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `x`: float16[n, 2], `z`: float32[n, 2] → `y`: float16[n, 2], `wide`: float32[n, 2], `infinite`: bool[n, 2].
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, z } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -80,6 +99,15 @@ mod model_onnx {
                 infinite,
             }
         }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(input)))
+        }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
         ///
@@ -93,6 +121,11 @@ mod model_onnx {
             Self {
                 mat_mul: layers::Linear::load(weights, "weight", None),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -137,6 +170,11 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            graph: "half",
+            opset: 21,
+            ..Metadata::EMPTY
+        };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
                 path: "mat_mul.weight",
@@ -157,6 +195,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

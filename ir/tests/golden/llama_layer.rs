@@ -3,19 +3,19 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, entry, layers, ops, put,
-        put_async, take,
+        Activation, Node, attempt, attempt_async, device, entry, layers, ops, printed,
+        put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `hidden_states`: float32[batch, sequence, 16]
         pub hidden_states: Tensor<3>,
@@ -30,8 +30,11 @@ mod model_onnx {
         /// `past_value`: float32[batch, 2, past, 4]
         pub past_value: Tensor<4>,
     }
+    printed!(
+        ModelInput { hidden_states, attention_mask, cos, sin, past_key, past_value }
+    );
     /// What [`Model::forward`] returns.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelOutput {
         /// `output`: float32[batch, sequence, 16]
         pub output: Tensor<3>,
@@ -40,7 +43,27 @@ mod model_onnx {
         /// `present_value`: float32[batch, 2, sequence + past, 4]
         pub present_value: Tensor<4>,
     }
+    printed!(ModelOutput { output, present_key, present_value });
     /// Compiled from `llama_layer.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `hidden_states` | float32[batch, sequence, 16] |
+    /// | input | `attention_mask` | float32[batch, 1, sequence, total] |
+    /// | input | `cos` | float32[batch, sequence, 4] |
+    /// | input | `sin` | float32[batch, sequence, 4] |
+    /// | input | `past_key` | float32[batch, 2, past, 4] |
+    /// | input | `past_value` | float32[batch, 2, past, 4] |
+    /// | output | `output` | float32[batch, sequence, 16] |
+    /// | output | `present_key` | float32[batch, 2, sequence + past, 4] |
+    /// | output | `present_value` | float32[batch, 2, sequence + past, 4] |
+    ///
+    /// Its weights are 1,952 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { output, present_key, present_value } = model.forward(ModelInput { hidden_states, attention_mask, cos, sin, past_key, past_value });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         input_layernorm: layers::RmsNorm<1>,
@@ -72,12 +95,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `hidden_states`: float32[batch, sequence, 16], `attention_mask`: float32[batch, 1, sequence, total], `cos`: float32[batch, sequence, 4], `sin`: float32[batch, sequence, 4], `past_key`: float32[batch, 2, past, 4], `past_value`: float32[batch, 2, past, 4] → `output`: float32[batch, sequence, 16], `present_key`: float32[batch, 2, sequence + past, 4], `present_value`: float32[batch, 2, sequence + past, 4].
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput {
                 hidden_states,
@@ -114,6 +138,15 @@ mod model_onnx {
                 present_value,
             }
         }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(input)))
+        }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
         ///
@@ -140,6 +173,11 @@ mod model_onnx {
                 ),
                 mlp: Mlp::load(weights),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -253,6 +291,12 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            producer: "pytorch",
+            graph: "main_graph",
+            opset: 17,
+            ..Metadata::EMPTY
+        };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
                 path: "input_layernorm.scale",
@@ -321,6 +365,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

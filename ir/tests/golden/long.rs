@@ -3,8 +3,8 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Activation, attempt, attempt_async, device, entry, layers, put, put_async, take,
@@ -12,6 +12,18 @@ mod model_onnx {
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
     /// Compiled from `long.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `x0` | float32[n, 2] |
+    /// | output | `x180` | float32[n, 2] |
+    ///
+    /// Its weights are 6 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let x180 = model.forward(x0);
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         block1: Block,
@@ -40,21 +52,27 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `x0`: float32[n, 2] → `x180`: float32[n, 2].
         ///
-        /// Takes `x0`: float32[n, 2].
-        ///
-        /// Returns `x180`: float32[n, 2].
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If `x0` is not [n, 2], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x0 = entry.float("x0", x0);
             let x = self.block1.forward(x0);
             self.block1.forward(x)
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If `x0` is not [n, 2], or a node cannot be run on the data.
+        pub fn try_forward(&self, x0: Tensor<2>) -> Result<Tensor<2>, Error> {
+            attempt(|| Ok(self.forward(x0)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -69,6 +87,11 @@ mod model_onnx {
             Self {
                 block1: Block::load(weights),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -91,6 +114,11 @@ mod model_onnx {
                     },
                 },
             ],
+        };
+        const METADATA: Metadata = Metadata {
+            graph: "long",
+            opset: 21,
+            ..Metadata::EMPTY
         };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
@@ -118,6 +146,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,8 +3,8 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Activation, attempt, attempt_async, device, entry, layers, put, put_async, take,
@@ -15,6 +15,18 @@ mod model_onnx {
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `mobilenet_block.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `input` | float32[batch, 4, height, width] |
+    /// | output | `output` | float32[batch, 4, height, width] |
+    ///
+    /// Its weights are 216 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let output = model.forward(input);
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         conv0_0: layers::Conv2d,
@@ -45,22 +57,28 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `input`: float32[batch, 4, height, width] → `output`: float32[batch, 4, height, width].
         ///
-        /// Takes `input`: float32[batch, 4, height, width].
-        ///
-        /// Returns `output`: float32[batch, 4, height, width].
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If `input` is not [batch, 4, height, width], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input = entry.float("input", input);
             let x = self.conv0_0.forward(input.clone());
             let x = self.conv1_0.forward(x);
             self.conv2.forward_add(x, input)
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If `input` is not [batch, 4, height, width], or a node cannot be run on the data.
+        pub fn try_forward(&self, input: Tensor<4>) -> Result<Tensor<4>, Error> {
+            attempt(|| Ok(self.forward(input)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -117,6 +135,11 @@ mod model_onnx {
             }
         }
     }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
+        }
+    }
     impl OnnxModel for Model {
         const SIGNATURE: Signature = Signature {
             inputs: &[
@@ -148,6 +171,12 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            producer: "pytorch",
+            graph: "main_graph",
+            opset: 17,
+            ..Metadata::EMPTY
+        };
         /// Weights computed on loading are not listed.
         const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
@@ -162,6 +191,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

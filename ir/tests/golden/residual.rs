@@ -3,8 +3,8 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
@@ -14,6 +14,18 @@ mod model_onnx {
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `residual.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `image` | float32[batch, 2, height, width] |
+    /// | output | `scores` | float32[batch, 3] |
+    ///
+    /// Its weights are 59 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let scores = model.forward(image);
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         block_conv1: layers::Conv2d,
@@ -44,16 +56,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `image`: float32[batch, 2, height, width] → `scores`: float32[batch, 3].
         ///
-        /// Takes `image`: float32[batch, 2, height, width].
-        ///
-        /// Returns `scores`: float32[batch, 3].
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If `image` is not [batch, 2, height, width], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
@@ -62,6 +71,15 @@ mod model_onnx {
             let x = ops::reduce::reduce_mean::<_, 2, _>(x, &[2, 3]);
             let x = self.head.forward(x);
             ops::softmax::softmax(x, 1)
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If `image` is not [batch, 2, height, width], or a node cannot be run on the data.
+        pub fn try_forward(&self, image: Tensor<4>) -> Result<Tensor<2>, Error> {
+            attempt(|| Ok(self.forward(image)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -99,6 +117,11 @@ mod model_onnx {
             }
         }
     }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
+        }
+    }
     impl OnnxModel for Model {
         const SIGNATURE: Signature = Signature {
             inputs: &[
@@ -124,6 +147,11 @@ mod model_onnx {
                     },
                 },
             ],
+        };
+        const METADATA: Metadata = Metadata {
+            graph: "residual",
+            opset: 21,
+            ..Metadata::EMPTY
         };
         /// Weights computed on loading are not listed.
         const PARAMETERS: &'static [Parameter] = &[
@@ -158,6 +186,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,35 +3,50 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Bool, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        burn, Bool, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
+        Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, entry, ops, put, put_async, take,
+        attempt, attempt_async, device, entry, ops, printed, put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `prediction`: float32[n]
         pub prediction: Tensor<1>,
         /// `target`: float32[n]
         pub target: Tensor<1>,
     }
+    printed!(ModelInput { prediction, target });
     /// What [`Model::forward`] returns.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelOutput {
-        /// `loss`: float32[]; a scalar, as a tensor of one element
+        /// `loss`: float32 as a tensor of one element
         pub loss: Tensor<1>,
-        /// `worst`: int64[]; a scalar, as a tensor of one element
+        /// `worst`: int64 as a tensor of one element
         pub worst: Tensor<1, Int>,
-        /// `good`: bool[]; a scalar, as a tensor of one element
+        /// `good`: bool as a tensor of one element
         pub good: Tensor<1, Bool>,
     }
+    printed!(ModelOutput { loss, worst, good });
     /// Compiled from `scalars.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `prediction` | float32[n] |
+    /// | input | `target` | float32[n] |
+    /// | output | `loss` | float32 as a tensor of one element |
+    /// | output | `worst` | int64 as a tensor of one element |
+    /// | output | `good` | bool as a tensor of one element |
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { loss, worst, good } = model.forward(ModelInput { prediction, target });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         limit: Tensor<1>,
@@ -60,12 +75,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `prediction`: float32[n], `target`: float32[n] → `loss`: float32, `worst`: int64, `good`: bool.
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { prediction, target } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -77,6 +93,15 @@ mod model_onnx {
             let worst = ops::extreme::arg_max::<_, 1, _>(square, 0, false);
             let good = loss.clone().lower(self.limit.clone());
             ModelOutput { loss, worst, good }
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(input)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -91,6 +116,11 @@ mod model_onnx {
             Self {
                 limit: weights.tensor::<1>("limit"),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -135,6 +165,11 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            graph: "scalars",
+            opset: 21,
+            ..Metadata::EMPTY
+        };
         const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,
@@ -148,6 +183,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,27 +3,28 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Array, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter,
-        Port, Signature, Size, Tensor, Values,
+        burn, Array, DType, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
+        Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, attempt_async, device, entry, host, ops, put, put_async,
-        take,
+        Anchor, Node, attempt, attempt_async, device, entry, host, ops, printed, put,
+        put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `x`: float32[batch, length, 6]
         pub x: Tensor<3>,
-        /// `count`: int64[]
+        /// `count`: int64
         pub count: i64,
     }
+    printed!(ModelInput { x, count });
     /// What [`Model::forward`] returns.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelOutput {
         /// `heads`: float32[batch, 2, length, 3]
         pub heads: Tensor<4>,
@@ -32,7 +33,21 @@ mod model_onnx {
         /// `steps`: int64[range]
         pub steps: Tensor<1, Int>,
     }
+    printed!(ModelOutput { heads, padded, steps });
     /// Compiled from `shapes.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `x` | float32[batch, length, 6] |
+    /// | input | `count` | int64 |
+    /// | output | `heads` | float32[batch, 2, length, 3] |
+    /// | output | `padded` | float32[pad, pad_2] |
+    /// | output | `steps` | int64[range] |
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { heads, padded, steps } = model.forward(ModelInput { x, count });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         pad: Node,
@@ -62,12 +77,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `x`: float32[batch, length, 6], `count`: int64 → `heads`: float32[batch, 2, length, 3], `padded`: float32[pad, pad_2], `steps`: int64[range].
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, count } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -104,6 +120,15 @@ mod model_onnx {
                 steps,
             }
         }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(input)))
+        }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
         ///
@@ -118,6 +143,11 @@ mod model_onnx {
                 pad: Node::new("padded", "Pad"),
                 anchor: Anchor::new(weights.device()),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -171,6 +201,11 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            graph: "shapes",
+            opset: 21,
+            ..Metadata::EMPTY
+        };
         const PARAMETERS: &'static [Parameter] = &[];
         fn from_file(
             path: impl AsRef<std::path::Path>,
@@ -184,6 +219,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,24 +3,38 @@ pub use model_onnx::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Array, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        burn, Array, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
+        Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, entry, layers, ops, put,
-        put_async, take,
+        Activation, Node, attempt, attempt_async, device, entry, layers, ops, printed,
+        put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `ids`: int64[batch, words]
         pub ids: Tensor<2, Int>,
-        /// `up`: bool[]
+        /// `up`: bool
         pub up: bool,
     }
+    printed!(ModelInput { ids, up });
     /// Compiled from `shared_blocks.onnx`: IR version 10, ai.onnx 21, made by training.py.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `ids` | int64[batch, words] |
+    /// | input | `up` | bool |
+    /// | output | `scores` | float32[batch, words, 11] |
+    ///
+    /// Its weights are 156 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let scores = model.forward(ModelInput { ids, up });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         table: Param<Tensor<2>>,
@@ -52,14 +66,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `ids`: int64[batch, words], `up`: bool → `scores`: float32[batch, words, 11].
         ///
-        /// Returns `scores`: float32[batch, words, 11].
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> Tensor<3> {
             let ModelInput { ids, up } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -70,6 +83,15 @@ mod model_onnx {
                 .run(|| ops::gather::gather::<_, _, 3, _>(self.table.val(), 0, ids));
             let x = self.encoder.forward(x);
             self.decoder.forward(x, up, self.table.val())
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<Tensor<3>, Error> {
+            attempt(|| Ok(self.forward(input)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -87,6 +109,11 @@ mod model_onnx {
                 encoder: Encoder::load(weights),
                 decoder: Decoder::load(weights),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -120,6 +147,12 @@ mod model_onnx {
                     },
                 },
             ],
+        };
+        const METADATA: Metadata = Metadata {
+            producer: "training.py",
+            graph: "g",
+            opset: 21,
+            ..Metadata::EMPTY
         };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
@@ -171,6 +204,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,33 +3,49 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, DType, Device, ElementType, Error, Int, Kind, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        burn, DType, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
+        Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Node, attempt, attempt_async, device, entry, ops, put, put_async, take,
+        Node, attempt, attempt_async, device, entry, ops, printed, put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
     };
     use ::onnx_embed::burn::module::{Module, Param};
     /// What [`Model::forward`] takes.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelInput {
         /// `input_ids`: int64[batch, length]
         pub input_ids: Tensor<2, Int>,
         /// `attention_mask`: int64[batch, length]
         pub attention_mask: Tensor<2, Int>,
     }
+    printed!(ModelInput { input_ids, attention_mask });
     /// What [`Model::forward`] returns.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ModelOutput {
         /// `sentence`: float32[batch, 2]
         pub sentence: Tensor<2>,
         /// `tokens`: float32[batch, length, 2]
         pub tokens: Tensor<3>,
     }
+    printed!(ModelOutput { sentence, tokens });
     /// Compiled from `two_inputs.onnx`: IR version 10, ai.onnx 21.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `input_ids` | int64[batch, length] |
+    /// | input | `attention_mask` | int64[batch, length] |
+    /// | output | `sentence` | float32[batch, 2] |
+    /// | output | `tokens` | float32[batch, length, 2] |
+    ///
+    /// Its weights are 8 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { sentence, tokens } = model.forward(ModelInput { input_ids, attention_mask });
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         embeddings_weight: Param<Tensor<2>>,
@@ -59,12 +75,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `input_ids`: int64[batch, length], `attention_mask`: int64[batch, length] → `sentence`: float32[batch, 2], `tokens`: float32[batch, length, 2].
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { input_ids, attention_mask } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -86,6 +103,15 @@ mod model_onnx {
                 / ops::reduce::reduce_sum::<_, 2, _>(column, &[1]).clamp_min(1e-9);
             ModelOutput { sentence, tokens }
         }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(input)))
+        }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
         ///
@@ -100,6 +126,11 @@ mod model_onnx {
                 embeddings_weight: weights.float::<2>("embeddings.weight"),
                 gather: Node::new("held", "Gather"),
             }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
         }
     }
     impl OnnxModel for Model {
@@ -141,6 +172,11 @@ mod model_onnx {
                 },
             ],
         };
+        const METADATA: Metadata = Metadata {
+            graph: "two_inputs",
+            opset: 21,
+            ..Metadata::EMPTY
+        };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
                 path: "embeddings_weight",
@@ -161,6 +197,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -3,8 +3,8 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, OnnxModel, Parameter, Port, Signature,
-        Size, Tensor, Values,
+        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
@@ -16,6 +16,18 @@ mod model_onnx {
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `features` | float32[batch, 8, 4, 4] |
+    /// | output | `output0` | float32[batch, 7, 16] |
+    ///
+    /// Its weights are 1,407 numbers.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let output0 = model.forward(features);
+    /// ```
     #[derive(Module, Debug)]
     pub struct Model {
         cv2_0_0_conv: layers::Conv2d,
@@ -49,16 +61,13 @@ mod model_onnx {
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
-        /// Runs the model.
+        /// Runs the model: `features`: float32[batch, 8, 4, 4] → `output0`: float32[batch, 7, 16].
         ///
-        /// Takes `features`: float32[batch, 8, 4, 4].
-        ///
-        /// Returns `output0`: float32[batch, 7, 16].
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
         ///
         /// # Panics
         ///
-        /// If an input does not have the sizes the model expects, or a node cannot be run on
-        /// the data. [`OnnxModel::run`] returns an error instead.
+        /// If `features` is not [batch, 8, 4, 4], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
         pub fn forward(&self, features: Tensor<4>) -> Tensor<3> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
@@ -78,6 +87,15 @@ mod model_onnx {
             let x = ops::stack::concat(vec![w, x - z], 1) * 8.0;
             let y = ops::elementary::sigmoid(y);
             ops::stack::concat(vec![x, y], 1)
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If `features` is not [batch, 8, 4, 4], or a node cannot be run on the data.
+        pub fn try_forward(&self, features: Tensor<4>) -> Result<Tensor<3>, Error> {
+            attempt(|| Ok(self.forward(features)))
         }
         /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
         /// device that the model needs on its way are awaited.
@@ -125,6 +143,11 @@ mod model_onnx {
             }
         }
     }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
+        }
+    }
     impl OnnxModel for Model {
         const SIGNATURE: Signature = Signature {
             inputs: &[
@@ -150,6 +173,12 @@ mod model_onnx {
                     },
                 },
             ],
+        };
+        const METADATA: Metadata = Metadata {
+            producer: "pytorch",
+            graph: "main_graph",
+            opset: 17,
+            ..Metadata::EMPTY
         };
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
@@ -219,6 +248,9 @@ mod model_onnx {
         }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -98,6 +98,25 @@ impl Walk {
         });
     }
 
+    /// Whether each field of a struct is named once.
+    fn fields_of(&mut self, literal: &syn::ExprStruct) {
+        let mut name = literal.path.segments.last().unwrap().ident.to_string();
+        if name == "Self" {
+            name.clone_from(&self.owner);
+        }
+        if let (Some(fields), None) = (self.fields.get(&name), &literal.rest) {
+            let names: BTreeSet<String> = literal
+                .fields
+                .iter()
+                .map(|field| member(&field.member))
+                .collect();
+            if names != *fields || names.len() != literal.fields.len() {
+                self.problems
+                    .push(format!("`{name}` is made of {names:?}, not of {fields:?}"));
+            }
+        }
+    }
+
     /// The parts of a macro's input between commas and semicolons.
     fn arguments(&mut self, call: &syn::Macro) {
         let parser = |input: syn::parse::ParseStream<'_>| {
@@ -217,22 +236,16 @@ impl<'ast> Visit<'ast> for Walk {
     }
 
     fn visit_expr_struct(&mut self, literal: &'ast syn::ExprStruct) {
-        let mut name = literal.path.segments.last().unwrap().ident.to_string();
-        if name == "Self" {
-            name.clone_from(&self.owner);
-        }
-        if let (Some(fields), None) = (self.fields.get(&name), &literal.rest) {
-            let names: BTreeSet<String> = literal
-                .fields
-                .iter()
-                .map(|field| member(&field.member))
-                .collect();
-            if names != *fields || names.len() != literal.fields.len() {
-                self.problems
-                    .push(format!("`{name}` is made of {names:?}, not of {fields:?}"));
-            }
-        }
+        self.fields_of(literal);
         visit::visit_expr_struct(self, literal);
+    }
+
+    /// `printed!(Output { a, b });` names the fields of a struct.
+    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
+        match syn::parse2(item.mac.tokens.clone()) {
+            Ok(literal) => self.fields_of(&literal),
+            Err(error) => self.problems.push(format!("a macro: {error}")),
+        }
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {

@@ -47,6 +47,16 @@ impl Runtime {
     }
 }
 
+/// The bytes that a tensor may have on a device at most, where the device limits them: what a kernel can bind.
+pub fn most_bytes(device: &Device) -> Option<u64> {
+    match device.clone().without_autodiff().as_dispatch() {
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(device) => Some(device.client().properties().memory.max_page_size),
+        #[allow(unreachable_patterns)]
+        _ => None,
+    }
+}
+
 /// Whether bodies for CubeCL run on a device.
 pub fn runs_cubes(device: &Device) -> bool {
     match device.clone().without_autodiff().as_dispatch() {

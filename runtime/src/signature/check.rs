@@ -10,13 +10,12 @@ impl Signature {
     /// Whether `inputs` are the inputs of the model: all of them, nothing else, each of its kind,
     /// dtype, rank and size, and sizes of one name equal. An optional input may be left out.
     pub fn check(&self, inputs: &Values) -> Result<(), Error> {
-        for (name, _) in inputs.iter() {
-            if self.inputs.iter().all(|port| port.name != name) {
-                return Err(Error::UnexpectedInput {
-                    name: name.to_string(),
-                    inputs: self.inputs,
-                });
-            }
+        let is_input = |name: &str| self.inputs.iter().any(|port| port.name == name);
+        if let Some((name, _)) = inputs.iter().find(|(name, _)| !is_input(name)) {
+            return Err(Error::UnexpectedInput {
+                name: name.to_string(),
+                inputs: self.inputs,
+            });
         }
         let mut sizes = Sizes::new();
         for port in self.inputs {
@@ -157,12 +156,16 @@ mod tests {
     #[test]
     fn missing_and_unexpected_inputs_are_named() {
         assert_eq!(
+            complaint([("tokens", ids())]),
+            "unexpected input `tokens` (inputs are: `ids`, `mask`, `past`)"
+        );
+        assert_eq!(
             complaint([("ids", ids())]),
             "missing input `mask` (inputs are: `ids`, `mask`, `past`)"
         );
         assert_eq!(
             complaint([("id", ids())]),
-            "unexpected input `id` (inputs are: `ids`, `mask`, `past`)"
+            "unexpected input `id`: did you mean `ids`?"
         );
     }
 
@@ -187,7 +190,7 @@ mod tests {
     fn another_kind_of_value_is_refused() {
         let values = Values::from([
             ("ids", Value::from(ids())),
-            ("mask", Value::from(Vec::new())),
+            ("mask", Value::Sequence(Vec::new())),
         ]);
         assert_eq!(
             complaint(values),

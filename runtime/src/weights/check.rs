@@ -158,7 +158,8 @@ mod tests {
     fn another_length_is_reported() {
         assert_eq!(
             complaint(b"head"),
-            "`m.onnx` has 4 bytes, the model was compiled from 14"
+            "the bytes of `m.onnx` are not those of the model that was compiled: 4 bytes, not 14; export with \
+             the same exporter and opset, or compile again"
         );
     }
 
@@ -166,11 +167,13 @@ mod tests {
     fn a_difference_is_reported_by_the_weight_after_it() {
         assert_eq!(
             complaint(b"head\x01\x02MID\x03\x04end"),
-            "`m.onnx` differs from the compiled model just before weight `b`"
+            "the bytes of `m.onnx` are not those of the model that was compiled: it differs just before \
+             weight `b`; export with the same exporter and opset, or compile again"
         );
         assert_eq!(
             complaint(b"head\x01\x02mid\x03\x04END"),
-            "`m.onnx` differs from the compiled model after its last weight"
+            "the bytes of `m.onnx` are not those of the model that was compiled: it differs after its last \
+             weight; export with the same exporter and opset, or compile again"
         );
     }
 

@@ -15,13 +15,33 @@ impl Table {
         path: &Path,
         load: impl FnOnce(&[&[u8]]) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let paths = self.files.iter().enumerate().map(|(i, file)| match i {
-            0 => path.to_path_buf(),
-            _ => path.with_file_name(file.name),
-        });
+        let paths = (0..self.files.len()).map(|place| self.path(place, path));
         let maps = paths.map(open).collect::<Result<Vec<_>, _>>()?;
         let files: Vec<&[u8]> = maps.iter().map(|map| &map[..]).collect();
-        load(&files)
+        load(&files).map_err(|error| {
+            let place = match &error {
+                Error::FileLength { file, .. } | Error::FileDiffers { file, .. } => {
+                    self.files.iter().position(|own| own.name == *file)
+                }
+                Error::WeightDiffers { .. } | Error::BadWeight { .. } => Some(0),
+                _ => None,
+            };
+            match place {
+                Some(place) => Error::AtPath {
+                    path: self.path(place, path),
+                    error: Box::new(error),
+                },
+                None => error,
+            }
+        })
+    }
+
+    /// Where a file of the model at `path` is.
+    fn path(&self, place: usize, path: &Path) -> PathBuf {
+        match self.files.get(place) {
+            Some(file) if place > 0 => path.with_file_name(file.name),
+            _ => path.to_path_buf(),
+        }
     }
 }
 
@@ -34,6 +54,12 @@ fn open(path: PathBuf) -> Result<Mmap, Error> {
 
 #[allow(unsafe_code)]
 fn map(file: fs::File) -> io::Result<Mmap> {
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "it is a folder",
+        ));
+    }
     // SAFETY: the bytes are only copied while the model is loaded; a program that shortens the file
     // meanwhile stops this one, as with every map.
     unsafe { Mmap::map(&file) }
@@ -79,5 +105,32 @@ mod tests {
         };
         let error = TABLE.open(Path::new("no/m.onnx"), |_| Ok(())).unwrap_err();
         assert!(error.to_string().starts_with("cannot read `no/m.onnx`: "));
+    }
+
+    #[test]
+    fn the_path_that_was_given_is_named() {
+        const TABLE: Table = Table {
+            files: &[file("m.onnx")],
+            entries: &[],
+            fixed: &[],
+        };
+        let folder = std::env::temp_dir().join(format!("onnx-embed-other-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("other.onnx"), b"other").unwrap();
+        let message = |path: &Path| {
+            let opened = TABLE.open(path, |files| TABLE.check(files));
+            let message = opened.unwrap_err().to_string();
+            message.replace(&folder.display().to_string(), "/data")
+        };
+        let messages = [message(&folder.join("other.onnx")), message(&folder)];
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(
+            messages,
+            [
+                "`/data/other.onnx` is not the model that was compiled (`m.onnx`): 5 bytes, not 0; export \
+                 with the same exporter and opset, or compile again",
+                "cannot read `/data`: it is a folder"
+            ]
+        );
     }
 }

@@ -145,6 +145,7 @@ fn read(comment: &[&str]) -> Result<Setting> {
             "elsewhere:" => setting.elsewhere = Some(rest.to_owned()),
             "output" => setting.output = Some(rest.to_owned()),
             "---" => is_after = true,
+            _ if line.trim().is_empty() => {}
             _ => {
                 let code = if is_after {
                     &mut setting.after
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(blocks.len(), 2);
         let setting = &blocks[0].setting;
         assert_eq!(setting.models, [("a.onnx".to_owned(), "b/c.onnx".into())]);
-        assert_eq!(setting.before, "\nlet x = 1;\n");
+        assert_eq!(setting.before, "let x = 1;\n");
         assert_eq!(setting.after, "assert!(y);\n");
         assert_eq!(
             (blocks[0].line, blocks[0].text.as_str()),

@@ -26,7 +26,7 @@ fn sizes_of_one_name_agree() {
 fn fixed_sizes_are_those_of_the_model() {
     let model = Listed::new(&Device::flex());
     let message = panic_of(|| model.forward(vector([1.0, 2.0, 3.0])));
-    assert_eq!(message, "`x` has size 3 on axis 0, the model takes 2");
+    assert_eq!(message, "`x` is [3], the model takes [2]");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn missing_unexpected_and_wrong_inputs_are_named() {
     );
     assert_eq!(
         complaint([a(), ("b", TensorData::from([1.0f32]))]),
-        "`b` has shape [1], the model takes rank 2: [batch, 3]"
+        "`b` is [1], the model takes [batch, 3]"
     );
     assert_eq!(
         complaint([a(), ("b", TensorData::from(B))]),

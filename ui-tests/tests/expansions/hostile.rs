@@ -37,6 +37,10 @@ mod branches_in_sequence {
     onnx_embed::onnx_model!("../../models/hostile/branches_in_sequence.onnx");
 }
 
+mod metadata_hostile {
+    onnx_embed::onnx_model!("../../models/hostile/metadata_hostile.onnx");
+}
+
 #[test]
 fn names_that_the_compiler_takes_as_one_stay_two() {
     let device = Device::flex();
@@ -73,4 +77,14 @@ fn the_others_are_taken_by_the_compiler() {
     let many = outputs_of_one_value::Model::new(&device).forward(vector([-1.0, 1.0]));
     assert_eq!(values(many.y60), [0.0, 1.0]);
     let _ = branches_in_sequence::Model::new(&device);
+}
+
+#[test]
+fn what_a_file_says_is_kept_as_it_is() {
+    use onnx_embed::OnnxModel;
+
+    let said = metadata_hostile::Model::METADATA;
+    assert!(said.doc.starts_with("*/ \"#} \\ `a`") && said.doc.contains("\u{202e}\u{1b}[2J\0"));
+    assert_eq!(said.entries[1], (said.doc, said.doc));
+    assert_eq!(metadata_hostile::Model::LABELS, ["`|\n```", "\u{202e}"]);
 }

@@ -76,10 +76,13 @@ fn other_weights_of_the_same_graph_are_taken() {
 #[test]
 fn another_graph_is_refused() {
     let found = Perceptron::from_file(model("perceptron_other_graph.onnx"), &Device::flex());
-    assert_eq!(
-        complaint(found),
-        "`perceptron.onnx` differs from the compiled model just before weight `hidden.weight`"
+    let path = model("perceptron_other_graph.onnx");
+    let expected = format!(
+        "`{}` is not the model that was compiled (`perceptron.onnx`): it differs just before weight \
+         `hidden.weight`; export with the same exporter and opset, or compile again",
+        path.display()
     );
+    assert_eq!(complaint(found), expected);
 }
 
 #[test]
@@ -87,10 +90,11 @@ fn a_file_of_another_length_is_refused() {
     let found = Perceptron::from_file(model("pair.onnx"), &Device::flex());
     let found = complaint(found);
     assert!(
-        found.ends_with("bytes, the model was compiled from 396"),
+        found.contains("pair.onnx` is not the model that was compiled (`perceptron.onnx`): ")
+            && found.contains(" bytes, not 396; "),
         "{found}"
     );
-    assert!(complaint(Perceptron::from_bytes(&[], &Device::flex())).contains("has 0 bytes"));
+    assert!(complaint(Perceptron::from_bytes(&[], &Device::flex())).contains("0 bytes, not 396"));
 }
 
 #[test]

@@ -8,12 +8,17 @@ mod faults;
 mod half_precision;
 mod hostile;
 mod long_form;
+mod metadata;
 mod module;
 mod names;
 mod other_weights;
+mod outputs;
 mod ports;
 mod precision;
+mod server;
+mod traced;
 mod training;
+mod typed_values;
 
 use onnx_embed::{Device, Tensor, TensorData};
 

@@ -131,7 +131,8 @@ fn what_the_code_depends_on_may_not_differ() {
         std::fs::write(&path, &bytes).unwrap();
         let refused = refusal(InFile::from_file(&path, &device));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(refused, depends(name));
+        let depends = depends(name).map(|text| format!("cannot load `{}`: {text}", path.display()));
+        assert_eq!(refused, depends);
     }
 }
 

@@ -9,6 +9,7 @@
 mod counts;
 pub mod device;
 mod memory;
+mod steps;
 mod times;
 mod wire;
 
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use onnx_embed::{Device, Error, OnnxModel, Values};
+use onnx_embed::{Device, Error, OnnxModel, Traced, TracedModel, Values};
 use serde_json::{Value as Json, json};
 use times::Times;
 
@@ -30,12 +31,18 @@ const FEWEST: usize = 5;
 pub struct Subject {
     name: &'static str,
     load: Box<Load>,
+    /// The same model, which shows the values of its runs.
+    traced: Option<Box<LoadTraced>>,
     /// The same model with the weights of other files, by where the compiled one has its own.
     others: Vec<(&'static str, Box<Reload>)>,
 }
 
 type Reload = dyn Fn(&[&[u8]], &Device) -> Result<Loaded, Error>;
 type Load = dyn Fn(&Device) -> Result<Loaded, Error>;
+
+/// Outputs for inputs, of which a function sees the values on the way.
+type LoadedTraced = Box<dyn Fn(Values, &mut dyn FnMut(&Traced<'_>)) -> Result<Values, Error>>;
+type LoadTraced = dyn Fn(&Device) -> Result<LoadedTraced, Error>;
 
 /// Outputs for inputs.
 type Loaded = Box<dyn Fn(Values) -> Result<Values, Error>>;
@@ -52,7 +59,25 @@ impl Subject {
                 let model = load(device)?;
                 Ok(Box::new(move |inputs| model.run(inputs)))
             }),
+            traced: None,
             others: Vec::new(),
+        }
+    }
+
+    /// The model that `load` makes on a device, which was compiled to show the values of its runs.
+    pub fn traced<M: TracedModel + 'static>(
+        name: &'static str,
+        load: fn(&Device) -> Result<M, Error>,
+    ) -> Self {
+        let traced = move |device: &Device| -> Result<LoadedTraced, Error> {
+            let model = load(device)?;
+            Ok(Box::new(move |inputs, visit| {
+                model.trace(inputs, |value| visit(value))
+            }))
+        };
+        Subject {
+            traced: Some(Box::new(traced)),
+            ..Subject::new(name, load)
         }
     }
 
@@ -93,9 +118,13 @@ fn answer(request: &str, subjects: &[Subject]) -> Result<Json, String> {
     let subject = subjects.iter().find(|subject| subject.name == model);
     let subject = subject.ok_or_else(|| format!("there is no model `{model}`"))?;
     let device = device::named(device)?;
-    match request["others"].as_array() {
-        Some(others) => other_weights(subject, &device, &request, others),
-        None => run(subject, &device, &request),
+    if let Some(others) = request["others"].as_array() {
+        return other_weights(subject, &device, &request, others);
+    }
+    match request["trace"].as_str() {
+        Some("times") => steps::times(subject, &device, &request),
+        Some("values") => steps::values(subject, &device, &request),
+        _ => run(subject, &device, &request),
     }
 }
 

@@ -16,7 +16,9 @@ pub fn library(model: &Model, options: &Options) -> String {
     };
     let storage = file.then(|| "weights = \"file\"".to_owned());
     let simplify = (!options.simplify).then(|| "simplify = false".to_owned());
-    let options = [storage, simplify, precision(options)];
+    let trace = options.trace.then(|| "trace".to_owned());
+    let subject = if options.trace { "traced" } else { "new" };
+    let options = [storage, simplify, precision(options), trace];
     let options: Vec<String> = options.into_iter().flatten().collect();
     let item = if options.is_empty() {
         path
@@ -26,7 +28,7 @@ pub fn library(model: &Model, options: &Options) -> String {
     format!(
         "mod model {{\n    onnx_embed::onnx_model! {{ {item} }}\n}}\n\n\
          pub fn subject() -> onnx_embed_runner::Subject {{\n    \
-         onnx_embed_runner::Subject::new(\"{package}\", |device| {load})\n}}\n"
+         onnx_embed_runner::Subject::{subject}(\"{package}\", |device| {load})\n}}\n"
     )
 }
 
@@ -104,6 +106,24 @@ mod tests {
 
             pub fn subject() -> onnx_embed_runner::Subject {
                 onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
+            }
+        "#]]
+        .assert_eq(&library(&model("a"), &options));
+    }
+
+    #[test]
+    fn a_library_may_show_its_values() {
+        let options = Options {
+            trace: true,
+            ..Options::default()
+        };
+        expect![[r#"
+            mod model {
+                onnx_embed::onnx_model! { #[onnx(trace)] pub struct Model = "/models/a.onnx"; }
+            }
+
+            pub fn subject() -> onnx_embed_runner::Subject {
+                onnx_embed_runner::Subject::traced("m_a_31433721", |device| Ok(model::Model::new(device)))
             }
         "#]]
         .assert_eq(&library(&model("a"), &options));

@@ -34,6 +34,7 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
         name: format_ident!("Model"),
         runtime: quote!(::onnx_embed),
         file: "model.onnx".to_owned(),
+        functions: Default::default(),
     };
     // What the code depends on is known when it is there.
     onnx_embed_ir::code(&model, &item, options).map_err(failed)?;

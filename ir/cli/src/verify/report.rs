@@ -18,6 +18,17 @@ pub enum Verdict {
     Ran(Numbers),
 }
 
+impl Verdict {
+    /// Whether it ran otherwise than recorded, or not to its end.
+    pub fn is_wrong(&self) -> bool {
+        match self {
+            Verdict::Unsupported(_) | Verdict::Differs(_) => false,
+            Verdict::Failed(_) => true,
+            Verdict::Ran(numbers) => numbers.problem.is_some(),
+        }
+    }
+}
+
 /// A run that ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {

@@ -15,7 +15,7 @@ use super::growth;
 const HEAD: &str = r#"<ir_version: 10, opset_import: ["": 21, "f": 1]>"#;
 
 /// Files that give code, which the macro and rustc take too: ui-tests has them.
-const COMPILED: [&str; 8] = [
+const COMPILED: [&str; 9] = [
     "names_nfc",
     "names_jamo",
     "names_control",
@@ -24,6 +24,7 @@ const COMPILED: [&str; 8] = [
     "sizes_of_one_name",
     "outputs_of_one_value",
     "branches_in_sequence",
+    "metadata_hostile",
 ];
 
 /// Writes every file into a folder.
@@ -35,6 +36,9 @@ pub fn write(folder: &Path) {
     };
     for (name, text) in texts() {
         save(name, model(&text));
+    }
+    for (name, bytes) in super::said::files() {
+        save(name, bytes);
     }
     for (name, bytes) in empty_messages() {
         save(&name, bytes);

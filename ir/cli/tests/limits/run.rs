@@ -10,6 +10,8 @@ mod growth;
 mod measure;
 #[path = "parts.rs"]
 mod parts;
+#[path = "said.rs"]
+mod said;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -317,7 +317,7 @@ mod tests {
             ],
             expect![[r#"
                 the body has 2 inputs and 1 outputs, which do not fit the node's 3 inputs and 1 outputs
-                value 0 of the loop's state is float32[2] in one place and float32[] in another: its rank is decided when the model runs
+                value 0 of the loop's state is float32[2] in one place and float32 in another: its rank is decided when the model runs
             "#]],
         );
     }

@@ -11,6 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
+use crate::graph::Node;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::carrier;
 use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
@@ -32,6 +33,11 @@ attributes!(struct Einsum { inputs, output });
 type Labels = Vec<char>;
 
 const ELLIPSIS: char = '.';
+
+/// The letters of each operand's axes, where the node is an Einsum.
+pub fn axes(node: &Node) -> Option<&[Vec<char>]> {
+    Some(&node.operator_as::<Einsum>()?.inputs)
+}
 
 fn einsum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let equation = a.string("equation")?;

@@ -264,7 +264,7 @@ mod tests {
                 parts cannot be of sizes [0]
                 parts of sizes [6, -1] are not an axis of size 5
                 axis 1 is outside of a tensor of rank 1
-                float32[5] is split into parts of sizes float32[]
+                float32[5] is split into parts of sizes float32
             "#]],
         );
     }

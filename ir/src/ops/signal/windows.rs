@@ -228,7 +228,7 @@ mod tests {
             ],
             expect![[r#"
                 input 0 is int64[2], not one whole number
-                input 0 is float32[], not one whole number
+                input 0 is float32, not one whole number
                 a size is negative
                 `output_datatype` 9 is no type of numbers
             "#]],

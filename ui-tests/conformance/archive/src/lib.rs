@@ -179,6 +179,7 @@ fn compile(path: &Path, options: &Options) -> Result<String, String> {
         name: format_ident!("Model"),
         runtime: quote!(::onnx_embed),
         file: "model.onnx".to_owned(),
+        functions: Default::default(),
     };
     match onnx_embed_ir::compile(path, &item, options) {
         Ok(tokens) => Ok(tokens.to_string()),

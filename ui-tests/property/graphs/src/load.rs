@@ -52,6 +52,7 @@ fn item() -> Item {
         name: format_ident!("Model"),
         runtime: quote!(::onnx_embed),
         file: "model.onnx".to_owned(),
+        functions: Default::default(),
     }
 }
 

@@ -1,0 +1,152 @@
+//! What the nodes of a model take, and what they give.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use onnx_embed::{Device, Traced, Values};
+use serde_json::{Value as Json, json};
+
+use crate::{FEWEST, LoadedTraced, Subject, wire};
+
+/// The time of each step, over as many runs as there are `seconds` for. A device is waited for behind each
+/// step.
+pub fn times(subject: &Subject, device: &Device, request: &Json) -> Result<Json, String> {
+    let (model, inputs) = open(subject, device, request)?;
+    let wait = || {
+        if *device != Device::flex() {
+            // Whatever is wrong shows when the outputs are read.
+            let _ = device.sync();
+        }
+    };
+    // The first run prepares what later ones use again.
+    let run = |steps: &mut Steps| -> Result<Duration, String> {
+        let inputs = inputs.clone();
+        let start = Instant::now();
+        steps.begin();
+        let visit = &mut |value: &Traced<'_>| {
+            wait();
+            steps.add(value);
+        };
+        model(inputs, visit).map_err(|error| error.to_string())?;
+        Ok(start.elapsed())
+    };
+    run(&mut Steps::default())?;
+    let mut steps = Steps::default();
+    let (mut runs, mut total) = (0usize, Duration::ZERO);
+    let seconds = request["seconds"].as_f64().unwrap_or_default();
+    let start = Instant::now();
+    while runs < FEWEST || start.elapsed().as_secs_f64() < seconds {
+        total += run(&mut steps)?;
+        runs += 1;
+    }
+    let mean = |time: Duration| time.as_secs_f64() * 1e3 / runs as f64;
+    let all = steps.all.iter().map(|step| {
+        json!({
+            "node": step.node,
+            "operator": step.operator,
+            "values": step.values,
+            "ms": mean(step.time),
+            "count": step.count as f64 / runs as f64,
+        })
+    });
+    Ok(json!({ "steps": all.collect::<Vec<_>>(), "runs": runs, "ms": mean(total) }))
+}
+
+/// Writes every value of a run to the file `outputs`, in order. What a loop gives again has a number.
+pub fn values(subject: &Subject, device: &Device, request: &Json) -> Result<Json, String> {
+    let (model, inputs) = open(subject, device, request)?;
+    let (mut all, mut steps) = (Vec::new(), Vec::new());
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut failed = None;
+    let ran = model(inputs, &mut |value| {
+        let count = counts.entry(value.name()).or_default();
+        *count += 1;
+        let name = match count {
+            1 => value.name().to_owned(),
+            count => format!("{}#{count}", value.name()),
+        };
+        steps.push(json!({ "name": name, "node": value.node(), "operator": value.operator() }));
+        match value.read() {
+            Ok(read) => all.push((name, read)),
+            Err(error) => _ = failed.get_or_insert(error.to_string()),
+        }
+    });
+    if let Some(reason) = failed {
+        return Err(reason);
+    }
+    let path = request["outputs"].as_str().unwrap_or_default();
+    wire::write(Path::new(path), &all.into_iter().collect())?;
+    // Where a node fails, what came before it is worth to be seen.
+    Ok(json!({ "steps": steps, "problem": ran.err().map(|error| error.to_string()) }))
+}
+
+fn open(
+    subject: &Subject,
+    device: &Device,
+    request: &Json,
+) -> Result<(LoadedTraced, Values), String> {
+    let load = subject.traced.as_ref();
+    let load = load.ok_or("the model was compiled without `trace`")?;
+    let path = request["inputs"].as_str().unwrap_or_default();
+    let inputs = wire::read(Path::new(path))?.shared();
+    let model = load(device).map_err(|error| error.to_string())?;
+    Ok((model, inputs))
+}
+
+/// The steps of all runs so far.
+#[derive(Default)]
+struct Steps {
+    all: Vec<Step>,
+    /// By node and first value.
+    places: HashMap<(&'static str, &'static str), usize>,
+    /// The step of which further values come.
+    open: Option<usize>,
+    /// When the step began.
+    since: Option<Instant>,
+}
+
+struct Step {
+    node: &'static str,
+    operator: &'static str,
+    values: Vec<Json>,
+    time: Duration,
+    count: usize,
+}
+
+impl Steps {
+    fn begin(&mut self) {
+        self.open = None;
+        self.since = Some(Instant::now());
+    }
+
+    fn add(&mut self, value: &Traced<'_>) {
+        let took = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+        let next = self.all.len();
+        let key = (value.node(), value.name());
+        let at = self
+            .open
+            .unwrap_or_else(|| *self.places.entry(key).or_insert(next));
+        if at == next {
+            self.all.push(Step {
+                node: value.node(),
+                operator: value.operator(),
+                values: Vec::new(),
+                time: Duration::ZERO,
+                count: 0,
+            });
+        }
+        if let Some(step) = self.all.get_mut(at) {
+            step.time += took;
+            step.count += usize::from(value.is_last());
+            let is_new = |known: &Json| known["name"] != value.name();
+            if step.values.iter().all(is_new) {
+                step.values
+                    .push(json!({ "name": value.name(), "shape": value.shape() }));
+            }
+        }
+        self.open = (!value.is_last()).then_some(at);
+        // What is noted here is no time of the model.
+        self.since = Some(Instant::now());
+    }
+}

@@ -1,0 +1,193 @@
+//! The time of each node of a model.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Result, bail};
+use onnx_embed_ir::graph::{Block, Graph, Node, ValueId};
+use onnx_embed_ir::types::Type;
+use serde_json::{Value as Json, json};
+
+use super::work;
+use crate::models::Model;
+use crate::scratch::Scratch;
+use crate::value::{Value, Values};
+
+/// What the nodes of a model took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// In the order in which they ran first.
+    pub layers: Vec<Layer>,
+    pub runs: u64,
+    /// Milliseconds of a run, of which nodes are measured.
+    pub total: f64,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layer {
+    pub node: String,
+    pub operator: String,
+    /// The modules that it is in, outermost first.
+    pub modules: Vec<String>,
+    /// The sizes of what it computes with.
+    pub operands: Vec<Vec<usize>>,
+    /// Milliseconds in a run, of all its times together.
+    pub time: f64,
+    /// How often it runs in a run.
+    pub count: f64,
+    /// Products and sums in a run, where they are known.
+    pub multiply_adds: Option<f64>,
+}
+
+impl Layer {
+    /// Billions of operations a second, a product and its sum as two.
+    pub fn gigaflops(&self) -> Option<f64> {
+        let operations = 2.0 * self.multiply_adds?;
+        (self.time > 0.0).then(|| operations / self.time / 1e6)
+    }
+
+    /// The operator without the domain of ONNX Runtime.
+    pub fn short_operator(&self) -> &str {
+        self.operator
+            .strip_prefix("com.microsoft.")
+            .unwrap_or(&self.operator)
+    }
+}
+
+impl Profile {
+    /// What a program says, with what the graph knows of the nodes.
+    pub fn new(answer: &Json, model: &Model, scratch: &Scratch, inputs: &Values) -> Result<Self> {
+        let loaded = match onnx_embed_ir::load(&model.path, &scratch.options) {
+            Ok(loaded) => loaded,
+            Err(problems) => bail!("{}", problems.report(&model.name)),
+        };
+        let steps: Vec<&Json> = answer["steps"].as_array().into_iter().flatten().collect();
+        let graph = &loaded.graph;
+        let mut nodes = HashMap::new();
+        note(&graph.body, graph, &mut nodes);
+        let mut sizes = shapes(inputs);
+        for value in steps
+            .iter()
+            .flat_map(|step| step["values"].as_array())
+            .flatten()
+        {
+            if let (Some(name), Some(shape)) = (value["name"].as_str(), shape(&value["shape"])) {
+                sizes.insert(name, shape);
+            }
+        }
+        let layers = steps.iter().map(|step| {
+            let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
+            let first = step["values"][0]["name"].as_str().unwrap_or_default();
+            let node = nodes.get(first);
+            let operands = node
+                .map(|node| operands(node, graph, &sizes))
+                .unwrap_or_default();
+            let result = sizes.get(first).map(Vec::as_slice);
+            let operator = text("operator");
+            let count = step["count"].as_f64().unwrap_or(1.0);
+            let once = result.and_then(|result| work::multiply_adds(&operator, &operands, result));
+            Layer {
+                node: text("node"),
+                modules: node.map(|node| node.origin.clone()).unwrap_or_default(),
+                operands: operands.into_iter().flatten().collect(),
+                time: step["ms"].as_f64().unwrap_or_default(),
+                count,
+                multiply_adds: once.map(|once| once * count),
+                operator,
+            }
+        });
+        Ok(Profile {
+            layers: layers.collect(),
+            runs: answer["runs"].as_u64().unwrap_or_default(),
+            total: answer["ms"].as_f64().unwrap_or_default(),
+        })
+    }
+
+    /// Time, nodes and multiply-adds of each operator, the longest first.
+    pub fn by_operator(&self) -> Vec<(String, f64, usize)> {
+        let mut all: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
+        for layer in &self.layers {
+            let (time, nodes) = all.entry(layer.short_operator()).or_default();
+            *time += layer.time;
+            *nodes += 1;
+        }
+        let all = all.into_iter();
+        let mut all: Vec<_> = all
+            .map(|(name, (time, nodes))| (name.to_owned(), time, nodes))
+            .collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all
+    }
+
+    /// As a line of the result.
+    pub fn json(&self) -> Json {
+        let layers = self.layers.iter().map(|layer| {
+            json!({
+                "node": layer.node,
+                "operator": layer.operator,
+                "modules": layer.modules,
+                "operands": layer.operands,
+                "ms": layer.time,
+                "count": layer.count,
+                "multiply_adds": layer.multiply_adds,
+                "gflops": layer.gigaflops(),
+            })
+        });
+        json!({ "runs": self.runs, "ms": self.total, "layers": layers.collect::<Vec<_>>() })
+    }
+}
+
+/// Each node by the first value that it gives.
+fn note<'g>(block: &'g Block, graph: &'g Graph, nodes: &mut HashMap<&'g str, &'g Node>) {
+    for node in &block.nodes {
+        for &id in node.outputs.iter().flatten() {
+            nodes.insert(&graph.values[id].name, node);
+        }
+        node.blocks
+            .iter()
+            .for_each(|(_, inner)| note(inner, graph, nodes));
+    }
+}
+
+fn shapes(inputs: &Values) -> HashMap<&str, Vec<usize>> {
+    let shaped = inputs.iter().filter_map(|(name, value)| match value {
+        Value::Tensor(tensor) => Some((name.as_str(), tensor.shape.clone())),
+        Value::Strings { shape, .. } => Some((name.as_str(), shape.clone())),
+        _ => None,
+    });
+    shaped.collect()
+}
+
+fn shape(sizes: &Json) -> Option<Vec<usize>> {
+    let sizes = sizes.as_array()?.iter();
+    sizes
+        .map(|size| usize::try_from(size.as_u64()?).ok())
+        .collect()
+}
+
+/// The sizes of each operand, none where it is absent or a number of the code.
+fn operands(
+    node: &Node,
+    graph: &Graph,
+    sizes: &HashMap<&str, Vec<usize>>,
+) -> Vec<Option<Vec<usize>>> {
+    let size = |id: ValueId| {
+        let value = &graph.values[id];
+        if let Some(weight) = &value.weight {
+            return Some(weight.sizes.clone());
+        }
+        if value.is_constant() && !value.is_stored() {
+            return None;
+        }
+        let known = sizes.get(value.name.as_str()).cloned();
+        known.or_else(|| fixed(value.ty.as_ref()?))
+    };
+    let inputs = node.inputs.iter();
+    inputs.map(|input| input.and_then(size)).collect()
+}
+
+/// The sizes of a type that leaves none open.
+fn fixed(ty: &Type) -> Option<Vec<usize>> {
+    let sizes = ty.as_tensor()?.shape.iter();
+    sizes.map(|size| size.fixed()).collect()
+}

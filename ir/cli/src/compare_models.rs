@@ -1,0 +1,183 @@
+//! `compare`: two models, or two settings of one, value by value.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use onnx_embed_ir::inspect::inspect;
+use onnx_embed_ir::options::Options;
+
+use crate::args::{Programs, dim};
+use crate::differences::Differences;
+use crate::models::{self, Model};
+use crate::npz::Recording;
+use crate::random;
+use crate::scratch::Scratch;
+use crate::style::{BAD, GOOD, count};
+use crate::trace::{Run, Setting, onnx_runtime, ours};
+use crate::value::Values;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    cargo onnx-embed compare model.onnx --b precision=f16\n  \
+    cargo onnx-embed compare model.onnx --a simplify=false --b onnxruntime\n  \
+    cargo onnx-embed compare old.onnx new.onnx\n\n\
+    Settings are separated by commas: simplify=false, precision=f16 (or bf16), plain (by Burn's primitives alone),\n\
+    instructions=avx2 (or portable), or onnxruntime alone, which is asked by Python.")]
+pub struct Compare {
+    /// The model, and another one with values of the same names
+    #[arg(required = true, num_args = 1..=2)]
+    pub models: Vec<PathBuf>,
+    /// How the first one is compiled and run
+    #[arg(long, value_name = "SETTINGS", default_value = "", value_parser = side)]
+    pub a: Side,
+    /// How the other one is compiled and run
+    #[arg(long, value_name = "SETTINGS", default_value = "", value_parser = side)]
+    pub b: Side,
+    #[command(flatten)]
+    pub programs: Programs,
+    /// Floats that differ by more than this share of the largest element differ [default: 1e-4, and 1e-2 with
+    /// half precision]
+    #[arg(long, value_name = "SHARE")]
+    pub tolerance: Option<f64>,
+    /// Named sizes of random inputs, where there is no io.npz beside the model; others are 1
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
+    pub dims: Vec<(String, i64)>,
+    /// Build with optimisations
+    #[arg(long)]
+    pub release: bool,
+    /// The Python that has `onnx`, `onnxruntime` and `numpy`
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub python: PathBuf,
+}
+
+/// What computes one side.
+#[derive(Clone, Debug)]
+pub enum Side {
+    Ours(Setting),
+    OnnxRuntime,
+}
+
+pub fn compare(arguments: &Compare) -> Result<ExitCode> {
+    let found = models::collect(&arguments.models, None)?;
+    let (first, second) = match found.as_slice() {
+        [only] if arguments.models.len() == 1 => (only, only),
+        [first, second] => (first, second),
+        _ => bail!(
+            "`compare` takes one model or two, not {}",
+            count(found.len(), "model")
+        ),
+    };
+    let inputs = inputs(arguments, first)?;
+    let mut scratch = Scratch::open(&arguments.programs, false)?;
+    let mut run = |model: &Model, side: &Side| -> Result<Run> {
+        let device = arguments.programs.device.name();
+        match side {
+            Side::Ours(setting) => ours(
+                &mut scratch,
+                model,
+                setting,
+                &inputs,
+                device,
+                arguments.release,
+            ),
+            Side::OnnxRuntime => onnx_runtime(&arguments.python, model, &inputs),
+        }
+    };
+    let (mut a, mut b) = (run(first, &arguments.a)?, run(second, &arguments.b)?);
+    if a.steps.is_empty() {
+        // ONNX Runtime says nothing of the order.
+        std::mem::swap(&mut a, &mut b);
+    }
+    let halves = [&arguments.a, &arguments.b].iter().any(|side| match side {
+        Side::Ours(setting) => setting.options.precision.half().is_some(),
+        Side::OnnxRuntime => false,
+    });
+    let tolerance = arguments
+        .tolerance
+        .unwrap_or(if halves { 1e-2 } else { 1e-4 });
+    let differences = Differences::new(&a, &b, tolerance);
+    let values = count(differences.rows.len(), "value");
+    for problem in [&a.problem, &b.problem].into_iter().flatten() {
+        anstream::println!("{BAD}a run ended early{BAD:#}: {problem}");
+    }
+    if differences.rows.is_empty() {
+        bail!("the two have no value of the same name");
+    }
+    match differences.headline() {
+        Some(headline) => {
+            anstream::println!("{BAD}the first of {values} that differs{BAD:#}: {headline}")
+        }
+        None => anstream::println!(
+            "{GOOD}equal{GOOD:#} within {tolerance:.0e}: {values} of the same name"
+        ),
+    }
+    anstream::print!("{}", differences.table());
+    Ok(if differences.first.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn inputs(arguments: &Compare, model: &Model) -> Result<Values> {
+    match model.recordings.first() {
+        Some(path) if arguments.dims.is_empty() => Ok(Recording::open(path)?.inputs),
+        _ => match inspect(&model.path, &Options::default()) {
+            Ok(inspection) => random::inputs(&inspection.inputs, &arguments.dims),
+            Err(problems) => bail!("{}", problems.report(&model.name)),
+        },
+    }
+}
+
+/// Settings as the command line has them.
+pub fn side(text: &str) -> Result<Side, String> {
+    let mut setting = Setting::default();
+    for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+        let (key, value) = word.split_once('=').unwrap_or((word, "true"));
+        match (key, value) {
+            ("onnxruntime", "true") if text.trim() == word => return Ok(Side::OnnxRuntime),
+            ("simplify", "true" | "false") => setting.options.simplify = value == "true",
+            ("plain", "true") => setting.variables.push(("ONNX_EMBED_PLAIN", "1".to_owned())),
+            ("instructions", _) => {
+                setting
+                    .variables
+                    .push(("ONNX_EMBED_INSTRUCTIONS", value.to_owned()));
+            }
+            ("precision", _) => setting.options.precision = precision(value)?,
+            _ => {
+                return Err(format!(
+                    "unknown setting `{word}`; there are simplify=false, precision=f16, plain, instructions=avx2 and, alone, onnxruntime"
+                ));
+            }
+        }
+    }
+    Ok(Side::Ours(setting))
+}
+
+fn precision(name: &str) -> Result<onnx_embed_ir::options::Precision, String> {
+    let all = onnx_embed_ir::options::Precision::ALL;
+    let found = all.iter().find(|(own, _)| *own == name);
+    found
+        .map(|(_, precision)| *precision)
+        .ok_or_else(|| format!("the precision is as-is, f16 or bf16, not `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_words() {
+        let Ok(Side::Ours(setting)) = side("simplify=false,plain precision=f16") else {
+            panic!("no setting");
+        };
+        assert!(!setting.options.simplify && setting.options.precision.half().is_some());
+        assert_eq!(setting.variables, [("ONNX_EMBED_PLAIN", "1".to_owned())]);
+        assert!(matches!(side("onnxruntime"), Ok(Side::OnnxRuntime)));
+        assert!(matches!(side(""), Ok(Side::Ours(_))));
+        assert!(side("simplify").is_ok() && side("simplfy=false").is_err());
+        assert!(side("onnxruntime,plain").is_err());
+    }
+}

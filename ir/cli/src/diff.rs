@@ -1,0 +1,232 @@
+//! `diff`: whether a program that was compiled from one file takes the weights of another.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use bytes::Bytes;
+use clap::Args;
+use onnx_embed_ir::diagnostics::{Diagnostics, shown};
+use onnx_embed_ir::diff::{Comparison, compare};
+use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::emit::fingerprint::{Fingerprint, Refusal};
+use onnx_embed_ir::model::display_name;
+use quote::{format_ident, quote};
+use serde_json::{Value as Json, json};
+
+use crate::args::{Choices, Storage};
+use crate::inspect::code;
+use crate::style::{self, BAD, DIM, GOOD};
+
+/// So many weights that differ are listed.
+const LISTED: usize = 10;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed diff compiled.onnx retrained.onnx
+  cargo onnx-embed diff a.onnx b.onnx --weights embed   where the program has its weights in the binary")]
+pub struct Diff {
+    /// The model that a program is compiled from
+    pub first: PathBuf,
+    /// The file that the program is to load
+    pub second: PathBuf,
+    #[command(flatten)]
+    pub choices: Choices,
+    /// How the program has its weights
+    #[arg(long, value_enum, default_value = "file")]
+    pub weights: Storage,
+    /// Write JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Why a program takes no weights of a file.
+enum Obstacle {
+    /// It cannot be read.
+    Unread(String),
+    Refused(Refusal),
+}
+
+pub fn diff(arguments: &Diff) -> Result<ExitCode> {
+    let (first, second) = (&arguments.first, &arguments.second);
+    let obstacle = obstacle(arguments, arguments.weights)?;
+    let options = arguments.choices.options(arguments.weights);
+    // A file that is no model was said to be none.
+    let comparison = compare(first, second, &options);
+    if arguments.json {
+        println!(
+            "{:#}",
+            describe(arguments, obstacle.as_ref(), comparison.as_ref().ok())
+        );
+        return Ok(code(obstacle.is_none()));
+    }
+    let names = [display_name(first), display_name(second)].map(|name| shown(&name));
+    let [a, b] = if names[0] == names[1] {
+        [first, second].map(|path| shown(&path.display().to_string()))
+    } else {
+        names
+    };
+    match &comparison {
+        Ok(comparison) => anstream::print!("{}", graphs(comparison, &a, &b)),
+        Err(problems) => anstream::println!("{}", problems.report(&second.display().to_string())),
+    }
+    match &obstacle {
+        None => {
+            anstream::println!("{GOOD}{b} can be loaded{GOOD:#} by a program compiled from {a}");
+            // Code depends on more where weights are in the binary.
+            if arguments.weights == Storage::File
+                && let Some(embedded) = self::obstacle(arguments, Storage::Embed)?
+            {
+                let reason = embedded.sentence(&a);
+                anstream::println!("  {DIM}not with weights = \"embed\": {reason}{DIM:#}");
+            }
+        }
+        Some(obstacle) => {
+            let reason = obstacle.sentence(&a);
+            anstream::println!(
+                "{BAD}{b} cannot be loaded{BAD:#} by a program compiled from {a}: {reason}"
+            );
+            let same = comparison.is_ok_and(|comparison| comparison.difference.is_none());
+            anstream::println!("  {DIM}{}{DIM:#}", obstacle.help(same, &b));
+        }
+    }
+    Ok(code(obstacle.is_none()))
+}
+
+/// What a program would say of the second file: what [`Fingerprint::check`] says.
+fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
+    let (path, options) = (&arguments.first, arguments.choices.options(weights));
+    let failed =
+        |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
+    let model = onnx_embed_ir::load(path, &options).map_err(failed)?;
+    let item = Item {
+        attributes: quote!(),
+        visibility: quote!(pub),
+        name: format_ident!("Model"),
+        runtime: quote!(::onnx_embed),
+        file: display_name(path),
+        functions: Default::default(),
+    };
+    // What the code depends on is known when it is there.
+    onnx_embed_ir::check(&model, &item, &options).map_err(failed)?;
+    let values = &model.graph.values;
+    let print = Fingerprint::new(values, &model.files, &[], |id| values[id].name.clone());
+    let files = match files(&print, &arguments.second) {
+        Ok(files) => files,
+        Err(unread) => return Ok(Some(unread)),
+    };
+    Ok(print.check(&files).err().map(Obstacle::Refused))
+}
+
+/// The model at a path and the external data beside it, by the names that the first model has for them.
+fn files(print: &Fingerprint<'_>, path: &Path) -> Result<Vec<Bytes>, Obstacle> {
+    let paths = print.files.iter().enumerate().map(|(at, file)| match at {
+        0 => path.to_owned(),
+        _ => path.with_file_name(&file.name),
+    });
+    let read = |path: PathBuf| match std::fs::read(&path) {
+        Ok(bytes) => Ok(Bytes::from(bytes)),
+        Err(error) => Err(Obstacle::Unread(format!(
+            "cannot read `{}`: {error}",
+            path.display()
+        ))),
+    };
+    paths.map(read).collect()
+}
+
+fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
+    if let Some(difference) = &comparison.difference {
+        let (place, first, second) = (&difference.place, &difference.first, &difference.second);
+        return format!("the graphs differ at {place}\n  {a}: {first}\n  {b}: {second}\n");
+    }
+    let all = comparison.weights.len();
+    let differ: Vec<&str> = comparison
+        .weights
+        .iter()
+        .filter(|pair| pair.differs)
+        .map(|pair| pair.name.as_str())
+        .collect();
+    let mut text = match differ.len() {
+        0 => format!("same graph, same {}\n", style::count(all, "weight")),
+        count => format!(
+            "same graph, {count} of {} differ\n",
+            style::count(all, "weight")
+        ),
+    };
+    for name in differ.iter().take(LISTED) {
+        text.push_str(&format!("  {DIM}{}{DIM:#}\n", shown(name)));
+    }
+    if differ.len() > LISTED {
+        text.push_str(&format!(
+            "  {DIM}and {} more{DIM:#}\n",
+            differ.len() - LISTED
+        ));
+    }
+    text
+}
+
+fn describe(
+    arguments: &Diff,
+    obstacle: Option<&Obstacle>,
+    comparison: Option<&Comparison>,
+) -> Json {
+    let difference = comparison.and_then(|comparison| comparison.difference.as_ref());
+    let weights = comparison.map(|comparison| {
+        let weights = comparison.weights.iter();
+        let weights = weights.map(|pair| json!({ "name": pair.name, "differs": pair.differs }));
+        weights.collect::<Vec<Json>>()
+    });
+    json!({
+        "compiled": arguments.first.display().to_string(),
+        "loaded": arguments.second.display().to_string(),
+        "can_be_loaded": obstacle.is_none(),
+        "reason": obstacle.map(ToString::to_string),
+        "difference": difference.map(|found| json!({
+            "place": found.place, "compiled": found.first, "loaded": found.second,
+        })),
+        "weights": weights,
+    })
+}
+
+impl Obstacle {
+    /// The reason for those who see both files.
+    fn sentence(&self, a: &str) -> String {
+        match self {
+            Obstacle::Refused(Refusal::Length {
+                expected, found, ..
+            }) => {
+                format!("it has {found} bytes, {a} has {expected}")
+            }
+            Obstacle::Refused(Refusal::Differs { before, .. }) => match before {
+                Some(name) => format!("it differs just before weight `{}`", shown(name)),
+                None => "it differs after its last weight".to_owned(),
+            },
+            other => other.to_string(),
+        }
+    }
+
+    /// What to do about it.
+    fn help(&self, same_graph: bool, b: &str) -> String {
+        match self {
+            Obstacle::Unread(_) => "external data are looked for beside the model".to_owned(),
+            Obstacle::Refused(Refusal::Fixed(_) | Refusal::Malformed(_)) => {
+                format!("compile the program again from {b}")
+            }
+            Obstacle::Refused(_) if same_graph => format!(
+                "the files differ outside of weights (producer, names, documentation): write both with the same \
+                 version of the exporter, or compile the program again from {b}"
+            ),
+            Obstacle::Refused(_) => format!("compile the program again from {b}"),
+        }
+    }
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Obstacle::Unread(reason) => f.write_str(reason),
+            Obstacle::Refused(refusal) => refusal.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What to know of a model that compiles.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use onnx_embed_ir::diagnostics::shown;
+use onnx_embed_ir::dtype::DType;
+use onnx_embed_ir::graph::{Block, Graph, Node, Values};
+use onnx_embed_ir::inspect::{Constant, Inspection};
+use onnx_embed_ir::options::Options;
+use onnx_embed_ir::proto::ModelProto;
+use onnx_embed_ir::types::{Place, Type};
+use prost::Message;
+
+use crate::style;
+
+/// The largest weight that kernels of some GPUs can bind.
+const BINDING: usize = 128 << 20;
+/// A binary with more weights takes long to link, and all of it to deliver.
+const HUGE: usize = 512 << 20;
+/// So many names are listed.
+const LISTED: usize = 5;
+/// Operators whose results are as large as the data say: the device tells the host.
+const COUNTING: [&str; 4] = ["NonZero", "Compress", "Unique", "NonMaxSuppression"];
+
+/// A fact, and what follows from it.
+pub struct Warning {
+    pub fact: String,
+    pub advice: String,
+}
+
+pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    let mut warn = |fact: String, advice: &str| {
+        let advice = advice.to_owned();
+        warnings.push(Warning { fact, advice });
+    };
+    large(&found.constants, &mut warn);
+    let bytes: usize = found.constants.iter().map(|constant| constant.bytes).sum();
+    if bytes > HUGE {
+        warn(
+            format!(
+                "{} of weights would be in the binary",
+                style::bytes(bytes as u64)
+            ),
+            "#[onnx(weights = \"file\")] leaves them in the file; precision = \"f16\" needs half of it on GPUs",
+        );
+    }
+    if let Ok(model) = onnx_embed_ir::load(path, options) {
+        of_graph(&model.graph, &mut warn);
+        let listed = listed_constants(model.files.model());
+        if !listed.is_empty() {
+            warn(
+                format!(
+                    "{} also as inputs: {}",
+                    style::count(listed.len(), "initializer"),
+                    names(listed)
+                ),
+                "they are constants here; `inputs(NAME: [..])` makes one an input. Old exporters list all of them: \
+                 keep_initializers_as_inputs=False leaves that out",
+            );
+        }
+    }
+    warnings
+}
+
+fn large(constants: &[Constant], warn: &mut impl FnMut(String, &str)) {
+    let large = constants.iter().filter(|constant| constant.bytes > BINDING);
+    let large: Vec<String> = large
+        .map(|constant| {
+            format!(
+                "`{}` ({})",
+                shown(&constant.name),
+                style::bytes(constant.bytes as u64)
+            )
+        })
+        .collect();
+    if !large.is_empty() {
+        warn(
+            format!(
+                "{} beyond 128 MiB: {}",
+                style::count(large.len(), "weight"),
+                names(large)
+            ),
+            "some GPUs bind no more to a kernel; precision = \"f16\" makes a weight half as large, and CPUs have no limit",
+        );
+    }
+}
+
+/// What the simplified graph tells.
+fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
+    let values = &graph.values;
+    let mut open: Vec<String> = Vec::new();
+    for &id in &graph.body.inputs {
+        let tensor = values[id].ty.as_ref().and_then(Type::as_tensor);
+        for dim in tensor.iter().flat_map(|tensor| &tensor.shape) {
+            for name in dim.symbols() {
+                let name = format!("`{}`", shown(&name));
+                if !open.contains(&name) {
+                    open.push(name);
+                }
+            }
+        }
+    }
+    if !open.is_empty() {
+        warn(
+            match open.len() {
+                1 => format!("a size varies from call to call: {}", names(open)),
+                count => format!("{count} sizes vary from call to call: {}", names(open)),
+            },
+            "GPUs compile kernels for sizes that they have not seen: warm_up(&[(\"NAME\", SIZE)]) before the first request, \
+             or dims(NAME = SIZE) to fix one",
+        );
+    }
+    let mut doubles = 0;
+    let mut waits: BTreeMap<String, usize> = BTreeMap::new();
+    visit(&graph.body, &mut |node| {
+        let computed = node
+            .outputs
+            .iter()
+            .flatten()
+            .filter(|&&id| !values[id].is_constant());
+        let types = computed.filter_map(|&id| values[id].ty.as_ref()?.as_tensor());
+        doubles += usize::from(types.into_iter().any(|tensor| tensor.dtype == DType::F64));
+        if waits_for_the_device(node, values) {
+            *waits.entry(shown(&node.kind)).or_default() += 1;
+        }
+    });
+    if doubles > 0 {
+        warn(
+            format!(
+                "{} doubles",
+                style::count(doubles, "node")
+                    + if doubles == 1 {
+                        " computes"
+                    } else {
+                        " compute"
+                    }
+            ),
+            "GPUs without them compute in single precision, and those that have them are slow: export the model in \
+             float32 (model.float() in PyTorch, X.astype(numpy.float32) for skl2onnx)",
+        );
+    }
+    if !waits.is_empty() {
+        let kinds = waits.iter().map(|(kind, count)| format!("{count} {kind}"));
+        warn(
+            format!(
+                "on a GPU a call waits for values of the device: {}",
+                names(kinds.collect())
+            ),
+            "each is a round trip of some 0.1 ms and more; in a browser call forward_async. `verify --device` counts them",
+        );
+    }
+}
+
+/// Whether the host has to read something that the device computed before it goes on.
+fn waits_for_the_device(node: &Node, values: &Values) -> bool {
+    let mut inputs = node.inputs.iter().flatten().map(|&id| &values[id]);
+    let on_device = |value: &onnx_embed_ir::graph::Value| {
+        value.place == Place::Device && value.known.is_none() && !value.is_stored()
+    };
+    match node.place {
+        Place::Host => inputs.any(on_device),
+        Place::Device => COUNTING.contains(&&*node.kind),
+    }
+}
+
+fn visit(block: &Block, see: &mut impl FnMut(&Node)) {
+    for node in &block.nodes {
+        see(node);
+        for (_, inner) in &node.blocks {
+            visit(inner, see);
+        }
+    }
+}
+
+/// The initializers that the file lists among its inputs.
+fn listed_constants(bytes: bytes::Bytes) -> Vec<String> {
+    let graph = ModelProto::decode(bytes)
+        .unwrap_or_default()
+        .graph
+        .unwrap_or_default();
+    let inputs: std::collections::BTreeSet<&str> = graph
+        .input
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect();
+    let listed = graph
+        .initializer
+        .iter()
+        .filter(|tensor| inputs.contains(tensor.name.as_str()));
+    listed
+        .map(|tensor| format!("`{}`", shown(&tensor.name)))
+        .collect()
+}
+
+fn names(mut all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(LISTED);
+    all.truncate(LISTED);
+    match more {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all.join(", ")),
+    }
+}

@@ -1,0 +1,211 @@
+//! What a person reads of one model.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use onnx_embed_ir::diagnostics::shown;
+use onnx_embed_ir::dtype::DType;
+use onnx_embed_ir::inspect::{Compiled, Constant, Inspection, Port};
+
+use crate::style::{self, BAD, DIM, GOOD, HEADING};
+
+/// So many of the largest constants are listed.
+const LARGEST: usize = 5;
+/// Types stand below each other behind names of this width at most.
+const WIDEST: usize = 60;
+/// So many properties of the file are listed.
+const PROPERTIES: usize = 20;
+
+pub fn table(model: &str, inspection: &Inspection) -> String {
+    let mut text = String::new();
+    let facts = &inspection.facts;
+    let mut line = |line: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+    };
+    let heading = |text: &str| format!("{HEADING}{text}{HEADING:#}");
+    line(format!("{}  {}", heading("model"), shown(model)));
+    line(format!("  {}", shown(&facts.to_string())));
+    for text in about(inspection) {
+        line(format!("  {text}"));
+    }
+    for (title, ports) in [
+        ("inputs", &inspection.inputs),
+        ("outputs", &inspection.outputs),
+    ] {
+        line(heading(title));
+        let width = ports.iter().map(|port| shown(&port.name).chars().count());
+        let width = width.max().unwrap_or(0).min(WIDEST);
+        for Port { name, ty } in ports {
+            let ty = ty
+                .as_ref()
+                .map_or("of unknown rank or type".to_owned(), |ty| {
+                    shown(&ty.to_string())
+                });
+            line(format!("  {:<width$}  {ty}", shown(name)));
+        }
+    }
+    let nodes: usize = facts.operators.values().map(|count| count.nodes).sum();
+    line(format!(
+        "{}  {nodes} nodes of {}",
+        heading("operators"),
+        style::count(facts.operators.len(), "kind")
+    ));
+    let mut operators: Vec<_> = facts.operators.iter().collect();
+    operators.sort_by_key(|(_, count)| (count.supported, std::cmp::Reverse(count.nodes)));
+    for ((domain, name), count) in operators {
+        let domain = match domain.as_str() {
+            "" => String::new(),
+            domain => format!("{domain}."),
+        };
+        let note = if count.supported {
+            String::new()
+        } else {
+            format!("  {BAD}unsupported{BAD:#}")
+        };
+        let name = shown(&format!("{domain}{name}"));
+        line(format!("  {:>6}  {name}{note}", count.nodes));
+    }
+    let bytes = inspection
+        .constants
+        .iter()
+        .map(|constant| constant.bytes as u64);
+    line(format!(
+        "{}  {} in {}",
+        heading("weights"),
+        style::bytes(bytes.sum()),
+        style::count(inspection.constants.len(), "tensor")
+    ));
+    for (dtype, (tensors, elements, bytes)) in by_type(&inspection.constants) {
+        let (tensors, bytes) = (style::count(tensors, "tensor"), style::bytes(bytes as u64));
+        line(format!(
+            "  {dtype:<8}  {bytes:>8}  {elements} elements in {tensors}"
+        ));
+    }
+    for Constant {
+        name, sizes, bytes, ..
+    } in largest(&inspection.constants)
+    {
+        let bytes = style::bytes(*bytes as u64);
+        let name = shown(name);
+        line(format!("  {DIM}{bytes:>18}  {name} {sizes:?}{DIM:#}"));
+    }
+    let (parameters, bytes) = parameters(&inspection.constants);
+    line(format!(
+        "{}  {} in {}",
+        heading("parameters"),
+        style::number(parameters),
+        style::bytes(bytes)
+    ));
+    if let Some(compiled) = &inspection.compiled {
+        line(format!("{}  {}", heading("a call"), call(compiled)));
+        for text in notes(compiled) {
+            line(format!("  {DIM}{text}{DIM:#}"));
+        }
+    }
+    if inspection.problems.is_empty() {
+        line(format!("{GOOD}compiles{GOOD:#}"))
+    } else {
+        let report = inspection.problems.report(model);
+        let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
+        line(format!("{BAD}{first}{BAD:#}\n{rest}"));
+        line(format!(
+            "{DIM}tip: cargo onnx-embed doctor {} says what to export anew{DIM:#}",
+            shown(model)
+        ));
+    }
+    text
+}
+
+/// Documentation and properties of the file, a line each.
+fn about(inspection: &Inspection) -> Vec<String> {
+    let about = &inspection.about;
+    let mut lines = Vec::new();
+    if !about.graph.is_empty() {
+        lines.push(format!("graph `{}`", shown(&about.graph)));
+    }
+    if !about.domain.is_empty() || about.version != 0 {
+        let domain = shown(&about.domain);
+        lines.push(
+            format!("version {} {domain}", about.version)
+                .trim()
+                .to_owned(),
+        );
+    }
+    if !about.doc.is_empty() {
+        lines.push(shown(&about.doc));
+    }
+    for (key, value) in about.metadata.iter().take(PROPERTIES) {
+        lines.push(format!("{DIM}{} = {}{DIM:#}", shown(key), shown(value)));
+    }
+    let more = about.metadata.len().saturating_sub(PROPERTIES);
+    if more > 0 {
+        lines.push(format!("{DIM}and {more} further properties{DIM:#}"));
+    }
+    lines
+}
+
+/// Elements and bytes of what a training finds: constants of rank 1 or more that are no indices or sizes.
+pub fn parameters(constants: &[Constant]) -> (u64, u64) {
+    let learned = constants.iter().filter(|constant| {
+        let index = matches!(constant.dtype, DType::I64 | DType::Bool | DType::String);
+        !index && !constant.sizes.is_empty()
+    });
+    learned.fold((0, 0), |(elements, bytes), constant| {
+        let own = constant.sizes.iter().product::<usize>();
+        (elements + own as u64, bytes + constant.bytes as u64)
+    })
+}
+
+/// What one call computes and keeps.
+fn call(compiled: &Compiled) -> String {
+    format!(
+        "{}, {} multiply-adds, {} of activations at most",
+        style::count(compiled.nodes, "node"),
+        style::number(compiled.cost.multiply_adds),
+        style::bytes(compiled.cost.activations)
+    )
+}
+
+/// How these numbers are to be read.
+fn notes(compiled: &Compiled) -> Vec<String> {
+    let cost = &compiled.cost;
+    let mut notes = vec![
+        "of the simplified graph; convolutions, products, attention and recurrent operators count"
+            .to_owned(),
+    ];
+    if !cost.ones.is_empty() {
+        let names: Vec<String> = cost.ones.iter().map(|name| shown(name)).collect();
+        let (names, first) = (names.join(", "), shown(&cost.ones[0]));
+        notes.push(format!(
+            "with 1 for {names}: --dim {first}=N for another size"
+        ));
+    }
+    if cost.loops {
+        notes.push("bodies of loops count once".to_owned());
+    }
+    if cost.uncounted > 0 {
+        let nodes = style::count(cost.uncounted, "node");
+        notes.push(format!("without {nodes} of unknown sizes"));
+    }
+    notes
+}
+
+/// Tensors, elements and bytes of each type.
+pub fn by_type(constants: &[Constant]) -> BTreeMap<&'static str, (usize, usize, usize)> {
+    let mut types = BTreeMap::new();
+    for constant in constants {
+        let (tensors, elements, bytes) = types.entry(constant.dtype.name()).or_default();
+        *tensors += 1;
+        *elements += constant.sizes.iter().product::<usize>();
+        *bytes += constant.bytes;
+    }
+    types
+}
+
+fn largest(constants: &[Constant]) -> Vec<&Constant> {
+    let mut constants: Vec<&Constant> = constants.iter().collect();
+    constants.sort_by_key(|constant| std::cmp::Reverse(constant.bytes));
+    constants.truncate(LARGEST);
+    constants
+}

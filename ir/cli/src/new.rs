@@ -1,0 +1,174 @@
+//! `new`: a crate that runs a model.
+
+mod labels;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use onnx_embed_ir::emit::arguments::arguments as ports;
+use onnx_embed_ir::inspect::about::About;
+use onnx_embed_ir::model::Model;
+use onnx_embed_ir::options::Options;
+use serde_json::json;
+
+use crate::args::dim;
+use crate::scratch;
+use crate::style::{BAD, GOOD};
+use program::Program;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed new mobilenet.onnx            a crate in ./mobilenet
+  cargo onnx-embed new encoder.onnx demo --dim sequence=16
+  cd demo && cargo run --release")]
+pub struct New {
+    /// The model: .onnx
+    pub model: PathBuf,
+    /// The folder of the crate [default: the model's name]
+    pub folder: Option<PathBuf>,
+    /// Sizes of the inputs that the program makes; others are 1
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
+    pub dims: Vec<(String, i64)>,
+    /// Write JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn new(arguments: &New) -> Result<ExitCode> {
+    let path = &arguments.model;
+    let model = match onnx_embed_ir::load(path, &Options::default()) {
+        Ok(model) => model,
+        Err(problems) => {
+            let report = problems.report(&path.display().to_string());
+            anstream::eprintln!("{BAD}error{BAD:#}: {report}");
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = package(&stem);
+    let folder = arguments
+        .folder
+        .clone()
+        .unwrap_or_else(|| name.clone().into());
+    if folder
+        .read_dir()
+        .is_ok_and(|mut entries| entries.next().is_some())
+    {
+        bail!("`{}` is there already and not empty", folder.display());
+    }
+    let file = format!("{name}.onnx");
+    write(&folder.join("Cargo.toml"), &manifest(&name))?;
+    copy(&model, path, &folder, &file)?;
+    let (inputs, outputs) = ports(&model);
+    let program = Program {
+        file: &file,
+        inputs: &inputs,
+        outputs: &outputs,
+        dims: &arguments.dims,
+        labels: labels::labels(&About::of(model.files.model()).metadata),
+    };
+    write(&folder.join("src/main.rs"), &program.source()?)?;
+    write(&folder.join("README.md"), &readme(&name, &file))?;
+    write(&folder.join(".gitignore"), "/target\n")?;
+    let folder = folder.display().to_string();
+    if arguments.json {
+        println!("{:#}", json!({ "package": name, "folder": folder }));
+    } else {
+        anstream::println!("{GOOD}wrote{GOOD:#} {folder}: cd {folder} && cargo run --release");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The name of a package, made of that of a file.
+fn package(stem: &str) -> String {
+    let plain = |letter: char| match letter.to_ascii_lowercase() {
+        letter if letter.is_ascii_alphanumeric() || letter == '-' => letter,
+        _ => '_',
+    };
+    let name: String = stem.chars().map(plain).take(60).collect();
+    let name = name.trim_matches(['_', '-']);
+    // What is a keyword or a crate that every program has is no good name.
+    let taken = [
+        "test",
+        "core",
+        "std",
+        "alloc",
+        "proc_macro",
+        "onnx-embed",
+        "onnx_embed",
+        "burn",
+    ];
+    let is_word = syn::parse_str::<syn::Ident>(&name.replace('-', "_")).is_ok();
+    match name {
+        "" => "model".to_owned(),
+        name if is_word && !taken.contains(&name) => name.to_owned(),
+        name => format!("model_{name}"),
+    }
+}
+
+fn manifest(name: &str) -> String {
+    let source = scratch::dependency("runtime");
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\nonnx-embed = {{ {source} }}\n\n\
+         # A workspace of its own, wherever it is.\n[workspace]\n"
+    )
+}
+
+fn readme(name: &str, file: &str) -> String {
+    format!(
+        "# {name}\n\nRuns `{file}`, which [onnx-embed](https://github.com/onnx-embed/onnx-embed) compiles into the program.\n\n\
+         `cargo run --release` builds Burn once, for some minutes, and prints the outputs for inputs of zeros.\n\
+         `cargo doc --open` shows what `forward` takes and returns, `cargo onnx-embed view {file} -o graph.html` the graph.\n"
+    )
+}
+
+/// The model and its external data, which keep their names.
+fn copy(model: &Model, path: &Path, folder: &Path, file: &str) -> Result<()> {
+    for (at, (name, _)) in model.files.list().into_iter().enumerate() {
+        let (from, to) = match at {
+            0 => (path.to_owned(), folder.join(file)),
+            _ => (path.with_file_name(&name), folder.join(&name)),
+        };
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot write to `{}`", folder.display()))?;
+        }
+        fs::copy(&from, &to).with_context(|| format!("cannot copy `{}`", from.display()))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = || format!("cannot write `{}`", path.display());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(failed)?;
+    }
+    fs::write(path, text).with_context(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_have_names_that_cargo_takes() {
+        let names = ["MobileNet v2.1", "7seg", "test", "画像", "crate", "a-b"].map(package);
+        assert_eq!(
+            names,
+            [
+                "mobilenet_v2_1",
+                "model_7seg",
+                "model_test",
+                "model",
+                "model_crate",
+                "a-b"
+            ]
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! ONNX Runtime by way of Python, where there is one.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::value::Values;
+use crate::wire;
+
+const SCRIPT: &str = include_str!("reference.py");
+/// The script ends so where a package is missing.
+const NO_PACKAGE: i32 = 3;
+
+/// Runs a model on inputs, and writes what they are and what it gives to an npz at `output`: its outputs, or
+/// every value of its graph.
+pub fn run(
+    python: &Path,
+    model: &Path,
+    inputs: &Values,
+    output: &Path,
+    everything: bool,
+) -> Result<()> {
+    let file = std::env::temp_dir().join(format!("onnx-embed-inputs-{}", std::process::id()));
+    wire::write(&file, inputs)?;
+    let mut command = Command::new(python);
+    // From its standard input: as an argument it would be in every list of processes.
+    command.arg("-").arg(model).arg(&file).arg(output);
+    if everything {
+        command.arg("--all");
+    }
+    let result = speak(command, python, everything);
+    let _ = std::fs::remove_file(&file);
+    result
+}
+
+fn speak(mut command: Command, python: &Path, everything: bool) -> Result<()> {
+    let packages = if everything {
+        "onnx onnxruntime numpy"
+    } else {
+        "onnxruntime numpy"
+    };
+    let install = || {
+        format!(
+            "ONNX Runtime is asked by Python: `pip install {packages}`, and `--python PROGRAM` for one that has them"
+        )
+    };
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child =
+        child.with_context(|| format!("cannot run `{}`; {}", python.display(), install()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        std::io::Write::write_all(&mut stdin, SCRIPT.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().map(str::trim).rev();
+    let last = lines
+        .clone()
+        .find(|line| !line.is_empty())
+        .unwrap_or("no message");
+    match output.status.code() {
+        Some(NO_PACKAGE) => bail!("{last}; {}", install()),
+        _ => bail!("ONNX Runtime: {last}"),
+    }
+}

@@ -1,0 +1,127 @@
+//! Every value of a run, by whichever program computes it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use indicatif::ProgressBar;
+use onnx_embed_ir::options::Options;
+use serde_json::json;
+
+use crate::models::Model;
+use crate::npz::{Expected, Recording};
+use crate::prepare::{Obstacle, prepare};
+use crate::process::{Outcome, ask_with};
+use crate::scratch::Scratch;
+use crate::value::{Value, Values};
+use crate::{reference, wire};
+
+/// The values of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// In the order in which they were computed.
+    pub steps: Vec<Step>,
+    pub values: HashMap<String, Value>,
+    /// Why the run ended before its last node.
+    pub problem: Option<String>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub value: String,
+    pub node: String,
+    pub operator: String,
+}
+
+/// How a model is compiled and run.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    pub options: Options,
+    /// Variables of the environment.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// A model's own run under a setting.
+pub fn ours(
+    scratch: &mut Scratch,
+    model: &Model,
+    setting: &Setting,
+    inputs: &Values,
+    device: &str,
+    release: bool,
+) -> Result<Run> {
+    scratch.options = Options {
+        trace: true,
+        ..setting.options.clone()
+    };
+    let mut obstacle = None;
+    let models = std::slice::from_ref(model);
+    let bar = ProgressBar::hidden();
+    let ready = prepare(scratch, models, release, &bar, |_, why| {
+        obstacle = Some(why)
+    })?;
+    if let Some(Obstacle::Unsupported(text) | Obstacle::Broken(text)) = obstacle {
+        bail!("{text}");
+    }
+    let ready = ready.first().context("the model was not built")?;
+    let (taken, given) = (scratch.values(model, "in"), scratch.values(model, "trace"));
+    wire::write(&taken, inputs)?;
+    let request = json!({
+        "model": model.package(),
+        "device": device,
+        "inputs": taken,
+        "outputs": given,
+        "trace": "values",
+    });
+    let (limit, messages) = (Duration::from_secs(3600), scratch.messages(model));
+    let outcome = ask_with(
+        &ready.program,
+        &request,
+        None,
+        &setting.variables,
+        limit,
+        &messages,
+    )?;
+    let answer = match outcome {
+        Outcome::Answer(answer) => answer,
+        Outcome::Refused(text) | Outcome::Died(text) => bail!("{text}"),
+    };
+    let values = wire::read(&given)?;
+    for file in [taken, given, messages] {
+        let _ = std::fs::remove_file(file);
+    }
+    let steps = answer["steps"].as_array().into_iter().flatten();
+    let steps = steps.map(|step| {
+        let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
+        Step {
+            value: text("name"),
+            node: text("node"),
+            operator: text("operator"),
+        }
+    });
+    Ok(Run {
+        steps: steps.collect(),
+        values: values.into_iter().collect(),
+        problem: answer["problem"].as_str().map(str::to_owned),
+    })
+}
+
+/// What ONNX Runtime computes, without its optimizations.
+pub fn onnx_runtime(python: &Path, model: &Model, inputs: &Values) -> Result<Run> {
+    let name = format!("onnx-embed-values-{}.npz", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    reference::run(python, &model.path, inputs, &file, true)?;
+    let recording = Recording::open(&file);
+    let _ = std::fs::remove_file(&file);
+    let values = recording?.outputs.into_iter();
+    let values = values.filter_map(|(name, value)| match value {
+        Expected::Value(value) => Some((name, value)),
+        Expected::Maps { .. } => None,
+    });
+    Ok(Run {
+        values: values.collect(),
+        ..Run::default()
+    })
+}

@@ -1,0 +1,74 @@
+//! Text in pictures: its width, and what must be escaped.
+
+/// The width of a text in pixels, at least: that of the widest of the common fonts.
+pub fn width(text: &str, size: f64) -> f64 {
+    let width = |letter: char| match letter {
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']'
+        | ' ' => 0.4,
+        'f' | 't' | 'r' | '/' | '-' => 0.43,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 1.0,
+        'A'..='Z' => 0.74,
+        '×' => 0.84,
+        letter if letter.is_ascii() => 0.64,
+        _ => 1.05,
+    };
+    text.chars().map(width).sum::<f64>() * size
+}
+
+/// Text between tags or in an attribute.
+pub fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// JSON inside of a script element, which no text may end.
+pub fn script(json: &str) -> String {
+    json.replace('&', "\\u0026")
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+}
+
+/// Text in quotes of Graphviz.
+pub fn dot(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+/// Text in quotes of Mermaid, which knows no backslash, and in which Markdown and tags mean something.
+pub fn mermaid(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match letter {
+            '\n' => escaped.push_str("<br>"),
+            '"' | '#' | '&' | '<' | '>' | '`' | '\\' | ';' | '[' | ']' | '{' | '}' | '|' => {
+                escaped.push_str(&format!("#{};", u32::from(letter)));
+            }
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_leaves_its_place() {
+        assert_eq!(xml("<script>'&\""), "&lt;script&gt;&#39;&amp;&quot;");
+        assert_eq!(script("\"</script>\""), "\"\\u003c/script\\u003e\"");
+        assert_eq!(dot("a\"\\"), "a\\\"\\\\");
+        assert_eq!(mermaid("a\"]\nb"), "a#34;#93;<br>b");
+    }
+}

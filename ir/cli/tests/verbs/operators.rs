@@ -1,0 +1,82 @@
+//! `operators`: is mine supported?
+
+use expect_test::expect;
+use serde_json::Value as Json;
+
+use super::run;
+
+#[test]
+fn one_with_its_versions_and_its_specification() {
+    let answer = run(&["operators", "gemm"]);
+    expect![[r#"
+        Gemm  product
+          versions  1, 6, 7, 9, 11, 13
+          takes     at most 3 inputs, makes 1 output
+          https://onnx.ai/onnx/operators/onnx__Gemm.html
+    "#]]
+    .assert_eq(&answer.out);
+    assert_eq!(answer.code, 0);
+}
+
+#[test]
+fn one_that_is_not_there_has_neighbours_and_an_error() {
+    let answer = run(&["operators", "Relux"]);
+    let (told, report) = answer
+        .out
+        .split_once("a model that has one is refused:")
+        .unwrap();
+    expect![[r#"
+        there is no operator `Relux`
+          operators of nearly this name: Relu
+    "#]]
+    .assert_eq(told);
+    assert!(report.contains("operator `Relux` is not supported"));
+    assert_eq!(answer.code, 1);
+}
+
+#[test]
+fn all_of_them_stand_in_the_table_as_in_json() {
+    let table = run(&["operators"]).out;
+    let json: Json = serde_json::from_str(&run(&["operators", "--json"]).out).unwrap();
+    let all = json.as_array().unwrap();
+    assert!(table.ends_with(&format!(
+        "{} operators; numbers are the opsets that changed one, each is read by its own rules\n",
+        all.len()
+    )));
+    let conv: Vec<&str> = table
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("Conv "))
+        .flat_map(str::split_whitespace)
+        .collect();
+    assert_eq!(conv, ["Conv", "convolution", "1,", "11,", "22"]);
+}
+
+#[test]
+fn a_shell_completes_verbs_and_a_manual_names_them() {
+    let script = run(&["completions", "bash"]).out;
+    assert!(script.contains("inspect") && script.contains("--as-read"));
+    assert!(run(&["man"]).out.contains("inspect"));
+}
+
+#[test]
+fn each_verb_has_examples_below_its_help() {
+    for verb in [
+        "inspect",
+        "expand",
+        "view",
+        "diff",
+        "doctor",
+        "new",
+        "operators",
+        "verify",
+        "bench",
+    ] {
+        let help = run(&[verb, "--help"]).out;
+        let (_, examples) = help.split_once("Examples:\n").unwrap();
+        assert!(
+            examples.contains(&format!("cargo onnx-embed {verb}")),
+            "{verb}"
+        );
+    }
+}

@@ -1,0 +1,286 @@
+//! Whether two files have the same graph, and which of their weights differ.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::attributes::Attribute;
+use crate::diagnostics::{Diagnostics, shown};
+use crate::graph::{Block, Node, ValueId, Values};
+use crate::model::Model;
+use crate::options::Options;
+use crate::types::Type;
+use crate::{inspect, print};
+
+/// Two models beside each other, as their files have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// The first thing in which the graphs differ, a sentence on each.
+    pub difference: Option<Difference>,
+    /// The constants that stand at the same place of both graphs.
+    pub weights: Vec<Pair>,
+}
+
+/// Something that is another one in the second graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where: the name of a node or a value.
+    pub place: String,
+    pub first: String,
+    pub second: String,
+}
+
+/// A constant of both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    pub name: String,
+    pub differs: bool,
+}
+
+/// Compares the models at two paths.
+pub fn compare(first: &Path, second: &Path, options: &Options) -> Result<Comparison, Diagnostics> {
+    let read = |path| -> Result<Model, Diagnostics> {
+        Ok(crate::solved(inspect::read(path, options)?, options).0)
+    };
+    let (first, second) = (read(first)?, read(second)?);
+    let mut walk = Walk {
+        first: &first.graph.values,
+        second: &second.graph.values,
+        pairs: BTreeMap::new(),
+        weights: Vec::new(),
+    };
+    let found = walk.models(&first, &second);
+    Ok(Comparison {
+        difference: found.err(),
+        weights: walk.weights,
+    })
+}
+
+struct Walk<'g> {
+    first: &'g Values,
+    second: &'g Values,
+    /// Values of the first graph, and what stands for them in the second.
+    pairs: BTreeMap<ValueId, ValueId>,
+    weights: Vec<Pair>,
+}
+
+type Found = Result<(), Difference>;
+
+impl Walk<'_> {
+    fn models(&mut self, first: &Model, second: &Model) -> Found {
+        let names = |names: &[String]| names.join(", ");
+        let (a, b) = (&first.facts.outputs, &second.facts.outputs);
+        self.block(&first.graph.body, &second.graph.body, "the model")?;
+        same("the outputs", &names(a), &names(b))?;
+        // Constants that no node reads.
+        for (id, value) in self.first.iter() {
+            if value.weight.is_some() && !self.pairs.contains_key(&id) {
+                let of_name = |other: &(ValueId, &crate::graph::Value)| other.1.name == value.name;
+                if let Some((other, _)) = self.second.iter().find(of_name) {
+                    self.constant(id, other)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, first: &Block, second: &Block, place: &str) -> Found {
+        let name = |values: &Values, ids: &[ValueId]| {
+            let names: Vec<&str> = ids.iter().map(|&id| values[id].name.as_str()).collect();
+            names.join(", ")
+        };
+        let inputs = (
+            name(self.first, &first.inputs),
+            name(self.second, &second.inputs),
+        );
+        same(&format!("the inputs of {place}"), &inputs.0, &inputs.1)?;
+        for (&a, &b) in first.inputs.iter().zip(&second.inputs) {
+            self.define(a, b)?;
+        }
+        for (a, b) in first.nodes.iter().zip(&second.nodes) {
+            self.node(a, b)?;
+        }
+        let longer = |first: &[Node], second: &[Node], values: &Values| {
+            let more = first.get(second.len())?;
+            Some((more.site(values).node, shown(&more.kind)))
+        };
+        let nothing = "no such node".to_owned();
+        if let Some((place, kind)) = longer(&first.nodes, &second.nodes, self.first) {
+            return Err(Difference {
+                place: node_place(&place),
+                first: kind,
+                second: nothing,
+            });
+        }
+        if let Some((place, kind)) = longer(&second.nodes, &first.nodes, self.second) {
+            return Err(Difference {
+                place: node_place(&place),
+                first: nothing,
+                second: kind,
+            });
+        }
+        let outputs = (first.outputs.len(), second.outputs.len());
+        same(
+            &format!("the number of outputs of {place}"),
+            &outputs.0.to_string(),
+            &outputs.1.to_string(),
+        )?;
+        for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
+            self.read(Some(a), Some(b), &format!("an output of {place}"))?;
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, first: &Node, second: &Node) -> Found {
+        let sites = (first.site(self.first), second.site(self.second));
+        let place = node_place(&sites.0.node);
+        same(&place, &sites.0.operator, &sites.1.operator)?;
+        if sites.0.node != sites.1.node {
+            return Err(Difference {
+                place: format!("a {}", shown(&first.kind)),
+                first: format!("called `{}`", shown(&sites.0.node)),
+                second: format!("called `{}`", shown(&sites.1.node)),
+            });
+        }
+        let (a, b) = (first.operator.attributes(), second.operator.attributes());
+        // Of a constant its elements count, not where they lie.
+        if a != b && &*first.kind != "Constant" {
+            let (a, b) = differing(&a, &b)
+                .unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
+            return Err(Difference {
+                place,
+                first: a,
+                second: b,
+            });
+        }
+        let inputs = (first.inputs.len(), second.inputs.len());
+        same(
+            &format!("the number of inputs of {place}"),
+            &inputs.0.to_string(),
+            &inputs.1.to_string(),
+        )?;
+        for (at, (&a, &b)) in first.inputs.iter().zip(&second.inputs).enumerate() {
+            self.read(a, b, &format!("input {at} of {place}"))?;
+        }
+        let blocks = (first.blocks.len(), second.blocks.len());
+        same(
+            &format!("the graphs in {place}"),
+            &blocks.0.to_string(),
+            &blocks.1.to_string(),
+        )?;
+        for ((name, a), (_, b)) in first.blocks.iter().zip(&second.blocks) {
+            self.block(a, b, &format!("`{}` of {place}", shown(name)))?;
+        }
+        let outputs = (first.outputs.len(), second.outputs.len());
+        same(
+            &format!("the outputs of {place}"),
+            &outputs.0.to_string(),
+            &outputs.1.to_string(),
+        )?;
+        for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
+            if let (Some(a), Some(b)) = (a, b) {
+                self.define(a, b)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Two values that are made at the same place.
+    fn define(&mut self, first: ValueId, second: ValueId) -> Found {
+        self.pairs.insert(first, second);
+        if self.first[first].weight.is_some() && self.second[second].weight.is_some() {
+            return self.constant(first, second);
+        }
+        self.types(first, second)
+    }
+
+    /// Two values that are read at the same place.
+    fn read(&mut self, first: Option<ValueId>, second: Option<ValueId>, place: &str) -> Found {
+        let (Some(first), Some(second)) = (first, second) else {
+            let text = |id: Option<ValueId>| if id.is_some() { "given" } else { "absent" };
+            return same(place, text(first), text(second));
+        };
+        if let Some(known) = self.pairs.get(&first) {
+            let (known, found) = (&self.second[*known].name, &self.second[second].name);
+            return same(
+                place,
+                &self.first[first].name,
+                if *known == *found {
+                    &self.first[first].name
+                } else {
+                    found
+                },
+            );
+        }
+        let stored = (
+            self.first[first].weight.is_some(),
+            self.second[second].weight.is_some(),
+        );
+        if stored == (true, true) {
+            self.pairs.insert(first, second);
+            return self.constant(first, second);
+        }
+        let kind = |stored: bool| if stored { "a constant" } else { "computed" };
+        same(place, kind(stored.0), kind(stored.1))
+    }
+
+    fn types(&self, first: ValueId, second: ValueId) -> Found {
+        let text = |ty: &Option<Type>| {
+            ty.as_ref()
+                .map_or("?".to_owned(), |ty| shown(&ty.to_string()))
+        };
+        let place = format!("`{}`", shown(&self.first[first].name));
+        same(
+            &place,
+            &text(&self.first[first].ty),
+            &text(&self.second[second].ty),
+        )
+    }
+
+    fn constant(&mut self, first: ValueId, second: ValueId) -> Found {
+        self.types(first, second)?;
+        let (a, b) = (&self.first[first], &self.second[second]);
+        same("a constant", &a.name, &b.name)?;
+        if let (Some(left), Some(right)) = (&a.weight, &b.weight) {
+            let left = left.parts.iter().flat_map(|part| part.bytes.iter());
+            let right = right.parts.iter().flat_map(|part| part.bytes.iter());
+            self.weights.push(Pair {
+                name: a.name.clone(),
+                differs: !left.eq(right),
+            });
+        }
+        self.pairs.insert(first, second);
+        Ok(())
+    }
+}
+
+fn node_place(name: &str) -> String {
+    format!("node `{}`", shown(name))
+}
+
+fn same(place: &str, first: &str, second: &str) -> Found {
+    if first == second {
+        return Ok(());
+    }
+    Err(Difference {
+        place: place.to_owned(),
+        first: shown(first),
+        second: shown(second),
+    })
+}
+
+/// The first fields that differ, with their names.
+fn differing(first: &Attribute, second: &Attribute) -> Option<(String, String)> {
+    let (Attribute::Fields(_, first), Attribute::Fields(_, second)) = (first, second) else {
+        return None;
+    };
+    let mut pairs = first.iter().zip(second);
+    let (a, b) = pairs.find(|(a, b)| a != b)?;
+    let text = |(name, field): &(&'static str, Attribute)| {
+        let only = Attribute::Fields("", vec![(*name, field.clone())]);
+        match print::attribute(&only) {
+            text if text.is_empty() => format!("no {name}"),
+            text => shown(&text),
+        }
+    };
+    Some((text(a), text(b)))
+}

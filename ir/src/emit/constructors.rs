@@ -1,0 +1,70 @@
+//! How programs make a model.
+
+use crate::model::Model;
+use crate::options::{Options, Weights};
+use crate::rust::{Code, code};
+
+/// `new`, where the weights are in the program, `from_file` and `from_bytes`.
+pub fn constructors(model: &Model, options: &Options) -> Code {
+    let files = model.files.list().len();
+    let new = match options.weights {
+        Weights::Embed => code! {
+            /// The model with the weights that are in the binary.
+            pub fn new(device: &Device) -> Self {
+                Self::load(&Weights::new(&WEIGHTS, &files(), device))
+            }
+        },
+        Weights::File => Code::default(),
+    };
+    let from_bytes = match files {
+        1 => code! {
+            /// The model with the weights of another file of the same graph.
+            ///
+            /// # Errors
+            ///
+            /// If the bytes are not a file of the same graph.
+            pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+                <Self as OnnxModel>::from_bytes(&[bytes], device)
+            }
+        },
+        _ => code! {
+            /// The model with the weights of other files of the same graph: the model's, then
+            /// those of its external data.
+            ///
+            /// # Errors
+            ///
+            /// If the bytes are not the files of the same graph.
+            pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+                <Self as OnnxModel>::from_bytes(files, device)
+            }
+        },
+    };
+    code! {
+        #new
+
+        /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the file cannot be read, or is not one of the same graph.
+        pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+
+        #from_bytes
+    }
+}
+
+/// `Default`, where the weights are in the program.
+pub fn default(name: &Code, options: &Options) -> Code {
+    match options.weights {
+        Weights::Embed => code! {
+            impl Default for #name {
+                fn default() -> Self {
+                    Self::new(&Device::default())
+                }
+            }
+        },
+        Weights::File => Code::default(),
+    }
+}

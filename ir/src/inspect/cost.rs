@@ -1,0 +1,375 @@
+//! What a graph computes and how much memory its values take.
+//!
+//! Multiply-adds are counted for convolutions, matrix products, attention and recurrent operators, which
+//! are nearly all of them in a network. Elementwise operators, norms, pools, sums and transforms are not counted.
+
+mod memory;
+
+use std::collections::BTreeMap;
+
+use crate::dim::{Atom, Dim};
+use crate::dtype::DType;
+use crate::graph::{Block, Flow, Graph, Node, ValueId, Values};
+use crate::ops;
+use crate::types::{TensorType, Type};
+
+/// What one call of a model costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// A body of a loop counts once, of branches the costliest one.
+    pub multiply_adds: u64,
+    /// Products of which the operands' sizes are unknown, and which are not counted.
+    pub uncounted: usize,
+    /// The most bytes that inputs, outputs and values between nodes take at a time, each in its own
+    /// element type, if its memory is free behind its last use.
+    pub activations: u64,
+    /// The sizes that are open in the file, which count as 1.
+    pub ones: Vec<String>,
+    /// Whether there are loops, of which the number of iterations is not counted.
+    pub loops: bool,
+}
+
+/// The cost of a graph in which open sizes are 1.
+pub fn cost(graph: &Graph) -> Cost {
+    let mut cost = Cost {
+        activations: memory::most(&graph.body, &graph.values),
+        ..Cost::default()
+    };
+    cost.multiply_adds = block(&graph.body, &graph.values, &mut cost);
+    let mut ones: Vec<String> = Vec::new();
+    for &id in &graph.body.inputs {
+        let tensor = graph.values[id].ty.as_ref().and_then(Type::as_tensor);
+        for dim in tensor.iter().flat_map(|tensor| &tensor.shape) {
+            for name in dim.symbols() {
+                if !ones.iter().any(|one| **one == *name) {
+                    ones.push(name.to_string());
+                }
+            }
+        }
+    }
+    cost.ones = ones;
+    cost
+}
+
+/// The multiply-adds of one node without its blocks: `None` where sizes are unknown, 0 for what is not counted.
+pub fn multiply_adds(node: &Node, values: &Values) -> Option<u64> {
+    let kind = node.kind.strip_prefix("com.microsoft.");
+    let microsoft = kind.is_some();
+    let operands = Operands { node, values };
+    match kind.unwrap_or(&node.kind) {
+        "Conv"
+        | "FusedConv"
+        | "NhwcConv"
+        | "NhwcFusedConv"
+        | "ConvInteger"
+        | "DeformConv"
+        | "CausalConvWithState" => operands.convolution(1),
+        "QLinearConv" => operands.convolution(3),
+        "ConvTranspose" => operands.elements(0)?.checked_mul(operands.filter(1)?),
+        "MatMul"
+        | "FusedMatMul"
+        | "TransposeMatMul"
+        | "Linear"
+        | "FusedLinear"
+        | "Gemm"
+        | "FusedGemm"
+        | "MatMulInteger"
+        | "QLinearMatMul"
+        | "QGemm"
+        | "DynamicQuantizeMatMul"
+        | "MatMulIntegerToFloat" => operands.product(),
+        "MatMulNBits" => operands.result()?.checked_mul(operands.last(0)?),
+        "Einsum" => operands.einsum(),
+        "RNN" | "GRU" | "LSTM" | "DynamicQuantizeLSTM" => operands.recurrent(),
+        "Attention" if microsoft => operands.projected(),
+        "QAttention" => operands.projected(),
+        "Attention"
+        | "JoinedAttention"
+        | "MultiHeadAttention"
+        | "GroupQueryAttention"
+        | "FlexAttention" => operands.attention(),
+        _ => Some(0),
+    }
+}
+
+/// A size where every name is 1, `None` where it is negative or too large.
+pub fn at_one(dim: &Dim) -> Option<u64> {
+    u64::try_from(signed(dim)?).ok()
+}
+
+/// The bytes of a tensor whose open sizes are 1, of strings the pointers.
+pub fn bytes(tensor: &TensorType) -> Option<u64> {
+    let bits = match tensor.dtype {
+        DType::String => 128,
+        other => u64::from(other.bits()),
+    };
+    elements(tensor)?
+        .checked_mul(bits)
+        .map(|bits| bits.div_ceil(8))
+}
+
+fn signed(dim: &Dim) -> Option<i64> {
+    let mut sum = 0i64;
+    for (atoms, factor) in dim.terms() {
+        let mut product = factor;
+        for atom in atoms {
+            let atom = match atom {
+                Atom::Name(_) => 1,
+                Atom::Quotient(a, b) => {
+                    let (a, b) = (signed(a)?, signed(b)?);
+                    a.checked_div_euclid(b)?
+                }
+                Atom::Min(a, b) => signed(a)?.min(signed(b)?),
+                Atom::Max(a, b) => signed(a)?.max(signed(b)?),
+            };
+            product = product.checked_mul(atom)?;
+        }
+        sum = sum.checked_add(product)?;
+    }
+    Some(sum)
+}
+
+fn elements(tensor: &TensorType) -> Option<u64> {
+    product(tensor.shape.iter())
+}
+
+fn product<'d>(mut dims: impl Iterator<Item = &'d Dim>) -> Option<u64> {
+    dims.try_fold(1u64, |product, dim| product.checked_mul(at_one(dim)?))
+}
+
+/// The sizes of what a node reads and makes.
+struct Operands<'g> {
+    node: &'g Node,
+    values: &'g Values,
+}
+
+impl<'g> Operands<'g> {
+    fn tensor(&self, input: usize) -> Option<&'g TensorType> {
+        self.of(self.node.input(input))
+    }
+
+    fn made(&self, output: usize) -> Option<&'g TensorType> {
+        self.of(self.node.output(output))
+    }
+
+    fn of(&self, id: Option<ValueId>) -> Option<&'g TensorType> {
+        self.values[id?].ty.as_ref()?.as_tensor()
+    }
+
+    fn elements(&self, input: usize) -> Option<u64> {
+        elements(self.tensor(input)?)
+    }
+
+    fn result(&self) -> Option<u64> {
+        elements(self.made(0)?)
+    }
+
+    fn last(&self, input: usize) -> Option<u64> {
+        at_one(self.tensor(input)?.shape.last()?)
+    }
+
+    /// How many elements one output channel of the weight has, of a transposed convolution one input channel.
+    fn filter(&self, weight: usize) -> Option<u64> {
+        product(self.tensor(weight)?.shape.iter().skip(1))
+    }
+
+    fn convolution(&self, weight: usize) -> Option<u64> {
+        self.result()?.checked_mul(self.filter(weight)?)
+    }
+
+    /// Each element of the result is a sum over the axis that both operands have.
+    fn product(&self) -> Option<u64> {
+        let result = self.made(0)?;
+        let shape = &self.tensor(0)?.shape;
+        let inner = match (shape.as_slice(), result.shape.as_slice()) {
+            ([.., rows, columns], [.., of_result, _]) => {
+                let (rows, columns) = (at_one(rows)?, at_one(columns)?);
+                // Whichever of the two axes the result has not, whether the operand is transposed or not.
+                let all = rows.checked_mul(columns)?;
+                match at_one(of_result)? {
+                    0 => 0,
+                    kept if kept == rows => columns,
+                    kept => all.checked_div(kept)?,
+                }
+            }
+            ([.., columns], _) => at_one(columns)?,
+            _ => return None,
+        };
+        elements(result)?.checked_mul(inner)
+    }
+
+    /// The product of all sizes that the equation names, once for each operand behind the first.
+    fn einsum(&self) -> Option<u64> {
+        let labels = ops::product::einsum::axes(self.node)?;
+        let mut sizes: BTreeMap<char, u64> = BTreeMap::new();
+        for (at, labels) in labels.iter().enumerate() {
+            let shape = &self.tensor(at)?.shape;
+            if shape.len() != labels.len() {
+                return None;
+            }
+            for (label, dim) in labels.iter().zip(shape) {
+                let size = sizes.entry(*label).or_insert(1);
+                *size = at_one(dim)?.max(*size);
+            }
+        }
+        let product = sizes
+            .values()
+            .try_fold(1u64, |all, size| all.checked_mul(*size))?;
+        product.checked_mul(labels.len().saturating_sub(1) as u64)
+    }
+
+    /// Every step multiplies its input and its state by the weights of all directions.
+    fn recurrent(&self) -> Option<u64> {
+        let weights = self.elements(1)?.checked_add(self.elements(2)?)?;
+        product(self.tensor(0)?.shape.iter().take(2))?.checked_mul(weights)
+    }
+
+    /// Each query meets each key, and each probability a value.
+    fn attention(&self) -> Option<u64> {
+        // Keys of earlier calls come before those of this one, and are an output together.
+        let keys = self
+            .made(1)
+            .or_else(|| self.tensor(1))
+            .or_else(|| self.tensor(0))?;
+        let keys = match keys.shape.as_slice() {
+            // Packed with values, or with queries and values.
+            [_, length, _, _, _] => at_one(length)?,
+            [.., length, _] => at_one(length)?,
+            _ => return None,
+        };
+        let result = self.result()?;
+        result.checked_mul(2)?.checked_mul(keys)
+    }
+
+    /// Attention behind a product with the weights of queries, keys and values.
+    fn projected(&self) -> Option<u64> {
+        let columns = self.last(1)?;
+        let projection = self.elements(0)?.checked_mul(columns)?;
+        let length = self.tensor(0)?.shape.get(1)?;
+        let scores = self
+            .result()?
+            .checked_mul(2)?
+            .checked_mul(at_one(length)?)?;
+        projection.checked_add(scores)
+    }
+}
+
+fn block(inner: &Block, values: &Values, cost: &mut Cost) -> u64 {
+    let mut sum = 0u64;
+    for node in &inner.nodes {
+        match multiply_adds(node, values) {
+            Some(count) => sum = sum.saturating_add(count),
+            None => cost.uncounted = cost.uncounted.saturating_add(1),
+        }
+        let flow = node.operator.flow();
+        cost.loops |= matches!(flow, Some(Flow::Iterations(_)));
+        let blocks = node
+            .blocks
+            .iter()
+            .map(|(_, inner)| block(inner, values, cost));
+        let blocks: Vec<u64> = blocks.collect();
+        sum = sum.saturating_add(match flow {
+            Some(Flow::Branches) => blocks.into_iter().max().unwrap_or(0),
+            _ => blocks.into_iter().fold(0, u64::saturating_add),
+        });
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use prost::Message;
+
+    use crate::options::Options;
+
+    fn check(graph: &str, expected: Expect) {
+        let text =
+            format!("<ir_version: 10, opset_import: [\"\": 23, \"com.microsoft\": 1]> g {graph}");
+        let bytes = crate::text::model(&text).unwrap().encode_to_vec();
+        let model = crate::load_bytes(bytes.into(), &Options::default());
+        let model = model.map_err(|problems| problems.report("m")).unwrap();
+        expected.assert_eq(&format!("{:?}", super::cost(&model.graph)));
+    }
+
+    #[test]
+    fn a_convolution_multiplies_each_result_with_a_filter() {
+        // 4 * 6 * 6 results of 3 * 5 * 5 products; input and output of 4 bytes each.
+        check(
+            "(float[N, 3, 10, 10] x, float[4, 3, 5, 5] w) => (float[N, 4, 6, 6] y) { y = Conv (x, w) }",
+            expect![[
+                r#"Cost { multiply_adds: 10800, uncounted: 0, activations: 2976, ones: ["N"], loops: false }"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn groups_divide_the_channels() {
+        check(
+            "(float[1, 8, 6, 6] x, float[8, 1, 3, 3] w) => (float[1, 8, 4, 4] y) { y = Conv <group = 8> (x, w) }",
+            expect![[
+                r#"Cost { multiply_adds: 1152, uncounted: 0, activations: 1952, ones: [], loops: false }"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_product_sums_over_the_axis_that_vanishes() {
+        check(
+            "(float[5, 7] a, float[5, 3] b, float[2, 7, 3] c) => (float[7, 3] y, float[2, 7, 7] z) {
+                y = Gemm <transA = 1> (a, b)
+                t = Transpose <perm = [0, 2, 1]> (c)
+                z = MatMul (c, t)
+            }",
+            expect![[r#"Cost { multiply_adds: 399, uncounted: 0, activations: 644, ones: [], loops: false }"#]],
+        );
+    }
+
+    #[test]
+    fn a_recurrent_operator_walks_over_times_and_batch() {
+        check(
+            "(float[6, 2, 3] x, float[1, 16, 3] w, float[1, 16, 4] r) => (float[6, 1, 2, 4] y) { y = LSTM <hidden_size = 4> (x, w, r) }",
+            expect![[
+                r#"Cost { multiply_adds: 1344, uncounted: 0, activations: 784, ones: [], loops: false }"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn queries_meet_keys_and_probabilities_values() {
+        check(
+            "(float[1, 2, 5, 4] q, float[1, 2, 7, 4] k, float[1, 2, 7, 4] v) => (float[1, 2, 5, 4] y) { y = Attention (q, k, v) }",
+            expect![[
+                r#"Cost { multiply_adds: 560, uncounted: 0, activations: 768, ones: [], loops: false }"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn of_an_equation_all_letters_count() {
+        check(
+            "(float[2, 3] a, float[3, 5] b) => (float[2, 5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }",
+            expect![[
+                r#"Cost { multiply_adds: 30, uncounted: 0, activations: 124, ones: [], loops: false }"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn of_branches_the_costliest_counts_and_memory_is_free_behind_the_last_use() {
+        check(
+            "(bool c, float[4, 4] x) => (float[4, 4] y) {
+                a = Exp (x)
+                b = Sin (a)
+                d = Cos (b)
+                y = If (c) <
+                    then_branch = yes () => (float[4, 4] p) { p = MatMul (d, d) },
+                    else_branch = no () => (float[4, 4] q) { q = Neg (d) }
+                >
+            }",
+            expect![[
+                r#"Cost { multiply_adds: 64, uncounted: 0, activations: 193, ones: [], loops: false }"#
+            ]],
+        );
+    }
+}

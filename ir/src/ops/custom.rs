@@ -1,0 +1,280 @@
+//! Operators that functions of the caller's compute.
+
+mod argument;
+mod formal;
+mod help;
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use crate::attributes::{Attribute, Attributes, Described};
+use crate::diagnostics::{Problem, Site};
+use crate::dim::Dim;
+use crate::dtype::{DType, Kind};
+use crate::emit::{Emit, Expected};
+use crate::infer::Infer;
+use crate::ops::Operator;
+use crate::options::{Declared, DeclaredShape, Size};
+use crate::rust::{Code, code};
+use crate::types::{Shape, TensorType, Type};
+use argument::Argument;
+use formal::Formals;
+
+pub use formal::agree;
+pub use help::Advice;
+
+/// A tuple of more results has none of the traits that they need.
+const MOST_RESULTS: usize = 8;
+
+/// A node whose operator the compiler does not know.
+#[derive(Clone, Debug)]
+pub struct Custom {
+    /// Domain and name.
+    kind: Rc<str>,
+    site: Site,
+    /// How many inputs the node names. Behind them are tensors among its attributes.
+    named: usize,
+    arguments: Vec<(String, Argument)>,
+    /// What all nodes of the operator have to do with the function's parameters.
+    formals: Rc<Formals>,
+    binding: Result<Rc<[Declared]>, Rc<Advice>>,
+}
+
+impl Custom {
+    /// The node with what its function returns, or with what to say where there is none.
+    pub fn read(
+        kind: &str,
+        site: Site,
+        attributes: &Attributes<'_>,
+        binding: Result<Rc<[Declared]>, Rc<Advice>>,
+    ) -> Result<Self, Problem> {
+        let arguments = match &binding {
+            Ok(_) => argument::list(attributes)?,
+            // What the function cannot take is said once there is one.
+            Err(_) => argument::list(attributes).unwrap_or_default(),
+        };
+        Ok(Custom {
+            kind: kind.into(),
+            site,
+            named: attributes.inputs(),
+            arguments,
+            formals: Rc::default(),
+            binding,
+        })
+    }
+
+    /// The problem that there is no function, whatever the types of the inputs.
+    pub fn unbound(&self) -> Option<Problem> {
+        let advice = self.binding.as_ref().err()?;
+        Some(advice.problem(None).at(self.site.clone()))
+    }
+
+    /// Whether the node has the input at a place, where tensors of attributes follow those that it names.
+    fn has(&self, at: usize, is_there: impl Fn(usize) -> bool) -> bool {
+        at < self.named && is_there(at)
+    }
+
+    /// The element type and rank of a result.
+    fn result(
+        &self,
+        declared: &Declared,
+        input: impl Fn(usize) -> Result<TensorType, Problem>,
+    ) -> Result<(DType, usize), Problem> {
+        let like = match &declared.shape {
+            DeclaredShape::Like(like) => *like,
+            DeclaredShape::Sizes(_) => 0,
+        };
+        let dtype = match declared.element {
+            Some(element) => element,
+            None => self.like(like, &input)?.dtype,
+        };
+        let rank = match &declared.shape {
+            DeclaredShape::Like(like) => self.like(*like, &input)?.rank(),
+            DeclaredShape::Sizes(sizes) => sizes.len(),
+        };
+        Ok((dtype, rank))
+    }
+
+    /// The type of an input that a result is like.
+    fn like(
+        &self,
+        at: usize,
+        input: impl Fn(usize) -> Result<TensorType, Problem>,
+    ) -> Result<TensorType, Problem> {
+        let found = if at < self.named {
+            input(at).ok()
+        } else {
+            None
+        };
+        found.ok_or_else(|| {
+            Problem::new(format!(
+                "the result of the function is like input {at}, which the node does not have as a tensor"
+            ))
+            .help(format!(
+                "declare the result: `ops(\"{}\" = path -> float32[batch, 10])`",
+                self.kind
+            ))
+        })
+    }
+
+    fn declared_shape(&self, shape: &DeclaredShape, cx: &mut Infer<'_>) -> Result<Shape, Problem> {
+        let sizes = match shape {
+            DeclaredShape::Like(like) => return Ok(self.like(*like, |at| cx.tensor(at))?.shape),
+            DeclaredShape::Sizes(sizes) => sizes,
+        };
+        let dim = |(axis, size): (usize, &Option<Size>)| match size {
+            Some(Size::Fixed(size)) => Ok(Dim::from(*size)),
+            Some(Size::Named(name)) => {
+                let known = cx.size_of_inputs(name);
+                Ok(known.unwrap_or_else(|| cx.fresh(name)))
+            }
+            None => {
+                let first = self.like(0, |at| cx.tensor(at))?;
+                first.shape.get(axis).cloned().ok_or_else(|| {
+                    Problem::new(format!(
+                        "`_` is the size of axis {axis} of {first}, which has none"
+                    ))
+                })
+            }
+        };
+        sizes.iter().enumerate().map(dim).collect()
+    }
+}
+
+/// The result where nothing is declared.
+fn like_first() -> Rc<[Declared]> {
+    Rc::new([Declared {
+        element: None,
+        shape: DeclaredShape::Like(0),
+    }])
+}
+
+impl Operator for Custom {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let results = match &self.binding {
+            Ok(results) => results,
+            Err(advice) => {
+                let signature = help::signature(self, cx);
+                let first = (0..cx.outputs()).find(|_| self.named > 0 && cx.has(0));
+                if let Some(ty) = first.and_then(|_| cx.ty(0).ok().cloned()) {
+                    for output in 0..cx.outputs() {
+                        cx.output_type(output, ty.clone());
+                    }
+                }
+                cx.guess(advice.problem(signature).at(self.site.clone()));
+                return Ok(());
+            }
+        };
+        self.bound(results, cx)
+            .map_err(|problem| problem.at(self.site.clone()))
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let Ok(results) = &self.binding else {
+            return Err(Problem::new("no function computes the operator"));
+        };
+        cx.may_fail();
+        let mut parameters = Vec::new();
+        let mut arguments = Vec::new();
+        for (at, formal) in self.formals.inputs() {
+            let (ty, value) = match self.has(at, |at| cx.has(at)) {
+                true => cx.argument(at)?,
+                false => (cx.argument_type(formal.like)?, code!(None)),
+            };
+            let present = self.has(at, |at| cx.has(at));
+            parameters.push(formal.parameter(ty));
+            arguments.push(formal.argument(present, value));
+        }
+        for (name, formal) in self.formals.attributes() {
+            let own = self.arguments.iter().find(|(own, _)| own == name);
+            let (ty, value) = match own {
+                Some((_, argument)) => argument.emit(cx)?,
+                None => (formal.absent(cx)?, code!(None)),
+            };
+            parameters.push(formal.parameter(ty));
+            arguments.push(formal.argument(own.is_some(), value));
+        }
+        let mut types = Vec::new();
+        let mut expected = Vec::new();
+        for (output, declared) in results.iter().enumerate() {
+            let (dtype, rank) = self.result(declared, |at| cx.tensor_type(at).cloned())?;
+            let Expected { ty, value } = cx.expected(output, dtype, rank);
+            types.push(ty);
+            expected.push(value);
+        }
+        let call = cx.call(&self.kind, &parameters, &types, &arguments)?;
+        Ok(match expected.as_slice() {
+            [only] => code!(custom::checked(#call, #only)),
+            _ => code!(custom::checked(#call, (#(#expected),*))),
+        })
+    }
+
+    fn takes_strings(&self) -> bool {
+        true
+    }
+}
+
+impl Custom {
+    /// The types of what the function returns.
+    fn bound(&self, results: &[Declared], cx: &mut Infer<'_>) -> Result<(), Problem> {
+        for at in (0..cx.inputs()).filter(|at| cx.has(*at)) {
+            let ty = cx.ty(at)?;
+            let takes = matches!(ty, Type::Tensor(tensor) if tensor.dtype.kind() != Kind::Complex);
+            if !takes {
+                let message = format!("input {at} is {ty}, a function takes tensors");
+                return Err(Problem::new(message));
+            }
+        }
+        if cx.outputs() > results.len() || results.len() > MOST_RESULTS {
+            return Err(self.miscounted(cx.outputs(), results.len()));
+        }
+        for (output, declared) in results.iter().enumerate() {
+            let (dtype, _) = self.result(declared, |at| cx.tensor(at))?;
+            let shape = self.declared_shape(&declared.shape, cx)?;
+            cx.output(output, dtype, shape);
+        }
+        Ok(())
+    }
+
+    fn miscounted(&self, outputs: usize, results: usize) -> Problem {
+        let each = vec!["like(0)"; outputs.min(MOST_RESULTS)].join(", ");
+        let each = if outputs == 1 {
+            each
+        } else {
+            format!("({each})")
+        };
+        let message = match results <= MOST_RESULTS {
+            true => format!("the node names {outputs} outputs, its function returns {results}"),
+            false => format!("a function returns at most {MOST_RESULTS} tensors"),
+        };
+        Problem::new(message).help(format!(
+            "declare what the function returns, as in `ops(\"{}\" = path -> {each})`",
+            self.kind
+        ))
+    }
+
+    /// What a binding declares; a node is of one result where nothing is declared.
+    pub fn results(declared: &[Declared]) -> Rc<[Declared]> {
+        if declared.is_empty() {
+            like_first()
+        } else {
+            declared.into()
+        }
+    }
+}
+
+/// Two nodes of one operator do the same with the same attributes.
+impl Described for Custom {
+    fn attributes(&self) -> Attribute {
+        let arguments = self.arguments.iter();
+        let arguments = arguments.map(|(name, value)| {
+            let pair = vec![
+                ("", Attribute::Text(name.clone())),
+                ("", value.attributes()),
+            ];
+            Attribute::Fields("", pair)
+        });
+        Attribute::Fields("Custom", vec![("", Attribute::List(arguments.collect()))])
+    }
+}

@@ -1,0 +1,104 @@
+//! Functions of the caller's for operators that the compiler does not know.
+
+use std::rc::Rc;
+
+use super::choice::suggestion;
+use super::scope::Scope;
+use super::{Reader, called, kind, unknown};
+use crate::attributes::Attributes;
+use crate::diagnostics::{Problem, Site};
+use crate::graph::Block;
+use crate::ops::custom::{Advice, Custom};
+use crate::ops::{self, Operator};
+use crate::options::Declared;
+use crate::proto::NodeProto;
+
+/// More unknown operators than this are not compared with those that are known.
+const COMPARED: usize = 100;
+
+impl Reader<'_> {
+    /// Whether the caller gives a function for an operator.
+    pub(super) fn is_bound(&self, domain: &str, name: &str) -> bool {
+        self.bound.contains_key(&kind(domain, name))
+    }
+
+    /// A node that a function of the caller's computes, or would have to.
+    pub(super) fn custom(
+        &mut self,
+        domain: &str,
+        proto: &NodeProto,
+        scope: &mut Scope<'_>,
+        block: &mut Block,
+    ) -> Result<(), Problem> {
+        let version = scope.opset(domain).unwrap_or(1);
+        let list = scope.resolve(&proto.attribute);
+        let attributes = Attributes::new(list.clone(), self.files, version)
+            .with_arity(proto.input.len(), proto.output.len());
+        let kind = kind(domain, &proto.op_type);
+        let site = Site {
+            operator: match scope.opset(domain) {
+                Some(version) => format!("{kind} opset {version}"),
+                None => kind.clone(),
+            },
+            node: scope.value_name(called(proto)),
+        };
+        let binding = self.binding(domain, &proto.op_type);
+        self.unbound += usize::from(binding.is_err());
+        let operator = Custom::read(&kind, site, &attributes, binding)?;
+        attributes.finish()?;
+        let operator: Rc<dyn Operator> = Rc::new(operator);
+        self.push(
+            (domain, version, operator),
+            attributes,
+            (proto, &list),
+            scope,
+            block,
+        )
+    }
+
+    /// What the function of an unknown operator returns, or what to say where there is none.
+    fn binding(&mut self, domain: &str, name: &str) -> Result<Rc<[Declared]>, Rc<Advice>> {
+        let kind = kind(domain, name);
+        if let Some(binding) = self.bound.get(&kind) {
+            return Ok(Custom::results(&binding.results));
+        }
+        let count = self.unknown.len();
+        let advice = self.unknown.entry(kind).or_insert_with_key(|kind| {
+            let help = unknown::help(domain, name, count < COMPARED);
+            Rc::new(Advice {
+                message: format!("operator `{kind}` is not supported"),
+                kind: kind.clone(),
+                help,
+            })
+        });
+        Err(advice.clone())
+    }
+
+    /// Reports functions for operators that the model lacks, and for those that the compiler knows.
+    pub(super) fn check_bindings(&mut self) {
+        let operators = self.facts.operators.keys();
+        let known = |domain: &str, name: &str| ops::spelling(domain, name) == Some(name);
+        let custom = operators.filter(|(domain, name)| !known(domain, name));
+        let custom: Vec<String> = custom.map(|(domain, name)| kind(domain, name)).collect();
+        for name in self.bound.keys() {
+            let (domain, operator) = name.rsplit_once('.').unwrap_or(("", name));
+            let problem = if known(domain, operator) {
+                Problem::new(format!("`{name}` is an operator that is compiled")).help(
+                    "functions are for operators that are not: what is simplified relies on the meaning of the \
+                     others; rename the operator in the file to compute it by a function",
+                )
+            } else if custom.contains(name) {
+                continue;
+            } else {
+                let help = suggestion(
+                    name,
+                    &custom,
+                    "its operators that need one are",
+                    "it has no operator that needs one",
+                );
+                Problem::new(format!("the model has no operator `{name}`")).help(help)
+            };
+            self.diagnostics.push(problem.choice(name));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+#[allow(unused_imports)]
+pub use model_onnx::{Model, ModelOutput};
+#[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
+mod model_onnx {
+    use ::onnx_embed::{
+        burn, Array, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
+    };
+    use ::onnx_embed::__private::{
+        Anchor, attempt, attempt_async, device, entry, layers, ops, printed, put,
+        put_async, take,
+    };
+    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::burn::module::Module;
+    /// What [`Model::forward`] returns.
+    #[derive(Clone)]
+    pub struct ModelOutput {
+        /// `label`: string[batch]
+        pub label: Array<String>,
+        /// `probabilities`: float32[batch, 3]
+        pub probabilities: Tensor<2>,
+    }
+    printed!(ModelOutput { label, probabilities });
+    /// Compiled from `iris.onnx`: IR version 10, ai.onnx 21, ai.onnx.ml 3, made by make.py 1.2.
+    ///
+    /// | | name | type |
+    /// | --- | --- | --- |
+    /// | input | `features` | float32[batch, 4] |
+    /// | output | `label` | string[batch] |
+    /// | output | `probabilities` | float32[batch, 3] |
+    ///
+    /// Its weights are 15 numbers. `LABELS` has the names of 3 classes: `setosa`, `versicolor`, `virginica`.
+    ///
+    /// ```text
+    /// let model = Model::new(&Device::default());
+    /// let ModelOutput { label, probabilities } = model.forward(features);
+    /// ```
+    ///
+    /// The file says:
+    ///
+    /// ````text
+    /// Flowers by their leaves, in cm.
+    /// ```
+    /// assert!(false);
+    /// ```
+    /// ````
+    #[derive(Module, Debug)]
+    pub struct Model {
+        ai_onnx_ml_linear_classifier: layers::LinearClassifier,
+        anchor: Anchor,
+    }
+    impl Model {
+        /// The model with the weights that are in the binary.
+        pub fn new(device: &Device) -> Self {
+            Self::load(&Weights::new(&WEIGHTS, &files(), device))
+        }
+        /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the file cannot be read, or is not one of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_file(path, device)
+        }
+        /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the bytes are not a file of the same graph.
+        pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
+            <Self as OnnxModel>::from_bytes(&[bytes], device)
+        }
+        /// Runs the model: `features`: float32[batch, 4] → `label`: string[batch], `probabilities`: float32[batch, 3].
+        ///
+        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        ///
+        /// # Panics
+        ///
+        /// If `features` is not [batch, 4], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        pub fn forward(&self, features: Tensor<2>) -> ModelOutput {
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let features = entry.float("features", features);
+            let (label, probabilities) = self
+                .ai_onnx_ml_linear_classifier
+                .forward_strings(features);
+            ModelOutput {
+                label,
+                probabilities,
+            }
+        }
+        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
+        /// indices when a run is over.
+        ///
+        /// # Errors
+        ///
+        /// If `features` is not [batch, 4], or a node cannot be run on the data.
+        pub fn try_forward(&self, features: Tensor<2>) -> Result<ModelOutput, Error> {
+            attempt(|| Ok(self.forward(features)))
+        }
+        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
+        /// device that the model needs on its way are awaited.
+        ///
+        /// # Panics
+        ///
+        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        pub async fn forward_async(&self, features: Tensor<2>) -> ModelOutput {
+            let mut entry = entry::Entry::new(Self::SIGNATURE);
+            let features = entry.float("features", features);
+            let (label, probabilities) = self
+                .ai_onnx_ml_linear_classifier
+                .forward_strings_async(features)
+                .await;
+            ModelOutput {
+                label,
+                probabilities,
+            }
+        }
+        fn load(weights: &Weights<'_>) -> Self {
+            Self {
+                ai_onnx_ml_linear_classifier: layers::LinearClassifier::load(
+                    weights,
+                    "label.coefficients",
+                    Some("label.intercepts"),
+                    3,
+                    layers::Labels::strings(weights, "label.classlabels_strings"),
+                    ops::scores::Transform::Softmax,
+                ),
+                anchor: Anchor::new(weights.device()),
+            }
+        }
+    }
+    impl Default for Model {
+        fn default() -> Self {
+            Self::new(&Device::default())
+        }
+    }
+    impl OnnxModel for Model {
+        const SIGNATURE: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "features",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("batch"), Size::Fixed(4)],
+                    },
+                },
+            ],
+            outputs: &[
+                Port {
+                    name: "label",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::String,
+                        sizes: &[Size::Named("batch")],
+                    },
+                },
+                Port {
+                    name: "probabilities",
+                    kind: Kind::Tensor {
+                        dtype: ElementType::Float32,
+                        sizes: &[Size::Named("batch"), Size::Fixed(3)],
+                    },
+                },
+            ],
+        };
+        const METADATA: Metadata = Metadata {
+            producer: "make.py",
+            producer_version: "1.2",
+            domain: "org.example",
+            version: 7,
+            doc: "Flowers by their leaves, in cm.\n```\nassert!(false);\n```\n",
+            graph: "iris",
+            opset: 21,
+            entries: &[("author", "R. A. Fisher"), ("license", "CC0")],
+            ..Metadata::EMPTY
+        };
+        const LABELS: &'static [&'static str] = &["setosa", "versicolor", "virginica"];
+        const PARAMETERS: &'static [Parameter] = &[];
+        fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS
+                .open(
+                    path.as_ref(),
+                    |files| <Self as OnnxModel>::from_bytes(files, device),
+                )
+        }
+        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+            WEIGHTS.load(files, device, Self::load)
+        }
+        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
+        }
+        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.anchor);
+            attempt(|| {
+                let output = self
+                    .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
+                let mut outputs = Values::new();
+                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.label)?;
+                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.probabilities)?;
+                Ok(outputs)
+            })
+        }
+        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
+            Self::SIGNATURE.check(&inputs)?;
+            let device = device(&self.anchor);
+            attempt_async(async {
+                    let output = self
+                        .forward_async(
+                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                        )
+                        .await;
+                    let mut outputs = Values::new();
+                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.label)
+                        .await?;
+                    put_async(
+                            &mut outputs,
+                            &Self::SIGNATURE.outputs[1],
+                            output.probabilities,
+                        )
+                        .await?;
+                    Ok(outputs)
+                })
+                .await
+        }
+    }
+    /// The model's files.
+    fn files() -> [&'static [u8]; 1] {
+        [include_bytes!("$FOLDER/iris.onnx")]
+    }
+}

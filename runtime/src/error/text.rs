@@ -1,0 +1,189 @@
+//! Sentences of errors about shapes and files.
+
+use std::fmt;
+use std::path::Path;
+
+use super::Error;
+use crate::Size;
+
+/// Sizes that a model takes.
+pub struct Sizes(pub &'static [Size]);
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<_> = self.0.iter().map(Size::to_string).collect();
+        write!(f, "[{}]", sizes.join(", "))
+    }
+}
+
+/// A tensor that does not fit, and what would make it fit.
+pub fn wrong_shape(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    found: &[usize],
+    expected: &'static [Size],
+) -> fmt::Result {
+    write!(
+        f,
+        "`{name}` is {found:?}, the model takes {}",
+        Sizes(expected)
+    )?;
+    match layout(found, expected) {
+        Some((layout, axes)) => write!(f, " ({layout}: `{name}.permute({axes:?})`)"),
+        None => Ok(()),
+    }
+}
+
+/// The order of axes that makes a tensor fit, where another layout is all that is wrong with it.
+fn layout(found: &[usize], expected: &[Size]) -> Option<(&'static str, Vec<usize>)> {
+    let rank = found.len();
+    let last = rank.checked_sub(1)?;
+    let orders = [
+        (
+            "channels first",
+            3,
+            [0, last].into_iter().chain(1..last).collect(),
+        ),
+        (
+            "channels last",
+            3,
+            [0].into_iter().chain(2..rank).chain([1]).collect(),
+        ),
+        (
+            "channels first",
+            3,
+            [last].into_iter().chain(0..last).collect(),
+        ),
+        ("channels last", 3, (1..rank).chain([0]).collect()),
+        ("transposed", 2, (0..rank).rev().collect()),
+    ];
+    let fits = |axes: &Vec<usize>| {
+        let sizes = axes.iter().filter_map(|&axis| found.get(axis));
+        let fit = |(found, size): (&usize, &Size)| match size {
+            Size::Fixed(size) => found == size,
+            Size::Named(_) | Size::Unknown => true,
+        };
+        axes.len() == expected.len() && sizes.zip(expected).all(fit)
+    };
+    let mut orders = orders.into_iter();
+    let order =
+        orders.find(|(_, least, axes): &(_, usize, Vec<usize>)| rank >= *least && fits(axes));
+    order.map(|(layout, _, axes)| (layout, axes))
+}
+
+/// A file that is not the one that was compiled, read from a path or from memory.
+pub fn other_file(
+    f: &mut fmt::Formatter<'_>,
+    path: Option<&Path>,
+    file: &str,
+    difference: &str,
+) -> fmt::Result {
+    let what = if file.ends_with(".onnx") {
+        "model"
+    } else {
+        "file"
+    };
+    match path {
+        Some(path) => write!(
+            f,
+            "`{}` is not the {what} that was compiled (`{file}`)",
+            path.display()
+        )?,
+        None => write!(
+            f,
+            "the bytes of `{file}` are not those of the {what} that was compiled"
+        )?,
+    }
+    write!(
+        f,
+        ": {difference}; export with the same exporter and opset, or compile again"
+    )
+}
+
+/// Where a file differs from the one that was compiled.
+pub fn place(before: Option<&str>) -> String {
+    match before {
+        Some(name) => format!("it differs just before weight `{name}`"),
+        None => "it differs after its last weight".to_owned(),
+    }
+}
+
+/// An error of the files at a path.
+pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::Result {
+    match error {
+        Error::FileLength {
+            file,
+            expected,
+            found,
+        } => other_file(
+            f,
+            Some(path),
+            file,
+            &format!("{found} bytes, not {expected}"),
+        ),
+        Error::FileDiffers { file, before } => other_file(f, Some(path), file, &place(*before)),
+        other => write!(f, "cannot load `{}`: {other}", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(found: &[usize], expected: &'static [Size], message: &str) {
+        let error = Error::WrongShape {
+            name: "image",
+            expected,
+            found: found.to_vec(),
+        };
+        assert_eq!(error.to_string(), message);
+    }
+
+    const IMAGES: &[Size] = &[
+        Size::Named("batch"),
+        Size::Fixed(1),
+        Size::Fixed(28),
+        Size::Fixed(28),
+    ];
+    const LAST: &[Size] = &[
+        Size::Unknown,
+        Size::Fixed(8),
+        Size::Fixed(8),
+        Size::Fixed(3),
+    ];
+
+    #[test]
+    fn a_wrong_shape_is_shown_beside_the_right_one() {
+        check(
+            &[1, 1, 28, 27],
+            IMAGES,
+            "`image` is [1, 1, 28, 27], the model takes [batch, 1, 28, 28]",
+        );
+        check(
+            &[28, 28],
+            IMAGES,
+            "`image` is [28, 28], the model takes [batch, 1, 28, 28]",
+        );
+    }
+
+    #[test]
+    fn another_layout_is_recognized() {
+        check(
+            &[2, 28, 28, 1],
+            IMAGES,
+            "`image` is [2, 28, 28, 1], the model takes [batch, 1, 28, 28] \
+             (channels first: `image.permute([0, 3, 1, 2])`)",
+        );
+        check(
+            &[2, 3, 8, 8],
+            LAST,
+            "`image` is [2, 3, 8, 8], the model takes [?, 8, 8, 3] \
+             (channels last: `image.permute([0, 2, 3, 1])`)",
+        );
+        check(
+            &[4, 5],
+            &[Size::Fixed(5), Size::Named("n")],
+            "`image` is [4, 5], the model takes [5, n] (transposed: `image.permute([1, 0])`)",
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! Values of whatever type that nodes give.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Tensor;
+use burn::tensor::kind::Basic;
+use onnx_embed_kernels::reader::{Blocking, now};
+
+use crate::outputs::Output;
+use crate::{Array, Kind, Value};
+
+/// A value of a model that runs.
+pub trait Given {
+    /// The sizes of a tensor.
+    fn shape(&self) -> Option<Vec<usize>>;
+
+    /// A copy of the value as one of this kind; an error says why the device cannot be read.
+    fn read(&self, kind: &Kind) -> Result<Value, String>;
+}
+
+impl<const D: usize, K: Basic> Given for Tensor<D, K> {
+    fn shape(&self) -> Option<Vec<usize>> {
+        Some(self.dims().to_vec())
+    }
+
+    fn read(&self, kind: &Kind) -> Result<Value, String> {
+        read(self, kind)
+    }
+}
+
+impl<T> Given for Array<T>
+where
+    Array<T>: Output + Clone,
+{
+    fn shape(&self) -> Option<Vec<usize>> {
+        Some(Array::shape(self).to_vec())
+    }
+
+    fn read(&self, kind: &Kind) -> Result<Value, String> {
+        read(self, kind)
+    }
+}
+
+macro_rules! containers {
+    ($($($generic:ident)* : $container:ty;)*) => {$(
+        impl<$($generic),*> Given for $container
+        where
+            $container: Output + Clone,
+        {
+            fn shape(&self) -> Option<Vec<usize>> {
+                None
+            }
+
+            fn read(&self, kind: &Kind) -> Result<Value, String> {
+                read(self, kind)
+            }
+        }
+    )*};
+}
+
+containers! {
+    T: Vec<T>;
+    T: Option<T>;
+    K T: BTreeMap<K, T>;
+}
+
+fn read<T: Output + Clone + Given>(value: &T, kind: &Kind) -> Result<Value, String> {
+    let kind = &kind_of(value, kind);
+    now(value.clone().into_value(kind, Blocking))
+}
+
+/// The kind that a value has, which is another one than in the file where the data of a run contradict that.
+pub fn kind_of(value: &dyn Given, kind: &Kind) -> Kind {
+    match (kind, value.shape()) {
+        (Kind::Tensor { dtype, sizes: [] }, Some(shape))
+            if shape.iter().product::<usize>() != 1 =>
+        {
+            Kind::Unranked(*dtype)
+        }
+        _ => *kind,
+    }
+}

@@ -1,0 +1,136 @@
+//! What the elements of a tensor are in Rust.
+
+use burn::tensor::{DType, Shape, TensorData};
+use half::{bf16, f16};
+
+use super::Value;
+use crate::convert::elements;
+use crate::{Array, ElementType};
+
+/// A type of elements of a [`Value`]: numbers, `bool` and `String`.
+pub trait Element: sealed::Sealed + Clone {
+    /// The type as ONNX calls it.
+    const TYPE: ElementType;
+}
+
+/// An element, or an array of what is nested: `f32`, `[f32; 3]`, `[[f32; 3]; 2]`. A `&str` is an element
+/// that becomes a `String`.
+pub trait Nested: sealed::Nested {}
+
+/// What only this crate may implement.
+pub(super) mod sealed {
+    use super::Value;
+
+    pub trait Sealed: Sized {
+        /// The tensor of these elements, as many as the sizes say.
+        fn tensor(sizes: Vec<usize>, elements: Vec<Self>) -> Value;
+
+        /// The elements of a tensor of this type.
+        fn of(value: &Value) -> Option<Vec<Self>>;
+    }
+
+    pub trait Nested: Sized {
+        type Element: super::Element;
+
+        /// Adds the sizes, one for each array around an element.
+        fn sizes(sizes: &mut Vec<usize>);
+
+        /// The elements of several in row-major order.
+        fn flattened(all: Vec<Self>) -> Vec<Self::Element>;
+    }
+}
+
+macro_rules! numbers {
+    ($($ty:ident $name:ident)*) => {$(
+        impl Element for $ty {
+            const TYPE: ElementType = ElementType::$name;
+        }
+
+        impl sealed::Sealed for $ty {
+            fn tensor(sizes: Vec<usize>, elements: Vec<Self>) -> Value {
+                Value::Tensor(TensorData::new(elements, Shape::from(sizes)))
+            }
+
+            fn of(value: &Value) -> Option<Vec<Self>> {
+                let data = value.tensor()?;
+                let is_own = ElementType::of(data.dtype()) == Some(Self::TYPE);
+                is_own.then(|| elements(native(data.clone())))
+            }
+        }
+
+        element!($ty);
+    )*};
+}
+
+macro_rules! element {
+    ($ty:ident) => {
+        impl Nested for $ty {}
+
+        impl sealed::Nested for $ty {
+            type Element = Self;
+
+            fn sizes(_: &mut Vec<usize>) {}
+
+            fn flattened(all: Vec<Self>) -> Vec<Self> {
+                all
+            }
+        }
+    };
+}
+
+numbers! {
+    bool Bool i8 Int8 i16 Int16 i32 Int32 i64 Int64 u8 UInt8 u16 UInt16 u32 UInt32 u64 UInt64
+    f16 Float16 bf16 BFloat16 f32 Float32 f64 Float64
+}
+element!(String);
+
+impl Element for String {
+    const TYPE: ElementType = ElementType::String;
+}
+
+impl sealed::Sealed for String {
+    fn tensor(sizes: Vec<usize>, elements: Vec<Self>) -> Value {
+        Value::Strings(Array::new(sizes, elements))
+    }
+
+    fn of(value: &Value) -> Option<Vec<Self>> {
+        Some(value.strings()?.data().to_vec())
+    }
+}
+
+impl Nested for &str {}
+
+impl sealed::Nested for &str {
+    type Element = String;
+
+    fn sizes(_: &mut Vec<usize>) {}
+
+    fn flattened(all: Vec<Self>) -> Vec<String> {
+        all.into_iter().map(str::to_owned).collect()
+    }
+}
+
+impl<T: Nested, const N: usize> Nested for [T; N] {}
+
+impl<T: Nested, const N: usize> sealed::Nested for [T; N] {
+    type Element = T::Element;
+
+    fn sizes(sizes: &mut Vec<usize>) {
+        sizes.push(N);
+        T::sizes(sizes);
+    }
+
+    fn flattened(all: Vec<Self>) -> Vec<T::Element> {
+        T::flattened(all.into_iter().flatten().collect())
+    }
+}
+
+/// The data, where floats that a device rounds on its way are plain ones.
+fn native(data: TensorData) -> TensorData {
+    let (bytes, shape, dtype) = data.into_parts();
+    let dtype = match dtype {
+        DType::Flex32 => DType::F32,
+        other => other,
+    };
+    TensorData::from_bytes(bytes, shape, dtype)
+}
