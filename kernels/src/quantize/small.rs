@@ -159,14 +159,17 @@ fn exponent(value: f64) -> i32 {
     ((value.to_bits() >> (f64::MANTISSA_DIGITS - 1)) & 0x7ff) as i32 - 1023
 }
 
+/// The nearest whole number, ties to the even one.
 #[cfg(feature = "std")]
-fn ties_even(x: f64) -> f64 {
+pub fn ties_even(x: f64) -> f64 {
     x.round_ties_even()
 }
 
+/// The nearest whole number, ties to the even one.
+///
 /// Larger numbers have no fraction, and sums with this one none either: they are rounded as all sums are.
 #[cfg(not(feature = "std"))]
-fn ties_even(x: f64) -> f64 {
+pub fn ties_even(x: f64) -> f64 {
     const WHOLE: f64 = (1u64 << 52) as f64;
     if x.abs() < WHOLE {
         ((x.abs() + WHOLE) - WHOLE).copysign(x)
