@@ -19,11 +19,13 @@ mod packed;
 mod parts;
 pub mod primitives;
 mod recurrence;
+#[cfg_attr(not(feature = "std"), path = "backend/switches/bare.rs")]
 pub mod switches;
 #[cfg(test)]
 mod tests;
 mod walk;
 
+use alloc::vec::Vec;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;

@@ -2,11 +2,11 @@
 
 mod check;
 mod future;
+#[cfg_attr(not(feature = "std"), path = "fault/state/bare.rs")]
+mod state;
 
-use std::any::Any;
-use std::cell::{Cell, RefCell};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
+use core::{any::Any, fmt};
 
 #[cfg(feature = "flex")]
 pub(crate) use check::outside;
@@ -16,6 +16,7 @@ pub use future::{at_async, attempt_async};
 
 use crate::reader::{Blocking, now};
 use check::Check;
+use state::{caught, checks, current, passed, unwind};
 
 /// Why a step of a model cannot be run on the data that it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,18 +33,9 @@ pub struct Name {
     pub operator: &'static str,
 }
 
-thread_local! {
-    /// The node that runs.
-    static CURRENT: Cell<Option<Name>> = const { Cell::new(None) };
-    /// The innermost node that a panic went through.
-    static PASSED: Cell<Option<Name>> = const { Cell::new(None) };
-    /// What [`attempt`] has still to check, where it is called.
-    static CHECKS: RefCell<Option<Vec<Check>>> = const { RefCell::new(None) };
-}
-
 /// Runs a step under the name of its node.
 pub fn at<T>(name: Name, step: impl FnOnce() -> T) -> T {
-    let _node = Restore(CURRENT.replace(Some(name)));
+    let _node = Restore(current::replace(Some(name)));
     step()
 }
 
@@ -52,10 +44,7 @@ struct Restore(Option<Name>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        let left = CURRENT.replace(self.0);
-        if std::thread::panicking() && PASSED.get().is_none() {
-            PASSED.set(left);
-        }
+        passed::note(current::replace(self.0));
     }
 }
 
@@ -67,19 +56,15 @@ impl Drop for Restore {
 #[track_caller]
 pub fn fail(reason: impl fmt::Display) -> ! {
     let fault = Fault {
-        node: CURRENT.get(),
+        node: current::get(),
         reason: reason.to_string(),
     };
-    if is_attempted() {
-        // Nothing of it is printed.
-        resume_unwind(Box::new(fault));
-    }
-    panic!("{fault}");
+    unwind(fault)
 }
 
 /// Whether a failure is an error of [`attempt`], and no panic.
 pub fn is_attempted() -> bool {
-    CHECKS.with_borrow(Option::is_some)
+    checks::are_collected()
 }
 
 /// [`fail`]s with the text unless the condition holds.
@@ -94,12 +79,11 @@ macro_rules! ensure {
 
 /// What `run` gives, or why it failed. Indices on a device are checked here, after `run` has read its results.
 ///
-/// Where panics abort, `run` does too.
+/// Where panics abort, or cannot be caught for want of `std`, `run` does too.
 pub fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
-    let outer = CHECKS.replace(Some(Vec::new()));
-    PASSED.set(None);
-    let result = catch_unwind(AssertUnwindSafe(run));
-    let checks = CHECKS.replace(outer).unwrap_or_default();
+    let outer = checks::replace(Some(Vec::new()));
+    let result = caught(run);
+    let checks = checks::replace(outer).unwrap_or_default();
     // What comes after an index that is wrong may fail by it.
     now(Check::all(checks, Blocking))?;
     result.map_err(fault)
@@ -110,7 +94,7 @@ fn fault(payload: Box<dyn Any + Send>) -> Fault {
     match payload.downcast::<Fault>() {
         Ok(fault) => *fault,
         Err(payload) => Fault {
-            node: PASSED.take(),
+            node: passed::take(),
             reason: text(payload.as_ref()),
         },
     }
@@ -133,7 +117,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl core::error::Error for Fault {}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,12 @@
 //! Operators of ONNX on Burn's tensors, where Burn has none that means the same.
 //!
 //! A family of operators has a folder, of the same name as in the compiler and among the layers.
+//!
+//! Without the feature `std`, which bodies for CPUs and devices need, operators are primitives of Burn.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
 
 mod backend;
 mod classical;

@@ -1,5 +1,6 @@
 //! Which bodies a call runs, what it launches and what it reads back to the host, for tables and tests.
 
+use alloc::boxed::Box;
 use burn::tensor::{Device, Tensor, TensorData, kind::Basic};
 use once_cell::race::OnceBox;
 
@@ -51,7 +52,7 @@ mod launches {
 
     /// Observes all launches from now on.
     pub fn observe() {
-        std::mem::forget(LaunchObservation::new(Arc::new(Launches)));
+        core::mem::forget(LaunchObservation::new(Arc::new(Launches)));
     }
 }
 

@@ -3,6 +3,7 @@
 //! Scales and zero points have one element, one for each place along an axis, or one for each block of places; they come shaped
 //! so that they broadcast to the input. `bits` may be fewer than the dtype's, as for int4 in i8.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
 
 use crate::{
@@ -30,6 +31,7 @@ pub use affine::{
 };
 #[cfg(feature = "cube")]
 pub(crate) use bits::LEVELS;
+#[cfg(any(feature = "cube", feature = "flex"))]
 pub(crate) use bits::PANEL;
 pub use bits::{
     BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
@@ -44,6 +46,7 @@ pub use integer::{
     qlinear_conv3d, qlinear_matmul,
 };
 pub use options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
+#[cfg(any(feature = "cube", feature = "flex"))]
 pub(crate) use passes::range;
 
 /// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.

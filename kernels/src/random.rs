@@ -5,12 +5,13 @@
 
 mod philox;
 
-use std::collections::hash_map::RandomState;
-use std::f64::consts::TAU;
-use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
+use alloc::vec::Vec;
+use core::f64::consts::TAU;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use burn::tensor::{Bool, DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::backend::{call, runs_cubes};
 use crate::observe::by_host;
@@ -211,11 +212,22 @@ fn place(sums: &[f64], fraction: f64) -> i64 {
 }
 
 fn generator(seed: Option<u64>) -> Philox {
-    static CALLS: AtomicU64 = AtomicU64::new(0);
-    Philox::new(seed.unwrap_or_else(|| {
-        // The hasher's keys are the system's random numbers where it has any.
-        RandomState::new().hash_one(CALLS.fetch_add(1, Ordering::Relaxed))
-    }))
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    Philox::new(seed.unwrap_or_else(|| seed_of(CALLS.fetch_add(1, Ordering::Relaxed))))
+}
+
+/// The hasher's keys are the system's random numbers where it has any.
+#[cfg(feature = "std")]
+fn seed_of(call: usize) -> u64 {
+    use core::hash::BuildHasher;
+
+    std::hash::RandomState::new().hash_one(call)
+}
+
+/// Without `std` nothing random is at hand: the calls of a program differ, but each run of it draws the same.
+#[cfg(not(feature = "std"))]
+fn seed_of(call: usize) -> u64 {
+    call as u64
 }
 
 #[cfg(test)]

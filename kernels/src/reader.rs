@@ -1,8 +1,9 @@
 //! How values of a device come to the host.
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use alloc::{boxed::Box, string::String, string::ToString};
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData, kind::Basic};
 

@@ -8,12 +8,12 @@ pub use crate::host::MapAsync;
 pub use crate::inputs::take;
 pub use crate::node::Node;
 pub use crate::outputs::{put, put_async};
-pub use crate::printed;
 pub use crate::value::print;
+pub use crate::{from_file, printed};
+pub use alloc::{boxed::Box, collections::BTreeMap, string::String, vec, vec::Vec};
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
 pub use onnx_embed_kernels::epilogue::Activation;
-pub use std::collections::BTreeMap;
 
 pub mod constant {
     pub use crate::constant::*;
@@ -39,6 +39,7 @@ pub mod layers {
     pub use crate::layers::*;
 }
 
+#[cfg(feature = "std")]
 pub mod trace {
     pub use crate::trace::*;
 }

@@ -1,6 +1,7 @@
 //! Arrays of any rank in plain memory.
 
-use std::ops::Index;
+use alloc::{vec, vec::Vec};
+use core::ops::Index;
 
 use onnx_embed_kernels::fault::fail;
 

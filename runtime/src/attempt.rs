@@ -1,20 +1,47 @@
 //! Runs that fail with errors instead of panics.
 
-use std::cell::Cell;
+use alloc::string::ToString;
 
 use onnx_embed_kernels::fault::{self, Fault, Name};
 
 use crate::Error;
 
-thread_local! {
-    /// The error that ended the step of an [`attempt`].
-    static ENDED: Cell<Option<Error>> = const { Cell::new(None) };
+/// The error that ended the step of an [`attempt`].
+#[cfg(feature = "std")]
+mod ended {
+    use core::cell::Cell;
+
+    use crate::Error;
+
+    thread_local! {
+        static ENDED: Cell<Option<Error>> = const { Cell::new(None) };
+    }
+
+    pub fn set(error: Error) {
+        ENDED.set(Some(error));
+    }
+
+    pub fn take() -> Option<Error> {
+        ENDED.take()
+    }
+}
+
+/// Without `std` no error ends a step: nothing catches what unwinds.
+#[cfg(not(feature = "std"))]
+mod ended {
+    use crate::Error;
+
+    pub fn set(_: Error) {}
+
+    pub fn take() -> Option<Error> {
+        None
+    }
 }
 
 /// What `run` gives; where a node fails in it, an error that names the node.
 pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    ENDED.set(None);
-    fault::attempt(run).unwrap_or_else(|fault| Err(ENDED.take().unwrap_or_else(|| fault.into())))
+    ended::take();
+    fault::attempt(run).unwrap_or_else(|fault| Err(ended::take().unwrap_or_else(|| fault.into())))
 }
 
 /// [`attempt`], of what may wait, once its inputs are seen to be those of the model: another thread may end
@@ -32,7 +59,7 @@ impl Error {
     pub(crate) fn end(self) -> ! {
         let text = self.to_string();
         if fault::is_attempted() {
-            ENDED.set(Some(self));
+            ended::set(self);
             fault::fail(text)
         }
         panic!("{text}")

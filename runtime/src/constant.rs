@@ -2,6 +2,7 @@
 
 mod signal;
 
+use alloc::vec::Vec;
 use burn::tensor::kind::Basic;
 use burn::tensor::{Bool, DType, Device, ElementConversion, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;

@@ -1,5 +1,6 @@
 //! Tensor data in another dtype or shape.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{BoolStore, DType, Shape, TensorData};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};

@@ -1,5 +1,6 @@
 //! What functions of the caller's give.
 
+use alloc::{borrow::ToOwned, string::ToString, vec::Vec};
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 use onnx_embed_kernels::dtype::lowered;
 use onnx_embed_kernels::fault::fail;

@@ -1,6 +1,6 @@
 //! Element types as ONNX names them.
 
-use std::fmt;
+use core::fmt;
 
 use burn::tensor::{BoolStore, DType};
 

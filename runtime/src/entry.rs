@@ -2,6 +2,7 @@
 
 mod item;
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, Int, IntDType, Tensor};
 use onnx_embed_kernels::cast::float_to_float;
 use onnx_embed_kernels::dtype::lowered;

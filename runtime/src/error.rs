@@ -2,8 +2,12 @@
 
 mod text;
 
-use std::path::PathBuf;
-use std::{fmt, io};
+#[cfg(feature = "std")]
+use alloc::boxed::Box;
+use alloc::{format, string::String, vec::Vec};
+use core::fmt;
+#[cfg(feature = "std")]
+use std::{io, path::PathBuf};
 
 use burn::tensor::DType;
 
@@ -122,6 +126,7 @@ pub enum Error {
         reason: String,
     },
     /// The files at a path are not those that were compiled.
+    #[cfg(feature = "std")]
     AtPath {
         /// The path that was given.
         path: PathBuf,
@@ -129,6 +134,7 @@ pub enum Error {
         error: Box<Error>,
     },
     /// A file cannot be read.
+    #[cfg(feature = "std")]
     File {
         /// Where it was looked for.
         path: PathBuf,
@@ -231,6 +237,7 @@ impl fmt::Display for Error {
             Error::FileDiffers { file, before } => {
                 text::other_file(f, None, file, &text::place(*before))
             }
+            #[cfg(feature = "std")]
             Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(
                 f,
@@ -239,6 +246,7 @@ impl fmt::Display for Error {
             ),
             Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),
             Error::Load { reason } => write!(f, "cannot load the model: {reason}"),
+            #[cfg(feature = "std")]
             Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),
             Error::Run {
                 node,
@@ -251,10 +259,12 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+impl core::error::Error for Error {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
+            #[cfg(feature = "std")]
             Error::File { error, .. } => Some(error),
+            #[cfg(feature = "std")]
             Error::AtPath { error, .. } => Some(error),
             _ => None,
         }

@@ -21,6 +21,7 @@ mod stack;
 mod text;
 mod unique;
 
+use alloc::vec::Vec;
 pub use arithmetic::{
     abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign,
     sqrt, sub,

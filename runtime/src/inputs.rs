@@ -1,7 +1,8 @@
 //! Named values as typed inputs.
 
-use std::collections::BTreeMap;
-use std::slice;
+use alloc::collections::BTreeMap;
+use alloc::{string::String, vec::Vec};
+use core::slice;
 
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use half::{bf16, f16};

@@ -1,5 +1,8 @@
 #![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![deny(missing_docs, unsafe_code)]
+
+extern crate alloc;
 
 mod anchor;
 mod array;
@@ -26,6 +29,7 @@ mod outputs;
 mod parameter;
 mod pixels;
 mod signature;
+#[cfg(feature = "std")]
 mod trace;
 mod value;
 mod warm_up;
@@ -96,5 +100,6 @@ pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
 pub use pixels::Pixels;
 pub use signature::{Kind, Port, Signature, Size};
+#[cfg(feature = "std")]
 pub use trace::{Traced, TracedModel};
 pub use value::{Element, Key, Nested, Value, Values};

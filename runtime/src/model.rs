@@ -1,10 +1,12 @@
 //! What every embedded model can do, whatever its types.
 
+#[cfg(feature = "std")]
 use std::path::Path;
 
 use burn::tensor::Device;
 
 use crate::warm_up::zeros;
+use crate::weights::Table;
 use crate::{Error, Metadata, Parameter, Signature, Values};
 
 /// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
@@ -32,7 +34,10 @@ pub trait OnnxModel: Sized {
     /// The files may differ in the values of the weights from those that were compiled, in nothing
     /// else, and not in values that the code depends on: those of shapes and other integers, of
     /// scalars, and, where the weights are embedded, whatever the model was simplified by.
-    fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error>;
+    #[cfg(feature = "std")]
+    fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error> {
+        Self::table().open(path.as_ref(), |files| Self::from_bytes(files, device))
+    }
 
     /// The model with the weights in `files`: the `.onnx` file, then its external data files in the
     /// order in which the model names them.
@@ -42,7 +47,15 @@ pub trait OnnxModel: Sized {
     /// program lets go of the model that it has.
     ///
     /// Weights that a layer cannot be made of, as those of a tree with a loop, only loading finds.
-    fn check_file(path: impl AsRef<Path>) -> Result<(), Error>;
+    #[cfg(feature = "std")]
+    fn check_file(path: impl AsRef<Path>) -> Result<(), Error> {
+        let table = Self::table();
+        table.open(path.as_ref(), |files| table.check(files))
+    }
+
+    /// Where its weights lie.
+    #[doc(hidden)]
+    fn table() -> &'static Table;
 
     /// The outputs for `inputs`, both by the names in the file.
     ///
@@ -83,4 +96,32 @@ pub trait OnnxModel: Sized {
                 .map(drop)
         }
     }
+}
+
+/// The function of a model that opens files, where there are any.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! from_file {
+    () => {
+        /// The model with the weights of another file of the same graph.
+        ///
+        /// # Errors
+        ///
+        /// If the file cannot be read, or is not one of the same graph.
+        pub fn from_file(
+            path: impl AsRef<std::path::Path>,
+            device: &$crate::Device,
+        ) -> Result<Self, $crate::Error> {
+            <Self as $crate::OnnxModel>::from_file(path, device)
+        }
+    };
+}
+
+/// Without `std` there are no files.
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! from_file {
+    () => {};
 }

@@ -1,5 +1,7 @@
 //! Names that are nearly the one that was written.
 
+use alloc::vec::Vec;
+
 /// The candidate that differs from `name` least, if it is by no more than a third of its letters.
 /// Upper and lower case, and `-`, `.` and `_`, are the same here.
 pub fn near<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {

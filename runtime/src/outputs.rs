@@ -1,6 +1,7 @@
 //! Typed outputs as named values.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{Shape, Tensor, TensorData};

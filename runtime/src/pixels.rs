@@ -1,5 +1,6 @@
 //! Images as inputs of models.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use crate::Value;

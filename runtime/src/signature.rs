@@ -2,7 +2,8 @@
 
 mod check;
 
-use std::fmt;
+use alloc::{string::ToString, vec::Vec};
+use core::fmt;
 
 use crate::ElementType;
 

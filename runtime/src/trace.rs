@@ -2,7 +2,7 @@
 
 mod given;
 
-use std::cell::Cell;
+use core::cell::Cell;
 use std::collections::HashMap;
 
 use burn::module::Module;
@@ -87,7 +87,7 @@ impl Traced<'_> {
     /// Whether it is the last value that the node gives.
     pub fn is_last(&self) -> bool {
         let last = self.step.values.last();
-        last.is_none_or(|last| std::ptr::eq(last, self.port))
+        last.is_none_or(|last| core::ptr::eq(last, self.port))
     }
 
     /// The sizes of a tensor, which are known without waiting for the device.
@@ -162,7 +162,7 @@ fn during<T>(visit: &mut (dyn FnMut(&Traced<'_>) + '_), run: impl FnOnce() -> T)
     // Safety: only the lifetime changes. `show` alone uses the pointer, on this thread and while `run` is
     // running, as `_outer` takes it away before `visit` ends.
     let visit =
-        unsafe { std::mem::transmute::<*mut (dyn FnMut(&Traced<'_>) + '_), *mut Visit>(visit) };
+        unsafe { core::mem::transmute::<*mut (dyn FnMut(&Traced<'_>) + '_), *mut Visit>(visit) };
     let _outer = Restore(VISITOR.replace(Some(visit)));
     run()
 }

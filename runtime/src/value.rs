@@ -9,7 +9,8 @@ mod number;
 mod text;
 mod typed;
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use burn::tensor::TensorData;
 

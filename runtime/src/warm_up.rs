@@ -1,6 +1,7 @@
 //! Inputs with which a model runs before the first request.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{borrow::ToOwned, boxed::Box, string::String, vec, vec::Vec};
 
 use burn::tensor::TensorData;
 

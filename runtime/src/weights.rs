@@ -3,10 +3,12 @@
 mod check;
 mod decode;
 mod fingerprint;
+#[cfg(feature = "std")]
 mod open;
 mod packed;
 
-use std::collections::HashMap;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
 
 use burn::module::Param;
 use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
@@ -89,7 +91,7 @@ pub enum Encoding {
 ///
 /// In the end the pages that they were read from are returned to the system.
 pub struct Weights<'a> {
-    entries: HashMap<&'static str, &'static Entry>,
+    entries: BTreeMap<&'static str, &'static Entry>,
     files: &'a [&'a [u8]],
     /// The same files, if they are part of the program.
     embedded: Option<&'a [&'static [u8]]>,

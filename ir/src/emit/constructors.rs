@@ -42,14 +42,7 @@ pub fn constructors(model: &Model, options: &Options) -> Code {
     code! {
         #new
 
-        /// The model with the weights of another file of the same graph.
-        ///
-        /// # Errors
-        ///
-        /// If the file cannot be read, or is not one of the same graph.
-        pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
-            <Self as OnnxModel>::from_file(path, device)
-        }
+        from_file!();
 
         #from_bytes
     }

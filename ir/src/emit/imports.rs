@@ -33,7 +33,10 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "Activation",
             "Anchor",
             "BTreeMap",
+            "Box",
             "Node",
+            "String",
+            "Vec",
             "attempt",
             "attempt_async",
             "bf16",
@@ -47,10 +50,12 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "layers",
             "ops",
             "printed",
+            "from_file",
             "put",
             "put_async",
             "take",
             "trace",
+            "vec",
         ],
     ),
     (&["__private", "ops", "window"], &["Window"]),
@@ -66,8 +71,8 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
 
 /// What expansions and derive macros name without importing it.
 const PRELUDE: &[&str] = &[
-    "AsRef", "Box", "Clone", "Default", "Err", "From", "Into", "None", "Ok", "Option", "Result",
-    "Self", "Some", "String", "Vec",
+    "AsRef", "Clone", "Default", "Err", "From", "Into", "None", "Ok", "Option", "Result", "Self",
+    "Some",
 ];
 
 /// Every name with a meaning in expansions, which no struct may have.

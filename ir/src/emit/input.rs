@@ -313,7 +313,7 @@ impl Source<'_, '_> {
             Known::Bools(values) => values.iter().map(|value| code!(#value)).collect(),
             Known::Strings(values) => values
                 .iter()
-                .map(|value| code!(#value.to_owned()))
+                .map(|value| code!(String::from(#value)))
                 .collect(),
             Known::Floats(values) => values
                 .iter()

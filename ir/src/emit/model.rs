@@ -176,16 +176,12 @@ fn written(
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;
 
-            fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
-                WEIGHTS.open(path.as_ref(), |files| <Self as OnnxModel>::from_bytes(files, device))
-            }
-
             fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
                 WEIGHTS.load(files, device, Self::load)
             }
 
-            fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
-                WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
+            fn table() -> &'static Table {
+                &WEIGHTS
             }
 
             #run

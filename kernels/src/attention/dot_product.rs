@@ -1,6 +1,8 @@
 //! Attention, with masks, windows, caches and shared heads.
 
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::{
     backend::call,

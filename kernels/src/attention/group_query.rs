@@ -1,5 +1,6 @@
 //! GroupQueryAttention: a cache of keys and values that fills from its start.
 
+use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
 mod places;

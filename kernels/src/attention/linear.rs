@@ -1,6 +1,9 @@
 //! LinearAttention: a state of keys and values read by queries.
 
+use alloc::vec::Vec;
 use burn::tensor::{FloatDType, Tensor};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::{attention::split_heads, shape::empty, widen::widened};
 

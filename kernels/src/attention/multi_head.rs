@@ -1,5 +1,6 @@
 //! Attention of com.microsoft: all heads at once, with its masks.
 
+use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, kind::Basic, module};
 
 use crate::attention::{
@@ -145,7 +146,7 @@ pub fn attend_projected_with_cache(
 #[inline(never)]
 pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [Tensor<4>; 3] {
     let starts = [0, sizes[0], sizes[0] + sizes[1]];
-    std::array::from_fn(|at| {
+    core::array::from_fn(|at| {
         let part = x.clone().narrow(2, starts[at], sizes[at]);
         split_heads(part, heads[at])
     })

@@ -1,5 +1,6 @@
 //! RotaryEmbedding: pairs of features rotated by an angle.
 
+use alloc::vec;
 use burn::tensor::Tensor;
 
 use crate::shape::{reshape, stack::concat};

@@ -1,6 +1,6 @@
 //! Weights as backends read them fastest.
 
-use std::fmt;
+use core::fmt;
 
 /// What a backend makes of a weight when it is first used, and again when the weight changes.
 ///

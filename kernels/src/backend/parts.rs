@@ -1,6 +1,7 @@
 //! Tensors that are joined.
 
 use super::burn;
+use alloc::vec::Vec;
 use burn::backend::{Backend, Dispatch, ExtensionType};
 use burn::tensor::{Tensor, kind::Basic};
 

@@ -4,6 +4,7 @@ mod attention;
 mod finish;
 mod quantize;
 
+use alloc::{vec, vec::Vec};
 use burn::backend::{
     Backend, TensorMetadata, get_or_init_device_settings,
     tensor::{FloatTensor, IntTensor},

@@ -2,6 +2,7 @@
 //!
 //! They are read once. Tests run with each, and a user finds out with them whether a body is at fault.
 
+use alloc::{format, string::String, vec::Vec};
 use std::{env, ffi::OsStr, sync::OnceLock};
 
 /// Whether every backend computes by primitives: `ONNX_EMBED_PLAIN=1`.

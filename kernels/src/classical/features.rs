@@ -1,6 +1,9 @@
 //! The operators of `ai.onnx.ml` on rows of features.
 
+use alloc::vec;
 use burn::tensor::{Int, Tensor, kind::Basic};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::{
     elementwise::cast::{bool_to_float, bool_to_int},

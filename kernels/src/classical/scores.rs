@@ -1,6 +1,9 @@
 //! What scores become at the end of a classical model.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, activation};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::dtype::lowered;
 use crate::observe::waits;
@@ -117,14 +120,14 @@ fn quantile(score: Tensor<2>) -> Tensor<2> {
     let below = x.clone().neg().add_scalar(1.0);
     let log = below.mul(x.clone().add_scalar(1.0)).log();
     let half = log.clone().mul_scalar(0.5);
-    let half = half.add_scalar(2.0 / (std::f32::consts::PI * SHAPE));
+    let half = half.add_scalar(2.0 / (core::f32::consts::PI * SHAPE));
     let root = half.clone().mul(half.clone());
     let root = root
         .sub(log.mul_scalar(1.0 / SHAPE))
         .sqrt()
         .sub(half)
         .sqrt();
-    let root = root.mul_scalar(std::f32::consts::SQRT_2);
+    let root = root.mul_scalar(core::f32::consts::SQRT_2);
     root.clone().mask_where(x.lower_elem(0.0), root.neg())
 }
 
@@ -181,9 +184,9 @@ fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
 fn probit(score: f64) -> f64 {
     let x = 2.0 * score as f32 - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();
-    let half = 2.0 / (std::f32::consts::PI * SHAPE) + 0.5 * log;
+    let half = 2.0 / (core::f32::consts::PI * SHAPE) + 0.5 * log;
     let root = ((half * half - 1.0 / SHAPE * log).sqrt() - half).sqrt();
-    f64::from(std::f32::consts::SQRT_2 * if x < 0.0 { -root } else { root })
+    f64::from(core::f32::consts::SQRT_2 * if x < 0.0 { -root } else { root })
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ mod tables;
 
 use crate::classical::scores::Transform;
 use crate::{ensure, observe::by_host};
+use alloc::{vec, vec::Vec};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 pub use tables::{Comparison, Tables};
 
@@ -195,7 +198,7 @@ impl Classify {
     ) -> (usize, Vec<f64>) {
         let starts: Vec<usize> = sizes
             .iter()
-            .scan(0, |end, size| Some(std::mem::replace(end, *end + size)))
+            .scan(0, |end, size| Some(core::mem::replace(end, *end + size)))
             .collect();
         // What the vectors of class `of` say in row `row`.
         let side = |of: usize, row: usize| -> f64 {

@@ -8,6 +8,7 @@ mod poll;
 mod tables;
 mod vote;
 
+use alloc::vec::Vec;
 use burn::tensor::DType;
 
 use crate::ensure;
@@ -19,7 +20,7 @@ pub use tables::{Election, Tables};
 pub use vote::{Aggregate, Classify, Regress};
 
 /// The numbers that trees compare and add.
-pub trait Number: Copy + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+pub trait Number: Copy + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
     const DTYPE: DType;
 
     fn from_f64(value: f64) -> Self;
@@ -89,7 +90,17 @@ impl<T: Number> Node<T> {
 /// Rows that go through one tree before the next, so that its nodes stay in the cache.
 const BLOCK: usize = 64;
 /// Steps that pay for a thread.
+#[cfg(feature = "std")]
 const STEPS: usize = 1 << 18;
+
+/// How many threads work that would pay for so many is shared among. Asking for the processors reads files.
+#[cfg(feature = "std")]
+fn threads(most: usize) -> usize {
+    match most {
+        0 | 1 => 1,
+        most => std::thread::available_parallelism().map_or(1, |all| all.get().min(most)),
+    }
+}
 
 impl<T: Number> Forest<T> {
     /// How many trees there are.
@@ -116,13 +127,6 @@ impl<T: Number> Forest<T> {
             "the trees look at {} features, the input has {width}",
             self.features
         );
-        let count = out.len().checked_div(per_row).unwrap_or(0);
-        let steps = count.saturating_mul(self.trees()).saturating_mul(8);
-        // Asking for the processors reads files.
-        let threads = match steps / STEPS {
-            0 | 1 => 1,
-            most => std::thread::available_parallelism().map_or(1, |all| all.get().min(most)),
-        };
         let all = |rows: &[T], out: &mut [S]| {
             for (at, out) in out.chunks_mut(BLOCK * per_row).enumerate() {
                 let start = at * BLOCK * width;
@@ -130,17 +134,22 @@ impl<T: Number> Forest<T> {
                 visit(&rows[start..end], out);
             }
         };
-        if threads == 1 {
-            return all(rows, out);
-        }
-        let share = count.div_ceil(threads);
-        std::thread::scope(|scope| {
-            for (at, out) in out.chunks_mut(share * per_row).enumerate() {
-                let start = at * share * width;
-                let rows = &rows[start..start + out.len() / per_row * width];
-                scope.spawn(move || all(rows, out));
+        #[cfg(feature = "std")]
+        {
+            let count = out.len().checked_div(per_row).unwrap_or(0);
+            let steps = count.saturating_mul(self.trees()).saturating_mul(8);
+            if let threads @ 2.. = threads(steps / STEPS) {
+                let share = count.div_ceil(threads);
+                return std::thread::scope(|scope| {
+                    for (at, out) in out.chunks_mut(share * per_row).enumerate() {
+                        let start = at * share * width;
+                        let rows = &rows[start..start + out.len() / per_row * width];
+                        scope.spawn(move || all(rows, out));
+                    }
+                });
             }
-        });
+        }
+        all(rows, out)
     }
 
     /// Calls `found(row, weights)` for each row and tree, tree by tree.

@@ -1,5 +1,6 @@
 //! CausalConvWithState: channels convolved with what came before.
 
+use alloc::vec;
 use burn::tensor::{FloatDType, Tensor, activation::silu};
 
 use crate::{

@@ -1,5 +1,6 @@
 //! Col2Im: columns of blocks back in an image.
 
+use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
 
 use crate::{convolution::window::Window, ensure, shape::reshape};

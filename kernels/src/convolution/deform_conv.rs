@@ -1,5 +1,6 @@
 //! Convolution whose taps are moved by offsets.
 
+use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
 use crate::{

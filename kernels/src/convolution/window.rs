@@ -1,6 +1,8 @@
 //! The sliding window of convolutions and poolings.
 
 use crate::ensure;
+#[cfg(test)]
+use alloc::vec::Vec;
 
 /// Kernel sizes, steps and padding per spatial axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! Burn has no such operation: the bits are read by the host.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, Int, Tensor, TensorData};
 
 use crate::{

@@ -1,10 +1,11 @@
 //! Indices within the size of an axis.
 
-use std::fmt;
+use alloc::{format, string::String, vec, vec::Vec};
+use core::fmt;
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
-use super::{CHECKS, CURRENT, Fault, Name};
+use super::{Fault, Name, checks, current};
 use crate::{backend::call, dtype::lowered, reader::Reader};
 
 /// An axis that indices are places along.
@@ -69,11 +70,7 @@ pub fn places(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> 
 
 /// Notes what is to be checked when results are read, if somebody will.
 fn check(axes: &[Axis], from_end: bool, ends: impl FnOnce() -> Tensor<2, Int>) {
-    CHECKS.with_borrow_mut(|checks| {
-        if let Some(checks) = checks {
-            Check::add(checks, axes, from_end, ends());
-        }
-    });
+    checks::with(|checks| Check::add(checks, axes, from_end, ends()));
 }
 
 pub fn outside(index: i64, axis: Axis) -> String {
@@ -92,7 +89,7 @@ impl Check {
     fn add(checks: &mut Vec<Check>, axes: &[Axis], from_end: bool, indices: Tensor<2, Int>) {
         let dtype = lowered(&indices.device(), DType::I64);
         let found = ends_of(indices.cast(IntDType::from(dtype)));
-        let node = CURRENT.get();
+        let node = current::get();
         let same = |check: &&mut Check| {
             check.node == node && check.axes == axes && check.from_end == from_end
         };

@@ -1,10 +1,10 @@
 //! Steps that wait, which other futures run between.
 
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
+use alloc::{boxed::Box, vec::Vec};
+use core::future::{Future, poll_fn};
+use core::task::Poll;
 
-use super::{CHECKS, Check, Fault, Name, PASSED, at, fault};
+use super::{Check, Fault, Name, at, caught, checks, fault};
 use crate::reader::Waiting;
 
 /// [`at`], of a step that may wait.
@@ -17,13 +17,12 @@ pub fn at_async<T>(name: Name, step: impl Future<Output = T>) -> impl Future<Out
 pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Result<T, Fault>> {
     // Parameters of an async function would be in its future twice.
     let mut run = Box::pin(run);
-    let mut checks = Vec::new();
+    let mut pending = Vec::new();
     async move {
         let result = poll_fn(|context| {
-            let outer = CHECKS.replace(Some(std::mem::take(&mut checks)));
-            PASSED.set(None);
-            let polled = catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(context)));
-            checks = CHECKS.replace(outer).unwrap_or_default();
+            let outer = checks::replace(Some(core::mem::take(&mut pending)));
+            let polled = caught(|| run.as_mut().poll(context));
+            pending = checks::replace(outer).unwrap_or_default();
             match polled {
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
@@ -32,7 +31,7 @@ pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Re
         });
         let result = result.await;
         // What comes after an index that is wrong may fail by it.
-        Check::all(checks, Waiting).await?;
+        Check::all(pending, Waiting).await?;
         result
     }
 }

@@ -1,5 +1,6 @@
 //! AffineGrid: points moved by affine maps.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, Tensor, TensorData};
 
 use crate::{ensure, shape::empty, widen::widened};

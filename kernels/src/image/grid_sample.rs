@@ -1,5 +1,6 @@
 //! GridSample: the input read at points of a grid.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::Tensor;
 
 use crate::{

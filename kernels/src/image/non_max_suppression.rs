@@ -1,5 +1,6 @@
 //! NonMaxSuppression.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 
 use crate::{

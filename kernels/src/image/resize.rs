@@ -1,5 +1,6 @@
 //! Resize: interpolation along any axes.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, Tensor, TensorData, kind::Basic};
 
 use crate::{elementwise::cast::float_to_int, widen::widened};

@@ -1,6 +1,7 @@
 //! Regions of images: RoiAlign and MaxRoiPool.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{vec, vec::Vec};
 
 use burn::tensor::{Int, Tensor, TensorData};
 

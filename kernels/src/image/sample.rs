@@ -1,5 +1,6 @@
 //! Reading between elements.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
 /// An element near each point, `[batch, points]`, and what it counts; `None` stands for 0 and for 1.

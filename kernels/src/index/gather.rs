@@ -1,5 +1,6 @@
 //! Gather, GatherElements and GatherND.
 
+use alloc::vec::Vec;
 use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
 use crate::{
@@ -28,7 +29,7 @@ pub fn gather_nonnegative<const D: usize, const I: usize, const O: usize, K: Any
 ) -> Tensor<O, K> {
     assert_eq!(O, D + I - 1, "rank of Gather's output");
     let (dims, picked) = (x.dims(), indices.dims());
-    let shape = std::array::from_fn(|at| match at {
+    let shape = core::array::from_fn(|at| match at {
         at if at < axis => dims[at],
         at if at < axis + I => picked[at - axis],
         at => dims[at + 1 - I],
@@ -45,7 +46,7 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
     assert_eq!(O.max(1), (D - 1).max(1), "rank of Gather's output");
     let dims = x.dims();
     let index = along(&x, axis, index);
-    let shape = std::array::from_fn(|at| match at {
+    let shape = core::array::from_fn(|at| match at {
         at if D == 1 && at == 0 => 1,
         at if at < axis => dims[at],
         at => dims[at + 1],
@@ -122,7 +123,7 @@ pub fn corner<const D: usize, K: Basic>(
     if (0..D).all(whole) {
         return x;
     }
-    let slices: [Slice; D] = std::array::from_fn(|at| {
+    let slices: [Slice; D] = core::array::from_fn(|at| {
         if whole(at) {
             Slice::full()
         } else {

@@ -1,5 +1,6 @@
 //! Compress and NonZero: where conditions hold.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor};
 
 use crate::{

@@ -42,7 +42,7 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
         return K::from_number(x.scatter(axis, indices, updates, reduction));
     }
     let part = corner(x.clone(), axis, shape).scatter(axis, indices, updates, reduction);
-    let slices: [Slice; D] = std::array::from_fn(|at| (0..reached[at]).into());
+    let slices: [Slice; D] = core::array::from_fn(|at| (0..reached[at]).into());
     K::from_number(x.slice_assign(slices, part))
 }
 
@@ -98,7 +98,7 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     let dtype = starts.as_ref().map(Tensor::dtype);
     let dtype = dtype.unwrap_or_else(|| lowered(&device, DType::I64));
     let along =
-        |at: usize, size: usize| std::array::from_fn(|axis| if axis == at { size } else { 1 });
+        |at: usize, size: usize| core::array::from_fn(|axis| if axis == at { size } else { 1 });
     let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
     let mut places: Tensor<D, Int> = steps.reshape(along(axis, shape[axis]));
     if let Some(starts) = starts {

@@ -1,6 +1,9 @@
 //! Where, OneHot, Trilu, EyeLike and Range.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor, TensorData, kind::Basic};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::{
     dtype::lowered,
@@ -41,7 +44,7 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     along[axis] = depth;
     let mut across = [1; O];
     if O == I + 1 {
-        across = std::array::from_fn(|at| match at {
+        across = core::array::from_fn(|at| match at {
             at if at < axis => dims[at],
             at if at == axis => 1,
             at => dims[at - 1],

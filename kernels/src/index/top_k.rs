@@ -1,6 +1,7 @@
 //! TopK.
 
-use std::cmp::Ordering;
+use alloc::{vec, vec::Vec};
+use core::cmp::Ordering;
 
 use burn::tensor::{DType, Element, Int, IntDType, Tensor, TensorData, kind::Ordered};
 use half::{bf16, f16};

@@ -1,5 +1,6 @@
 //! Unique.
 
+use alloc::{vec, vec::Vec};
 use burn::backend::{DispatchTensor, TensorMetadata};
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData, kind::Basic};
 

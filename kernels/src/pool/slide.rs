@@ -1,5 +1,6 @@
 //! Pools as backends compute them.
 
+use alloc::vec::Vec;
 use burn::tensor::Tensor;
 
 use crate::{
@@ -58,16 +59,16 @@ pub fn slide<const D: usize, const S: usize>(
     }
     let on = |axis: usize| (axis + S).checked_sub(3);
     let at = |values: [usize; S], other| {
-        std::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]))
+        core::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]))
     };
     let dims = x.dims();
     let geometry = Geometry {
-        sizes: at(std::array::from_fn(|axis| dims[2 + axis]), 1),
+        sizes: at(core::array::from_fn(|axis| dims[2 + axis]), 1),
         kernel: at(window.kernel, 1),
         strides: at(window.strides, 1),
         dilations: at(window.dilations, 1),
         before: at(window.pads.map(|(before, _)| before), 0),
-        positions: at(std::array::from_fn(|axis| shape[2 + axis]), 1),
+        positions: at(core::array::from_fn(|axis| shape[2 + axis]), 1),
     };
     let slide = Slide {
         of,

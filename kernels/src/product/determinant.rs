@@ -1,5 +1,6 @@
 //! Det, the determinants of square matrices.
 
+use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
 use super::LARGEST;
@@ -29,7 +30,7 @@ async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reade
         "matrices of shape {dims:?} are not square"
     );
     let (device, dtype) = (x.device(), x.dtype());
-    let shape: [usize; O] = std::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
+    let shape: [usize; O] = core::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
     let count = shape.iter().product();
     if count > 0 && (1..=LARGEST).contains(&size) {
         let matrices = x.clone().reshape([count, size, size]);

@@ -1,5 +1,6 @@
 //! Inverse, of square matrices.
 
+use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
 use super::LARGEST;
@@ -56,12 +57,12 @@ fn invert(rows: &mut [f64], size: usize) {
         let best = best.expect("a row is left");
         exchanged.push(best);
         (0..size).for_each(|at| rows.swap(best * size + at, step * size + at));
-        let pivot = std::mem::replace(&mut rows[step * size + step], 1.0);
+        let pivot = core::mem::replace(&mut rows[step * size + step], 1.0);
         rows[step * size..][..size]
             .iter_mut()
             .for_each(|value| *value /= pivot);
         for row in (0..size).filter(|&row| row != step) {
-            let factor = std::mem::replace(&mut rows[row * size + step], 0.0);
+            let factor = core::mem::replace(&mut rows[row * size + step], 0.0);
             for at in 0..size {
                 rows[row * size + at] -= factor * rows[step * size + at];
             }

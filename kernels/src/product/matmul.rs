@@ -1,5 +1,6 @@
 //! MatMul of any ranks, and Gemm.
 
+use alloc::vec::Vec;
 use burn::tensor::{
     DType, FloatDType, Int, IntDType, Tensor,
     kind::{Basic, Numeric},

@@ -2,7 +2,10 @@
 //!
 //! Where the order of roundings decides between two integers, it is ONNX Runtime's on x86.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
 use super::{dequantize_by, quantize_by, within};

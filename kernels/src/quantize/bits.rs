@@ -3,6 +3,7 @@
 mod coded;
 mod matrix;
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
 use crate::{

@@ -1,5 +1,8 @@
 //! Floats of 8 and 4 bits, decoded.
 
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
+
 /// 4 bits of exponent, 3 of mantissa, no infinity.
 pub fn e4m3fn(code: u8) -> f32 {
     match code & 0x7f {

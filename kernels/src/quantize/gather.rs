@@ -142,7 +142,7 @@ impl<'a, const I: usize> Slices<'a, I> {
     fn shape<const D: usize, const O: usize>(&self, dims: [usize; D]) -> [usize; O] {
         let picked = self.indices.dims();
         let axis = self.how.axis;
-        std::array::from_fn(|at| match at {
+        core::array::from_fn(|at| match at {
             at if at < axis => dims[at],
             at if at < axis + I => picked[at - axis],
             at => dims[at + 1 - I],

@@ -1,6 +1,8 @@
 //! QuantizeLinear and DequantizeLinear in primitives, a pass over the tensor each.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::Affine;
 use crate::{dtype::computed, elementwise::cast::float_to_int, widen::widened};

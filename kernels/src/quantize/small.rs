@@ -2,7 +2,10 @@
 //!
 //! 8- and 4-bit floats travel in f32, 4- and 2-bit integers in i8 and u8.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use crate::{
     backend::call,
@@ -113,7 +116,7 @@ fn nearest(value: f64, small: Small, saturate: bool) -> f32 {
     let rounded = if value.is_infinite() {
         value
     } else {
-        (value / step).round_ties_even() * step
+        ties_even(value / step) * step
     };
     let kept = match (rounded.abs() > largest, saturate) {
         (false, _) => rounded,
@@ -154,6 +157,25 @@ fn power(value: f64, toward: Toward, saturate: bool) -> f32 {
 /// The exponent of the greatest power of two that is not greater; very low for 0.
 fn exponent(value: f64) -> i32 {
     ((value.to_bits() >> (f64::MANTISSA_DIGITS - 1)) & 0x7ff) as i32 - 1023
+}
+
+/// The nearest whole number, ties to the even one.
+#[cfg(feature = "std")]
+pub fn ties_even(x: f64) -> f64 {
+    x.round_ties_even()
+}
+
+/// The nearest whole number, ties to the even one.
+///
+/// Larger numbers have no fraction, and sums with this one none either: they are rounded as all sums are.
+#[cfg(not(feature = "std"))]
+pub fn ties_even(x: f64) -> f64 {
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    if x.abs() < WHOLE {
+        ((x.abs() + WHOLE) - WHOLE).copysign(x)
+    } else {
+        x
+    }
 }
 
 #[cfg(test)]

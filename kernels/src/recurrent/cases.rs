@@ -1,5 +1,6 @@
 //! Operands of recurrent operators for tests of bodies.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 
 use super::{

@@ -1,5 +1,6 @@
 //! The walk over time that all recurrent operators share.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::{Direction, Matrices, Matrix, Weights};

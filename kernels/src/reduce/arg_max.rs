@@ -39,13 +39,13 @@ fn place<const D: usize, const O: usize, K: Ordered>(
         find(x).cast(dtype)
     };
     if O == D {
-        return found.reshape(std::array::from_fn::<usize, O, _>(|at| match at {
+        return found.reshape(core::array::from_fn::<usize, O, _>(|at| match at {
             at if at == axis => 1,
             at => dims[at],
         }));
     }
     assert_eq!(O, D - 1, "rank of the result");
-    found.reshape(std::array::from_fn::<usize, O, _>(|at| match at {
+    found.reshape(core::array::from_fn::<usize, O, _>(|at| match at {
         at if at < axis => dims[at],
         at => dims[at + 1],
     }))

@@ -1,5 +1,6 @@
 //! CumSum and CumProd.
 
+use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
 
 use crate::backend::call;

@@ -201,7 +201,7 @@ fn result_dims<const D: usize, const O: usize>(dims: [usize; D], axes: &[usize])
     let mut kept = (0..D)
         .filter(|axis| O == D || !axes.contains(axis))
         .map(|axis| if axes.contains(&axis) { 1 } else { dims[axis] });
-    std::array::from_fn(|_| kept.next().unwrap_or(1))
+    core::array::from_fn(|_| kept.next().unwrap_or(1))
 }
 
 fn constant<const D: usize, const O: usize, K: Basic, E: Element>(

@@ -1,5 +1,6 @@
 //! SplitToSequence: any number of parts.
 
+use alloc::vec::Vec;
 use burn::tensor::{Tensor, kind::Basic};
 
 use crate::{ensure, shape::slice::split_to_vec};

@@ -40,7 +40,7 @@ pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
 /// Tile: each axis repeated as a whole; 0 times leaves nothing.
 pub fn tile<const D: usize, K: Basic>(x: Tensor<D, K>, repeats: [usize; D]) -> Tensor<D, K> {
     let dims = x.dims();
-    let shape: [usize; D] = std::array::from_fn(|axis| dims[axis] * repeats[axis]);
+    let shape: [usize; D] = core::array::from_fn(|axis| dims[axis] * repeats[axis]);
     if shape.contains(&0) {
         empty(&x, shape)
     } else {
@@ -74,7 +74,7 @@ pub fn agreed<const D: usize, K: Basic, L: Basic>(
 /// # Panics
 /// If two sizes differ and neither is 1.
 pub fn common<const D: usize>(a: [usize; D], b: [usize; D]) -> [usize; D] {
-    std::array::from_fn(|axis| match (a[axis], b[axis]) {
+    core::array::from_fn(|axis| match (a[axis], b[axis]) {
         (1, size) | (size, 1) => size,
         (size, other) if size == other => size,
         _ => fail(format_args!("shapes {a:?} and {b:?} do not broadcast")),

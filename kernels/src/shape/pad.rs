@@ -1,5 +1,6 @@
 //! Pad: constants, reflections, edges and wraps.
 
+use alloc::vec::Vec;
 use burn::tensor::{DType, ElementConversion, Int, Slice, Tensor, TensorData, kind::Basic};
 
 use crate::{
@@ -115,7 +116,7 @@ fn surround<const D: usize, K: Basic>(
     let dims = x.dims();
     let begins = pads.map(|(begin, _)| begin.max(0) as usize);
     let ends = pads.map(|(_, end)| end.max(0) as usize);
-    let shape = std::array::from_fn(|axis| begins[axis] + dims[axis] + ends[axis]);
+    let shape = core::array::from_fn(|axis| begins[axis] + dims[axis] + ends[axis]);
     if shape == dims {
         return x;
     }
@@ -123,7 +124,7 @@ fn surround<const D: usize, K: Basic>(
         return empty(&x, shape);
     }
     let inner: [Slice; D] =
-        std::array::from_fn(|axis| (begins[axis]..begins[axis] + dims[axis]).into());
+        core::array::from_fn(|axis| (begins[axis]..begins[axis] + dims[axis]).into());
     background(shape).slice_assign(inner, x)
 }
 
@@ -133,7 +134,7 @@ fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> 
         return x;
     }
     let dims = x.dims();
-    let kept: [_; D] = std::array::from_fn(|axis| {
+    let kept: [_; D] = core::array::from_fn(|axis| {
         let (begin, end) = pads[axis];
         let start = dims[axis].min((-begin).max(0) as usize);
         start..dims[axis].saturating_sub((-end).max(0) as usize).max(start)

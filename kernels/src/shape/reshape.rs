@@ -1,5 +1,6 @@
 //! Reshape, sizes of zero included.
 
+use alloc::vec::Vec;
 use burn::tensor::{Tensor, kind::Basic};
 
 use crate::{ensure, fault::fail};
@@ -57,7 +58,7 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     );
     let dims = x.dims();
     let own = |axis: usize| sizes[axis] == 0 && !allow_zero;
-    let mut shape: [usize; D2] = std::array::from_fn(|axis| {
+    let mut shape: [usize; D2] = core::array::from_fn(|axis| {
         if own(axis) {
             dims[axis]
         } else {
@@ -187,7 +188,7 @@ pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
         "{} sizes are given for rank {S}",
         sizes.len()
     );
-    std::array::from_fn(|axis| sizes[axis].max(0) as usize)
+    core::array::from_fn(|axis| sizes[axis].max(0) as usize)
 }
 
 /// A tensor without elements, of the dtype and on the device of `like`.

@@ -1,5 +1,6 @@
 //! Slice and Split.
 
+use alloc::vec::Vec;
 use burn::tensor::{Slice, Tensor, kind::Basic};
 
 use crate::{ensure, shape::empty};
@@ -63,7 +64,7 @@ pub fn split_evenly<const N: usize, const D: usize, K: Basic>(
 ) -> [Tensor<D, K>; N] {
     let total = x.dims()[axis];
     let size = total.div_ceil(N);
-    let sizes = std::array::from_fn(|at| size.min(total.saturating_sub(at * size)));
+    let sizes = core::array::from_fn(|at| size.min(total.saturating_sub(at * size)));
     split(x, axis, sizes)
 }
 

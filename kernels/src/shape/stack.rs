@@ -1,5 +1,6 @@
 //! Tensors joined along an axis, an old or a new one.
 
+use alloc::vec::Vec;
 use burn::backend::Dispatch;
 use burn::tensor::{Tensor, kind::Basic};
 

@@ -7,6 +7,7 @@ mod chirp;
 mod matrix;
 mod passes;
 
+use alloc::{boxed::Box, vec};
 use burn::tensor::Tensor;
 use once_cell::race::OnceBox;
 

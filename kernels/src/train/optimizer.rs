@@ -1,6 +1,8 @@
 //! One step of training: Adagrad, Adam, Momentum.
 
 use burn::tensor::Tensor;
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 /// Moves a tensor against its gradient, less where the squares of its gradients sum up.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,11 @@
 //! Windows and filter banks for signals.
 
-use std::f64::consts::{LN_10, PI};
+use alloc::{vec, vec::Vec};
+use core::f64::consts::{LN_10, PI};
 
 use burn::tensor::{Device, Tensor};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::float;
 use crate::ElementType;

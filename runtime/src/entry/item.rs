@@ -1,6 +1,7 @@
 //! What sequences, optionals and maps hold, checked on entry.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{string::String, vec::Vec};
 
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 use onnx_embed_kernels::dtype::stored;

@@ -1,8 +1,16 @@
 //! Sentences of errors about shapes and files.
 
-use std::fmt;
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+#[cfg(feature = "std")]
 use std::path::Path;
 
+#[cfg(feature = "std")]
 use super::Error;
 use crate::Size;
 
@@ -74,7 +82,7 @@ fn layout(found: &[usize], expected: &[Size]) -> Option<(&'static str, Vec<usize
 /// A file that is not the one that was compiled, read from a path or from memory.
 pub fn other_file(
     f: &mut fmt::Formatter<'_>,
-    path: Option<&Path>,
+    path: Option<&dyn fmt::Display>,
     file: &str,
     difference: &str,
 ) -> fmt::Result {
@@ -84,11 +92,7 @@ pub fn other_file(
         "file"
     };
     match path {
-        Some(path) => write!(
-            f,
-            "`{}` is not the {what} that was compiled (`{file}`)",
-            path.display()
-        )?,
+        Some(path) => write!(f, "`{path}` is not the {what} that was compiled (`{file}`)")?,
         None => write!(
             f,
             "the bytes of `{file}` are not those of the {what} that was compiled"
@@ -109,7 +113,9 @@ pub fn place(before: Option<&str>) -> String {
 }
 
 /// An error of the files at a path.
+#[cfg(feature = "std")]
 pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::Result {
+    let shown = path.display();
     match error {
         Error::FileLength {
             file,
@@ -117,11 +123,11 @@ pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::R
             found,
         } => other_file(
             f,
-            Some(path),
+            Some(&shown),
             file,
             &format!("{found} bytes, not {expected}"),
         ),
-        Error::FileDiffers { file, before } => other_file(f, Some(path), file, &place(*before)),
+        Error::FileDiffers { file, before } => other_file(f, Some(&shown), file, &place(*before)),
         other => write!(f, "cannot load `{}`: {other}", path.display()),
     }
 }

@@ -2,6 +2,9 @@
 
 use super::{Number, Wide, zip};
 use crate::Array;
+use num_traits::Float as _;
+#[cfg(not(feature = "std"))]
+use onnx_embed_kernels::small::ties_even;
 
 /// `a + b`.
 pub fn add<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
@@ -84,7 +87,7 @@ pub fn ceil<T: Number>(a: &Array<T>) -> Array<T> {
 
 /// The nearest whole number, ties to the even one.
 pub fn round<T: Number>(a: &Array<T>) -> Array<T> {
-    whole(a, f64::round_ties_even)
+    whole(a, ties_even)
 }
 
 /// The square root.

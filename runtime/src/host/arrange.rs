@@ -1,6 +1,7 @@
 //! Moving elements about.
 
 use super::{broadcast, broadcast_element, place, shape};
+use alloc::{vec, vec::Vec};
 use onnx_embed_kernels::shape::{squeezed, unsqueezed};
 
 use crate::Array;

@@ -2,6 +2,7 @@
 
 use super::{Scalar, Wide, broadcast, broadcast_element, zip};
 use crate::Array;
+use alloc::{vec, vec::Vec};
 
 /// `a == b`.
 pub fn equal<T: PartialEq>(a: &Array<T>, b: &Array<T>) -> Array<bool> {

@@ -1,6 +1,9 @@
 //! Arrays from numbers and from other types.
 
 use super::{Number, Scalar, Wide, place, shape};
+use alloc::vec::Vec;
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 use onnx_embed_kernels::ensure;
 
 use crate::Array;

@@ -1,7 +1,8 @@
 //! Tables, and maps as tensors.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+use core::cmp::Ordering;
 
 use onnx_embed_kernels::{ensure, fault::fail};
 

@@ -1,6 +1,7 @@
 //! Between the host and a device.
 
-use std::vec;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};

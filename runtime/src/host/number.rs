@@ -1,6 +1,6 @@
 //! The numbers that host arrays hold.
 
-use std::fmt;
+use core::fmt;
 
 use burn::tensor::Element;
 use half::{bf16, f16};

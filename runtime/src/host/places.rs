@@ -1,5 +1,6 @@
 //! Strings moved by what moves numbers.
 
+use alloc::{string::String, vec::Vec};
 use burn::tensor::{Device, Int, Tensor};
 
 use super::{to_device_int, to_host, to_host_async};

@@ -2,6 +2,7 @@
 
 use super::arithmetic::{larger, smaller};
 use super::{Number, Wide, axis};
+use alloc::vec::Vec;
 use onnx_embed_kernels::fault::fail;
 
 use crate::Array;

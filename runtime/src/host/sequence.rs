@@ -2,6 +2,7 @@
 
 use super::place;
 use super::slice::part;
+use alloc::vec::Vec;
 use onnx_embed_kernels::{ensure, fault::fail};
 
 use crate::Array;

@@ -1,5 +1,6 @@
 //! ONNX's `Slice` and `Split`.
 
+use alloc::vec::Vec;
 use onnx_embed_kernels::ensure;
 
 use crate::Array;
@@ -59,7 +60,7 @@ pub(super) fn part<T: Clone>(array: &Array<T>, axis: usize, start: usize, size: 
 pub fn split_evenly<const N: usize, T: Clone>(array: &Array<T>, axis: usize) -> [Array<T>; N] {
     let total = array.shape()[axis];
     let size = total.div_ceil(N);
-    let sizes = std::array::from_fn(|at| size.min(total.saturating_sub(at * size)));
+    let sizes = core::array::from_fn(|at| size.min(total.saturating_sub(at * size)));
     split(array, axis, sizes)
 }
 

@@ -1,6 +1,7 @@
 //! The arrays of several iterations as one.
 
 use crate::Array;
+use alloc::vec::Vec;
 
 /// The items along a new axis; `none` is the shape where there are no items.
 pub fn stack<T: Clone>(items: &[Array<T>], axis: usize, none: &[usize]) -> Array<T> {

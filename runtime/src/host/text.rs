@@ -5,6 +5,7 @@ mod tf_idf;
 
 use super::{texts, zip};
 use crate::Array;
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 pub use cast::{parse, parse_number, print};
 pub use tf_idf::{Grams, tf_idf};

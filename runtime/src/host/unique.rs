@@ -1,6 +1,7 @@
 //! ONNX's `Unique` of strings.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{string::String, vec, vec::Vec};
 
 use crate::Array;
 

@@ -1,5 +1,6 @@
 //! Whether values are what a signature asks for.
 
+use alloc::string::ToString;
 use burn::tensor::DType;
 
 use super::{Kind, Signature};

@@ -1,6 +1,7 @@
 //! Values of whatever type that nodes give.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{string::String, vec::Vec};
 
 use burn::tensor::Tensor;
 use burn::tensor::kind::Basic;

@@ -1,6 +1,7 @@
 //! Values from what holds them in Rust.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{boxed::Box, string::String, string::ToString, vec, vec::Vec};
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{Tensor, TensorData};

@@ -1,5 +1,6 @@
 //! What the elements of a tensor are in Rust.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use burn::tensor::{DType, Shape, TensorData};
 use half::{bf16, f16};
 
@@ -19,6 +20,8 @@ pub trait Nested: sealed::Nested {}
 
 /// What only this crate may implement.
 pub(super) mod sealed {
+    use alloc::vec::Vec;
+
     use super::Value;
 
     pub trait Sealed: Sized {

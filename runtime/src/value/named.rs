@@ -1,7 +1,8 @@
 //! Values by name.
 
-use std::fmt;
-use std::ops::Index;
+use alloc::{boxed::Box, string::String, vec::Vec};
+use core::fmt;
+use core::ops::Index;
 
 use super::Value;
 use crate::near::near;
@@ -39,7 +40,7 @@ impl Values {
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
         let (name, value) = (name.into(), value.into());
         match self.entries.iter_mut().find(|entry| entry.0 == name) {
-            Some(entry) => Some(std::mem::replace(&mut entry.1, value)),
+            Some(entry) => Some(core::mem::replace(&mut entry.1, value)),
             None => {
                 self.entries.push((name, value));
                 None
@@ -144,7 +145,7 @@ impl<N: Into<String>, V: Into<Value>, const M: usize> From<[(N, V); M]> for Valu
 
 impl IntoIterator for Values {
     type Item = (String, Value);
-    type IntoIter = std::vec::IntoIter<(String, Value)>;
+    type IntoIter = alloc::vec::IntoIter<(String, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()

@@ -1,6 +1,7 @@
 //! Single elements of a tensor as text.
 
-use std::fmt::Display;
+use alloc::{borrow::ToOwned, format, string::String, string::ToString};
+use core::fmt::Display;
 
 use burn::tensor::{BoolStore, DType, TensorData};
 use bytemuck::AnyBitPattern;

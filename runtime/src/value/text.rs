@@ -1,6 +1,7 @@
 //! Values as people read them.
 
-use std::fmt::{self, Debug, Display, Formatter};
+use alloc::{format, string::String, string::ToString};
+use core::fmt::{self, Debug, Display, Formatter};
 
 use super::number::number;
 use super::{Key, Value};

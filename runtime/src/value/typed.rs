@@ -1,7 +1,8 @@
 //! Inputs and outputs of a typed `forward` as people read them.
 
-use std::collections::BTreeMap;
-use std::fmt::{self, Debug, Formatter};
+use alloc::collections::BTreeMap;
+use alloc::{format, string::String, vec::Vec};
+use core::fmt::{self, Debug, Formatter};
 
 use burn::tensor::Tensor;
 use burn::tensor::kind::Basic;

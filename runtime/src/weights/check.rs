@@ -1,5 +1,6 @@
 //! Whether files are those that a model was compiled from.
 
+use alloc::vec::Vec;
 use burn::tensor::Device;
 use onnx_embed_kernels::fault;
 

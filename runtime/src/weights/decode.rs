@@ -1,6 +1,7 @@
 //! From stored bytes to numbers and strings.
 
-use std::borrow::Cow;
+use alloc::borrow::Cow;
+use alloc::{string::String, vec::Vec};
 
 use burn::tensor::{Element, Shape, TensorData};
 use bytemuck::{AnyBitPattern, NoUninit, pod_collect_to_vec};

@@ -1,5 +1,7 @@
 //! Numbers as protobuf packs them, and below a byte.
 
+use alloc::{string::String, vec::Vec};
+
 const CUT_SHORT: &str = "ends in the middle of a value";
 
 /// The numbers of a run of varints, each in its lowest `width` bytes, little endian.

@@ -1,5 +1,6 @@
 //! Attention as graphs write it in single steps.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, FloatDType, Tensor};
 
 use super::{Scores, Undefined, attention_products, attention_values};

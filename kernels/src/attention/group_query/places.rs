@@ -1,5 +1,6 @@
 //! Where queries and keys of GroupQueryAttention stand.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::GroupQuery;

@@ -5,6 +5,8 @@ use burn::backend::{
     tensor::{BoolTensor, FloatTensor},
 };
 use burn::tensor::{Shape, ops::AttentionModuleOptions};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::{narrowed, widened};
 use crate::{

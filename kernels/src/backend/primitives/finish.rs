@@ -5,7 +5,7 @@ use burn::backend::{Backend, TensorMetadata, get_or_init_device_settings, tensor
 use super::super::Optional;
 use crate::product::epilogue::Activation;
 
-const SQRT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
+const SQRT_2_OVER_PI: f64 = core::f64::consts::FRAC_2_SQRT_PI * core::f64::consts::FRAC_1_SQRT_2;
 
 pub fn finish<B: Backend>(
     x: FloatTensor<B>,

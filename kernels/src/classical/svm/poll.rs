@@ -1,5 +1,6 @@
 //! Machines on a device; the host computes rows that it has.
 
+use alloc::vec;
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, kind::Basic};
 
 use super::{Classify, Regress, Tables, Votes};

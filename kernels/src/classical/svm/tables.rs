@@ -1,5 +1,6 @@
 //! Support vector machines on a device, in single precision.
 
+use alloc::vec::Vec;
 use burn::module::Module;
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData, kind::Basic};
 
@@ -66,7 +67,7 @@ impl Tables {
             *end += size as u32;
             Some(*end)
         });
-        let starts: Vec<u32> = std::iter::once(0).chain(starts).collect();
+        let starts: Vec<u32> = core::iter::once(0).chain(starts).collect();
         let length = starts.len();
         let sums = coefficients.len() / count;
         Some(Self {

@@ -1,6 +1,7 @@
 //! Machines on the host.
 
 use super::*;
+use alloc::{vec, vec::Vec};
 
 fn basis(kernel: Kernel) -> Basis {
     Basis {

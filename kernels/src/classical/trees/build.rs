@@ -1,6 +1,7 @@
 //! From the lists of ONNX to a forest.
 
-use std::collections::{HashMap, HashSet};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::{vec, vec::Vec};
 
 use super::{FEATURE, Forest, LEAF, MISSING, Node, Number};
 
@@ -105,7 +106,7 @@ impl<T: Number> Labelled<T> {
             return Err(LENGTHS);
         }
         // Branches and leaves are numbered separately.
-        let (mut places, mut branches, mut leaves) = (HashMap::with_capacity(count), 0u32, 0u32);
+        let (mut places, mut branches, mut leaves) = (BTreeMap::new(), 0u32, 0u32);
         for (at, &mode) in self.modes.iter().enumerate() {
             let next = if mode == Mode::Leaf {
                 &mut leaves
@@ -163,12 +164,12 @@ impl<T: Number> Labelled<T> {
     /// Where each tree begins: at the one node that no other leads to, in whatever order nodes are
     /// listed. Where a branch of other weights leaves a part of its tree alone, there are several such
     /// nodes: then at the first of the list.
-    fn roots(&self, places: &HashMap<(i64, i64), u32>) -> Vec<u32> {
+    fn roots(&self, places: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
         let branches = (0..self.nodes.len()).filter(|&at| self.modes[at] != Mode::Leaf);
         let children =
             branches.flat_map(|at| [self.yes[at], self.no[at]].map(|node| (self.trees[at], node)));
-        let children: HashSet<(i64, i64)> = children.collect();
-        let mut trees: HashMap<i64, usize> = HashMap::new();
+        let children: BTreeSet<(i64, i64)> = children.collect();
+        let mut trees: BTreeMap<i64, usize> = BTreeMap::new();
         // The first node of each tree, and those that no other leads to.
         let mut begins: Vec<(u32, Vec<u32>)> = Vec::new();
         for node in self.trees.iter().copied().zip(self.nodes.iter().copied()) {
@@ -297,7 +298,7 @@ fn forest<T: Number>(
     let (mut parents, mut reached) = (vec![0u32; nodes.len()], vec![false; nodes.len()]);
     let mut all = Vec::new();
     while let Some(at) = waiting.pop() {
-        if !std::mem::replace(&mut reached[at], true) {
+        if !core::mem::replace(&mut reached[at], true) {
             all.push(at);
             for child in children(at) {
                 parents[child] += 1;

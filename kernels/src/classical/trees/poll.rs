@@ -1,5 +1,6 @@
 //! What the leaves of all trees say together, on a device; [`vote`](super::vote) says it of rows on the host.
 
+use alloc::vec;
 use burn::tensor::{Bool, Device, Int, Tensor, kind::Basic};
 
 use super::{Aggregate, Classify, Number, Regress, Tables};

@@ -1,5 +1,6 @@
 //! Forests on a device that walks their trees.
 
+use alloc::vec::Vec;
 use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, kind::Basic};
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::classical::scores::Transform;
+use alloc::{vec, vec::Vec};
 
 const NAN: f32 = f32::NAN;
 

@@ -3,6 +3,7 @@
 use super::{Forest, Number};
 use crate::classical::scores::Transform;
 use crate::observe::by_host;
+use alloc::{vec, vec::Vec};
 
 /// How the weights of several trees become one score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,6 +2,9 @@
 
 use super::{Coordinates, Rounding, Target};
 use crate::ensure;
+use alloc::vec::Vec;
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 /// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbours.
 pub struct Axis {

@@ -1,6 +1,9 @@
 //! The weights of linear and cubic interpolation.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::{Axis, Mode, Resize};
 

@@ -1,5 +1,6 @@
 //! RoiAlign.
 
+use alloc::{vec, vec::Vec};
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::{by_grid, ints, pixels};

@@ -1,6 +1,9 @@
 //! MaxRoiPool.
 
+use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::{by_grid, ints, pixels};
 use crate::{

@@ -1,5 +1,6 @@
 //! Average and norm over each window.
 
+use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 
 use super::{pad, pooled_shape, taps};

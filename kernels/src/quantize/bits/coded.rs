@@ -1,5 +1,6 @@
 //! Matrices of few bits in the memory of a device.
 
+use alloc::{vec, vec::Vec};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 

@@ -1,6 +1,7 @@
 //! Matrices of few bits in the order in which products on CPUs read them.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
+use core::fmt;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
@@ -287,7 +288,7 @@ impl Lines<'_> {
         let mut lines = Vec::with_capacity(self.outputs.div_ceil(PANEL) * self.of_block.len());
         for first in (0..self.outputs).step_by(PANEL) {
             lines.extend(self.of_block.iter().map(|group| {
-                std::array::from_fn(|lane| match first + lane {
+                core::array::from_fn(|lane| match first + lane {
                     output if output < self.outputs => of(output * self.groups + group),
                     _ => T::default(),
                 })

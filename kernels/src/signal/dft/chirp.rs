@@ -3,9 +3,12 @@
 //! As `2jk = j² + k² - (k - j)²`, a transform of any length is a product with a chirp, a convolution
 //! with its conjugate, and a product again. The convolution is done by transforms of a power of two.
 
-use std::f64::consts::PI;
+use alloc::{vec, vec::Vec};
+use core::f64::consts::PI;
 
 use burn::tensor::{Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::passes::{Complex, by_radices, radices};
 

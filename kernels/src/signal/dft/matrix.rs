@@ -1,8 +1,11 @@
 //! The transform as a product with a matrix.
 
-use std::f64::consts::TAU;
+use alloc::vec;
+use core::f64::consts::TAU;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::Dft;
 

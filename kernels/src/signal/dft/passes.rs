@@ -1,9 +1,12 @@
 //! The fast Fourier transform by passes over the tensor, for lengths whose prime factors are 2, 3
 //! and 5; other lengths become such ones.
 
-use std::f64::consts::TAU;
+use alloc::{vec, vec::Vec};
+use core::f64::consts::TAU;
 
 use burn::tensor::{Tensor, TensorData};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::chirp;
 

@@ -1,6 +1,7 @@
 //! Between numbers and strings.
 
-use std::str::FromStr;
+use alloc::{borrow::ToOwned, format, string::String, string::ToString};
+use core::str::FromStr;
 
 use onnx_embed_kernels::fault::fail;
 

@@ -1,6 +1,7 @@
 //! ONNX's `TfIdfVectorizer`.
 
 use crate::Array;
+use alloc::{vec, vec::Vec};
 
 /// Which n-grams of a row count, and how.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! Rows that classical models read, labels and scores that they return.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::{borrow::ToOwned, boxed::Box, string::String, vec, vec::Vec};
 
 use burn::module::Module;
 use burn::tensor::kind::Basic;

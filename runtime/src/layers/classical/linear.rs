@@ -1,6 +1,7 @@
 //! Linear regressors and classifiers with their weights.
 
-use std::future::ready;
+use alloc::{boxed::Box, string::String, vec::Vec};
+use core::future::ready;
 
 use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};

@@ -2,7 +2,8 @@
 //!
 //! They stay on the host, and lie on the device too where it computes them.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::{boxed::Box, string::String, vec, vec::Vec};
 
 use burn::module::Module;
 use burn::tensor::kind::Basic;

@@ -4,7 +4,8 @@
 
 mod load;
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::{boxed::Box, string::String};
 
 use burn::module::Module;
 use burn::tensor::kind::Basic;

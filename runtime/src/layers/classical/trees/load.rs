@@ -1,5 +1,6 @@
 //! Tree ensembles as the file has them.
 
+use alloc::{string::String, vec::Vec};
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::trees::{Forest, Indexed, Labelled, Mode, Number};
 

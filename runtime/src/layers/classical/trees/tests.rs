@@ -1,5 +1,6 @@
 use super::*;
 use crate::weights::{Encoding, Entry, File, Part, Table};
+use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
 use burn::tensor::{Device, TensorData};
 
 /// FNV-1a of no bytes.
