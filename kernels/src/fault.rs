@@ -121,6 +121,8 @@ impl core::error::Error for Fault {}
 
 #[cfg(test)]
 mod tests {
+    use std::panic::catch_unwind;
+
     use super::*;
 
     const NODE: Name = Name {

@@ -132,19 +132,12 @@ mod mlp {
 
             const PARAMETERS: &'static [onnx_embed::Parameter] = &[];
 
-            fn from_file(
-                path: impl AsRef<std::path::Path>,
-                device: &Device,
-            ) -> Result<Self, Error> {
-                Self::from_file(path, device)
-            }
-
             fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
                 Self::from_bytes(files, device)
             }
 
-            fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
-                TABLE.open(path.as_ref(), |files| TABLE.check(files))
+            fn table() -> &'static Table {
+                &TABLE
             }
 
             fn run(&self, mut inputs: Values) -> Result<Values, Error> {

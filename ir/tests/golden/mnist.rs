@@ -7,8 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, layers, ops, put, put_async,
-        take,
+        Activation, attempt, attempt_async, device, entry, from_file, layers, ops, put,
+        put_async, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
@@ -37,17 +37,7 @@ mod model_onnx {
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
-        /// The model with the weights of another file of the same graph.
-        ///
-        /// # Errors
-        ///
-        /// If the file cannot be read, or is not one of the same graph.
-        pub fn from_file(
-            path: impl AsRef<std::path::Path>,
-            device: &Device,
-        ) -> Result<Self, Error> {
-            <Self as OnnxModel>::from_file(path, device)
-        }
+        from_file!();
         /// The model with the weights of another file of the same graph.
         ///
         /// # Errors
@@ -181,21 +171,11 @@ mod model_onnx {
                 trained: true,
             },
         ];
-        fn from_file(
-            path: impl AsRef<std::path::Path>,
-            device: &Device,
-        ) -> Result<Self, Error> {
-            WEIGHTS
-                .open(
-                    path.as_ref(),
-                    |files| <Self as OnnxModel>::from_bytes(files, device),
-                )
-        }
         fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
             WEIGHTS.load(files, device, Self::load)
         }
-        fn check_file(path: impl AsRef<std::path::Path>) -> Result<(), Error> {
-            WEIGHTS.open(path.as_ref(), |files| WEIGHTS.check(files))
+        fn table() -> &'static Table {
+            &WEIGHTS
         }
         fn run(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;

@@ -1,10 +1,10 @@
 //! What is known of the step that runs, by thread, and how its panics are caught.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::boxed::Box;
 use core::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{Check, Fault};
+use super::Fault;
 
 /// The node that runs.
 pub mod current {

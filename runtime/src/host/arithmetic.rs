@@ -1,10 +1,11 @@
 //! Arithmetic, element by element.
 
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
+use onnx_embed_kernels::small::ties_even;
+
 use super::{Number, Wide, zip};
 use crate::Array;
-use num_traits::Float as _;
-#[cfg(not(feature = "std"))]
-use onnx_embed_kernels::small::ties_even;
 
 /// `a + b`.
 pub fn add<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
