@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Other processors than this one: a Cortex-M4 without `std` and 64-bit Arm, both by QEMU, and a browser.
+#
+#     bash ui-tests/targets.sh              # release builds, and the tests of all kernels on two Arm processors
+#     bash ui-tests/targets.sh --short      # the examples, in development builds, as CI does
+#     bash ui-tests/targets.sh no-std arm   # some of no-std, arm, kernels, web
+#
+# It takes rustup's compiler where rustup has the target, else the one of Debian, which builds the library from source:
+#
+#     apt-get install --no-install-recommends rustc-web cargo-web rust-web-src lld qemu-system-arm \
+#         qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross chromium
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+export CARGO_INCREMENTAL=0 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target/targets}"
+CARGO_TARGET_DIR=$(realpath -m "$CARGO_TARGET_DIR")
+
+long=(--release)
+parts=()
+for argument in "$@"; do
+  case $argument in
+    --short) long=() ;;
+    no-std | arm | kernels | web) parts+=("$argument") ;;
+    *)
+      echo "unknown argument $argument" >&2
+      exit 2
+      ;;
+  esac
+done
+if [ ${#parts[@]} = 0 ]; then
+  parts=(no-std arm web)
+  [ ${#long[@]} = 0 ] || parts+=(kernels)
+fi
+
+# Runs cargo for target $1, with parts $2 of the library where they are built from source.
+cargo_for() {
+  local target=$1 library=$2
+  shift 2
+  if [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; then
+    cargo "$@" --target "$target"
+  elif [ -x /usr/bin/cargo ]; then
+    # Two versions of the compiler in one folder would build everything anew at each change.
+    PATH="/usr/bin:$PATH" RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$CARGO_TARGET_DIR/library" \
+      cargo "$@" --target "$target" -Z build-std="$library"
+  else
+    echo "no compiler has $target: rustup target add $target, or Debian's rustc-web, cargo-web and rust-web-src" >&2
+    exit 1
+  fi
+}
+
+size() {
+  local file
+  file=$(find "$CARGO_TARGET_DIR" -path "*$1" -type f -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
+  echo "$(stat -c %s "$file") bytes: ${file#"$CARGO_TARGET_DIR"/}"
+}
+
+for part in "${parts[@]}"; do
+  printf '\n-- %s (%s s)\n' "$part" "$SECONDS"
+  folder=debug
+  [ ${#long[@]} = 0 ] || folder=release
+  case $part in
+    no-std)
+      cd examples/no-std
+      CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=ld.lld \
+        cargo_for thumbv7em-none-eabihf core,alloc run "${long[@]}"
+      size "thumbv7em-none-eabihf/$folder/no-std"
+      ;;
+    arm)
+      cd examples/arm
+      cargo_for aarch64-unknown-linux-gnu std,panic_abort,panic_unwind run "${long[@]}"
+      size "aarch64-unknown-linux-gnu/$folder/arm"
+      ;;
+    kernels)
+      # With products of bytes (`dotprod`), and without.
+      for processor in max cortex-a53; do
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+          CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64-static -cpu $processor -L /usr/aarch64-linux-gnu" \
+          cargo_for aarch64-unknown-linux-gnu std,panic_abort,panic_unwind,test test -p onnx-embed-kernels --lib \
+          --config profile.dev.package.gemm-f16.opt-level=3
+      done
+      ;;
+    web)
+      python3 examples/web/run.py --check "${long[@]/--release/}"
+      ;;
+  esac
+  cd "$root"
+done
+echo "the targets: ${parts[*]}, ${SECONDS} s"
