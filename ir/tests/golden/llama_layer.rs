@@ -7,8 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, entry, from_file, layers, ops,
-        printed, put, put_async, take, vec,
+        Activation, Node, attempt, attempt_async, device, entry, layers, ops, printed,
+        from_file, put, put_async, take, vec,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,
@@ -142,9 +142,20 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
             self.forward(input)
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            input: ModelInput,
+        ) -> Result<ModelOutput, Error> {
+            attempt_async(async { Ok(self.forward_async(input).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
