@@ -7,8 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, layers, ops, printed,
-        from_file, put, put_async, take, vec,
+        Activation, attempt, attempt_async, device, entry, from_file, layers, ops,
+        printed, put, put_async, take, vec,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,

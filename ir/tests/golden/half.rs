@@ -7,7 +7,7 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, entry, exit, layers, ops, printed, from_file,
+        attempt, attempt_async, device, entry, exit, from_file, layers, ops, printed,
         put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};

@@ -7,7 +7,7 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, layers, ops, from_file, put,
+        Activation, attempt, attempt_async, device, entry, from_file, layers, ops, put,
         put_async, take,
     };
     use ::onnx_embed::__private::ops::window::Window;

@@ -7,7 +7,7 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, entry, ops, printed, from_file, put, put_async,
+        attempt, attempt_async, device, entry, from_file, ops, printed, put, put_async,
         take,
     };
     use ::onnx_embed::__private::weights::{

@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, attempt_async, device, entry, host, ops, printed,
-        from_file, put, put_async, take, vec,
+        Anchor, Node, attempt, attempt_async, device, entry, from_file, host, ops,
+        printed, put, put_async, take, vec,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, Weights,

@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, entry, layers, ops, printed,
-        from_file, put, put_async, take,
+        Activation, Node, attempt, attempt_async, device, entry, from_file, layers, ops,
+        printed, put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
     use ::onnx_embed::burn::module::{Module, Param};
