@@ -1,6 +1,8 @@
 //! Runs that fail with errors instead of panics.
 
 use alloc::string::ToString;
+use core::future::poll_fn;
+use core::pin::pin;
 
 use onnx_embed_kernels::fault::{self, Fault, Name};
 
@@ -44,13 +46,25 @@ pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     fault::attempt(run).unwrap_or_else(|fault| Err(ended::take().unwrap_or_else(|| fault.into())))
 }
 
-/// [`attempt`], of what may wait, once its inputs are seen to be those of the model: another thread may end
-/// it than the one where a step failed, so that errors of an entry would not keep their type.
+/// [`attempt`], of what may wait.
 pub fn attempt_async<T>(
     run: impl Future<Output = Result<T, Error>>,
 ) -> impl Future<Output = Result<T, Error>> {
     let run = fault::attempt_async(run);
-    async { run.await? }
+    async move {
+        let mut run = pin!(run);
+        // The next poll may be on another thread than the one where a step ended.
+        let mut error = None;
+        poll_fn(|context| {
+            ended::take();
+            let polled = run.as_mut().poll(context);
+            error = ended::take().or(error.take());
+            polled.map(|result| {
+                result.unwrap_or_else(|fault| Err(error.take().unwrap_or_else(|| fault.into())))
+            })
+        })
+        .await
+    }
 }
 
 impl Error {
@@ -82,6 +96,8 @@ impl From<Fault> for Error {
 
 #[cfg(test)]
 mod tests {
+    use core::task::{Context, Poll, Waker};
+
     use super::*;
 
     #[test]
@@ -94,5 +110,34 @@ mod tests {
         assert_eq!(*text, "no input has a size `n`");
         let other = super::attempt::<()>(|| fault::fail("no memory")).unwrap_err();
         assert_eq!(other.to_string(), "cannot run the model: no memory");
+    }
+
+    #[test]
+    fn an_error_of_an_attempt_that_waits_keeps_its_type() {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll = |run: &mut dyn FnMut() -> Result<(), Error>| {
+            let mut waited = false;
+            let mut attempt = pin!(attempt_async(poll_fn(|_| {
+                if core::mem::replace(&mut waited, true) {
+                    Poll::Ready(run())
+                } else {
+                    Poll::Pending
+                }
+            })));
+            assert!(attempt.as_mut().poll(&mut context).is_pending());
+            // What else fails on this thread meanwhile is not its error.
+            ended::set(Error::UnknownSize { size: "m".into() });
+            attempt.as_mut().poll(&mut context)
+        };
+        let typed = poll(&mut || Error::UnknownSize { size: "n".into() }.end());
+        let Poll::Ready(Err(Error::UnknownSize { size })) = typed else {
+            panic!("{typed:?}");
+        };
+        assert_eq!(size, "n");
+        let other = poll(&mut || fault::fail("no memory"));
+        assert!(
+            matches!(other, Poll::Ready(Err(Error::Panic { .. }))),
+            "{other:?}"
+        );
     }
 }

@@ -1,5 +1,8 @@
 //! Models of any type behind one.
 
+use alloc::boxed::Box;
+use core::pin::Pin;
+
 use crate::{Error, Metadata, OnnxModel, Parameter, Signature, Values};
 
 /// Any model: what [`OnnxModel`] has of one that is loaded, for a `Box<dyn DynModel>`.
@@ -33,11 +36,23 @@ pub trait DynModel: Send + Sync {
     /// [`OnnxModel::run`].
     fn run(&self, inputs: Values) -> Result<Values, Error>;
 
+    /// [`OnnxModel::run_async`]. The future is `Send`, in browsers too, where what Burn waits in is so as elsewhere.
+    fn run_async(
+        &self,
+        inputs: Values,
+    ) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>>;
+
     /// [`OnnxModel::warm_up`].
     fn warm_up(&self, sizes: &[(&str, usize)]) -> Result<(), Error>;
+
+    /// [`OnnxModel::warm_up_async`].
+    fn warm_up_async<'a>(
+        &'a self,
+        sizes: &'a [(&'a str, usize)],
+    ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 }
 
-impl<M: OnnxModel + Send + Sync> DynModel for M {
+impl<M: OnnxModel> DynModel for M {
     fn signature(&self) -> Signature {
         M::SIGNATURE
     }
@@ -58,7 +73,21 @@ impl<M: OnnxModel + Send + Sync> DynModel for M {
         OnnxModel::run(self, inputs)
     }
 
+    fn run_async(
+        &self,
+        inputs: Values,
+    ) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>> {
+        Box::pin(OnnxModel::run_async(self, inputs))
+    }
+
     fn warm_up(&self, sizes: &[(&str, usize)]) -> Result<(), Error> {
         OnnxModel::warm_up(self, sizes)
+    }
+
+    fn warm_up_async<'a>(
+        &'a self,
+        sizes: &'a [(&'a str, usize)],
+    ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
+        Box::pin(OnnxModel::warm_up_async(self, sizes))
     }
 }

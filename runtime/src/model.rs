@@ -12,7 +12,7 @@ use crate::{Error, Metadata, Parameter, Signature, Values};
 /// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
 ///
 /// A server, a test harness or a benchmark written against this trait works with every model.
-pub trait OnnxModel: Sized {
+pub trait OnnxModel: Sized + Send + Sync {
     /// The inputs and outputs of the model.
     const SIGNATURE: Signature;
 
@@ -72,10 +72,11 @@ pub trait OnnxModel: Sized {
     fn run(&self, inputs: Values) -> Result<Values, Error>;
 
     /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the
-    /// device is awaited, the outputs and what nodes need on their way. Any executor may poll it.
+    /// device is awaited, the outputs and what nodes need on their way. Any executor may poll it, from
+    /// whatever thread.
     ///
     /// The work is given to the device as the future is polled, and nothing before.
-    fn run_async(&self, inputs: Values) -> impl Future<Output = Result<Values, Error>>;
+    fn run_async(&self, inputs: Values) -> impl Future<Output = Result<Values, Error>> + Send;
 
     /// Runs the model on zeros and waits for the device, so that the first request finds its kernels compiled.
     ///
@@ -89,7 +90,10 @@ pub trait OnnxModel: Sized {
     }
 
     /// [`warm_up`](Self::warm_up) for threads that must not block.
-    fn warm_up_async(&self, sizes: &[(&str, usize)]) -> impl Future<Output = Result<(), Error>> {
+    fn warm_up_async(
+        &self,
+        sizes: &[(&str, usize)],
+    ) -> impl Future<Output = Result<(), Error>> + Send {
         async {
             self.run_async(zeros(&Self::SIGNATURE, sizes)?)
                 .await

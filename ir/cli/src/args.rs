@@ -15,6 +15,11 @@ use crate::record::Record;
 /// Looks into ONNX models, shows what `onnx_model!` makes of them, and tries it.
 #[derive(Debug, Parser)]
 #[command(name = "cargo-onnx-embed", bin_name = "cargo onnx-embed", version)]
+#[command(after_help = "\
+Exit codes:
+  0  all is well
+  1  a model is at fault: it does not compile, differs from what was recorded, or fails
+  2  the call is at fault: arguments, files that cannot be read or written, tools that are missing")]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -72,13 +77,17 @@ pub struct Expand {
     /// Where the weights are when the program runs
     #[arg(long, value_enum, default_value = "embed")]
     pub weights: Storage,
+    /// Write JSON: `code`, `graph` or `passes`, and the problems of a model that does not compile
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   cargo onnx-embed verify models/ --release         every model beside its io.npz
-  cargo onnx-embed verify model.onnx --device wgpu  on a GPU, with launches and reads")]
+  cargo onnx-embed verify model.onnx --device wgpu  on a GPU, with launches and reads
+  cargo onnx-embed verify model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
 pub struct Verify {
     /// Models with an io.npz beside them (io2.npz and so on for further inputs), or folders of folders of such.
     /// It has the arrays in/NAME and out/NAME, as `numpy.savez("io.npz", **{"in/x": x, "out/y": y})` writes them,
@@ -156,6 +165,12 @@ pub struct Programs {
     /// In what floats of single precision are computed
     #[arg(long, value_enum, default_value = "as-is")]
     pub precision: Precision,
+    /// Compute an operator by a function of --functions that gives a tensor like its first input
+    #[arg(long = "op", value_name = "DOMAIN.NAME[=PATH]", value_parser = bound, requires = "functions")]
+    pub operators: Vec<Bound>,
+    /// A Rust file with the public functions of --op, as items of the root of the crate; it may use `onnx_embed`
+    #[arg(long, value_name = "FILE.rs", requires = "operators")]
+    pub functions: Option<PathBuf>,
 }
 
 /// The options of `onnx_model!`.
@@ -245,6 +260,7 @@ impl Programs {
         Options {
             simplify: !self.no_simplify,
             precision: self.precision.option(),
+            operators: self.operators.iter().map(Bound::binding).collect(),
             ..Options::default()
         }
     }

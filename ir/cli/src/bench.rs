@@ -31,7 +31,8 @@ use layers::Profile;
 #[command(after_help = "\
 Examples:
   cargo onnx-embed bench model.onnx                 load, first call, later calls, memory
-  cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8")]
+  cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8
+  cargo onnx-embed bench model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
 pub struct Bench {
     /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
     #[arg(required = true)]

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use onnx_embed_ir::inspect::inspect;
 use onnx_embed_ir::options::Options;
+use serde_json::json;
 
 use crate::args::{Programs, dim};
 use crate::differences::Differences;
@@ -47,6 +48,9 @@ pub struct Compare {
     /// Build with optimisations
     #[arg(long)]
     pub release: bool,
+    /// Write JSON: every value that both have, and how far it is from the other
+    #[arg(long)]
+    pub json: bool,
     /// The Python that has `onnx`, `onnxruntime` and `numpy`
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
@@ -98,12 +102,29 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
         .tolerance
         .unwrap_or(if is_half_precision { 1e-2 } else { 1e-4 });
     let differences = Differences::new(&a, &b, tolerance);
-    let values = count(differences.rows.len(), "value");
-    for problem in [&a.problem, &b.problem].into_iter().flatten() {
-        anstream::println!("{BAD}a run ended early{BAD:#}: {problem}");
-    }
     if differences.rows.is_empty() {
         bail!("the two have no value of the same name");
+    }
+    let problems: Vec<&String> = [&a.problem, &b.problem].into_iter().flatten().collect();
+    if arguments.json {
+        let mut json = differences.json();
+        json["tolerance"] = json!(tolerance);
+        json["ended_early"] = json!(problems);
+        println!("{json:#}");
+    } else {
+        show(&differences, &problems, tolerance);
+    }
+    Ok(if differences.first.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn show(differences: &Differences, problems: &[&String], tolerance: f64) {
+    let values = count(differences.rows.len(), "value");
+    for problem in problems {
+        anstream::println!("{BAD}a run ended early{BAD:#}: {problem}");
     }
     match differences.headline() {
         Some(headline) => {
@@ -114,11 +135,6 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
         ),
     }
     anstream::print!("{}", differences.table());
-    Ok(if differences.first.is_none() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
 }
 
 fn inputs(arguments: &Compare, model: &Model) -> Result<Values> {

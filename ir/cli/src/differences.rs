@@ -1,6 +1,7 @@
 //! Where two runs of a graph differ.
 
 use onnx_embed_ir::diagnostics::shown;
+use serde_json::{Value as Json, json};
 
 use crate::compare::compare;
 use crate::npz::Expected;
@@ -59,6 +60,28 @@ impl Differences {
         let (value, node, operator) = (shown(value), shown(node), shown(operator));
         let problem = row.problem.as_deref().unwrap_or_default();
         Some(format!("`{node}` ({operator}): `{value}` {problem}"))
+    }
+
+    /// All rows, and the name of the first value that differs.
+    pub fn json(&self) -> Json {
+        let row = |row: &Row| {
+            let Step {
+                value,
+                node,
+                operator,
+            } = &row.step;
+            json!({
+                "value": value,
+                "node": node,
+                "operator": operator,
+                "relative_error": row.relative,
+                "problem": row.problem,
+            })
+        };
+        json!({
+            "first": self.first().map(|row| &row.step.value),
+            "values": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
     }
 
     /// The error along the graph: where it grows, where there are many values.
@@ -165,6 +188,10 @@ mod tests {
                 1.7e-1  c  Neg  <- the first that differs
         "#]].assert_eq(&text);
         assert_eq!(Differences::new(&ours, &ours, 1e-3).headline(), None);
+        let json = found.json();
+        assert_eq!(json["first"], "c");
+        assert!(json["values"][2]["problem"].is_string());
+        assert_eq!(json["values"][0]["relative_error"], 0.0);
     }
 
     #[test]

@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use onnx_embed_ir::diagnostics::plain;
+use onnx_embed_ir::diagnostics::{Diagnostics, plain};
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::model::display_name;
 use onnx_embed_ir::passes::rewrite::{Event, Report};
 use onnx_embed_ir::print;
+use onnx_embed_ir::rust::Code;
 use quote::quote;
+use serde_json::{Value as Json, json};
 
 use crate::args::Expand;
-use crate::style;
+use crate::inspect::listed;
+use crate::style::BAD;
 
 /// So many places of one rule are named.
 const NAMED: usize = 3;
@@ -23,32 +26,75 @@ const NAMED: usize = 3;
 const MOST_FORMATTED: usize = 120_000;
 
 pub fn expand(arguments: &Expand) -> Result<ExitCode> {
+    let path = &arguments.model;
+    let mut passes = Vec::new();
+    let shown = shown(arguments, &mut passes)?;
+    let code = match shown {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    };
+    if arguments.json {
+        let json = json(&display_name(path), &arguments.name, &passes, shown)?;
+        println!("{json:#}");
+        return Ok(code);
+    }
+    for pass in &passes {
+        anstream::print!("{}", plain(&pass.text()));
+    }
+    match shown {
+        Ok(Shown::Passes) => {}
+        Ok(Shown::Graph(graph)) => anstream::print!("{}", plain(&graph)),
+        Ok(Shown::Code(code)) => {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            write(code, &mut out)?;
+            out.flush()?;
+        }
+        Err(problems) => {
+            let report = problems.report(&path.display().to_string());
+            anstream::eprintln!("{BAD}error{BAD:#}: {report}");
+        }
+    }
+    Ok(code)
+}
+
+/// What is asked for of a model.
+enum Shown {
+    /// The passes alone.
+    Passes,
+    Graph(String),
+    Code(Code),
+}
+
+/// The graph after a pass.
+struct Pass {
+    name: &'static str,
+    graph: String,
+    /// What rules did, if it is the pass of rules.
+    rules: Option<Report>,
+}
+
+/// What is asked for, or the problems of the model; an error is that of the call.
+fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Diagnostics>> {
     let options = arguments.choices.options(arguments.weights);
     let path = &arguments.model;
-    let mut passes = String::new();
     let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
         if arguments.passes {
-            let _ = writeln!(passes, "# {}\n{}", step.name, print::graph(step.graph));
-            let _ = writeln!(passes, "{}", step.rules.map(rules).unwrap_or_default());
+            passes.push(Pass {
+                name: step.name,
+                graph: print::graph(step.graph),
+                rules: step.rules.cloned(),
+            });
         }
     });
-    anstream::print!("{}", plain(&passes));
-    let problems = |problems: onnx_embed_ir::diagnostics::Diagnostics| {
-        let style = style::BAD;
-        let report = problems.report(&path.display().to_string());
-        anstream::eprintln!("{style}error{style:#}: {report}");
-        Ok(ExitCode::FAILURE)
-    };
     let model = match model {
         Ok(model) => model,
-        Err(found) => return problems(found),
+        Err(problems) => return Ok(Err(problems)),
     };
     if arguments.passes {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ok(Shown::Passes));
     }
     if arguments.graph {
-        anstream::print!("{}", plain(&print::graph(&model.graph)));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ok(Shown::Graph(print::graph(&model.graph))));
     }
     let name = syn::parse_str(&arguments.name);
     let item = Item {
@@ -59,20 +105,70 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
         file: display_name(path),
         functions: Default::default(),
     };
-    let code = match onnx_embed_ir::tree(&model, &item, &options) {
-        Ok(code) => code,
-        Err(found) => return problems(found),
-    };
-    drop(model);
+    Ok(onnx_embed_ir::tree(&model, &item, &options).map(Shown::Code))
+}
+
+/// Writes code, formatted unless there is too much of it.
+fn write(code: Code, out: &mut impl io::Write) -> Result<()> {
     if code.len() > MOST_FORMATTED {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        code.write_lines(&mut out)?;
-        out.flush()?;
+        code.write_lines(out)?;
     } else {
         let file = syn::parse2(code.into_tokens()).context("the expansion is not Rust")?;
-        anstream::print!("{}", prettyplease::unparse(&file));
+        out.write_all(prettyplease::unparse(&file).as_bytes())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+impl Pass {
+    fn text(&self) -> String {
+        let Pass { name, graph, rules } = self;
+        let rules = rules.as_ref().map(self::rules).unwrap_or_default();
+        format!("# {name}\n{graph}\n{rules}\n")
+    }
+
+    fn json(&self) -> Json {
+        let events = |events: &[Event]| -> Vec<Json> {
+            let event = |event: &Event| match event.reason {
+                "" => json!({ "rule": event.rule, "value": event.value }),
+                reason => json!({ "rule": event.rule, "value": event.value, "reason": reason }),
+            };
+            events.iter().map(event).collect()
+        };
+        let mut pass = json!({ "name": self.name, "graph": self.graph });
+        if let Some(Report {
+            applied, missed, ..
+        }) = &self.rules
+        {
+            pass["applied"] = json!(events(applied));
+            pass["missed"] = json!(events(missed));
+        }
+        pass
+    }
+}
+
+/// What programs read: what is shown, beside what `inspect` says of problems.
+fn json(
+    model: &str,
+    name: &str,
+    passes: &[Pass],
+    shown: Result<Shown, Diagnostics>,
+) -> Result<Json> {
+    let problems = shown.as_ref().err().map(listed).unwrap_or_default();
+    let mut json = json!({ "model": model, "compiles": shown.is_ok(), "problems": problems });
+    if !passes.is_empty() {
+        json["passes"] = passes.iter().map(Pass::json).collect();
+    }
+    match shown {
+        Ok(Shown::Graph(graph)) => json["graph"] = json!(graph),
+        Ok(Shown::Code(code)) => {
+            let mut text = Vec::new();
+            write(code, &mut text)?;
+            json["name"] = json!(name);
+            json["code"] = json!(String::from_utf8(text)?);
+        }
+        Ok(Shown::Passes) | Err(_) => {}
+    }
+    Ok(json)
 }
 
 /// What each rule did, and where it nearly did something.

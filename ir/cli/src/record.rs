@@ -10,6 +10,7 @@ use onnx_embed_ir::dim::Dim;
 use onnx_embed_ir::inspect::{Port, inspect};
 use onnx_embed_ir::options::{Options, Size};
 use onnx_embed_ir::types::Type;
+use serde_json::json;
 
 use crate::args::{dim, input as sizes};
 use crate::npz;
@@ -38,6 +39,9 @@ pub struct Record {
     /// Write over a file that is there
     #[arg(long)]
     pub force: bool,
+    /// Write JSON: the file and the names in it
+    #[arg(long)]
+    pub json: bool,
     /// The Python that has `onnxruntime` and `numpy`
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
@@ -68,6 +72,16 @@ pub fn record(arguments: &Record) -> Result<ExitCode> {
     let inputs = inputs(&inspection.inputs, arguments)?;
     reference::run(&arguments.python, model, &inputs, &output, false)?;
     let recording = npz::Recording::open(&output)?;
+    if arguments.json {
+        let inputs: Vec<&String> = recording.inputs.iter().map(|(name, _)| name).collect();
+        let outputs: Vec<&String> = recording.outputs.iter().map(|(name, _)| name).collect();
+        let file = output.display().to_string();
+        println!(
+            "{:#}",
+            json!({ "file": file, "inputs": inputs, "outputs": outputs })
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
     let (taken, given) = (recording.inputs.len(), recording.outputs.len());
     anstream::println!(
         "{GOOD}wrote{GOOD:#} `{}`: {} and {}",

@@ -11,7 +11,7 @@ use onnx_embed_ir::options::Options;
 
 use crate::args::Programs;
 use crate::models::Model;
-use sources::{library, main, reloading_library};
+use sources::{functions, library, main, reloading_library};
 
 /// A cargo workspace in a target folder: a library for each model, and programs that link several.
 pub struct Scratch {
@@ -20,6 +20,8 @@ pub struct Scratch {
     features: String,
     /// With what options models are compiled.
     pub options: Options,
+    /// The file of functions that compute operators, absolute.
+    functions: Option<PathBuf>,
     /// Whether programs take the weights of other files.
     other_weights: bool,
     /// Locked while this process uses the folder.
@@ -66,11 +68,13 @@ impl Scratch {
             lock.lock().with_context(failed)?;
         }
         let features = format!("{:?}", programs.features());
+        let functions = programs.functions.as_deref().map(existing).transpose()?;
         Ok(Scratch {
             root,
             target,
             features,
             options: programs.options(),
+            functions,
             other_weights,
             _lock: lock,
         })
@@ -105,11 +109,14 @@ impl Scratch {
             let folder = self.root.join("models").join(model.package());
             let manifest = self.manifest(&model.package(), &[]);
             write(&folder.join("Cargo.toml"), &manifest)?;
-            let library = if self.other_weights {
+            let mut library = if self.other_weights {
                 reloading_library(model, &self.options)
             } else {
                 library(model, &self.options)
             };
+            if let Some(file) = &self.functions {
+                library.push_str(&functions(file));
+            }
             write(&folder.join("src/lib.rs"), &library)?;
         }
         self.write_workspace(models, 0)
@@ -189,6 +196,12 @@ impl Scratch {
     fn version(&self) -> &'static str {
         if self.other_weights { "0.0.1" } else { "0.0.0" }
     }
+}
+
+/// The absolute path of a file that is there.
+fn existing(path: &Path) -> Result<PathBuf> {
+    path.canonicalize()
+        .with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 /// The target folder of the workspace here, else a folder for what can be made again.
@@ -307,6 +320,8 @@ mod tests {
             no_autotune: false,
             no_simplify: false,
             precision: Precision::AsIs,
+            operators: Vec::new(),
+            functions: None,
         };
         let manifests = [false, true].map(|other_weights| {
             let scratch = Scratch::open(&programs, other_weights).unwrap();

@@ -14,7 +14,9 @@ use crate::args::Arguments;
 #[command(after_help = "\
 Examples:
   cargo onnx-embed completions bash > ~/.local/share/bash-completion/completions/cargo-onnx-embed
-  cargo onnx-embed completions zsh > ~/.zfunc/_cargo-onnx-embed")]
+  cargo onnx-embed completions zsh > ~/.zfunc/_cargo-onnx-embed
+
+The script is for the shell to read: there is no --json.")]
 pub struct Completions {
     /// The shell
     pub shell: Shell,
@@ -23,7 +25,9 @@ pub struct Completions {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed man ~/.local/share/man/man1      a page for each verb")]
+  cargo onnx-embed man ~/.local/share/man/man1      a page for each verb
+
+Pages are for `man` to read: there is no --json.")]
 pub struct Man {
     /// The folder to write the pages to [default: one page, to the terminal]
     pub folder: Option<PathBuf>,

@@ -54,6 +54,7 @@ pub fn ours(
 ) -> Result<Run> {
     scratch.options = Options {
         trace: true,
+        operators: std::mem::take(&mut scratch.options.operators),
         ..setting.options.clone()
     };
     let mut obstacle = None;

@@ -6,10 +6,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use npyz::WriterBuilder;
+
 const MNIST: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../examples/mnist/mnist.onnx"
 );
+
+const OWN: &str = "../../ui-tests/models/custom_swish.onnx";
 
 fn call(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-onnx-embed"));
@@ -94,6 +98,10 @@ fn times_of_nodes(model: &str, flame: &str) {
 }
 
 fn settings_are_compared(model: &str) {
+    let output = call(&["compare", model, "--b", "simplify=false", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["first"], serde_json::Value::Null);
+    assert_eq!(json["values"].as_array().unwrap().len(), 7);
     let output = call(&["compare", model, "--b", "simplify=false"]);
     let text = said(&output);
     assert!(output.status.success(), "{text}");
@@ -149,6 +157,39 @@ fn a_wrong_recording_is_found(folder: &Path, model: &str) {
     );
 }
 
+/// As somebody has it whose model has an operator that no other program knows.
+#[test]
+fn a_model_with_an_operator_of_ones_own_is_timed_and_verified() {
+    let folder = folder("own");
+    let source = "//! Functions of the program.\n\nuse onnx_embed::{Tensor, burn::tensor::activation};\n\n\
+        pub fn bias_swish(x: Tensor<2>, bias: Tensor<1>, beta: f32) -> Tensor<2> {\n    \
+        let y = x + bias.unsqueeze();\n    y.clone() * activation::sigmoid(y * beta)\n}\n";
+    let (model, functions) = (folder.join("own.onnx"), folder.join("operators.rs"));
+    std::fs::copy(Path::new(MNIST).with_file_name(OWN), &model).unwrap();
+    std::fs::write(&functions, source).unwrap();
+    let (model, functions) = (model.to_str().unwrap(), functions.to_str().unwrap());
+    let own = ["--op", "my.company.BiasSwish", "--functions", functions];
+    let refused = call(&["bench", model, "--debug"]);
+    assert!(said(&refused).contains("operator `my.company.BiasSwish` is not supported"));
+    let words = ["bench", model, "--debug", "--seconds", "0", "--json"];
+    let output = call(&[&words, &own[..]].concat());
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(line["runs"], 6, "{line}");
+    let output = call(&[&["compare", model, "--b", "simplify=false"], &own[..]].concat());
+    let text = said(&output);
+    assert!(text.contains("1 value of the same name"), "{text}");
+    // x = [[0, 1, 2]] with bias [0.5, -0.5, 1] and beta 1.5.
+    recording(
+        &folder,
+        &[0.0, 1.0, 2.0],
+        &[0.339_589_35, 0.339_589_35, 2.967_039],
+    );
+    let output = call(&[&["verify", model], &own[..]].concat());
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_recording_is_made_by_onnx_runtime() {
     let folder = folder("record");
@@ -170,4 +211,20 @@ fn a_recording_is_made_by_onnx_runtime() {
         assert!(said(&output).contains("`--force` writes over it"));
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Writes a recording of one row.
+fn recording(folder: &Path, x: &[f32], y: &[f32]) {
+    let file = std::fs::File::create(folder.join("io.npz")).unwrap();
+    let mut archive = zip::ZipWriter::new(file);
+    for (name, row) in [("in/x.npy", x), ("out/y.npy", y)] {
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file(name, options).unwrap();
+        let options = npyz::WriteOptions::new().default_dtype();
+        let options = options.shape(&[1, row.len() as u64]).writer(&mut archive);
+        let mut array = options.begin_nd().unwrap();
+        array.extend(row.iter().copied()).unwrap();
+        array.finish().unwrap();
+    }
+    archive.finish().unwrap();
 }

@@ -156,9 +156,18 @@ fn written(
             ///
             /// # Panics
             ///
-            /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+            /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
             pub async fn forward_async(&self, #forward_inputs) -> #result {
                 #waiting
+            }
+
+            /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+            ///
+            /// # Errors
+            ///
+            #failures
+            pub async fn try_forward_async(&self, #forward_inputs) -> Result<#result, Error> {
+                attempt_async(async { Ok(self.forward_async(#passed).await) }).await
             }
 
             fn load(weights: &Weights<'_>) -> Self {

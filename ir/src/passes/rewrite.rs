@@ -53,7 +53,7 @@ enum Right {
 }
 
 /// What rules did.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     pub applied: Vec<Event>,
     /// What stayed as it was though its pattern matched.

@@ -95,7 +95,7 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, features: Tensor<2>) -> ModelOutput {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
@@ -107,6 +107,17 @@ mod model_onnx {
                 label,
                 probabilities,
             }
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If `features` is not [batch, 4], or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            features: Tensor<2>,
+        ) -> Result<ModelOutput, Error> {
+            attempt_async(async { Ok(self.forward_async(features).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

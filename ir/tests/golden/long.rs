@@ -70,9 +70,20 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, x0: Tensor<2>) -> Tensor<2> {
             self.forward(x0)
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If `x0` is not [n, 2], or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            x0: Tensor<2>,
+        ) -> Result<Tensor<2>, Error> {
+            attempt_async(async { Ok(self.forward_async(x0).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

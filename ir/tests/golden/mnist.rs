@@ -79,9 +79,20 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, image: Tensor<4>) -> Tensor<2> {
             self.forward(image)
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If `image` is not [batch, 1, 28, 28], or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            image: Tensor<4>,
+        ) -> Result<Tensor<2>, Error> {
+            attempt_async(async { Ok(self.forward_async(image).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             let norm1_scale = weights.tensor::<1>("norm1.weight")

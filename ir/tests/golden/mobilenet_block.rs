@@ -76,9 +76,20 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, input: Tensor<4>) -> Tensor<4> {
             self.forward(input)
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If `input` is not [batch, 4, height, width], or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            input: Tensor<4>,
+        ) -> Result<Tensor<4>, Error> {
+            attempt_async(async { Ok(self.forward_async(input).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             let conv0_1_scale = weights.tensor::<1>("features.1.conv.0.1.weight")

@@ -88,9 +88,20 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, input: ModelInput) -> Tensor<3> {
             self.forward(input)
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If inputs have other sizes, or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            input: ModelInput,
+        ) -> Result<Tensor<3>, Error> {
+            attempt_async(async { Ok(self.forward_async(input).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

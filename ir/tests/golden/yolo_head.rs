@@ -92,9 +92,20 @@ mod model_onnx {
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`OnnxModel::run_async`] returns an error instead.
+        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, features: Tensor<4>) -> Tensor<3> {
             self.forward(features)
+        }
+        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        ///
+        /// # Errors
+        ///
+        /// If `features` is not [batch, 8, 4, 4], or a node cannot be run on the data.
+        pub async fn try_forward_async(
+            &self,
+            features: Tensor<4>,
+        ) -> Result<Tensor<3>, Error> {
+            attempt_async(async { Ok(self.forward_async(features).await) }).await
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use onnx_embed::__private::ops::observe::Event;
-use onnx_embed::{Device, OnnxModel, Tensor, TensorData, Values, onnx_model};
+use onnx_embed::{Device, Error, OnnxModel, Tensor, TensorData, Values, onnx_model};
 
 use crate::{events, inputs, on_each, turn};
 
@@ -115,11 +115,13 @@ fn a_step_that_fails_is_named() {
     on_each(|device| {
         let ids = || TensorData::from([3i64, 99]);
         agree(&Rows::new(device), inputs([("ids", ids())]));
-        let failed = block_on(Rows::new(device).run_async(inputs([("ids", ids())])));
-        assert_eq!(
-            failed.map(drop).unwrap_err().to_string(),
-            "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows"
-        );
+        let model = Rows::new(device);
+        let failed = block_on(model.run_async(inputs([("ids", ids())])));
+        let text = "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows";
+        assert_eq!(failed.map(drop).unwrap_err().to_string(), text);
+        let ids = Tensor::from_data(ids(), device);
+        let failed = block_on(model.try_forward_async(ids));
+        assert_eq!(failed.map(drop).unwrap_err().to_string(), text);
         // A step that could have waited fails before.
         let boxes = inputs([
             ("boxes", TensorData::from([[[0f32; 4]]])),
@@ -136,6 +138,51 @@ fn a_step_that_fails_is_named() {
 }
 
 #[test]
+fn errors_of_the_typed_form_keep_their_type() {
+    on_each(|device| {
+        let model = Perceptron::new(device);
+        let wide: Tensor<2> = Tensor::ones([2, 5], device);
+        match block_on(model.try_forward_async(wide)) {
+            Err(Error::WrongShape {
+                name: "x", found, ..
+            }) => assert_eq!(found, [2, 5]),
+            other => panic!("{other:?}"),
+        }
+        let x = || Tensor::<2>::ones([2, 3], device);
+        let output = block_on(model.try_forward_async(x())).unwrap();
+        assert_eq!(output.into_data(), model.forward(x()).into_data());
+    });
+}
+
+/// As a server or a page has them: requests for models of several types, each on whatever thread is free.
+#[test]
+fn models_behind_one_type_wait_on_any_thread() {
+    use onnx_embed::DynModel;
+
+    let _turn = turn();
+    let device = Device::flex();
+    let models: [(Box<dyn DynModel>, _); 2] = [
+        (
+            Box::new(Perceptron::new(&device)),
+            inputs([("x", TensorData::from([[1f32, 2.0, 3.0]]))]),
+        ),
+        (
+            Box::new(Modules::new(&device)),
+            inputs([("x", vector(&[3.0, 0.0, -1.0, 2.0]))]),
+        ),
+    ];
+    for (model, inputs) in &models {
+        let expected = model.run(inputs.clone()).unwrap();
+        let future = async {
+            model.warm_up_async(&[]).await?;
+            model.run_async(inputs.clone()).await
+        };
+        let found = thread::scope(|scope| scope.spawn(|| block_on(future)).join().unwrap());
+        assert_eq!(found.unwrap(), expected);
+    }
+}
+
+#[test]
 fn futures_are_small() {
     on_each(|device| {
         let model = Modules::new(device);
@@ -143,8 +190,10 @@ fn futures_are_small() {
         let size = size_of_val(&future);
         assert!(size < 4096, "{size}");
         let x = Tensor::<1>::zeros([2], device);
-        let size = size_of_val(&model.forward_async(x));
+        let size = size_of_val(&model.forward_async(x.clone()));
         assert!(size < 16384, "{size}");
+        let size = size_of_val(&model.try_forward_async(x));
+        assert!(size < 4096, "{size}");
     });
 }
 

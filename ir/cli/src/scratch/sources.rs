@@ -1,5 +1,7 @@
 //! The code of libraries and programs.
 
+use std::path::Path;
+
 use onnx_embed_ir::options::{Options, Precision};
 
 use super::{EMBEDDED, literal};
@@ -18,7 +20,7 @@ pub fn library(model: &Model, options: &Options) -> String {
     let simplify = (!options.simplify).then(|| "simplify = false".to_owned());
     let trace = options.trace.then(|| "trace".to_owned());
     let subject = if options.trace { "traced" } else { "new" };
-    let options = [storage, simplify, precision(options), trace];
+    let options = [storage, simplify, precision(options), trace, bound(options)];
     let options: Vec<String> = options.into_iter().flatten().collect();
     let item = if options.is_empty() {
         path
@@ -36,11 +38,16 @@ pub fn library(model: &Model, options: &Options) -> String {
 pub fn reloading_library(model: &Model, options: &Options) -> String {
     let (package, path) = (model.package(), literal(&model.path));
     let simplify = options.simplify;
-    let precision = precision(options).map_or_else(String::new, |text| format!(", {text}"));
+    let others = [precision(options), bound(options)];
+    let others: String = others
+        .iter()
+        .flatten()
+        .map(|text| format!(", {text}"))
+        .collect();
     let item = |weights: &str| {
         format!(
             "onnx_embed::onnx_model! {{\n        \
-             #[onnx(weights = \"{weights}\", simplify = {simplify}{precision})]\n        \
+             #[onnx(weights = \"{weights}\", simplify = {simplify}{others})]\n        \
              pub struct Model = {path};\n    }}"
         )
     };
@@ -51,6 +58,22 @@ pub fn reloading_library(model: &Model, options: &Options) -> String {
          onnx_embed_runner::Subject::new(\"{package}\", |device| Ok(embed::Model::new(device)))\n        \
          .reloaded::<file::Model>(\"file\")\n        .reloaded::<embed::Model>(\"embed\")\n}}\n"
     )
+}
+
+/// The functions of a file, as items of the root of a library.
+pub fn functions(file: &Path) -> String {
+    format!(
+        "\n#[path = {}]\nmod functions;\n#[allow(unused_imports)]\nuse functions::*;\n",
+        literal(file)
+    )
+}
+
+/// The functions that compute operators as an option, where there are any.
+fn bound(options: &Options) -> Option<String> {
+    let operators = options.operators.iter();
+    let pairs = operators.map(|(name, binding)| format!("{name:?} = {}", binding.function));
+    let pairs: Vec<String> = pairs.collect();
+    (!pairs.is_empty()).then(|| format!("ops({})", pairs.join(", ")))
 }
 
 /// The precision as an option, where it is not that of the file.
@@ -75,6 +98,7 @@ pub fn main(models: &[&Model]) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use onnx_embed_ir::options::Binding;
 
     use super::super::tests::model;
     use super::*;
@@ -109,6 +133,34 @@ mod tests {
             }
         "#]]
         .assert_eq(&library(&model("a"), &options));
+    }
+
+    #[test]
+    fn a_library_may_compute_operators_itself() {
+        let binding = Binding {
+            function: "crate::bias_swish".to_owned(),
+            results: Vec::new(),
+        };
+        let options = Options {
+            operators: [("my.BiasSwish".to_owned(), binding)].into(),
+            ..Options::default()
+        };
+        let text = library(&model("a"), &options) + &functions(Path::new("/src/ops.rs"));
+        expect![[r#"
+            mod model {
+                onnx_embed::onnx_model! { #[onnx(ops("my.BiasSwish" = crate::bias_swish))] pub struct Model = "/models/a.onnx"; }
+            }
+
+            pub fn subject() -> onnx_embed_runner::Subject {
+                onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
+            }
+
+            #[path = "/src/ops.rs"]
+            mod functions;
+            #[allow(unused_imports)]
+            use functions::*;
+        "#]]
+        .assert_eq(&text);
     }
 
     #[test]

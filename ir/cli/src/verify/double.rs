@@ -14,6 +14,9 @@ const SCRIPT: &str = concat!(
 
 /// The recording with `exact/NAME` for its outputs, which is written to `file` on the way.
 pub fn in_double_precision(python: &Path, recording: &Path, file: &Path) -> Result<Recording> {
+    if !Path::new(SCRIPT).is_file() {
+        bail!("there is no `{SCRIPT}`, which a checkout has and a published crate has not");
+    }
     let mut command = Command::new(python);
     command.arg(SCRIPT).arg("--into").arg(file).arg(recording);
     let output = command.stdin(Stdio::null()).output();

@@ -2,6 +2,7 @@
 
 mod diff;
 mod doctor;
+mod expand;
 mod inspect;
 mod new;
 mod operators;

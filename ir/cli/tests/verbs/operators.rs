@@ -57,6 +57,21 @@ fn a_shell_completes_verbs_and_a_manual_names_them() {
     let script = run(&["completions", "bash"]).out;
     assert!(script.contains("inspect") && script.contains("--as-read"));
     assert!(run(&["man"]).out.contains("inspect"));
+    for verb in ["completions", "man"] {
+        assert!(run(&[verb, "--help"]).out.contains("there is no --json"));
+    }
+}
+
+#[test]
+fn exit_codes_say_whether_the_model_or_the_call_is_at_fault() {
+    let help = run(&["--help"]).out;
+    assert!(help.contains("Exit codes:\n  0  all is well\n  1  a model is at fault"));
+    assert_eq!(run(&["operators", "Gemm"]).code, 0);
+    assert_eq!(run(&["inspect", "Cargo.toml"]).code, 1);
+    assert_eq!(run(&["expand", "README.md", "--name", "no name"]).code, 1);
+    assert_eq!(run(&["verify", "no/such/model.onnx"]).code, 2);
+    assert_eq!(run(&["inspect"]).code, 2);
+    assert_eq!(run(&["expand", "m.onnx", "--fast"]).code, 2);
 }
 
 #[test]
@@ -71,6 +86,10 @@ fn each_verb_has_examples_below_its_help() {
         "operators",
         "verify",
         "bench",
+        "record",
+        "compare",
+        "completions",
+        "man",
     ] {
         let help = run(&[verb, "--help"]).out;
         let (_, examples) = help.split_once("Examples:\n").unwrap();
