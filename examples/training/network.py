@@ -33,9 +33,9 @@ class Compute:
         return self.weights[name]
 
     def conv(self, x, name, outputs, size=3, stride=1, bias=False):
-        inputs, pad = x.shape[1], (size - 1) // 2
-        weight = self.weight(f"{name}.weight", (outputs, inputs, size, size), np.sqrt(2 / (inputs * size * size)))
-        x = jax.lax.conv_general_dilated(x, weight, (stride, stride), [(pad, pad)] * 2)
+        inputs, size = x.shape[1], _pair(size)
+        weight = self.weight(f"{name}.weight", (outputs, inputs, *size), np.sqrt(2 / (inputs * size[0] * size[1])))
+        x = jax.lax.conv_general_dilated(x, weight, _pair(stride), [(pad, pad) for pad in _pads(size)])
         return x + self.vector(f"{name}.bias", outputs)[:, None, None] if bias else x
 
     def norm(self, x, name):
@@ -86,7 +86,8 @@ class Export:
 
     def conv(self, x, name, outputs, size=3, stride=1, bias=False):
         inputs = [x] + [self.weight(f"{name}.{part}") for part in ("weight", "bias")[: 1 + bias]]
-        shape = {"kernel_shape": [size] * 2, "strides": [stride] * 2, "pads": [(size - 1) // 2] * 4}
+        size = _pair(size)
+        shape = {"kernel_shape": size, "strides": _pair(stride), "pads": _pads(size) * 2}
         return self.node("Conv", inputs, name=name, **shape)
 
     def norm(self, x, name):
@@ -139,6 +140,16 @@ def fit(loss, weights, batches, steps, rate=3e-3):
         if number % 100 == 0:
             print(f"step {number} of {steps}: loss {smooth:.4f}", flush=True)
     return weights
+
+
+def _pair(size):
+    """Height and width of a kernel or a stride."""
+    return size if isinstance(size, tuple) else (size, size)
+
+
+def _pads(size):
+    """What keeps the size with a stride of 1. A kernel of even height takes less than it."""
+    return tuple((side - 1) // 2 for side in size)
 
 
 def _value(name, shape):
