@@ -32,20 +32,27 @@ if [ ${#parts[@]} = 0 ]; then
   [ ${#long[@]} = 0 ] || parts+=(kernels)
 fi
 
-# Runs cargo for target $1, with parts $2 of the library where they are built from source.
-cargo_for() {
-  local target=$1 library=$2
-  shift 2
+# Runs a command that compiles for target $1: with rustup's compiler where it has the library of the target, else
+# with Debian's, in a folder of its own, as two compilers in one would build everything anew at each change.
+compile_for() {
+  local target=$1
+  shift
   if [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; then
-    cargo "$@" --target "$target"
-  elif [ -x /usr/bin/cargo ]; then
-    # Two versions of the compiler in one folder would build everything anew at each change.
-    PATH="/usr/bin:$PATH" RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$CARGO_TARGET_DIR/library" \
-      cargo "$@" --target "$target" -Z build-std="$library"
+    "$@"
+  elif [ -x /usr/bin/cargo ] && [ -d /usr/lib/rustlib/src ]; then
+    PATH="/usr/bin:$PATH" RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$CARGO_TARGET_DIR/library" "$@"
   else
     echo "no compiler has $target: rustup target add $target, or Debian's rustc-web, cargo-web and rust-web-src" >&2
     exit 1
   fi
+}
+
+# Runs cargo for target $1, with parts $2 of the library where it is built from source.
+cargo_for() {
+  local target=$1 library=$2
+  shift 2
+  [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ] || set -- "$@" -Z build-std="$library"
+  compile_for "$target" cargo "$@" --target "$target"
 }
 
 size() {
@@ -80,7 +87,9 @@ for part in "${parts[@]}"; do
       done
       ;;
     web)
-      python3 examples/web/run.py --check "${long[@]/--release/}"
+      how=(--dev --device flex)
+      [ ${#long[@]} = 0 ] || how=()
+      compile_for wasm32-unknown-unknown python3 examples/web/run.py --check "${how[@]}"
       ;;
   esac
   cd "$root"
