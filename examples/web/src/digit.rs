@@ -42,7 +42,7 @@ fn fit(strokes: &[&[Point]]) -> Option<Vec<Vec<Point>>> {
         [high[0].max(point[0]), high[1].max(point[1])]
     });
     let longest = (high[0] - low[0]).max(high[1] - low[1]);
-    let scale = (BOX - 2.0 * RADIUS) / longest.max(f32::MIN_POSITIVE);
+    let scale = (BOX - 2.0 * RADIUS) / longest.max(f32::EPSILON);
     let moved = |point: &Point| [(point[0] - low[0]) * scale, (point[1] - low[1]) * scale];
     let strokes = strokes
         .iter()
@@ -90,4 +90,60 @@ fn distance(point: Point, [from, to]: [Point; 2]) -> f32 {
         point,
         [from[0] + share * along[0], from[1] + share * along[1]],
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First and last column and row with ink: left, top, right, bottom.
+    fn bounds(pixels: &Pixels) -> [usize; 4] {
+        let inked = (0..SIDE * SIDE).filter(|at| pixels[*at] > 0.5);
+        inked.fold([SIDE, SIDE, 0, 0], |[left, top, right, bottom], at| {
+            let (x, y) = (at % SIDE, at / SIDE);
+            [left.min(x), top.min(y), right.max(x), bottom.max(y)]
+        })
+    }
+
+    #[test]
+    fn a_square_of_any_size_fills_the_box_in_the_middle() {
+        for side in [0.001, 1.0, 500.0] {
+            let [near, far] = [3.0 * side, 4.0 * side];
+            let square = [
+                [near, near],
+                [far, near],
+                [far, far],
+                [near, far],
+                [near, near],
+            ];
+            assert_eq!(bounds(&picture(&[&square])), [4, 4, 23, 23], "side {side}");
+        }
+    }
+
+    #[test]
+    fn the_proportions_are_kept() {
+        let line = [[7.0, 0.0], [7.0, 90.0]];
+        assert_eq!(bounds(&picture(&[&line])), [13, 4, 14, 23]);
+    }
+
+    #[test]
+    fn a_digit_is_centred_by_mass() {
+        // The lower half of an 8 has more ink than the line above it.
+        let above = [[0.5, 0.0], [0.5, 0.5]];
+        let below = [[0.0, 0.5], [1.0, 0.5], [1.0, 1.0], [0.0, 1.0], [0.0, 0.5]];
+        let [_, top, _, bottom] = bounds(&picture(&[&above, &below]));
+        assert!(SIDE - 1 - bottom > top, "from {top} to {bottom}");
+    }
+
+    #[test]
+    fn a_dot_is_a_dot_in_the_middle() {
+        assert_eq!(bounds(&picture(&[&[[0.2, 0.9]]])), [13, 13, 14, 14]);
+    }
+
+    #[test]
+    fn nothing_is_an_empty_picture() {
+        for strokes in [&[][..], &[&[][..]][..]] {
+            assert_eq!(picture(strokes), [0.0; SIDE * SIDE]);
+        }
+    }
 }
