@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "aarch64")]
 use super::lanes::Neon;
-use super::lanes::{self, Lanes, Words};
+use super::lanes::{Lanes, Words};
 use super::operand::{Rounded, RoundedRows};
 use super::{Panel, by_panels, finish};
 use crate::flex::{gemm::Lanes as _, integer::Dot, memory::Target, view::Matrix};
@@ -95,7 +95,8 @@ use by_bits;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod compiled {
-    use super::{Lanes, Panel, RoundedRows, Sums, lanes, run};
+    use super::super::lanes;
+    use super::{Lanes, Panel, RoundedRows, Sums, run};
 
     macro_rules! compiled {
         ($name:ident $one:ident $feature:literal $lanes:ident) => {

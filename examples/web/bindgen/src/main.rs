@@ -1,0 +1,23 @@
+//! Makes a folder for browsers of a module: `bindgen MODULE.wasm FOLDER`.
+//!
+//! It is what the program `wasm-bindgen` does, of the version that the lock file names: that one and the library
+//! must be the same.
+
+use std::env::args_os;
+
+use anyhow::{Context, Result};
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> Result<()> {
+    let mut arguments = args_os().skip(1);
+    let module = arguments.next().context("bindgen MODULE.wasm FOLDER")?;
+    let folder = arguments.next().context("bindgen MODULE.wasm FOLDER")?;
+    Bindgen::new()
+        .input_path(module)
+        .web(true)?
+        .omit_default_module_path(false)
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(folder)
+}
