@@ -65,7 +65,11 @@ fn panic(reason: &PanicInfo) -> ! {
 }
 
 fn end(well: bool) -> ! {
-    debug::exit(if well { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    debug::exit(if well {
+        debug::EXIT_SUCCESS
+    } else {
+        debug::EXIT_FAILURE
+    });
     loop {
         cortex_m::asm::wfi();
     }

@@ -93,7 +93,8 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
         !arguments.debug,
         &bar,
         |model, obstacle| match obstacle {
-            Obstacle::Unsupported(text) | Obstacle::Broken(text) => fail(model, &text),
+            Obstacle::Unsupported(text) => fail(model, &format!("it cannot be compiled: {text}")),
+            Obstacle::Broken(text) => fail(model, &text),
         },
     )?;
     bar.finish_and_clear();

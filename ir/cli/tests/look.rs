@@ -170,7 +170,7 @@ fn a_model_with_an_operator_of_ones_own_is_timed_and_verified() {
     let (model, functions) = (model.to_str().unwrap(), functions.to_str().unwrap());
     let own = ["--op", "my.company.BiasSwish", "--functions", functions];
     let refused = call(&["bench", model, "--debug"]);
-    assert!(said(&refused).contains("operator `my.company.BiasSwish` is not supported"));
+    assert!(said(&refused).contains("own: it cannot be compiled: my.company.BiasSwish"));
     let words = ["bench", model, "--debug", "--seconds", "0", "--json"];
     let output = call(&[&words, &own[..]].concat());
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
