@@ -48,7 +48,7 @@ fn main() -> Result<()> {
     // Kernels depend on sizes: those of the requests that will come.
     let (warm, time) = timed(|| model.warm_up(&[("batch", batch)]));
     warm?;
-    show("warm-up", time, "kernels are compiled");
+    show("warm-up", time, "GPUs compile kernels");
     let (answers, time) = timed(|| classify(&model, batch, device));
     show("first call", time, &format!("{batch} pictures"));
     let times = (0..LATER_CALLS).map(|_| timed(|| classify(&model, batch, device)).1);
