@@ -57,7 +57,7 @@ cargo_for() {
 
 size() {
   local file
-  file=$(find "$CARGO_TARGET_DIR" -path "*$1" -type f -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
+  file=$(find -L "$CARGO_TARGET_DIR" -path "*$1" -type f -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
   echo "$(stat -c %s "$file") bytes: ${file#"$CARGO_TARGET_DIR"/}"
 }
 
