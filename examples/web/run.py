@@ -55,7 +55,7 @@ def main():
     problems = check(options.browser, address, devices, folder, options.digit) if options.check else []
     if options.screenshot:
         picture(options.browser, address, HERE / "screenshot.png", devices[0])
-    sys.exit("\n".join(problems))
+    sys.exit("\n".join(problems) or 0)
 
 
 def build(device, target, profile, folder):
