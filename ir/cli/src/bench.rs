@@ -3,7 +3,6 @@
 mod flame;
 mod layers;
 mod table;
-mod work;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

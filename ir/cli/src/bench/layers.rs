@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, bail};
 use onnx_embed_ir::graph::{Block, Graph, Node, ValueId};
+use onnx_embed_ir::inspect::cost::{self, multiply_adds};
 use onnx_embed_ir::types::Type;
 use serde_json::{Value as Json, json};
 
-use super::work;
 use crate::models::Model;
 use crate::scratch::Scratch;
 use crate::value::{Value, Values};
@@ -65,35 +65,34 @@ impl Profile {
         let graph = &loaded.graph;
         let mut nodes = HashMap::new();
         note(&graph.body, graph, &mut nodes);
-        let mut sizes = shapes(inputs);
+        let mut measured = Measured {
+            graph,
+            shapes: shapes(inputs),
+        };
         for value in steps
             .iter()
             .flat_map(|step| step["values"].as_array())
             .flatten()
         {
             if let (Some(name), Some(shape)) = (value["name"].as_str(), shape(&value["shape"])) {
-                sizes.insert(name, shape);
+                measured.shapes.insert(name, shape);
             }
         }
         let layers = steps.iter().map(|step| {
             let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
             let first = step["values"][0]["name"].as_str().unwrap_or_default();
             let node = nodes.get(first);
-            let operands = node
-                .map(|node| operands(node, graph, &sizes))
-                .unwrap_or_default();
-            let result = sizes.get(first).map(Vec::as_slice);
-            let operator = text("operator");
+            let operands = node.iter().flat_map(|node| measured.operands(node));
             let count = step["count"].as_f64().unwrap_or(1.0);
-            let once = result.and_then(|result| work::multiply_adds(&operator, &operands, result));
+            let once = node.and_then(|node| multiply_adds(node, &measured));
             Layer {
                 node: text("node"),
                 modules: node.map(|node| node.origin.clone()).unwrap_or_default(),
-                operands: operands.into_iter().flatten().collect(),
+                operands: operands.collect(),
                 time: step["ms"].as_f64().unwrap_or_default(),
                 count,
-                multiply_adds: once.map(|once| once * count),
-                operator,
+                multiply_adds: (once.filter(|&once| once > 0)).map(|once| once as f64 * count),
+                operator: text("operator"),
             }
         });
         Ok(Profile {
@@ -165,25 +164,37 @@ fn shape(sizes: &Json) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// The sizes of each operand, none where it is absent or a number of the code.
-fn operands(
-    node: &Node,
-    graph: &Graph,
-    sizes: &HashMap<&str, Vec<usize>>,
-) -> Vec<Option<Vec<usize>>> {
-    let size = |id: ValueId| {
-        let value = &graph.values[id];
+/// The sizes of values in a run.
+struct Measured<'g> {
+    graph: &'g Graph,
+    shapes: HashMap<&'g str, Vec<usize>>,
+}
+
+impl Measured<'_> {
+    /// The sizes of the operands of a node, without those that are numbers of the code.
+    fn operands(&self, node: &Node) -> Vec<Vec<usize>> {
+        let inputs = node.inputs.iter().flatten();
+        inputs.filter_map(|&id| self.shape(id)).collect()
+    }
+
+    fn shape(&self, id: ValueId) -> Option<Vec<usize>> {
+        let value = &self.graph.values[id];
         if let Some(weight) = &value.weight {
             return Some(weight.sizes.clone());
         }
         if value.is_constant() && !value.is_stored() {
             return None;
         }
-        let known = sizes.get(value.name.as_str()).cloned();
+        let known = self.shapes.get(value.name.as_str()).cloned();
         known.or_else(|| fixed(value.ty.as_ref()?))
-    };
-    let inputs = node.inputs.iter();
-    inputs.map(|input| input.and_then(size)).collect()
+    }
+}
+
+impl cost::Sizes for Measured<'_> {
+    fn of(&self, id: ValueId) -> Option<Vec<u64>> {
+        let shape = self.shape(id)?;
+        Some(shape.into_iter().map(|size| size as u64).collect())
+    }
 }
 
 /// The sizes of a type that leaves none open.
