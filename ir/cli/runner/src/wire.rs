@@ -33,6 +33,16 @@ fn decode(bytes: &[u8]) -> Option<Values> {
 }
 
 fn value(entry: &Json, elements: &mut &[u8]) -> Option<Value> {
+    let mut list = |items: &Json| -> Option<Vec<Value>> {
+        let items = items.as_array()?.iter();
+        items.map(|item| value(item, elements)).collect()
+    };
+    if let Some(items) = list(&entry["sequence"]) {
+        return Some(Value::Sequence(items));
+    }
+    if let Some(mut items) = list(&entry["optional"]) {
+        return Some(Value::Optional(items.pop().map(Box::new)));
+    }
     let sizes = entry["shape"].as_array()?.iter();
     let shape: Vec<usize> = sizes
         .map(|size| usize::try_from(size.as_u64()?).ok())
@@ -120,13 +130,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tensors_and_strings_survive_the_way() {
+    fn values_survive_the_way() {
         let values = Values::from([
             ("s", Value::from(Array::scalar("a\n\"".to_owned()))),
             ("h", TensorData::from([[f16::ONE], [f16::NAN]]).into()),
             ("b", TensorData::from([true, false, true]).into()),
             ("e", TensorData::new(Vec::<f64>::new(), [0, 2]).into()),
             ("u", TensorData::from([u64::MAX]).into()),
+            (
+                "l",
+                Value::Sequence(vec![
+                    TensorData::from([1u8]).into(),
+                    TensorData::from([2i8]).into(),
+                ]),
+            ),
+            ("n", Value::Optional(None)),
+            (
+                "o",
+                Value::Optional(Some(Box::new(TensorData::from([1.0f32]).into()))),
+            ),
         ]);
         let bytes = encode(&values).unwrap();
         assert_eq!(encode(&decode(&bytes).unwrap()).unwrap(), bytes);
