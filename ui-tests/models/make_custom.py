@@ -3,9 +3,10 @@
 Requires the `onnx` and `numpy` packages: `python ui-tests/models/make_custom.py`.
 """
 
+import numpy as np
 from onnx import parser
 
-from make import write
+from make import HERE, write
 
 HEADER = '<ir_version: 10, opset_import: ["": 21, "my.company": 1], producer_name: "make.py">\n'
 
@@ -37,6 +38,9 @@ def models():
         }
         """,
     )
+    x = np.array([[0, 1, 2], [0.5, -1.5, 3]], np.float32)
+    y = x + np.array([0.5, -0.5, 1], np.float32)
+    np.savez(HERE / "custom_swish.npz", **{"in/x": x, "out/y": y / (1 + np.exp(-1.5 * y))})
     # In branches, of which one leaves an input and an attribute out.
     save(
         "custom_branches",

@@ -48,6 +48,8 @@ pub struct Setting {
     pub within: Option<PathBuf>,
     /// `.ci/run` has these commands.
     pub in_ci: bool,
+    /// What takes long: the commands run where `ONNX_EMBED_COMMANDS` is `all`.
+    pub long: Option<String>,
     /// Why a block is not run.
     pub elsewhere: Option<String>,
     /// The command among whose lines those of the block are.
@@ -142,6 +144,7 @@ fn read(comment: &[&str]) -> Result<Setting> {
             "no_run" if rest.is_empty() => setting.no_run = true,
             "within" => setting.within = Some(rest.into()),
             "ci" if rest.is_empty() => setting.in_ci = true,
+            "long:" => setting.long = Some(rest.to_owned()),
             "elsewhere:" => setting.elsewhere = Some(rest.to_owned()),
             "output" => setting.output = Some(rest.to_owned()),
             "---" => is_after = true,

@@ -1,8 +1,11 @@
 //! Every command of README and guide runs, or stands in `.ci/run`, or the document says why it cannot run here; cargo reads every manifest.
+//!
+//! With `ONNX_EMBED_COMMANDS=all` those run too that build programs; `record` wants a `python3` with ONNX Runtime.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use onnx_embed_documents::{Block, blocks, documents};
@@ -13,6 +16,7 @@ fn every_command_runs() -> Result<()> {
         .join("../..")
         .canonicalize()?;
     let ci = fs::read_to_string(root.join(".ci/run"))?.replace("\\\n", " ");
+    let all = std::env::var_os("ONNX_EMBED_COMMANDS").is_some_and(|value| value == "all");
     let mut program = None;
     for document in documents(&root)? {
         for block in blocks(&root, &document)? {
@@ -34,13 +38,19 @@ fn every_command_runs() -> Result<()> {
                 continue;
             } else if let Some(reason) = &setting.elsewhere {
                 println!("{place}: not run: {reason}");
+            } else if let (Some(reason), false) = (&setting.long, all) {
+                println!("{place}: not run without ONNX_EMBED_COMMANDS=all: {reason}");
             } else if setting.in_ci {
                 for line in commands(&block.text) {
                     ensure!(has(&ci, &line), "{place}: .ci/run has no command `{line}`");
                 }
             } else {
                 let program = program.get_or_insert_with(|| command_line(&root));
-                run(&block, &root, program.as_deref()).context(place)?;
+                let start = Instant::now();
+                run(&block, &root, program.as_deref()).context(place.clone())?;
+                if setting.long.is_some() {
+                    println!("{place}: {:.0} s", start.elapsed().as_secs_f32());
+                }
             }
         }
     }
@@ -118,6 +128,10 @@ fn shell(text: &str, folder: &Path, root: &Path, program: &Path) -> Result<Strin
             program.parent().context("a profile has a folder")?,
         )
         .env("ONNX_EMBED_CHECKOUT", root)
+        .env(
+            "CARGO_INSTALL_ROOT",
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/installed"),
+        )
         .stdin(Stdio::null())
         .output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
