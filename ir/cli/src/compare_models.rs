@@ -39,7 +39,7 @@ pub struct Compare {
     #[command(flatten)]
     pub programs: Programs,
     /// Floats that differ by more than this share of the largest element differ [default: 1e-4, and 1e-2 with
-    /// half precision]
+    /// half precision, whose values are compared as float32]
     #[arg(long, value_name = "SHARE")]
     pub tolerance: Option<f64>,
     /// Named sizes of random inputs, where there is no io.npz beside the model; others are 1
@@ -94,10 +94,11 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
         // ONNX Runtime says nothing of the order.
         std::mem::swap(&mut a, &mut b);
     }
-    let is_half_precision = [&arguments.a, &arguments.b].iter().any(|side| match side {
-        Side::Ours(setting) => setting.options.precision.half().is_some(),
-        Side::OnnxRuntime => false,
-    });
+    let is_half_precision = a.widen_halves(&mut b)
+        || [&arguments.a, &arguments.b].iter().any(|side| match side {
+            Side::Ours(setting) => setting.options.precision.half().is_some(),
+            Side::OnnxRuntime => false,
+        });
     let tolerance = arguments
         .tolerance
         .unwrap_or(if is_half_precision { 1e-2 } else { 1e-4 });

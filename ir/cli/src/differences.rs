@@ -195,6 +195,28 @@ mod tests {
     }
 
     #[test]
+    fn values_of_two_precisions_are_compared_as_numbers() {
+        let mut ours = run(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]);
+        let mut half = ours.clone();
+        let numbers = [("a", half::f16::ONE), ("b", half::f16::from_f32(2.1))];
+        for (name, number) in numbers {
+            let Some(Value::Tensor(tensor)) = half.values.get_mut(name) else {
+                panic!("no tensor");
+            };
+            (tensor.dtype, tensor.bytes) = (DType::F16, number.to_le_bytes().to_vec());
+        }
+        assert!(ours.widen_halves(&mut half));
+        let found = Differences::new(&ours, &half, 1e-2);
+        let headline = found.headline().unwrap();
+        assert!(
+            headline.starts_with("`/b/Neg` (Neg): `b` is 2.000000e0"),
+            "{headline}"
+        );
+        assert!((found.rows[1].relative - 0.1 / 2.1).abs() < 1e-3);
+        assert!(!ours.widen_halves(&mut half));
+    }
+
+    #[test]
     fn a_long_table_shows_where_the_error_grows() {
         let names: Vec<String> = (0..200).map(|at| format!("v{at}")).collect();
         let ours: Vec<(&str, f32)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();

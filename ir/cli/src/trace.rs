@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
+use onnx_embed_ir::dtype::Kind;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
@@ -25,6 +26,32 @@ pub struct Run {
     pub values: HashMap<String, Value>,
     /// Why the run ended before its last node.
     pub problem: Option<String>,
+}
+
+impl Run {
+    /// Widens floats of 16 bits where the other run has the value in another type of floats, so that the two
+    /// can be compared, and says whether there are any.
+    pub fn widen_halves(&mut self, other: &mut Run) -> bool {
+        let mut any = false;
+        for (name, value) in &mut self.values {
+            let (Value::Tensor(one), Some(Value::Tensor(two))) =
+                (value, other.values.get_mut(name))
+            else {
+                continue;
+            };
+            let floats = [one.dtype, two.dtype].map(|dtype| dtype.kind() == Kind::Float);
+            if floats != [true; 2] || one.dtype == two.dtype {
+                continue;
+            }
+            for tensor in [one, two] {
+                if let Some(wide) = tensor.widened() {
+                    *tensor = wide;
+                    any = true;
+                }
+            }
+        }
+        any
+    }
 }
 
 /// Where a value comes from.

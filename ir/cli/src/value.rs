@@ -68,6 +68,22 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// The same numbers as float32, of floats of 16 bits.
+    pub fn widened(&self) -> Option<Tensor> {
+        if !matches!(self.dtype, DType::F16 | DType::Bf16) {
+            return None;
+        }
+        let numbers = self.numbers()?;
+        let bytes = numbers.iter().flat_map(|wide| (*wide as f32).to_le_bytes());
+        Some(Tensor {
+            dtype: DType::F32,
+            shape: self.shape.clone(),
+            bytes: bytes.collect(),
+        })
+    }
+}
+
 /// The type that numpy calls `name`.
 pub fn dtype(name: &str) -> Option<DType> {
     let mut all = (1..=26).filter_map(DType::from_onnx);
@@ -86,6 +102,19 @@ mod tests {
             bytes: vec![0xfe, 0xff, 2, 0],
         };
         assert_eq!(tensor.numbers(), Some(vec![-2.0, 2.0]));
+    }
+
+    #[test]
+    fn floats_of_16_bits_are_widened() {
+        let numbers = [f16::from_f32(-0.1), f16::INFINITY];
+        let half = Tensor {
+            dtype: DType::F16,
+            shape: vec![2],
+            bytes: numbers.map(f16::to_le_bytes).concat(),
+        };
+        let wide = half.widened().unwrap();
+        assert_eq!((wide.dtype, wide.numbers()), (DType::F32, half.numbers()));
+        assert_eq!(wide.widened(), None);
     }
 
     #[test]
