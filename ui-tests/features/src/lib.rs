@@ -1,0 +1,1 @@
+//! Nothing but dependencies: their features are those of the whole workspace.
