@@ -5,10 +5,6 @@ use std::path::{Path, PathBuf};
 
 use onnx_embed::__private::ops::observe::Event;
 use onnx_embed::{Device, Error, Kind, Port, Signature, Values};
-use onnx_embed_conformance_part1 as part1;
-use onnx_embed_conformance_part2 as part2;
-use onnx_embed_conformance_part3 as part3;
-use onnx_embed_conformance_part4 as part4;
 use onnx_embed_ir::dtype::DType;
 
 use crate::compare::{Tolerance, agree};
@@ -85,7 +81,18 @@ pub fn all() -> Vec<Case> {
             all
         }};
     }
-    cases!(part1 part2 part3 part4)
+    cases!(
+        onnx_embed_conformance_part1
+        onnx_embed_conformance_part2
+        onnx_embed_conformance_part3
+        onnx_embed_conformance_part4
+        onnx_embed_conformance_part5
+        onnx_embed_conformance_part6
+        onnx_embed_conformance_part7
+        onnx_embed_conformance_part8
+        onnx_embed_conformance_part9
+        onnx_embed_conformance_part10
+    )
 }
 
 impl Case {
