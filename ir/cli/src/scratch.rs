@@ -182,6 +182,12 @@ impl Scratch {
                 "{name} = {{ {source}, default-features = false, features = {features} }}\n"
             ));
         }
+        // Burn with the features that tests of the checkout build it with.
+        let shared = Path::new(CHECKOUT).join("ui-tests/features");
+        if shared.join("Cargo.toml").is_file() {
+            let source = source("ui-tests/features");
+            text.push_str(&format!("onnx-embed-features = {{ {source} }}\n"));
+        }
         for model in libraries {
             let package = model.package();
             text.push_str(&format!(

@@ -46,7 +46,7 @@ pub struct Setting {
     pub no_run: bool,
     /// A file of the checkout that has the lines of the block.
     pub within: Option<PathBuf>,
-    /// `.ci/run` has these commands.
+    /// `.ci/run` or `.ci/full` has these commands.
     pub in_ci: bool,
     /// What takes long: the commands run where `ONNX_EMBED_COMMANDS` is `all`.
     pub long: Option<String>,

@@ -1,4 +1,4 @@
-//! Every command of README and guide runs, or stands in `.ci/run`, or the document says why it cannot run here; cargo reads every manifest.
+//! Every command of README and guide runs, or is in `.ci`, or the document says why it cannot run here; cargo reads every manifest.
 //!
 //! With `ONNX_EMBED_COMMANDS=all` those run too that build programs; `record` wants a `python3` with ONNX Runtime.
 
@@ -15,7 +15,9 @@ fn every_command_runs() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()?;
-    let ci = fs::read_to_string(root.join(".ci/run"))?.replace("\\\n", " ");
+    let run = fs::read_to_string(root.join(".ci/run"))?;
+    let full = fs::read_to_string(root.join(".ci/full"))?;
+    let ci = (run + &full).replace("\\\n", " ");
     let all = std::env::var_os("ONNX_EMBED_COMMANDS").is_some_and(|value| value == "all");
     let mut program = None;
     for document in documents(&root)? {
@@ -42,7 +44,7 @@ fn every_command_runs() -> Result<()> {
                 println!("{place}: not run without ONNX_EMBED_COMMANDS=all: {reason}");
             } else if setting.in_ci {
                 for line in commands(&block.text) {
-                    ensure!(has(&ci, &line), "{place}: .ci/run has no command `{line}`");
+                    ensure!(has(&ci, &line), "{place}: neither .ci/run nor .ci/full has the command `{line}`");
                 }
             } else {
                 let program = program.get_or_insert_with(|| command_line(&root));
