@@ -121,7 +121,20 @@ impl Dim {
 
     /// The difference, `None` when it overflows or grows too large.
     pub fn sub(&self, other: &Dim) -> Option<Dim> {
-        self.add(&other.mul(&Dim::from(-1))?)
+        if let (Some(a), Some(b)) = (self.number(), other.number()) {
+            return a.checked_sub(b).map(Dim::from);
+        }
+        self.add(&other.neg()?)
+    }
+
+    /// The number with the other sign, `None` when it overflows.
+    pub fn neg(&self) -> Option<Dim> {
+        self.mul(&Dim::from(-1))
+    }
+
+    /// The amount, `None` when it overflows or grows too large.
+    pub fn abs(&self) -> Option<Dim> {
+        self.larger(&self.neg()?)
     }
 
     /// The product, `None` when it overflows or grows too large.

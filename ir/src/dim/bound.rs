@@ -77,7 +77,11 @@ impl Dim {
         chosen: Ordering,
         atom: fn(Box<Dim>, Box<Dim>) -> Atom,
     ) -> Option<Dim> {
-        let at_least = |a: &Dim, b: &Dim| a.sub(b).is_some_and(|rest| rest.is_size());
+        // The difference of two numbers may be none.
+        let at_least = |a: &Dim, b: &Dim| match (a.number(), b.number()) {
+            (Some(a), Some(b)) => a >= b,
+            _ => a.sub(b).is_some_and(|rest| rest.is_size()),
+        };
         match (at_least(self, other), at_least(other, self)) {
             (true, _) if chosen == Ordering::Greater => Some(self.clone()),
             (true, _) => Some(other.clone()),
@@ -123,5 +127,12 @@ mod tests {
     #[test]
     fn bounds_are_equal_in_either_order() {
         assert_eq!(n().smaller(&5.into()), Dim::from(5).smaller(&n()));
+    }
+
+    #[test]
+    fn numbers_compare_however_far_apart() {
+        let (most, least) = (Dim::from(i64::MAX), Dim::from(-2));
+        assert_eq!(most.larger(&least), Some(most.clone()));
+        assert_eq!(least.smaller(&most), Some(least));
     }
 }

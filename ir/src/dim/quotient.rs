@@ -3,13 +3,39 @@
 use super::{Atom, Dim};
 
 impl Dim {
-    /// The quotient rounded down, `None` when the divisor may be 0 or it grows too large.
+    /// The quotient rounded down, `None` when the sign of the divisor depends on sizes or it grows too large.
+    ///
+    /// Division by a size presumes that it is not 0: `n * m / m` is `n`. Code that divides by a 0 gets 0.
     pub fn div(&self, other: &Dim) -> Option<Dim> {
+        if other.is(0) {
+            return None;
+        }
+        if let Some(exact) = self.div_exact(other) {
+            return Some(exact);
+        }
+        match (self.number(), other.number()) {
+            (Some(a), Some(b)) => {
+                let down = i64::from((a < 0) != (b < 0) && a.checked_rem(b)? != 0);
+                a.checked_div(b)?.checked_sub(down).map(Dim::from)
+            }
+            (_, Some(by @ 1..)) => self.rounded_down(by),
+            _ if other.is_size() => {
+                let quotient = Atom::Quotient(Box::new(self.clone()), Box::new(other.clone()));
+                Dim::of(quotient).bounded()
+            }
+            _ => {
+                let other = other.neg()?;
+                let positive = other.is_size().then(|| self.neg())??;
+                positive.div(&other)
+            }
+        }
+    }
+
+    /// The quotient rounded toward zero, as ONNX divides integers; `None` when the sign of the divisor
+    /// depends on sizes or it grows too large.
+    pub fn div_truncated(&self, other: &Dim) -> Option<Dim> {
         if let (Some(a), Some(b)) = (self.number(), other.number()) {
-            return a.checked_div_euclid(b).map(|euclid| {
-                let adjust = i64::from(b < 0 && a.rem_euclid(b) != 0);
-                Dim::from(euclid - adjust)
-            });
+            return a.checked_div(b).map(Dim::from);
         }
         if other.is(0) {
             return None;
@@ -17,13 +43,56 @@ impl Dim {
         if let Some(exact) = self.div_exact(other) {
             return Some(exact);
         }
-        match other.number() {
-            Some(by @ 1..) => self.rounded_down(by),
-            _ => {
-                let quotient = Atom::Quotient(Box::new(self.clone()), Box::new(other.clone()));
-                Dim::of(quotient).bounded()
-            }
+        if !other.is_size() {
+            let other = other.neg()?;
+            let positive = other.is_size().then(|| self.neg())??;
+            return positive.div_truncated(&other);
         }
+        let negated = self.neg()?;
+        self.part_divided(other)?.sub(&negated.part_divided(other)?)
+    }
+
+    /// The remainder with the sign of the divisor, `None` when the divisor may be 0 or its sign depends on sizes.
+    pub fn modulo(&self, other: &Dim) -> Option<Dim> {
+        self.rest(other, Dim::div)
+    }
+
+    /// The remainder with the sign of the dividend, `None` when the divisor may be 0 or its sign depends on sizes.
+    pub fn remainder(&self, other: &Dim) -> Option<Dim> {
+        self.rest(other, Dim::div_truncated)
+    }
+
+    /// What a quotient leaves.
+    fn rest(&self, other: &Dim, div: fn(&Dim, &Dim) -> Option<Dim>) -> Option<Dim> {
+        match (self.number(), other.number()) {
+            // The quotient of the least number by -1 is no number.
+            (_, Some(1 | -1)) => return Some(Dim::default()),
+            (Some(a), Some(b)) => {
+                let quotient = div(&a.into(), &b.into())?.number()?;
+                // The product may be less than the least number where the rest is one.
+                let rest = i128::from(a) - i128::from(b) * i128::from(quotient);
+                return i64::try_from(rest).ok().map(Dim::from);
+            }
+            _ => {}
+        }
+        if self.div_exact(other).is_some() {
+            return Some(Dim::default());
+        }
+        let is_positive = |dim: &Dim| dim.sub(&1.into()).is_some_and(|less| less.is_size());
+        if !is_positive(other) && !other.neg().is_some_and(|other| is_positive(&other)) {
+            return None;
+        }
+        self.sub(&div(self, other)?.mul(other)?)
+    }
+
+    /// The quotient of what of this is positive, or 0, by a size.
+    fn part_divided(&self, by: &Dim) -> Option<Dim> {
+        let is_less = by.sub(&1.into()).and_then(|most| most.sub(self));
+        let is_less = is_less.is_some_and(|rest| rest.is_size());
+        if is_less && by.sub(&1.into())?.is_size() {
+            return Some(Dim::default());
+        }
+        self.larger(&Dim::default())?.div(by)
     }
 
     /// The quotient when `other` is one term that divides every term of `self`.
@@ -127,6 +196,48 @@ mod tests {
         check(Dim::from(-7).div(&2.into()), "-4");
         check(Dim::from(7).div(&(-2).into()), "-4");
         assert_eq!(n().div(&0.into()), None);
+        check(n().div(&(-2).into()), "floor((-n) / (2))");
+        check(Dim::from(i64::MIN).div(&3.into()), "-3074457345618258603");
+        let difference = n().sub(&Dim::named("m")).unwrap();
+        assert_eq!(n().div(&difference), None);
+        check(
+            Dim::from(-10).div(&Dim::named("m").neg().unwrap()),
+            "floor((10) / (m))",
+        );
+    }
+
+    #[test]
+    fn quotients_toward_zero_have_two_parts() {
+        let less = |by: i64| n().sub(&by.into()).unwrap();
+        check(n().div_truncated(&2.into()), "floor((n) / (2))");
+        check(n().div_truncated(&(-2).into()), "-floor((n) / (2))");
+        check(less(1).div_truncated(&2.into()), "floor((max(n - 1, 0)) / (2))");
+        check(
+            less(5).div_truncated(&2.into()),
+            "-floor((max(-n + 5, 0)) / (2)) + floor((max(n - 5, 0)) / (2))",
+        );
+        check(Dim::from(-7).div_truncated(&n()), "-floor((7) / (n))");
+        check(less(4).mul(&6.into()).unwrap().div_truncated(&(-3).into()), "-2*n + 8");
+        assert_eq!(n().div_truncated(&0.into()), None);
+        assert_eq!(n().div_truncated(&less(1)), None);
+        assert_eq!(Dim::from(i64::MIN).div_truncated(&(-1).into()), None);
+    }
+
+    #[test]
+    fn remainders_have_the_sign_of_either() {
+        let number = |a: i64, b: i64| {
+            let (a, b) = (Dim::from(a), Dim::from(b));
+            [a.modulo(&b), a.remainder(&b)].map(|rest| rest.and_then(|rest| rest.number()))
+        };
+        assert_eq!(number(-7, 3), [Some(2), Some(-1)]);
+        assert_eq!(number(7, -3), [Some(-2), Some(1)]);
+        assert_eq!(number(i64::MIN, -1), [Some(0), Some(0)]);
+        assert_eq!(number(i64::MIN, i64::MAX), [Some(i64::MAX - 1), Some(-1)]);
+        assert_eq!(number(5, 0), [None, None]);
+        check(n().modulo(&3.into()), "-3*floor((n) / (3)) + n");
+        check(n().neg().unwrap().remainder(&3.into()), "3*floor((n) / (3)) - n");
+        assert_eq!(Dim::from(-10).modulo(&n()), None);
+        check(n().mul(&4.into()).unwrap().modulo(&n()), "0");
     }
 
     #[test]

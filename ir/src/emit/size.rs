@@ -1,8 +1,10 @@
 //! Sizes as Rust expressions.
 
+mod number;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::Literal;
+use number::{Number, Width};
 
 use crate::dim::{Atom, Dim, Symbol};
 use crate::rust::{Bracket, Code, Head, Part, Size, code};
@@ -19,23 +21,14 @@ pub struct Sizes {
 impl Sizes {
     /// The size as an expression of type `usize`.
     pub fn expression(&mut self, dim: &Dim) -> Code {
-        self.sum(dim)
+        let size = self.unsigned(dim);
+        let size = size.unwrap_or_else(|| self.integer(dim).cast(Width::Usize));
+        size.operand()
     }
 
     /// The number as an expression of type `i64`.
     pub fn signed(&mut self, dim: &Dim) -> Code {
-        match dim.number() {
-            Some(number) => {
-                let literal = Literal::i64_unsuffixed(number);
-                code!(#literal)
-            }
-            None if dim.name().is_some() => {
-                let size = self.sum(dim);
-                code!(#size as i64)
-            }
-            // Differences may be negative, which `usize` cannot hold.
-            None => self.polynomial(dim, true),
-        }
+        self.integer(dim).code()
     }
 
     /// The variable of a named size.
@@ -96,101 +89,117 @@ impl Sizes {
         size
     }
 
-    fn sum(&mut self, dim: &Dim) -> Code {
-        self.polynomial(dim, false)
+    /// The number in `i64`, which holds differences that `usize` cannot.
+    fn integer(&mut self, dim: &Dim) -> Number {
+        let sum = terms(dim).into_iter().fold(None, |sum, (atoms, factor)| {
+            let product = self.product(&atoms, factor);
+            Some(joined(sum, product, factor))
+        });
+        sum.unwrap_or(Number::Literal(0))
     }
 
-    /// Positive terms first, so that a difference of sizes stays a size on the way.
-    fn polynomial(&mut self, dim: &Dim, signed: bool) -> Code {
-        let mut terms: Vec<(&[Atom], i64)> = dim.terms().collect();
-        terms.reverse();
-        terms.sort_by_key(|(_, factor)| *factor < 0);
-        let mut sum = Code::default();
-        for (at, (atoms, factor)) in terms.into_iter().enumerate() {
-            let product = self.product(atoms, factor.unsigned_abs(), signed);
-            sum = match (at, factor < 0) {
-                (0, false) => product,
-                (0, true) => code!(-#product),
-                (_, false) => code!(#sum + #product),
-                (_, true) => code!(#sum - #product),
-            };
-        }
-        if sum.is_empty() { code!(0) } else { sum }
-    }
-
-    fn product(&mut self, atoms: &[Atom], factor: u64, signed: bool) -> Code {
-        let mut product = Code::default();
-        if factor != 1 || atoms.is_empty() {
-            let literal = Literal::u64_unsuffixed(factor);
-            product = code!(#literal);
-        }
-        for atom in atoms {
-            let atom = match atom {
-                Atom::Name(name) => {
-                    let name = self.variable(name);
-                    if signed { code!((#name as i64)) } else { name }
+    /// The amount of a term.
+    fn product(&mut self, atoms: &[Atom], factor: i64) -> Number {
+        let first = literal(factor, atoms);
+        let atoms = atoms.iter().map(|atom| match atom {
+            Atom::Name(name) => Number::Size(self.variable(name)).cast(Width::I64),
+            Atom::Quotient(a, b) => {
+                let (a, divisor) = (self.integer(a), self.integer(b));
+                if is_positive(b) {
+                    a.call("div_euclid", divisor, Width::I64)
+                } else {
+                    let quotient = a.call("checked_div_euclid", divisor, Width::I64);
+                    quotient.call("unwrap_or", Number::Literal(0), Width::I64)
                 }
-                Atom::Quotient(a, b) => {
-                    let (a, b) = (self.grouped(a, signed), self.grouped(b, signed));
-                    if signed {
-                        code!(#a.div_euclid(#b))
-                    } else {
-                        code!((#a / #b))
-                    }
-                }
-                Atom::Min(a, b) => self.choice(a, b, signed, &code!(min)),
-                Atom::Max(a, b) => self.choice(a, b, signed, &code!(max)),
-            };
-            product = if product.is_empty() {
-                atom
-            } else {
-                code!(#product * #atom)
-            };
-        }
-        product
-    }
-
-    /// `a.min(b)`. Where an operand may be negative, `usize` could not hold it.
-    fn choice(&mut self, a: &Dim, b: &Dim, signed: bool, method: &Code) -> Code {
-        if signed || (a.is_size() && b.is_size()) {
-            let (a, b) = (self.receiver(a, signed), self.polynomial(b, signed));
-            return code!(#a.#method(#b));
-        }
-        if let (true, Some((added, taken))) = (b.is(0), difference(a)) {
-            let (added, taken) = (self.receiver(&added, false), self.polynomial(&taken, false));
-            return code!(#added.saturating_sub(#taken));
-        }
-        let (a, b) = (self.grouped(a, true), self.polynomial(b, true));
-        code!((#a.#method(#b) as usize))
-    }
-
-    /// What a method can be called on: a number says its type.
-    fn receiver(&mut self, dim: &Dim, signed: bool) -> Code {
-        match dim.number().and_then(|number| usize::try_from(number).ok()) {
-            Some(number) if !signed => {
-                let literal = Literal::usize_suffixed(number);
-                code!(#literal)
             }
-            _ => self.grouped(dim, signed),
-        }
+            Atom::Min(a, b) => self.integer(a).call("min", self.integer(b), Width::I64),
+            Atom::Max(a, b) => self.integer(a).call("max", self.integer(b), Width::I64),
+        });
+        first.into_iter().chain(atoms).reduce(Number::mul).unwrap_or(Number::Literal(1))
     }
 
-    fn grouped(&mut self, dim: &Dim, signed: bool) -> Code {
-        let inner = self.polynomial(dim, signed);
-        if let Some(number) = dim.number() {
-            let literal = if signed {
-                Literal::i64_suffixed(number)
-            } else {
-                Literal::u64_unsuffixed(number.unsigned_abs())
-            };
-            return code!(#literal);
+    /// A sum that is a size in `usize`, where its terms are sizes too. Those that are added stand first, so that it stays a
+    /// size on the way.
+    fn unsigned(&mut self, dim: &Dim) -> Option<Number> {
+        let mut sum = None;
+        for (atoms, factor) in terms(dim) {
+            let mut product = literal(factor, &atoms);
+            for atom in &atoms {
+                let atom = self.unsigned_atom(atom)?;
+                product = Some(match product {
+                    Some(product) => product.mul(atom),
+                    None => atom,
+                });
+            }
+            sum = Some(joined(sum, product?, factor));
         }
-        if dim.name().is_some() {
-            inner
-        } else {
-            code!((#inner))
-        }
+        Some(sum.unwrap_or(Number::Literal(0)))
     }
+
+    fn unsigned_atom(&mut self, atom: &Atom) -> Option<Number> {
+        Some(match atom {
+            Atom::Name(name) => Number::Size(self.variable(name)),
+            Atom::Quotient(a, b) if a.is_size() && b.is_size() => {
+                let (a, divisor) = (self.unsigned(a)?, self.unsigned(b)?);
+                if is_positive(b) {
+                    a.div(divisor)
+                } else {
+                    let quotient = a.call("checked_div", divisor, Width::Usize);
+                    quotient.call("unwrap_or", Number::Literal(0), Width::Usize)
+                }
+            }
+            Atom::Min(a, b) if a.is_size() && b.is_size() => {
+                self.unsigned(a)?.call("min", self.unsigned(b)?, Width::Usize)
+            }
+            Atom::Max(a, b) if a.is_size() && b.is_size() => {
+                self.unsigned(a)?.call("max", self.unsigned(b)?, Width::Usize)
+            }
+            Atom::Max(a, b) if b.is(0) && let Some((added, taken)) = difference(a) => {
+                let (added, taken) = (self.unsigned(&added)?, self.unsigned(&taken)?);
+                added.call("saturating_sub", taken, Width::Usize)
+            }
+            atom => {
+                let dim = Dim::of(atom.clone());
+                dim.is_size().then(|| self.integer(&dim).cast(Width::Usize))?
+            }
+        })
+    }
+}
+
+/// The terms of a sum, those that are added first.
+fn terms(dim: &Dim) -> Vec<(Vec<Atom>, i64)> {
+    let mut terms: Vec<(Vec<Atom>, i64)> = dim
+        .terms()
+        .map(|(atoms, factor)| (atoms.to_vec(), factor))
+        .collect();
+    terms.reverse();
+    terms.sort_by_key(|(_, factor)| *factor < 0);
+    terms
+}
+
+/// The amount of a factor, where it is written. The least number has none and stays negative.
+fn literal(factor: i64, atoms: &[Atom]) -> Option<Number> {
+    let amount = factor.checked_abs().unwrap_or(factor);
+    (amount != 1 || atoms.is_empty()).then_some(Number::Literal(amount))
+}
+
+/// A sum with one more term, whose amount it is.
+fn joined(sum: Option<Number>, amount: Number, factor: i64) -> Number {
+    let is_added = factor > 0 || factor == i64::MIN;
+    match (sum, is_added) {
+        (None, true) => amount,
+        (None, false) => match amount {
+            Number::Literal(amount) => Number::Literal(-amount),
+            amount => Number::Negative(amount.into()),
+        },
+        (Some(sum), true) => sum.add(amount),
+        (Some(sum), false) => sum.sub(amount),
+    }
+}
+
+/// Whether a divisor cannot be 0.
+fn is_positive(dim: &Dim) -> bool {
+    dim.sub(&1.into()).is_some_and(|less| less.is_size())
 }
 
 /// The sizes that are used behind what binds them nowhere. What braces bind ends with them.
@@ -268,9 +277,35 @@ mod tests {
         let bounded = less.smaller(&5.into()).unwrap().larger(&0.into());
         check(
             bounded,
-            "((((__s0 as i64) - 3) . min (5)) . max (0) as usize)",
+            "(((__s0 as i64) - 3) . min (5) . max (0) as usize)",
         );
         check(Dim::named("n").smaller(&5.into()), "__s0 . min (5)");
+    }
+
+    #[test]
+    fn negative_numbers_stay_in_integers() {
+        let signed = |dim: Option<Dim>, expected: &str| {
+            let code = Sizes::default().signed(&dim.unwrap());
+            assert_eq!(code.tokens().to_string(), expected);
+        };
+        let (n, m) = (Dim::named("n"), Dim::named("m"));
+        let less = n.sub(&5.into()).unwrap();
+        signed(n.neg(), "- (__s0 as i64)");
+        signed(less.larger(&(-1).into()), "((__s0 as i64) - 5) . max (- 1)");
+        signed(
+            less.div(&7.into()),
+            "((__s0 as i64) + 2) . div_euclid (7) - 1",
+        );
+        signed(
+            Dim::from(-10).div(&m),
+            "(- 10i64) . checked_div_euclid (__s0 as i64) . unwrap_or (0)",
+        );
+        let negated = m.neg().unwrap().add(&n).and_then(|rest| rest.div(&2.into()));
+        check(
+            negated,
+            "(((__s0 as i64) - (__s1 as i64)) . div_euclid (2) as usize)",
+        );
+        check(n.div(&m), "__s0 . checked_div (__s1) . unwrap_or (0)");
     }
 
     #[test]
@@ -289,6 +324,6 @@ mod tests {
     #[test]
     fn quotients_are_grouped() {
         let sum = Dim::named("n").add(&1.into()).unwrap();
-        check(sum.div(&2.into()), "((__s0 + 1) / 2)");
+        check(sum.div(&2.into()), "(__s0 + 1) / 2");
     }
 }

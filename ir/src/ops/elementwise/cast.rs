@@ -15,7 +15,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub use known::fits;
+pub use known::{nearest, stays};
 
 pub const ROWS: &[Row] = &[
     row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast).elementwise(),
@@ -339,12 +339,11 @@ mod tests {
             expect![[r#"
                 main () => (uint8[2] a, int64[2] b, int32[2] c)
                 <
-                    float64[2] d = {NaN, 10000000000},
                     uint8[2] a = {44, 255},
-                    int64[2] b = {-1, 0}
+                    int64[2] b = {-1, 0},
+                    int32[2] c = {0, 2147483647}
                 >
                 {
-                    int32[2] c = Cast <to: I32, saturate: true, toward: "Up"> (d)
                 }
             "#]],
         );

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::cast::fits;
+use super::cast::{nearest, stays};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -75,7 +75,8 @@ impl Operator for Power {
                     .map(|number| number as f64),
                 _ => None,
             };
-            if let Some(value) = value {
+            // An exponent that the base's type lacks gives another power.
+            if let Some(value) = value.filter(|&value| rounded(value, base.dtype) == value) {
                 let literal = float_literal(value, base.dtype);
                 let x = cx.tensor(0)?;
                 return Ok(match value {
@@ -127,8 +128,18 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
             let pairs = bases.iter().zip(&exponents);
             let powers = pairs.map(|(factor, exponent)| {
                 let power = repeated(factor, exponent.number()?)?;
-                let is_in_range = power.number().is_none_or(|number| fits(number, base.dtype));
-                is_in_range.then_some(power)
+                stays(&power, base.dtype).then_some(power)
+            });
+            powers.collect::<Option<_>>().map(Known::Ints)
+        }
+        (Known::Ints(bases), Known::Floats(exponents)) => {
+            let pairs = bases.iter().zip(&exponents);
+            let powers = pairs.map(|(factor, &exponent)| {
+                let power = match whole(exponent) {
+                    Some(exponent) => repeated(factor, exponent)?,
+                    None => nearest((factor.number()? as f64).powf(exponent), base.dtype)?.into(),
+                };
+                stays(&power, base.dtype).then_some(power)
             });
             powers.collect::<Option<_>>().map(Known::Ints)
         }
@@ -151,9 +162,27 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
     }
 }
 
+/// A float exponent that is a whole number, as an even or odd one of integers.
+fn whole(exponent: f64) -> Option<i64> {
+    const EVEN: f64 = (1i64 << 62) as f64;
+    let is_whole = exponent.fract() == 0.0;
+    is_whole.then(|| exponent.clamp(-EVEN, EVEN) as i64)
+}
+
+/// A negative power of an integer is a fraction, of which the whole part is 0 but for 1 and -1; that of 0 is 0, as its
+/// quotients are.
 fn repeated(base: &Dim, exponent: i64) -> Option<Dim> {
-    let times = (0..64).contains(&exponent).then_some(exponent)?;
-    (0..times).try_fold(Dim::from(1), |power, _| power.mul(base))
+    match (base.number(), exponent) {
+        (Some(base @ -1..=1), _) => Some(match (base, exponent) {
+            (_, 0) => 1.into(),
+            (-1, _) if exponent % 2 == 0 => 1.into(),
+            (0, ..0) => 0.into(),
+            _ => base.into(),
+        }),
+        (Some(_), ..0) => Some(0.into()),
+        (_, 0..64) => (0..exponent).try_fold(Dim::from(1), |power, _| power.mul(base)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -198,6 +227,34 @@ mod tests {
                     float32[2] b = {2, 0.5}
                 >
                 {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn exponents_keep_their_type() {
+        check(
+            r#"
+            main () => (int32[7] a, int32[6] b, float[3] c)
+            <int32[7] i = {0, 1, -1, -1, 5, 0, 2}, int64[7] n = {4294967296, 4294967297, 8589934593, -2, -9223372036854775807, -1, 0},
+             int32[6] j = {9, -2, 5, 1, -8, 2}, double[6] g = {0.5, 3, -1, nan, 0.5, 1e300},
+             float[3] f = {inf, 0, 2}, double[3] e = {5e-72, 1e-60, 1e60}> {
+                a = Pow (i, n)
+                b = Pow (j, g)
+                c = Pow (f, e)
+            }
+            "#,
+            expect![[r#"
+                main () => (int32[7] a, int32[6] b, float32[3] c)
+                <
+                    int32[6] j = {9, -2, 5, 1, -8, 2},
+                    float64[6] g = {0.5, 3, -1, NaN, 0.5, 1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000},
+                    int32[7] a = {0, 1, -1, 1, 0, 0, 1},
+                    float32[3] c = {inf, 0, inf}
+                >
+                {
+                    int32[6] b = Pow (j, g)
                 }
             "#]],
         );

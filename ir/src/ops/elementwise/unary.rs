@@ -1,5 +1,6 @@
 //! Operators on each element alone.
 
+mod known;
 mod shaped;
 
 use std::rc::Rc;
@@ -9,13 +10,15 @@ use quote::format_ident;
 use super::cast::{carrier, wrapped};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
+use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
-use crate::types::Known;
 
+use known::fold;
+pub use known::rounded;
 pub use shaped::Shaped;
 use shaped::shaped;
 
@@ -94,10 +97,11 @@ struct Unary {
     /// The function of the run-time crate's `host`, where there is one.
     host: Option<&'static str>,
     known: fn(f64) -> Option<f64>,
+    ints: fn(&Dim) -> Option<Dim>,
     bool_result: bool,
 }
 
-attributes!(struct Unary { kinds, device, host, bool_result; known });
+attributes!(struct Unary { kinds, device, host, bool_result; known, ints });
 
 /// How it is written for a tensor.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +133,7 @@ const fn unary(
         device,
         host,
         known,
+        ints: |_| None,
         bool_result: false,
     }
 }
@@ -139,24 +144,36 @@ const fn float(method: &'static str) -> Unary {
 
 use Device::{Kernel, Method};
 
-const RELU: Unary = unary(NUMBER, Kernel("activation", "relu"), None, |x| {
-    Some(x.max(0.0))
-});
+const RELU: Unary = Unary {
+    ints: |x| x.larger(&Dim::default()),
+    ..unary(NUMBER, Kernel("activation", "relu"), None, |x| {
+        Some(if x < 0.0 { 0.0 } else { x })
+    })
+};
 const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
 const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
 const EXP: Unary = unary(FLOAT, Kernel("elementary", "exp"), Some("exp"), |_| None);
 const LOG: Unary = unary(FLOAT, Method("log"), Some("log"), |_| None);
 const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()));
 const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x));
-const NEG: Unary = unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x));
-const ABS: Unary = unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs()));
-const SIGN: Unary = unary(NUMBER, Kernel("arith", "sign"), Some("sign"), |x| {
-    Some(if x == 0.0 || x.is_nan() {
-        x
-    } else {
-        x.signum()
+const NEG: Unary = Unary {
+    ints: Dim::neg,
+    ..unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x))
+};
+const ABS: Unary = Unary {
+    ints: Dim::abs,
+    ..unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs()))
+};
+const SIGN: Unary = Unary {
+    ints: |x| x.number().map(|number| number.signum().into()),
+    ..unary(NUMBER, Kernel("arith", "sign"), Some("sign"), |x| {
+        Some(if x == 0.0 || x.is_nan() {
+            x
+        } else {
+            x.signum()
+        })
     })
-});
+};
 const FLOOR: Unary = unary(FLOAT, Method("floor"), Some("floor"), |x| Some(x.floor()));
 const CEIL: Unary = unary(FLOAT, Method("ceil"), Some("ceil"), |x| Some(x.ceil()));
 const ROUND: Unary = unary(FLOAT, Method("round"), Some("round"), |x| {
@@ -302,46 +319,6 @@ impl Operator for Infinite {
         } else {
             code!(ops::arith::is_inf(#x, #negative, #positive))
         })
-    }
-}
-
-fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {
-    let float = |&value: &f64| (unary.known)(value).map(|value| rounded(value, dtype));
-    Some(match known {
-        Known::Floats(values) if unary.bool_result => Known::Bools(
-            values
-                .iter()
-                .map(|&value| (unary.known)(value).map(|result| result != 0.0))
-                .collect::<Option<_>>()?,
-        ),
-        Known::Floats(values) => Known::Floats(values.iter().map(float).collect::<Option<_>>()?),
-        Known::Ints(dims) => {
-            // Only numbers that a float holds exactly.
-            let int = |number: i64| {
-                let exact = number.unsigned_abs() < 1 << 52;
-                let value = exact.then_some(number as f64).and_then(unary.known)?;
-                Some((value as i64).into())
-            };
-            let numbers = dims.iter().map(|dim| dim.number().and_then(int));
-            Known::Ints(numbers.collect::<Option<_>>()?)
-        }
-        Known::Bools(values) => Known::Bools(
-            values
-                .iter()
-                .map(|&value| (unary.known)(f64::from(value)).map(|result| result != 0.0))
-                .collect::<Option<_>>()?,
-        ),
-        Known::Strings(_) => return None,
-    })
-}
-
-/// The value as its type holds it.
-pub fn rounded(value: f64, dtype: DType) -> f64 {
-    match dtype {
-        DType::F32 => f64::from(value as f32),
-        DType::F16 => half::f16::from_f64(value).to_f64(),
-        DType::Bf16 => half::bf16::from_f64(value).to_f64(),
-        _ => value,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::elementwise::cast::fits;
+use crate::ops::elementwise::cast::stays;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
@@ -127,7 +127,7 @@ impl Cumulative {
                 let at = first.checked_add(step.checked_mul(inner)?)?;
                 let next = join(&total, dims.get(at)?)?;
                 let result = if self.exclusive { &total } else { &next };
-                if result.number().is_some_and(|number| !fits(number, x.dtype)) {
+                if !stays(result, x.dtype) {
                     return None;
                 }
                 *results.get_mut(at)? = result.clone();

@@ -7,7 +7,7 @@ use Device::{Kernel, Method, Symbol};
 use crate::attributes::attributes;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
-use crate::ops::elementwise::cast::fits;
+use crate::ops::elementwise::cast::stays;
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
 
@@ -131,31 +131,31 @@ pub const DIV: Binary = number(
     Symbol("/"),
     Some(Kernel("arith", "div_int")),
     "div",
-    Fold::Number(quotient, |a, b| a / b),
+    Fold::Number(Dim::div_truncated, |a, b| a / b),
 );
 pub const MODULO: Binary = number(
     Kernel("arith", "modulo_float"),
     Some(Kernel("arith", "modulo")),
     "modulo",
-    Fold::Number(remainder, float_remainder),
+    Fold::Number(Dim::modulo, float_modulo),
 );
 pub const FMOD: Binary = number(
     Kernel("arith", "fmod"),
     Some(Kernel("arith", "fmod_int")),
     "remainder",
-    Fold::Nothing,
+    Fold::Number(Dim::remainder, |a, b| a % b),
 );
 pub const MAX: Binary = number(
     Kernel("arith", "max"),
     None,
     "max",
-    Fold::Number(Dim::larger, |a, b| if a.is_nan() { a } else { a.max(b) }),
+    Fold::Number(Dim::larger, |a, b| if a.is_nan() || a > b { a } else { b }),
 );
 pub const MIN: Binary = number(
     Kernel("arith", "min"),
     None,
     "min",
-    Fold::Number(Dim::smaller, |a, b| if a.is_nan() { a } else { a.min(b) }),
+    Fold::Number(Dim::smaller, |a, b| if a.is_nan() || a < b { a } else { b }),
 );
 pub const AND: Binary = logic("bool_and", "and", |a, b| a && b);
 pub const OR: Binary = logic("bool_or", "or", |a, b| a || b);
@@ -225,20 +225,10 @@ impl Binary {
 
 /// The number, when its type holds it: the run would wrap around.
 fn wrapped(dim: Dim, dtype: DType) -> Option<Dim> {
-    let is_in_range = dim.number().is_none_or(|number| fits(number, dtype));
-    is_in_range.then_some(dim)
+    stays(&dim, dtype).then_some(dim)
 }
 
-/// ONNX divides integers toward zero, which for sizes is the same as rounding down.
-fn quotient(a: &Dim, b: &Dim) -> Option<Dim> {
-    match (a.number(), b.number()) {
-        (Some(a), Some(b)) => a.checked_div(b).map(Dim::from),
-        (None, Some(b)) if b <= 0 => None,
-        _ => a.div(b),
-    }
-}
-
-fn float_remainder(a: f64, b: f64) -> f64 {
+fn float_modulo(a: f64, b: f64) -> f64 {
     let rest = a % b;
     if rest == 0.0 {
         rest.copysign(b)
@@ -246,23 +236,6 @@ fn float_remainder(a: f64, b: f64) -> f64 {
         rest + b
     } else {
         rest
-    }
-}
-
-/// The remainder has the divisor's sign.
-fn remainder(a: &Dim, b: &Dim) -> Option<Dim> {
-    match (a.number(), b.number()) {
-        (Some(a), Some(b)) => {
-            let rest = a.checked_rem(b)?;
-            let adjust = if rest != 0 && (rest < 0) != (b < 0) {
-                b
-            } else {
-                0
-            };
-            Some(Dim::from(rest.checked_add(adjust)?))
-        }
-        (None, Some(b)) if b <= 0 => None,
-        _ => a.sub(&a.div(b)?.mul(b)?),
     }
 }
 

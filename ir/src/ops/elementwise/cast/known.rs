@@ -5,8 +5,10 @@ use crate::dtype::{DType, Kind};
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
 
-/// What is known after the conversion. Floats that no integer of the type is near are left to the
-/// run, which differs by device.
+/// A product of more sizes may be larger than any integer.
+const MOST_FACTORS: usize = 8;
+
+/// What is known after the conversion. Floats beyond the range of integers become the nearest one, NaN becomes 0.
 pub fn converted(known: &Known, to: DType) -> Option<Known> {
     match (known, to.kind()) {
         // The kernels round to floats of 8 bits and fewer.
@@ -14,8 +16,7 @@ pub fn converted(known: &Known, to: DType) -> Option<Known> {
         (Known::Ints(dims), Kind::Int) => {
             let dims = dims.iter().map(|dim| match dim.number() {
                 Some(number) => wrapped(number, to).map(Dim::from),
-                // Sizes fit into 32 bits.
-                None => (to.bits() >= 32).then(|| dim.clone()),
+                None => stays(dim, to).then(|| dim.clone()),
             });
             dims.collect::<Option<_>>().map(Known::Ints)
         }
@@ -30,11 +31,9 @@ pub fn converted(known: &Known, to: DType) -> Option<Known> {
             truths.collect::<Option<_>>().map(Known::Bools)
         }
         (Known::Floats(values), Kind::Int) => {
-            let ints = values.iter().map(|&value| {
-                let whole = value.trunc();
-                let number = (whole.abs() < 9e18).then_some(whole as i64)?;
-                fits(number, to).then(|| Dim::from(number))
-            });
+            let ints = values
+                .iter()
+                .map(|&value| nearest(value, to).map(Dim::from));
             ints.collect::<Option<_>>().map(Known::Ints)
         }
         (Known::Floats(values), Kind::Float) => Some(Known::Floats(
@@ -56,9 +55,38 @@ pub fn converted(known: &Known, to: DType) -> Option<Known> {
     }
 }
 
-/// Whether an integer of the type can be this number.
-pub fn fits(number: i64, dtype: DType) -> bool {
-    wrapped(number, dtype) == Some(number)
+/// Whether an integer of the type holds the number whatever the sizes in it are. Sizes fit into 32 bits, and sums
+/// and products of them do where their factors leave room.
+pub fn stays(dim: &Dim, dtype: DType) -> bool {
+    if let Some(number) = dim.number() {
+        return wrapped(number, dtype) == Some(number);
+    }
+    let (constant, factor): (u64, u64) = match dtype.bits() {
+        64 => (1 << 62, 1 << 32),
+        32 => (1 << 30, 1 << 16),
+        _ => return false,
+    };
+    let has_room = dim.terms().all(|(atoms, by)| {
+        let most = if atoms.is_empty() { constant } else { factor };
+        by.unsigned_abs() <= most && atoms.len() <= MOST_FACTORS
+    });
+    has_room && (dtype.is_signed() || dim.is_size())
+}
+
+/// The float without its fraction, or the bound of the type that is nearest; `None` beyond what `i64` holds.
+pub fn nearest(value: f64, to: DType) -> Option<i64> {
+    // The kernels have 32 bits for integers of fewer than 8, which keep their low bits.
+    if to.bits() < 8 {
+        return wrapped(nearest(value, DType::I32)?, to);
+    }
+    let shift = 64u32.saturating_sub(to.bits());
+    let (least, most) = if to.is_signed() {
+        (i64::MIN >> shift, i64::MAX >> shift)
+    } else {
+        (0, i64::try_from(u64::MAX >> shift).unwrap_or(i64::MAX))
+    };
+    let is_known = to != DType::U64 || value < i64::MAX as f64 || value.is_nan();
+    is_known.then(|| (value as i64).clamp(least, most))
 }
 
 /// The low bits of a number as an integer of the type; `None` beyond what `i64` holds.
@@ -101,14 +129,12 @@ mod tests {
     fn floats_are_cut_off_toward_zero() {
         let known = Known::Floats(vec![2.9, -2.9]);
         assert_eq!(converted(&known, DType::I32), Some(ints(&[2, -2])));
-        let beyond = [300.0, -1.0, f64::NAN, f64::INFINITY, 1e19];
-        for value in beyond {
-            assert_eq!(
-                converted(&Known::Floats(vec![value]), DType::U8),
-                None,
-                "{value}"
-            );
-        }
+        let beyond = Known::Floats(vec![300.0, -1.0, f64::NAN, f64::INFINITY, -1e19]);
+        assert_eq!(converted(&beyond, DType::U8), Some(ints(&[255, 0, 0, 255, 0])));
+        assert_eq!(converted(&beyond, DType::I8), Some(ints(&[127, -1, 0, 127, -128])));
+        let bounds = ints(&[300, -1, 0, i64::MAX, i64::MIN]);
+        assert_eq!(converted(&beyond, DType::I64), Some(bounds));
+        assert_eq!(converted(&beyond, DType::U64), None);
         let nothing = Known::Floats(vec![f64::NAN, -0.0]);
         let truths = Known::Bools(vec![true, false]);
         assert_eq!(converted(&nothing, DType::Bool), Some(truths));
@@ -128,6 +154,11 @@ mod tests {
         let size = Known::Ints(vec![Dim::named("n")]);
         assert_eq!(converted(&size, DType::I32), Some(size.clone()));
         assert_eq!(converted(&size, DType::I16), None);
+        let less = Known::Ints(vec![Dim::named("n").sub(&1.into()).unwrap()]);
+        assert_eq!(converted(&less, DType::I32), Some(less.clone()));
+        assert_eq!(converted(&less, DType::U32), None);
+        let many = Known::Ints(vec![Dim::named("n").mul(&(1 << 20).into()).unwrap()]);
+        assert_eq!(converted(&many, DType::I32), None);
         assert_eq!(converted(&size, DType::F32), None);
     }
 

@@ -4,7 +4,7 @@ use crate::attributes::attributes;
 use crate::dim::Dim;
 use crate::infer::LARGEST_KNOWN;
 use crate::ops::broadcast;
-use crate::ops::elementwise::cast::fits;
+use crate::ops::elementwise::cast::stays;
 use crate::types::{Known, TensorType};
 
 /// What a group of reduced elements becomes.
@@ -81,8 +81,7 @@ impl Fold {
                 let ints = groups.map(|group| {
                     let group: Option<Vec<&Dim>> = group.iter().map(|&at| dims.get(at)).collect();
                     let folded = (self.ints)(&group?)?;
-                    let is_in_range = folded.number().is_none_or(|number| fits(number, x.dtype));
-                    is_in_range.then_some(folded)
+                    stays(&folded, x.dtype).then_some(folded)
                 });
                 ints.collect::<Option<_>>().map(Known::Ints)
             }
