@@ -8,5 +8,6 @@ pub mod slice;
 pub mod stack;
 
 pub use reshape::{
-    empty, lift, reshape, reshape_to, sizes, squeeze_axes, squeezed, unsqueeze_axes, unsqueezed,
+    WithShape, empty, lift, reshape, reshape_to, sizes, squeeze_axes, squeezed, unsqueeze_axes,
+    unsqueezed,
 };

@@ -4,6 +4,7 @@ use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+use crate::shape::WithShape;
 use crate::{
     backend::call,
     dtype::{lowered, stored},
@@ -228,9 +229,8 @@ fn shared(x: Tensor<4>, heads: usize) -> Tensor<4> {
         return x;
     }
     let repeats = heads / own;
-    x.reshape([batch, own, 1, length, size])
-        .expand([batch, own, repeats, length, size])
-        .reshape([batch, heads, length, size])
+    let x = x.with_shape([batch, own, 1, length, size]);
+    to_shape(x, [batch, own, repeats, length, size]).with_shape([batch, heads, length, size])
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use places::Places;
 use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
 };
+use crate::shape::WithShape;
 use crate::shape::stack::concat;
 use crate::{
     attention::rotary::rotate,
@@ -113,7 +114,7 @@ impl Prepared {
         let total = count(inputs.total);
         let cached = past.as_ref().map_or(0, |(key, _)| key.dims()[2]);
         let wide: IntDType = lowered(&query.device(), DType::I64).into();
-        let last = last.reshape([batch, 1]).cast(wide);
+        let last = last.with_shape([batch, 1]).cast(wide);
         let from_start = queries == total;
         let starts = if from_start {
             last.zeros_like()
@@ -137,7 +138,9 @@ impl Prepared {
             Some((cosine, sine)) => {
                 let positions = match inputs.positions {
                     Some(positions) if !from_start => positions,
-                    Some(positions) => counted(positions.slice([0..1, 0..1]).reshape([1]), queries),
+                    Some(positions) => {
+                        counted(positions.slice([0..1, 0..1]).with_shape([1]), queries)
+                    }
                     None => places.rows(),
                 };
                 let rotate =
@@ -164,7 +167,7 @@ impl Prepared {
             let one_more = [(0, 0), (0, 0), (0, 1), (0, 0)];
             keys = pad_constant(keys, one_more, 0.0);
             values = pad_constant(values, one_more, 0.0);
-            let sinks = widened(sinks).reshape([1, heads, 1, 1]);
+            let sinks = widened(sinks).with_shape([1, heads, 1, 1]);
             let sinks = to_shape(sinks, [batch, heads, queries, 1]);
             let added_to = to_shape(added, [batch, heads, queries, places.keys]);
             added = concat(vec![added_to, sinks], 3);
@@ -215,7 +218,7 @@ pub fn rotated(
 #[inline(never)]
 pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
     let line = Tensor::<1, Int>::arange(0..length as i64, (&from.device(), from.dtype()));
-    line.add(to_shape(from, [length])).reshape([1, length])
+    line.add(to_shape(from, [length])).with_shape([1, length])
 }
 
 fn widened_dtype(x: &Tensor<4>) -> FloatDType {
@@ -243,7 +246,12 @@ mod tests {
     /// Zero queries see all keys alike, so the result is the mean of their values.
     fn inputs(values: &[f32], past: Option<&[f32]>, last: i64, total: i64) -> GroupQueryInputs {
         let column = |values: &[f32]| {
-            Tensor::<1>::from_floats(values, &Default::default()).reshape([1, 1, values.len(), 1])
+            Tensor::<1>::from_floats(values, &Default::default()).with_shape([
+                1,
+                1,
+                values.len(),
+                1,
+            ])
         };
         let (value, past) = (column(values), past.map(column));
         let zeros = |x: &Tensor<4>| x.zeros_like();

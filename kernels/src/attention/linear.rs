@@ -5,6 +5,7 @@ use burn::tensor::{FloatDType, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+use crate::shape::WithShape;
 use crate::{attention::split_heads, shape::empty, widen::widened};
 
 /// How heads are packed into the last axis, and the factor on the results.
@@ -57,7 +58,7 @@ pub fn linear_attention(
     let query = split_heads(query, query_heads)
         .mul_scalar(scale.unwrap_or(1.0 / (key_size as f64).sqrt()))
         // Queries that share a state lie beside each other.
-        .reshape([batch, key_heads, query_heads / key_heads, length, key_size]);
+        .with_shape([batch, key_heads, query_heads / key_heads, length, key_size]);
     let (key, value) = (split_heads(key, key_heads), split_heads(value, key_heads));
     let decay = decay.map(|decay| split_heads(widened(decay), key_heads).exp());
     let beta = beta.map(|beta| {
@@ -80,7 +81,7 @@ pub fn linear_attention(
         results.push(
             query
                 .matmul(state.clone())
-                .reshape([batch, 1, query_heads * value_size]),
+                .with_shape([batch, 1, query_heads * value_size]),
         );
     }
     (Tensor::cat(results, 1).cast(narrow), state.cast(kept))

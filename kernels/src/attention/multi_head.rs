@@ -7,6 +7,7 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores,
     merge_heads, split_heads,
 };
+use crate::shape::WithShape;
 use crate::shape::stack::concat;
 use crate::{
     dtype::lowered,
@@ -164,7 +165,7 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
     let [_, heads, _, size] = x.dims();
     let dtype: FloatDType = x.dtype().into();
     let part = bias.narrow(0, start, heads * size);
-    let sum = widened(x).add(widened(part).reshape([1, heads, 1, size]));
+    let sum = widened(x).add(widened(part).with_shape([1, heads, 1, size]));
     sum.cast(dtype)
 }
 
@@ -230,8 +231,8 @@ fn after(query: &Tensor<4>, keys: usize, past: usize) -> Tensor<4, Bool> {
     let last = line(query, queries).equal_scalar(queries as i64 - 1);
     let places = places.mask_fill(last, keys as i64);
     let shape = [1, 1, queries, keys];
-    let columns = to_shape(line(query, keys).reshape([1, 1, 1, keys]), shape);
-    columns.greater(to_shape(places.reshape([1, 1, queries, 1]), shape))
+    let columns = to_shape(line(query, keys).with_shape([1, 1, 1, keys]), shape);
+    columns.greater(to_shape(places.with_shape([1, 1, queries, 1]), shape))
 }
 
 /// True where a key is seen, of sizes 1 where it is so for all.
@@ -246,10 +247,10 @@ fn shown(
             let numbers = ends.dims()[0];
             let columns = Tensor::<1, Int>::arange(0..keys as i64, (&ends.device(), ends.dtype()));
             let shape = [batch, 1, 1, keys];
-            let columns = to_shape(columns.reshape([1, 1, 1, keys]), shape);
+            let columns = to_shape(columns.with_shape([1, 1, 1, keys]), shape);
             let part = |at: usize| {
                 let part = ends.clone().narrow(0, at * batch, batch);
-                to_shape(part.reshape([batch, 1, 1, 1]), shape)
+                to_shape(part.with_shape([batch, 1, 1, 1]), shape)
             };
             let before = columns.clone().lower(part(0));
             if numbers == 2 * batch {
@@ -259,8 +260,8 @@ fn shown(
             }
         }
         KeyMask::Keys(mask) if mask.dims()[1] == 1 => return None,
-        KeyMask::Keys(mask) => positive(mask.reshape([batch, 1, 1, keys])),
-        KeyMask::Queries(mask) => positive(mask.reshape([batch, 1, queries, keys])),
+        KeyMask::Keys(mask) => positive(mask.with_shape([batch, 1, 1, keys])),
+        KeyMask::Queries(mask) => positive(mask.with_shape([batch, 1, queries, keys])),
         KeyMask::Positions(mask) => positive(mask.narrow(2, past, queries).narrow(3, 0, keys)),
     })
 }
@@ -350,7 +351,7 @@ mod tests {
             [[2, 2, 3, 4], [2, 1, 3, 4], [2, 1, 3, 2]]
         );
         let bias = noise::<1>([20], 2);
-        let sum = merge_heads(q.clone()) + bias.clone().narrow(0, 5, 8).unsqueeze();
+        let sum = merge_heads(q.clone()) + crate::shape::lift(bias.clone().narrow(0, 5, 8));
         near(
             merge_heads(biased(q.clone(), bias, 5)),
             sum.into_data(),

@@ -3,6 +3,7 @@
 use alloc::vec;
 use burn::tensor::Tensor;
 
+use crate::shape::WithShape;
 use crate::shape::{reshape, stack::concat};
 
 /// Rotates pairs of features of `[batch, heads, length, size]` by angles, as their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
@@ -18,7 +19,7 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
     let rest = (size > 2 * pairs).then(|| x.clone().narrow(3, 2 * pairs, size - 2 * pairs));
     let rotary = x.narrow(3, 0, 2 * pairs);
     let (first, second) = if interleaved {
-        let pairs = rotary.reshape([batch, heads, length, pairs, 2]);
+        let pairs = rotary.with_shape([batch, heads, length, pairs, 2]);
         (
             pairs.clone().narrow(4, 0, 1).squeeze_dim(4),
             pairs.narrow(4, 1, 1).squeeze_dim(4),

@@ -140,6 +140,7 @@ pub fn extract<const D: usize, const I: usize, const O: usize, K: AnyKind + Basi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::WithShape;
     use crate::testing::{float, int, near, same};
 
     #[test]
@@ -215,7 +216,10 @@ mod tests {
         let x = float::<2>([[1.0f32, 2.0], [3.0, 4.0]]);
         same(columns(x.clone(), 1), [[1.0f32], [3.0]]);
         same(columns(x.clone(), 3), [[1.0f32, 2.0, 0.0], [3.0, 4.0, 0.0]]);
-        same(columns(x.reshape([1, 2, 2]), 4), [[1.0f32, 2.0, 3.0, 4.0]]);
+        same(
+            columns(x.with_shape([1, 2, 2]), 4),
+            [[1.0f32, 2.0, 3.0, 4.0]],
+        );
         same(columns(float::<1>([1.0f32, 2.0]), 2), [[1.0f32, 2.0]]);
     }
 

@@ -3,6 +3,7 @@
 use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
 
+use crate::shape::WithShape;
 use crate::{convolution::window::Window, ensure, shape::reshape};
 
 /// The image of `[batch, channels * block, positions]` in which each window's elements are added at their places. `O` is `S + 2`.
@@ -31,12 +32,12 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
     }
     // Taps and positions of all axes become places along one axis after the other.
     let (mut inner, mut done, mut ahead) = (taps, 1, columns);
-    let mut y: Tensor<5, K> = x.reshape([batch * channels, taps, 1, columns, 1]);
+    let mut y: Tensor<5, K> = x.with_shape([batch * channels, taps, 1, columns, 1]);
     for axis in 0..S {
         inner /= window.kernel[axis];
         ahead /= positions[axis];
         let sizes = [window.kernel[axis], inner * done, positions[axis], ahead];
-        y = y.reshape([batch * channels, sizes[0], sizes[1], sizes[2], sizes[3]]);
+        y = y.with_shape([batch * channels, sizes[0], sizes[1], sizes[2], sizes[3]]);
         y = placed(y, &window, axis, image[axis]);
         done *= image[axis];
     }
@@ -59,11 +60,11 @@ fn placed<const S: usize, K: Numeric>(
         _ => {
             let separate = x
                 .clone()
-                .reshape([outer, taps * between, positions, 1, inner]);
+                .with_shape([outer, taps * between, positions, 1, inner]);
             let gaps = [outer, taps * between, positions, stride - 1, inner];
             let gaps = Tensor::zeros(gaps, (&x.device(), x.dtype()));
             let spread = Tensor::cat(vec![separate, gaps], 3);
-            spread.reshape([outer, taps, between, positions * stride, inner])
+            spread.with_shape([outer, taps, between, positions * stride, inner])
         }
     };
     let reach = (positions - 1) * stride + 1;

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
+use crate::shape::WithShape;
 use crate::{
     convolution::window::Window,
     image::sample::{linear, read, together},
@@ -40,24 +41,24 @@ pub fn deform_conv<const D: usize, const S: usize>(
     let [batch, channels] = [dims[0], dims[1]];
     let [places, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
     let parts = batch * taps.groups;
-    let x = widened(x).reshape([parts, channels / taps.groups, dims[2..].iter().product()]);
-    let offset = widened(taps.offset).reshape([parts, reads, S, places]);
+    let x = widened(x).with_shape([parts, channels / taps.groups, dims[2..].iter().product()]);
+    let offset = widened(taps.offset).with_shape([parts, reads, S, places]);
     let axes = (0..S).map(|axis| {
         let offset = offset.clone().narrow(2, axis, 1);
         let positions = positions(&window, axis, &shape[2..]);
         let positions = TensorData::new(positions, [1, reads * places]);
         let positions = Tensor::<2>::from_data(positions, (&x.device(), x.dtype()));
-        let points = offset.reshape([parts, reads * places]) + positions;
+        let points = offset.with_shape([parts, reads * places]) + positions;
         (linear(points, dims[2 + axis]), dims[2 + axis])
     });
     let mut columns = read(x.clone(), together(axes));
     if let Some(mask) = taps.mask {
-        columns = columns * widened(mask).reshape([parts, 1, reads * places]);
+        columns = columns * widened(mask).with_shape([parts, 1, reads * places]);
     }
     let summed = channels / groups * reads;
-    let columns = columns.reshape([batch, groups, summed, places]);
-    let weight = widened(weight).reshape([1, groups, outputs / groups, summed]);
-    let y = weight.matmul(columns).reshape(shape);
+    let columns = columns.with_shape([batch, groups, summed, places]);
+    let weight = widened(weight).with_shape([1, groups, outputs / groups, summed]);
+    let y = weight.matmul(columns).with_shape(shape);
     with_bias(y, bias.map(widened)).cast(dtype)
 }
 

@@ -2,6 +2,7 @@
 
 use burn::tensor::{FloatDType, Int, Tensor};
 
+use crate::shape::WithShape;
 use crate::{
     elementwise::elementary::gelu,
     product::epilogue::{Activation, finish},
@@ -62,7 +63,7 @@ pub fn prelu<const D: usize>(x: Tensor<D>, slope: Tensor<D>) -> Tensor<D> {
     let count: usize = slopes.iter().product();
     let per_channel = D > 1 && slopes[1] == dims[1] && slopes[1] == count;
     if count == 1 || per_channel {
-        return burn::tensor::activation::prelu(x, slope.reshape([count]));
+        return burn::tensor::activation::prelu(x, slope.with_shape([count]));
     }
     let negative = x.clone().lower_scalar(0.0);
     let scaled = x.clone().mul(to_shape(slope, dims));

@@ -6,6 +6,7 @@ use burn::tensor::{
 };
 
 pub use super::extreme::{max, min};
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
@@ -164,7 +165,7 @@ pub fn clip<const D: usize, K: Ordered>(
     upper: Option<Tensor<1, K>>,
 ) -> Tensor<D, K> {
     let shape = x.dims();
-    let whole = |bound: Tensor<1, K>| to_shape(bound.reshape([1; D]), shape);
+    let whole = |bound: Tensor<1, K>| to_shape(bound.with_shape([1; D]), shape);
     let x = match lower.map(whole) {
         Some(lower) => x.clone().mask_where(x.lower(lower.clone()), lower),
         None => x,

@@ -6,7 +6,7 @@ use core::fmt;
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
 use super::{Fault, Name, checks, current};
-use crate::{backend::call, dtype::lowered, reader::Reader};
+use crate::{backend::call, dtype::lowered, reader::Reader, shape::lift};
 
 /// An axis that indices are places along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) 
     let (indices, unchecked) = call!(within(indices; least, axis));
     if let Some(unchecked) = unchecked.tensor() {
         let unchecked = Tensor::<1, Int>::from_dispatch(unchecked);
-        check(&[axis], from_end, || unchecked.unsqueeze());
+        check(&[axis], from_end, || lift(unchecked));
     }
     Tensor::from_dispatch(indices)
 }

@@ -3,7 +3,12 @@
 use alloc::vec::Vec;
 use burn::tensor::{DType, Tensor, TensorData};
 
-use crate::{ensure, shape::empty, widen::widened};
+use crate::shape::WithShape;
+use crate::{
+    ensure,
+    shape::{empty, expand::to_shape},
+    widen::widened,
+};
 
 /// The points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis, as `theta` of `[batch, axes, axes + 1]` moves them.
 ///
@@ -33,7 +38,7 @@ pub fn affine_grid<const O: usize>(
     let column = |at: usize| {
         let mut own = [1; O];
         (own[0], own[O - 1]) = (batch, axes);
-        theta.clone().narrow(2, at, 1).reshape(own)
+        theta.clone().narrow(2, at, 1).with_shape(own)
     };
     let along = |axis: usize| {
         let mut own = [1; O];
@@ -44,14 +49,13 @@ pub fn affine_grid<const O: usize>(
             (&theta.device(), theta.dtype()),
         )
     };
-    (0..axes)
+    let sum = (0..axes)
         .rev()
         .map(|axis| along(axis) * column(axes - 1 - axis))
         .reduce(|sum, part| sum + part)
         .map(|sum| sum + column(axes))
-        .expect("an image has axes")
-        .expand(shape)
-        .cast(dtype)
+        .expect("an image has axes");
+    to_shape(sum, shape).cast(dtype)
 }
 
 /// Where the elements of an axis of `size` lie.

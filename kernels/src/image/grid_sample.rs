@@ -3,6 +3,7 @@
 use alloc::{vec, vec::Vec};
 use burn::tensor::Tensor;
 
+use crate::shape::WithShape;
 use crate::{
     image::sample::{Place, outside, read, together},
     widen::widened,
@@ -43,10 +44,10 @@ pub fn grid_sample<const D: usize>(
     let axes = D - 2;
     let mut shape = grid.dims();
     let points = shape[1..D - 1].iter().product();
-    let x = widened(x).reshape([dims[0], dims[1], dims[2..].iter().product()]);
+    let x = widened(x).with_shape([dims[0], dims[1], dims[2..].iter().product()]);
     let grid = widened(grid)
         .cast(x.dtype())
-        .reshape([dims[0], points, axes]);
+        .with_shape([dims[0], points, axes]);
     shape.copy_within(1..D - 1, 2);
     shape[1] = dims[1];
 
@@ -55,7 +56,7 @@ pub fn grid_sample<const D: usize>(
         let size = dims[2 + axis];
         (options.taps(column, size), size)
     });
-    read(x, together(axes)).reshape(shape).cast(dtype)
+    read(x, together(axes)).with_shape(shape).cast(dtype)
 }
 
 impl GridSample {

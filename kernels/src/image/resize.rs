@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, Tensor, TensorData, kind::Basic};
 
-use crate::{elementwise::cast::float_to_int, widen::widened};
+use crate::{elementwise::cast::float_to_int, shape::expand::to_shape, widen::widened};
 
 mod axis;
 mod taps;
@@ -181,7 +181,7 @@ fn outside<const D: usize, K: Basic>(plan: &[Axis], y: &Tensor<D, K>) -> Vec<Ten
             let mut shape = [1; D];
             shape[axis.dim] = axis.output;
             let mask = TensorData::new(outside, shape);
-            Tensor::<D, Bool>::from_data(mask, &y.device()).expand(y.dims())
+            to_shape(Tensor::from_data(mask, &y.device()), y.dims())
         })
     };
     plan.iter().filter_map(mask).collect()

@@ -5,6 +5,8 @@ use alloc::{vec, vec::Vec};
 
 use burn::tensor::{Int, Tensor, TensorData};
 
+use crate::shape::WithShape;
+
 pub mod align;
 pub mod pool;
 
@@ -50,7 +52,7 @@ fn by_grid(
 fn pixels(x: Tensor<4>) -> Tensor<2> {
     let [batch, channels, height, width] = x.dims();
     x.permute([0, 2, 3, 1])
-        .reshape([batch * height * width, channels])
+        .with_shape([batch * height * width, channels])
 }
 
 fn ints<const D: usize>(values: Vec<i32>, like: &Tensor<D>) -> Tensor<1, Int> {

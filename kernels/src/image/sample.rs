@@ -3,6 +3,8 @@
 use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
+use crate::shape::expand::to_shape;
+
 /// An element near each point, `[batch, points]`, and what it counts; `None` stands for 0 and for 1.
 #[derive(Clone)]
 pub struct Place {
@@ -45,9 +47,8 @@ pub fn read(x: Tensor<3>, places: Vec<Place>) -> Tensor<3> {
     let read = |place: Place| {
         let indices = place.index.expect("a point has axes").unsqueeze_dim::<3>(1);
         let [batch, _, points] = indices.dims();
-        let near = x
-            .clone()
-            .gather(2, indices.expand([batch, channels, points]));
+        let indices = to_shape(indices, [batch, channels, points]);
+        let near = x.clone().gather(2, indices);
         match place.weight {
             Some(weight) => near * weight.unsqueeze_dim(1),
             None => near,

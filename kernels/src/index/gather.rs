@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
+use crate::shape::WithShape;
 use crate::{
     ensure,
     fault::{self, Axis, within},
@@ -98,8 +99,8 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     let rest: usize = inner.iter().product();
     let count = dims.iter().product::<usize>() / rest;
     let places = flat_places(indices, &dims, batch_dims);
-    let x = K::into_number(x).reshape([count, rest]);
-    K::from_number(x.select(0, places).reshape(shape))
+    let x = K::into_number(x).with_shape([count, rest]);
+    K::from_number(x.select(0, places).with_shape(shape))
 }
 
 /// Indices along an axis of `x`, each of which must be one.
@@ -146,7 +147,7 @@ pub fn flat_places<const I: usize>(
     ];
     let each = tuples[batch_dims..I - 1].iter().product::<usize>();
     let (device, dtype) = (indices.device(), indices.dtype());
-    let indices: Tensor<3, Int> = indices.reshape([batches, each, length]);
+    let indices: Tensor<3, Int> = indices.with_shape([batches, each, length]);
     let axis = |column: usize| Axis {
         number: batch_dims + column,
         size: dims[batch_dims + column],
@@ -156,7 +157,7 @@ pub fn flat_places<const I: usize>(
         return places;
     }
     let mut places: Tensor<3, Int> = Tensor::arange(0..batches as i64, (&device, dtype))
-        .reshape([batches, 1, 1])
+        .with_shape([batches, 1, 1])
         .expand([batches, each, 1]);
     for (column, axis) in axes.into_iter().enumerate() {
         let index = within(indices.clone().narrow(2, column, 1), axis);
@@ -165,7 +166,7 @@ pub fn flat_places<const I: usize>(
             _ => places.mul_scalar(axis.size as i64).add(index),
         };
     }
-    places.reshape([batches * each])
+    places.with_shape([batches * each])
 }
 
 /// The slices of `x` at `indices` along `axis`, as `shape`.
@@ -182,25 +183,25 @@ fn pick<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     let before: usize = dims[..axis].iter().product();
     let after: usize = dims[axis + 1..].iter().product();
     let count = indices.shape().num_elements();
-    let indices: Tensor<1, Int> = indices.reshape([count]);
+    let indices: Tensor<1, Int> = indices.with_shape([count]);
     let x = K::into_number(x);
     // Burn copies whole rows of a matrix, but finds each element of higher ranks by division.
     let picked: Tensor<O, K::Number> = match (before, after) {
         (1, _) => {
-            let rows = x.reshape([dims[axis], after]);
+            let rows = x.with_shape([dims[axis], after]);
             let picked = stored::rows(&rows, &indices);
             picked
                 .unwrap_or_else(|| rows.select(0, indices))
-                .reshape(shape)
+                .with_shape(shape)
         }
         (_, 1) => x
-            .reshape([before, dims[axis]])
+            .with_shape([before, dims[axis]])
             .select(1, indices)
-            .reshape(shape),
+            .with_shape(shape),
         _ => x
-            .reshape([before, dims[axis], after])
+            .with_shape([before, dims[axis], after])
             .select(1, indices)
-            .reshape(shape),
+            .with_shape(shape),
     };
     K::from_number(picked)
 }

@@ -5,6 +5,7 @@ use burn::tensor::{
     kind::{Kind, TensorKind},
 };
 
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     ensure,
@@ -69,17 +70,17 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
         "{written} indices do not place updates of {:?} in {dims:?}",
         updates.dims()
     );
-    let x = K::into_number(x).reshape([count, rest]);
-    let updates = K::into_number(updates).reshape([written, rest]);
+    let x = K::into_number(x).with_shape([count, rest]);
+    let updates = K::into_number(updates).with_shape([written, rest]);
     let x = match reduction {
         IndexingUpdateOp::Assign => {
-            let places: Tensor<2, Int> = places.reshape([written, 1]);
+            let places: Tensor<2, Int> = places.with_shape([written, 1]);
             x.scatter_nd(places, updates, reduction)
         }
         // GPUs run `scatter_nd` in parallel and lose all but one of the updates to a place.
         _ => x.select_assign(0, places, updates, reduction),
     };
-    K::from_number(x.reshape(dims))
+    K::from_number(x.with_shape(dims))
 }
 
 /// TensorScatter: a cache with `update` written along `axis`. Each element of the batch, the first axis, has a place of its own where the writing begins, 0 by default; if `circular`, it goes on at the begin of the axis when it comes to the end.
@@ -100,9 +101,9 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     let along =
         |at: usize, size: usize| core::array::from_fn(|axis| if axis == at { size } else { 1 });
     let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
-    let mut places: Tensor<D, Int> = steps.reshape(along(axis, shape[axis]));
+    let mut places: Tensor<D, Int> = steps.with_shape(along(axis, shape[axis]));
     if let Some(starts) = starts {
-        places = places.add(starts.reshape(along(0, shape[0])));
+        places = places.add(starts.with_shape(along(0, shape[0])));
     }
     if circular {
         places = places.remainder_scalar(cache.dims()[axis] as i64);

@@ -5,6 +5,7 @@ use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor, TensorData, kind:
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     ensure,
@@ -58,7 +59,7 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     let indices = reshape(from_start(indices, depth), across);
     let shape = common(along, across);
     let hot = to_shape(indices, shape).equal(to_shape(classes, shape));
-    let value = |at: usize| values.clone().narrow(0, at, 1).reshape([1; O]);
+    let value = |at: usize| values.clone().narrow(0, at, 1).with_shape([1; O]);
     where_(hot, value(1), value(0))
 }
 
@@ -88,7 +89,7 @@ pub fn trilu<const D: usize, K: Basic>(x: Tensor<D, K>, k: i64, upper: bool) -> 
     };
     let mut shape = [1; D];
     shape[D - 2..].copy_from_slice(&[rows, columns]);
-    x.mask_fill(to_shape(cleared.reshape(shape), dims), 0)
+    x.mask_fill(to_shape(cleared.with_shape(shape), dims), 0)
 }
 
 /// EyeLike: true on the `k`-th diagonal, to be cast to the dtype wanted.

@@ -5,6 +5,7 @@ use burn::tensor::Tensor;
 use crate::backend::call;
 use crate::ensure;
 use crate::product::epilogue::Activation;
+use crate::shape::WithShape;
 use crate::shape::reshape;
 use crate::widen::widened;
 
@@ -102,13 +103,13 @@ pub fn batch_norm_train<const D: usize>(
     let dims = x.dims();
     let rest = dims[2..].iter().product();
     let channels = widened(x.clone())
-        .reshape([dims[0], dims[1], rest])
+        .with_shape([dims[0], dims[1], rest])
         .swap_dims(0, 1)
-        .reshape([dims[1], dims[0] * rest]);
+        .with_shape([dims[1], dims[0] * rest]);
     let batch_mean = channels.clone().mean_dim(1);
     let batch_variance = (channels - batch_mean.clone()).square().mean_dim(1);
     let [batch_mean, batch_variance] =
-        [batch_mean, batch_variance].map(|statistic| statistic.reshape([dims[1]]));
+        [batch_mean, batch_variance].map(|statistic| statistic.with_shape([dims[1]]));
     let mix = |running: Tensor<1>, batch: &Tensor<1>| {
         let dtype = running.dtype();
         let batch = batch.clone().mul_scalar(1.0 - momentum);

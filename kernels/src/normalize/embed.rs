@@ -2,6 +2,7 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     ensure,
@@ -57,7 +58,7 @@ pub fn kept_words(mask: Tensor<2, Int>) -> Tensor<1, Int> {
     let batch = mask.dims()[0];
     let wide: IntDType = lowered(&mask.device(), DType::I32).into();
     let kept = mask.equal_scalar(1).int().cast(wide);
-    kept.sum_dim(1).reshape([batch]).cast(dtype)
+    kept.sum_dim(1).with_shape([batch]).cast(dtype)
 }
 
 #[cfg(test)]

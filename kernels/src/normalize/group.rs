@@ -2,6 +2,7 @@
 
 use burn::tensor::{FloatDType, Tensor};
 
+use crate::shape::WithShape;
 use crate::{backend::call, ensure, widen::widened};
 
 /// Standardizes each channel of each element of the batch, then applies `scale` and `bias` per channel.
@@ -36,11 +37,11 @@ pub fn group_norm<const D: usize>(
     let rest = dims[2..].iter().product();
     let alike = scale.dtype() == dtype && bias.dtype() == dtype;
     let x = if alike { x } else { widened(x) };
-    let x = x.reshape([dims[0], dims[1], rest]);
+    let x = x.with_shape([dims[0], dims[1], rest]);
     let own: FloatDType = x.dtype().into();
     let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]).cast(own));
     let y = call!(group_norm(x, scale, bias; groups, epsilon));
-    Tensor::<3>::from_dispatch(y).reshape(dims).cast(dtype)
+    Tensor::<3>::from_dispatch(y).with_shape(dims).cast(dtype)
 }
 
 fn per_channel(values: Tensor<1>, channels: usize) -> Tensor<1> {
@@ -49,9 +50,9 @@ fn per_channel(values: Tensor<1>, channels: usize) -> Tensor<1> {
         return values;
     }
     values
-        .reshape([count, 1])
+        .with_shape([count, 1])
         .expand([count, channels / count])
-        .reshape([channels])
+        .with_shape([channels])
 }
 
 #[cfg(test)]

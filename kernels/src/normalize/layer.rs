@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Tensor};
 
 use super::standardized;
+use crate::shape::{WithShape, expand::to_shape, lift};
 use crate::{backend::call, widen::widened};
 
 /// Standardizes over the axes from `axis` on, then applies `scale` and `bias`, which broadcast to `x`.
@@ -29,9 +30,9 @@ pub fn layer_norm<const D: usize, const S: usize>(
         let length = rows.dims()[1];
         let (scale, bias) = (row(scale, length), bias.map(|bias| row(bias, length)));
         let y = call!(layer_norm(rows, scale, bias; epsilon));
-        Tensor::<2>::from_dispatch(y).reshape(dims)
+        Tensor::<2>::from_dispatch(y).with_shape(dims)
     } else {
-        scaled(standardized(rows, epsilon).reshape(dims), scale, bias)
+        scaled(standardized(rows, epsilon).with_shape(dims), scale, bias)
     };
     y.cast(dtype)
 }
@@ -58,14 +59,14 @@ pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     let centered = rows - mean.clone();
     let variance = centered.clone().square().mean_dim(1);
     let inverse_deviation = variance.add_scalar(epsilon).sqrt().recip();
-    let normalized = (centered * inverse_deviation.clone()).reshape(dims);
+    let normalized = (centered * inverse_deviation.clone()).with_shape(dims);
     let bias = bias.map(|bias| widened(bias).cast(wide));
     let y = scaled(normalized, widened(scale).cast(wide), bias);
     let statistics: [usize; D] = core::array::from_fn(|dim| if dim < axis { dims[dim] } else { 1 });
     LayerNormed {
         y: y.cast(dtype),
-        mean: mean.reshape(statistics).cast(DType::F32),
-        inverse_deviation: inverse_deviation.reshape(statistics).cast(DType::F32),
+        mean: mean.with_shape(statistics).cast(DType::F32),
+        inverse_deviation: inverse_deviation.with_shape(statistics).cast(DType::F32),
     }
 }
 
@@ -89,7 +90,7 @@ pub fn rms_norm<const D: usize, const S: usize>(
     let own: FloatDType = rows.dtype().into();
     let scale = row(scale.cast(own), length);
     let y = Tensor::<2>::from_dispatch(call!(rms_norm(rows, scale; epsilon)));
-    y.reshape(dims).cast(dtype)
+    y.with_shape(dims).cast(dtype)
 }
 
 /// [`rms_norm`], and the reciprocal root of the mean square: f32, and 1 wide along the normalized axes.
@@ -103,11 +104,11 @@ pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
     let rows = rows(x, axis);
     let wide = rows.dtype();
     let root = rows.clone().square().mean_dim(1).add_scalar(epsilon).sqrt();
-    let normalized = (rows / root.clone()).reshape(dims);
+    let normalized = (rows / root.clone()).with_shape(dims);
     let statistics: [usize; D] = core::array::from_fn(|dim| if dim < axis { dims[dim] } else { 1 });
     (
         scaled(normalized, widened(scale).cast(wide), None).cast(dtype),
-        root.recip().reshape(statistics).cast(DType::F32),
+        root.recip().with_shape(statistics).cast(DType::F32),
     )
 }
 
@@ -120,7 +121,7 @@ fn narrow_rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     let dims = x.dims();
     let [outer, inner]: [usize; 2] =
         [&dims[..axis], &dims[axis..]].map(|part| part.iter().product());
-    x.reshape([outer, inner])
+    x.with_shape([outer, inner])
 }
 
 fn scaled<const D: usize, const S: usize>(
@@ -128,9 +129,9 @@ fn scaled<const D: usize, const S: usize>(
     scale: Tensor<S>,
     bias: Option<Tensor<S>>,
 ) -> Tensor<D> {
-    let y = x * scale.unsqueeze();
+    let y = x * lift(scale);
     match bias {
-        Some(bias) => y + bias.unsqueeze(),
+        Some(bias) => y + lift(bias),
         None => y,
     }
 }
@@ -144,8 +145,8 @@ fn is_row<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axi
 /// The elements of a factor for those of a row.
 fn row<const S: usize>(factor: Tensor<S>, length: usize) -> Tensor<1> {
     match factor.shape().num_elements() {
-        1 => factor.reshape([1]).expand([length]),
-        _ => factor.reshape([length]),
+        1 => to_shape(factor.with_shape([1]), [length]),
+        _ => factor.with_shape([length]),
     }
 }
 
@@ -253,8 +254,7 @@ mod tests {
         }
         let apply = |normed: &[f32], bias: Option<Tensor<S>>| {
             let y = float::<4>(TensorData::new(normed.to_vec(), dims)) * scale.clone().unsqueeze();
-            bias.map_or(y.clone(), |bias| y + bias.unsqueeze())
-                .into_data()
+            bias.map_or(y.clone(), |bias| y + lift(bias)).into_data()
         };
         let expected = apply(&normed, bias.clone());
         near(

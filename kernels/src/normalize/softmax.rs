@@ -2,6 +2,7 @@
 
 use burn::tensor::{FloatDType, Int, Tensor, activation::log_softmax};
 
+use crate::shape::WithShape;
 use crate::{backend::call, shape::expand::together, widen::widened};
 
 /// Softmax along one axis.
@@ -18,7 +19,7 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     let mut along = [1; D];
     along[axis] = size;
     let places = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
-    let places: Tensor<D, Int> = places.reshape(along);
+    let places: Tensor<D, Int> = places.with_shape(along);
     let (greatest, places) = together(greatest, places);
     greatest.equal(places).cast(dtype)
 }
@@ -64,7 +65,7 @@ fn flat<const D: usize>(
     if rows * columns == 0 {
         return x;
     }
-    run(x.reshape([rows, columns]), 1).reshape(dims)
+    run(x.with_shape([rows, columns]), 1).with_shape(dims)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use burn::tensor::{IndexingUpdateOp, Int, Tensor, ops::PadMode};
 
+use crate::shape::WithShape;
 use crate::{
     ensure,
     fault::{Axis, nonnegative},
@@ -20,14 +21,14 @@ pub fn max_unpool<const D: usize>(
     }
     let zeros = Tensor::<1>::zeros([total], (&x.device(), x.dtype()));
     if count == 0 {
-        return zeros.reshape(shape);
+        return zeros.with_shape(shape);
     }
     let places = Axis {
         number: 0,
         size: total,
     };
-    let indices = nonnegative(indices.reshape([count]), places);
-    let x = x.reshape([count]);
+    let indices = nonnegative(indices.with_shape([count]), places);
+    let x = x.with_shape([count]);
     reshape(
         zeros.scatter(0, indices, x, IndexingUpdateOp::Assign),
         shape,

@@ -8,6 +8,7 @@ use burn::tensor::{
 };
 
 use super::slide::{Of, slide};
+use crate::shape::WithShape;
 use crate::{backend::call, convolution::window::Window};
 
 mod global;
@@ -50,12 +51,12 @@ impl MaxPool for Float {
         }
         match D {
             3 => {
-                let flat = x.reshape([dims[0], dims[1], dims[2]]);
-                module::max_pool1d(flat, options(window, ceil)).reshape(shape)
+                let flat = x.with_shape([dims[0], dims[1], dims[2]]);
+                module::max_pool1d(flat, options(window, ceil)).with_shape(shape)
             }
             4 => {
-                let flat = x.reshape([dims[0], dims[1], dims[2], dims[3]]);
-                module::max_pool2d(flat, options(window, ceil)).reshape(shape)
+                let flat = x.with_shape([dims[0], dims[1], dims[2], dims[3]]);
+                module::max_pool2d(flat, options(window, ceil)).with_shape(shape)
             }
             _ => largest(x, window, ceil),
         }
@@ -73,7 +74,7 @@ impl MaxPool for Int {
             return largest(x, window, ceil);
         }
         let sizes = [last(&dims, 2), last(&dims, 1)];
-        let flat = x.clone().reshape([dims[0], dims[1], sizes[0], sizes[1]]);
+        let flat = x.clone().with_shape([dims[0], dims[1], sizes[0], sizes[1]]);
         let plane = Window {
             kernel: plane(window.kernel, 1),
             strides: plane(window.strides, 1),
@@ -82,7 +83,7 @@ impl MaxPool for Int {
         };
         let positions = [last(&shape, 2), last(&shape, 1)];
         match call!(max_pool_int(flat; plane, positions)).tensor() {
-            Some(y) => Tensor::<4, Int>::from_dispatch(y).reshape(shape),
+            Some(y) => Tensor::<4, Int>::from_dispatch(y).with_shape(shape),
             None => largest(x, window, ceil),
         }
     }
@@ -264,7 +265,7 @@ mod tests {
                     });
                 }
             }
-            let line = x.clone().reshape([3, 2, 17 * 38]);
+            let line = x.clone().with_shape([3, 2, 17 * 38]);
             let window = Window::new([5]).strides([3]).pads([(2, 4)]);
             let expected = largest(line.clone(), window, true);
             same(max_pool(line, window, true), expected.into_data());
@@ -313,7 +314,7 @@ mod tests {
         let sizes: [usize; S] = dims[2..].try_into().unwrap();
         let flat = x
             .clone()
-            .reshape([dims[0] * dims[1], sizes.iter().product()]);
+            .with_shape([dims[0] * dims[1], sizes.iter().product()]);
         let planes: Vec<f32> = flat.to_data().try_to_vec().unwrap();
         for ceil in [false, true] {
             let shape = pooled_shape(dims, &window, ceil);

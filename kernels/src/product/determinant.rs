@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
 use super::LARGEST;
+use crate::shape::WithShape;
 use crate::{
     backend::call,
     ensure,
@@ -33,9 +34,9 @@ async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reade
     let shape: [usize; O] = core::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
     let count = shape.iter().product();
     if count > 0 && (1..=LARGEST).contains(&size) {
-        let matrices = x.clone().reshape([count, size, size]);
+        let matrices = x.clone().with_shape([count, size, size]);
         if let Some(y) = call!(determinants(matrices)).tensor() {
-            return Tensor::<1>::from_dispatch(y).reshape(shape);
+            return Tensor::<1>::from_dispatch(y).with_shape(shape);
         }
     }
     let values: Vec<f64> = match count * size {

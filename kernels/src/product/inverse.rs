@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
 use super::LARGEST;
+use crate::shape::WithShape;
 use crate::{
     backend::call,
     ensure,
@@ -35,9 +36,9 @@ async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor
         return x;
     }
     if size <= LARGEST {
-        let matrices = x.clone().reshape([count / (size * size), size, size]);
+        let matrices = x.clone().with_shape([count / (size * size), size, size]);
         if let Some(y) = call!(inverses(matrices)).tensor() {
-            return Tensor::<3>::from_dispatch(y).reshape(dims);
+            return Tensor::<3>::from_dispatch(y).with_shape(dims);
         }
     }
     let mut values: Vec<f64> = reader.read(x).await.iter::<f64>().collect();

@@ -7,6 +7,7 @@ use burn::tensor::{
     module,
 };
 
+use crate::shape::WithShape;
 use crate::{
     backend::call,
     dtype::lowered,
@@ -37,7 +38,7 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
             flat_matrix(a, [rows, inner]),
             flat_matrix(b, [inner, columns]),
         );
-        product(a, b).reshape(shape)
+        product(a, b).with_shape(shape)
     } else {
         product(lift::<A, O, _>(a), lift(b))
     }
@@ -82,7 +83,7 @@ pub fn linear_then<const D: usize>(
     if is_empty(&x) {
         let y = broadcast_product::<D, 2, D, _>(x, weight);
         let y = match bias {
-            Some(bias) => y.add(bias.unsqueeze()),
+            Some(bias) => y.add(lift(bias)),
             None => y,
         };
         return finish(y, sum, epilogue.activation);
@@ -91,8 +92,8 @@ pub fn linear_then<const D: usize>(
         return finish(module::linear(x, weight, bias), sum, epilogue.activation);
     }
     if D == 1 {
-        let (x, sum) = (x.unsqueeze::<2>(), sum.map(Tensor::unsqueeze::<2>));
-        return linear_then(x, weight, bias, sum, epilogue).reshape(dims);
+        let (x, sum) = (lift::<D, 2, _>(x), sum.map(lift::<D, 2, _>));
+        return linear_then(x, weight, bias, sum, epilogue).with_shape(dims);
     }
     Tensor::from_dispatch(call!(linear(x, weight, bias, sum; epilogue)))
 }
@@ -224,18 +225,18 @@ fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>
     if right_count == 1 {
         let a: Tensor<2, K> = flat_matrix(a, [left_count * rows, inner]);
         let b = flat_matrix(b, [inner, columns]);
-        return a.matmul(b).reshape(shape);
+        return a.matmul(b).with_shape(shape);
     }
     if A == 1 {
         let b = reshape(b, [right_count, inner, columns]);
-        return reshape(a, [1, 1, inner]).matmul(b).reshape(shape);
+        return reshape(a, [1, 1, inner]).matmul(b).with_shape(shape);
     }
     lift::<A, O, K>(a).matmul(lift(b))
 }
 
 /// `x` as one matrix, without a copy if it is one, even permuted.
 fn flat_matrix<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; 2]) -> Tensor<2, K> {
-    if D == 2 { lift(x) } else { x.reshape(shape) }
+    if D == 2 { lift(x) } else { x.with_shape(shape) }
 }
 
 /// The broadcast batch axes, then those of the matrix that both operands leave.

@@ -9,6 +9,7 @@ use num_traits::Float as _;
 
 use super::options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
 use super::{dequantize_by, quantize_by, within};
+use crate::shape::WithShape;
 use crate::{
     backend::call,
     convolution::window::Window,
@@ -177,8 +178,8 @@ pub fn softmax_flat<const D: usize>(x: Quantized<D>, y: Affine, axis: usize) -> 
     }
     let rows: usize = dims[..axis].iter().product();
     let columns: usize = dims[axis..].iter().product();
-    let flat = x.0.reshape([rows, columns]);
-    softmax((flat, x.1), y, 1).reshape(dims)
+    let flat = x.0.with_shape([rows, columns]);
+    softmax((flat, x.1), y, 1).with_shape(dims)
 }
 
 /// QLinearAveragePool: the mean of each window.
@@ -240,7 +241,7 @@ pub fn reduce_mean<const D: usize, const O: usize>(
     {
         let dims: [usize; D] = means.dims();
         let shape: [usize; O] = core::array::from_fn(|axis| dims[axis]);
-        return means.reshape(shape);
+        return means.with_shape(shape);
     }
     y.integers(reduce::reduce_mean(of.floats(x), axes))
 }
@@ -306,7 +307,7 @@ mod tests {
             [[48u8, 79, 130], [128, 0, 128]],
         );
         let signed = Affine::i8(1.0 / 256.0, -128);
-        let flat = softmax_flat((x.clone().reshape([2, 1, 3]), X), signed, 1);
+        let flat = softmax_flat((x.clone().with_shape([2, 1, 3]), X), signed, 1);
         same(flat, [[[-80i8, -49, 2]], [[0, -128, 0]]]);
         let none = int::<2>(TensorData::new(Vec::<u8>::new(), [2, 0]));
         same(softmax((none.clone(), X), y, 1), none.into_data());

@@ -6,6 +6,7 @@ mod matrix;
 use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
+use crate::shape::WithShape;
 use crate::{
     backend::{CodedProduct, Operand, call},
     dtype::lowered,
@@ -55,19 +56,19 @@ impl Blocks {
     ) -> Tensor<2> {
         let single: FloatDType = DType::F32.into();
         let count = self.inputs.div_ceil(self.size);
-        let per_block = |x: Tensor<1>| x.cast(single).reshape([self.outputs, count]);
+        let per_block = |x: Tensor<1>| x.cast(single).with_shape([self.outputs, count]);
         let scales = per_block(scales);
         let zeros = match zeros {
             Zeros::Middle => None,
             Zeros::Plain(zeros) => Some(per_block(zeros)),
             Zeros::Packed(bytes) => {
-                let bytes = bytes.reshape([self.outputs, (count * self.bits).div_ceil(8)]);
+                let bytes = bytes.with_shape([self.outputs, (count * self.bits).div_ceil(8)]);
                 let zeros = unpacked(bytes, self.bits).narrow(1, 0, count);
                 Some(zeros.cast(single))
             }
         };
         let codes = unpacked(
-            bytes.reshape([self.outputs, count * self.size * self.bits / 8]),
+            bytes.with_shape([self.outputs, count * self.size * self.bits / 8]),
             self.bits,
         );
         let codes = codes.narrow(1, 0, self.inputs).cast(single);

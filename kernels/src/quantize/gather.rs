@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 
 use super::{bits::unpacked, blocks};
+use crate::shape::WithShape;
 use crate::{
     index::gather::gather,
     kind::AnyKind,
@@ -134,7 +135,7 @@ impl<'a, const I: usize> Slices<'a, I> {
             y
         } else {
             let dims = y.dims();
-            y.mask_fill(to_shape(beyond.reshape(shape), dims), 0.0)
+            y.mask_fill(to_shape(beyond.with_shape(shape), dims), 0.0)
         };
         y.cast(FloatDType::from(dtype))
     }

@@ -5,6 +5,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor};
 use num_traits::Float as _;
 
 use super::Affine;
+use crate::shape::WithShape;
 use crate::{dtype::computed, elementwise::cast::float_to_int, widen::widened};
 
 pub fn quantize<const D: usize>(
@@ -83,7 +84,7 @@ pub fn quantize_dynamic<const D: usize>(
     let scale = scale.mask_fill(none, 1.0);
     let zero = within(least.neg().div(scale.clone()).round(), DType::U8, 8);
     let one = [1; D];
-    let (wide_scale, wide_zero) = (scale.clone().reshape(one), zero.clone().reshape(one));
+    let (wide_scale, wide_zero) = (scale.clone().with_shape(one), zero.clone().with_shape(one));
     let y = quantize(x, wide_scale, Some(wide_zero), DType::U8, 8);
     (y, scale, zero)
 }

@@ -10,6 +10,7 @@ use super::options::{Affine, Function, Rounded, Step};
 use crate::{
     ensure, normalize, pool,
     product::epilogue::{Activation, finish},
+    shape::lift,
 };
 
 /// The sum of floats, broadcast.
@@ -51,7 +52,7 @@ pub fn activate_biased<const D: usize>(
     );
     let function = Function::Each(activation);
     computed(&x, Some(bias.clone()), of, y, function).unwrap_or_else(|| {
-        let sum = of.floats(x).add(bias.unsqueeze());
+        let sum = of.floats(x).add(lift(bias));
         y.integers(finish(sum, None, activation))
     })
 }
@@ -154,7 +155,7 @@ mod tests {
                 let x = bytes(shape, dtype);
                 let bias = noise::<1>([shape[2]], 3);
                 for activation in [Activation::Identity, Activation::Gelu] {
-                    let floats = of.floats(x.clone()).add(bias.clone().unsqueeze());
+                    let floats = of.floats(x.clone()).add(lift(bias.clone()));
                     let expected = y.integers(finish(floats, None, activation));
                     let z = activate_biased((x.clone(), of), bias.clone(), y, activation);
                     same(z, expected.into_data());

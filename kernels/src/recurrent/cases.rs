@@ -6,6 +6,7 @@ use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use super::{
     Activation, Cell, Direction, Gru, Lstm, Packed, Quantized, State, Weights, gru, lstm, rnn,
 };
+use crate::shape::expand::to_shape;
 use crate::testing::{int, noise};
 
 pub const DIRECTIONS: [Direction; 3] = [
@@ -118,7 +119,7 @@ pub fn quantized(weights: &Weights, columns: usize, dtype: DType) -> Weights<Qua
         Quantized {
             weight: levels.int().cast(IntDType::from(dtype)),
             scale: moved(&scale.div_scalar(60.0), &device, DType::F32),
-            zero: zero.narrow(0, 0, directions).expand([directions, columns]),
+            zero: to_shape(zero.narrow(0, 0, directions), [directions, columns]),
         }
     };
     Weights {

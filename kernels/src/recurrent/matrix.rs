@@ -122,6 +122,7 @@ impl Matrix for QuantizedMatrix {
 mod tests {
     use super::*;
     use crate::recurrent::{Direction, Lstm, State, Weights, lstm};
+    use crate::shape::expand::to_shape;
     use crate::testing::{float, has_all, int, near, noise};
 
     #[test]
@@ -152,8 +153,8 @@ mod tests {
             let directions = x.dims()[0];
             Quantized {
                 weight: x.swap_dims(1, 2).mul_scalar(100.0).round().cast(dtype),
-                scale: float::<2>([[0.01f32]]).expand([directions, 1]),
-                zero: int::<2>([[0i8]]).expand([directions, 1]),
+                scale: to_shape(float::<2>([[0.01f32]]), [directions, 1]),
+                zero: to_shape(int::<2>([[0i8]]), [directions, 1]),
             }
         };
         let (input, recurrent) = (floats([2, 8, 3], 1), floats([2, 8, 2], 2));

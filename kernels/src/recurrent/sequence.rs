@@ -4,6 +4,7 @@ use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::{Direction, Matrices, Matrix, Weights};
+use crate::shape::WithShape;
 use crate::{ensure, shape::expand::to_shape, widen::widened};
 
 /// What is walked over, and from which `M` states.
@@ -175,13 +176,13 @@ impl<M: Matrix> Pass<M> {
 
     fn project(&self, x: Tensor<3>) -> Tensor<3> {
         let [times, batch, features] = x.dims();
-        let rows = self.input.product(x.reshape([times * batch, features]));
+        let rows = self.input.product(x.with_shape([times * batch, features]));
         let rows = match &self.input_bias {
             Some(bias) => rows + bias.clone(),
             None => rows,
         };
         let columns = rows.dims()[1];
-        rows.reshape([times, batch, columns])
+        rows.with_shape([times, batch, columns])
     }
 }
 
@@ -207,13 +208,9 @@ fn of_direction(x: &Tensor<3>, index: usize) -> Tensor<2> {
 fn active(lengths: Tensor<1, Int>, times: usize, hidden: usize) -> Tensor<3, Bool> {
     let batch = lengths.dims()[0];
     let options = (&lengths.device(), lengths.dtype());
-    let times_column = Tensor::<1, Int>::arange(0..times as i64, options)
-        .reshape([times, 1])
-        .expand([times, batch]);
-    lengths
-        .reshape([1, batch])
-        .expand([times, batch])
-        .greater(times_column)
-        .reshape([times, batch, 1])
-        .expand([times, batch, hidden])
+    let shape = [times, batch];
+    let rows = Tensor::<1, Int>::arange(0..times as i64, options).with_shape([times, 1]);
+    let lengths = to_shape(lengths.with_shape([1, batch]), shape);
+    let active = lengths.greater(to_shape(rows, shape));
+    to_shape(active.with_shape([times, batch, 1]), [times, batch, hidden])
 }

@@ -3,6 +3,7 @@
 use burn::tensor::{DType, Int, IntDType, Tensor, kind::Ordered};
 
 use crate::dtype::lowered;
+use crate::shape::WithShape;
 
 /// ArgMax as int64: of equal values the first, or the last. `O` is `D` where the axis stays, else `D - 1`, at least 1.
 pub fn arg_max<const D: usize, const O: usize, K: Ordered>(
@@ -39,13 +40,13 @@ fn place<const D: usize, const O: usize, K: Ordered>(
         find(x).cast(dtype)
     };
     if O == D {
-        return found.reshape(core::array::from_fn::<usize, O, _>(|at| match at {
+        return found.with_shape(core::array::from_fn::<usize, O, _>(|at| match at {
             at if at == axis => 1,
             at => dims[at],
         }));
     }
     assert_eq!(O, D - 1, "rank of the result");
-    found.reshape(core::array::from_fn::<usize, O, _>(|at| match at {
+    found.with_shape(core::array::from_fn::<usize, O, _>(|at| match at {
         at if at < axis => dims[at],
         at => dims[at + 1],
     }))

@@ -7,6 +7,7 @@ use burn::tensor::{
     kind::{Basic, Kind, Ordered},
 };
 
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
@@ -175,9 +176,9 @@ fn fold<const D: usize, const O: usize, K: Ordered>(
     let shape = result_dims(dims, axes);
     // Without a reshape, which copies permuted tensors.
     if let [axis] = *axes {
-        return step.run(x, axis).reshape(shape);
+        return step.run(x, axis).with_shape(shape);
     }
-    let mut x: Tensor<1, K> = x.reshape([dims.iter().product::<usize>()]);
+    let mut x: Tensor<1, K> = x.with_shape([dims.iter().product::<usize>()]);
     for run in axes.chunk_by(|a, b| a + 1 == *b).rev() {
         let (first, end) = (run[0], run[0] + run.len());
         let before: usize = dims[..first].iter().product();
@@ -188,11 +189,13 @@ fn fold<const D: usize, const O: usize, K: Ordered>(
         x = match (count, after) {
             (1, _) => x,
             // Burn is fastest along the last axis.
-            (_, 1) => step.run(x.reshape([before, count]), 1).reshape(kept),
-            _ => step.run(x.reshape([before, count, after]), 1).reshape(kept),
+            (_, 1) => step.run(x.with_shape([before, count]), 1).with_shape(kept),
+            _ => step
+                .run(x.with_shape([before, count, after]), 1)
+                .with_shape(kept),
         };
     }
-    x.reshape(shape)
+    x.with_shape(shape)
 }
 
 fn result_dims<const D: usize, const O: usize>(dims: [usize; D], axes: &[usize]) -> [usize; O] {
@@ -212,7 +215,7 @@ fn constant<const D: usize, const O: usize, K: Basic, E: Element>(
     let shape: [usize; O] = result_dims(x.dims(), axes);
     // Flex fills u64 from an i64.
     let one = Tensor::<1, K>::from_data([value], (&x.device(), x.dtype()));
-    to_shape(one.reshape([1; O]), shape)
+    to_shape(one.with_shape([1; O]), shape)
 }
 
 /// The greatest or least value of the dtype.

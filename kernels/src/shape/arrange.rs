@@ -2,6 +2,7 @@
 
 use burn::tensor::{Int, Tensor, kind::Basic};
 
+use crate::shape::WithShape;
 use crate::{index::gather::gather_elements, kind::AnyKind, shape::expand::to_shape};
 
 /// How the channels of a block are ordered.
@@ -20,13 +21,13 @@ pub fn depth_to_space<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder
     let depth = channels / (block * block);
     let blocks = match order {
         DepthOrder::DepthColumnRow => x
-            .reshape([batch, block, block, depth, height, width])
+            .with_shape([batch, block, block, depth, height, width])
             .permute([0, 3, 4, 1, 5, 2]),
         DepthOrder::ColumnRowDepth => x
-            .reshape([batch, depth, block, block, height, width])
+            .with_shape([batch, depth, block, block, height, width])
             .permute([0, 1, 4, 2, 5, 3]),
     };
-    blocks.reshape([batch, depth, height * block, width * block])
+    blocks.with_shape([batch, depth, height * block, width * block])
 }
 
 /// Moves blocks of `[batch, depth, height, width]` into channels of `[batch, depth * block * block, height / block, width / block]`.
@@ -34,12 +35,12 @@ pub fn depth_to_space<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder
 pub fn space_to_depth<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder) -> Tensor<4, K> {
     let [batch, depth, height, width] = x.dims();
     let (height, width) = (height / block, width / block);
-    let blocks = x.reshape([batch, depth, height, block, width, block]);
+    let blocks = x.with_shape([batch, depth, height, block, width, block]);
     let channels = match order {
         DepthOrder::DepthColumnRow => blocks.permute([0, 3, 5, 1, 2, 4]),
         DepthOrder::ColumnRowDepth => blocks.permute([0, 1, 3, 5, 2, 4]),
     };
-    channels.reshape([batch, depth * block * block, height, width])
+    channels.with_shape([batch, depth * block * block, height, width])
 }
 
 /// ReverseSequence: in each slice along `batch_axis` the first `lengths` elements along `time_axis` in reverse.
@@ -60,8 +61,8 @@ pub fn reverse_sequence<const D: usize, K: AnyKind>(
     plane[batch_axis] = dims[batch_axis];
 
     let times = Tensor::arange(0..dims[time_axis] as i64, (&x.device(), lengths.dtype()));
-    let times = to_shape(times.reshape(per_time), plane);
-    let lengths: Tensor<D, Int> = to_shape(lengths.reshape(per_batch), plane);
+    let times = to_shape(times.with_shape(per_time), plane);
+    let lengths: Tensor<D, Int> = to_shape(lengths.with_shape(per_batch), plane);
     let reversed = lengths.clone().sub(times.clone()).sub_scalar(1);
     let sources = times.clone().mask_where(times.lower(lengths), reversed);
     gather_elements(x, time_axis, to_shape(sources, dims))

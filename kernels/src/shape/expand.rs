@@ -2,6 +2,7 @@
 
 use burn::tensor::{Tensor, kind::Basic};
 
+use crate::shape::WithShape;
 use crate::{
     fault::fail,
     shape::{empty, lift},
@@ -94,7 +95,7 @@ pub fn sum_to<const D: usize, const D2: usize>(mut x: Tensor<D>, shape: [usize; 
             x = x.sum_dim(axis);
         }
     }
-    x.reshape(shape)
+    x.with_shape(shape)
 }
 
 /// `x` repeated along its axes of size 1 to `shape`, which it must broadcast to.
@@ -104,6 +105,7 @@ pub fn to_shape<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; D]) ->
     } else if shape.contains(&0) {
         empty(&x, shape)
     } else {
+        #[expect(clippy::disallowed_methods, reason = "no size is 0")]
         x.expand(shape)
     }
 }

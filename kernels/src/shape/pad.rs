@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use burn::tensor::{DType, ElementConversion, Int, Slice, Tensor, TensorData, kind::Basic};
 
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     ensure,
@@ -38,7 +39,7 @@ pub fn pad_tensor<const D: usize, K: Basic>(
     pads: [(i64, i64); D],
     value: Tensor<1, K>,
 ) -> Tensor<D, K> {
-    surround(x, pads, |shape| to_shape(value.reshape([1; D]), shape))
+    surround(x, pads, |shape| to_shape(value.with_shape([1; D]), shape))
 }
 
 /// Pad with elements of the tensor itself; negative pads remove elements first.

@@ -13,19 +13,36 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     shape: [usize; D2],
 ) -> Tensor<D2, K> {
-    let dims = x.dims();
-    let counts = [
-        dims.iter().product::<usize>(),
-        shape.iter().product::<usize>(),
-    ];
-    ensure!(
-        counts[0] == counts[1],
-        "shape {dims:?} cannot become {shape:?}"
-    );
-    if shape.contains(&0) {
-        empty(&x, shape)
-    } else {
-        dense(x).reshape(shape)
+    dense(x).with_shape(shape)
+}
+
+/// A reshape that takes each size as it is, for chains of calls.
+pub trait WithShape<const D: usize, K: Basic> {
+    /// The same elements in row-major order under another shape. Burn's `Tensor::reshape` reads a size of 0 as "keep the
+    /// size of this axis", so the lints of this crate forbid it.
+    ///
+    /// # Panics
+    /// If the shapes differ in their number of elements.
+    fn with_shape<const D2: usize>(self, shape: [usize; D2]) -> Tensor<D2, K>;
+}
+
+impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
+    fn with_shape<const D2: usize>(self, shape: [usize; D2]) -> Tensor<D2, K> {
+        let dims = self.dims();
+        let counts = [
+            dims.iter().product::<usize>(),
+            shape.iter().product::<usize>(),
+        ];
+        ensure!(
+            counts[0] == counts[1],
+            "shape {dims:?} cannot become {shape:?}"
+        );
+        if shape.contains(&0) {
+            empty(&self, shape)
+        } else {
+            #[expect(clippy::disallowed_methods, reason = "no size is 0")]
+            self.reshape(shape)
+        }
     }
 }
 
@@ -174,6 +191,7 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
     if shape.contains(&0) {
         empty(&x, shape)
     } else {
+        #[expect(clippy::disallowed_methods, reason = "no size is 0")]
         x.expand(shape)
     }
 }

@@ -130,6 +130,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
+    use crate::shape::WithShape;
     use crate::testing::{bool, int, same};
 
     fn line(start: i64, end: i64, step: i64) -> Vec<i64> {
@@ -176,7 +177,7 @@ mod tests {
         let x = int::<2>([[1i32, 2, 3], [4, 5, 6]]);
         let y = slice(x.clone(), &[-1], &[-9], &[1], &[-1]);
         same(y.clone().add(x), [[4i32, 4, 4], [10, 10, 10]]);
-        same(y.reshape([3, 2]), [[3i32, 2], [1, 6], [5, 4]]);
+        same(y.with_shape([3, 2]), [[3i32, 2], [1, 6], [5, 4]]);
     }
 
     #[test]

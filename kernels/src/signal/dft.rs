@@ -11,6 +11,7 @@ use alloc::{boxed::Box, vec};
 use burn::tensor::Tensor;
 use once_cell::race::OnceBox;
 
+use crate::shape::WithShape;
 use crate::{
     backend::{Optional, call},
     ensure,
@@ -113,10 +114,10 @@ impl Plan {
         let mut dims = x.dims();
         let [size, parts] = [dims[D - 2], dims[D - 1]];
         let rows = dims[..D - 2].iter().product();
-        let y = self.rows(x.reshape([rows, size, parts]));
+        let y = self.rows(x.with_shape([rows, size, parts]));
         dims[D - 2] = self.options.outputs();
         dims[D - 1] = self.options.parts();
-        y.reshape(dims).swap_dims(axis, D - 2).cast(dtype)
+        y.with_shape(dims).swap_dims(axis, D - 2).cast(dtype)
     }
 
     /// [`stft`] with the window that this plan is always used with.
@@ -152,16 +153,16 @@ impl Plan {
         }
         let frames: Tensor<4> = x.unfold(1, frame, step);
         let rows = shape[0] * shape[1];
-        let frames = frames.swap_dims(2, 3).reshape([rows, frame, parts]);
+        let frames = frames.swap_dims(2, 3).with_shape([rows, frame, parts]);
         let y = if frame <= LONGEST_MATRIX {
             self.by_matrix(frames, window)
         } else {
             self.rows(match window {
-                Some(window) => frames * window.reshape([1, frame, 1]),
+                Some(window) => frames * window.with_shape([1, frame, 1]),
                 None => frames,
             })
         };
-        y.reshape(shape).cast(dtype)
+        y.with_shape(shape).cast(dtype)
     }
 
     /// Transforms each row of `[rows, size, parts]`.
@@ -193,8 +194,8 @@ impl Plan {
             Some(_) => make(),
             None => self.matrix.get_or_init(|| Box::new(make())).clone(),
         };
-        let y = x.reshape([rows, size * parts]).matmul(matrix);
-        y.reshape([rows, self.options.outputs(), self.options.parts()])
+        let y = x.with_shape([rows, size * parts]).matmul(matrix);
+        y.with_shape([rows, self.options.outputs(), self.options.parts()])
     }
 }
 
@@ -209,7 +210,7 @@ fn by_passes(x: Tensor<3>, options: Dft) -> Tensor<3> {
             return zeros(inputs);
         }
         let part = x.clone().slice([0..rows, 0..size, part..part + 1]);
-        let part = part.reshape([rows, size]);
+        let part = part.with_shape([rows, size]);
         if size < inputs {
             Tensor::cat(vec![part, zeros(inputs - size)], 1)
         } else {
@@ -343,7 +344,7 @@ mod tests {
         let window = float::<1>([0.5f32, 1.0, 2.0, 1.0]);
         let y = stft(x.clone(), 2, Some(window.clone()), 4, true);
         assert_eq!(y.dims(), [2, 3, 3, 2]);
-        let frame = x.narrow(1, 2, 4) * window.reshape([1, 4, 1]);
+        let frame = x.narrow(1, 2, 4) * window.with_shape([1, 4, 1]);
         let options = Dft {
             onesided: true,
             ..Dft::new(4)

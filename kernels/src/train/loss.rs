@@ -2,6 +2,7 @@
 
 use burn::tensor::{Int, Tensor, activation};
 
+use crate::shape::WithShape;
 use crate::{
     index::gather::gather_elements,
     shape::{empty, reshape},
@@ -100,7 +101,7 @@ fn losses(
         if dims.contains(&0) {
             Tensor::zeros([1, 1], (&x.device(), x.dtype()))
         } else {
-            x.sum().reshape([1, 1])
+            x.sum().with_shape([1, 1])
         }
     };
     match (reduction, weight) {
@@ -144,7 +145,7 @@ mod tests {
                 (target, weighted.then(|| float::<1>(weights)), Some(-1))
             };
             let (target, weight, ignored) = run();
-            let x = noise([3, 2, 4, 2], 3).reshape(dims);
+            let x = noise([3, 2, 4, 2], 3).with_shape(dims);
             let none = negative_log_likelihood(x.clone(), target, weight, ignored, Reduction::None);
             near::<3, _>(none, TensorData::new(expected, [2, 3, 2]), 1e-6);
             for (reduction, expected) in REDUCTIONS.into_iter().zip([sum, sum / total]) {

@@ -3,6 +3,7 @@
 use burn::tensor::{Bool, DType, Int, Tensor, kind::Basic};
 
 use super::{AttentionMask, AttentionOptions};
+use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     shape::{
@@ -50,8 +51,8 @@ impl Seen {
             None => lowered(&device, DType::I64),
         };
         let line = |length: usize| Tensor::<1, Int>::arange(0..length as i64, (&device, dtype));
-        let columns = line(keys).reshape([1, 1, 1, keys]);
-        let rows = line(queries).reshape([1, 1, queries, 1]);
+        let columns = line(keys).with_shape([1, 1, 1, keys]);
+        let rows = line(queries).with_shape([1, 1, queries, 1]);
         let mut narrow = |other: Tensor<4, Bool>| {
             allowed = Some(match allowed.take() {
                 Some(allowed) => allowed.bool_and(other),
@@ -60,7 +61,7 @@ impl Seen {
         };
         let valid = valid.map(|valid| {
             let batch = valid.dims()[0];
-            valid.reshape([batch, 1, 1, 1])
+            valid.with_shape([batch, 1, 1, 1])
         });
         let sees_all = valid.is_none() && options.past + 1 >= keys;
         let bounded = options.left_window.is_some() || options.right_window.is_some();

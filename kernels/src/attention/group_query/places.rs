@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::GroupQuery;
+use crate::shape::WithShape;
 use crate::shape::expand::to_shape;
 
 /// Where the queries and their keys stand.
@@ -25,7 +26,7 @@ impl Places {
     /// The places of the queries.
     pub fn rows(&self) -> Tensor<2, Int> {
         let shape = [self.batch, self.queries];
-        let line = self.line(self.queries).reshape([1, self.queries]);
+        let line = self.line(self.queries).with_shape([1, self.queries]);
         to_shape(self.starts.clone(), shape).add(to_shape(line, shape))
     }
 
@@ -39,7 +40,7 @@ impl Places {
         let source = Tensor::cat(source, 2);
         let line = self.line(self.keys);
         let pick = |at: usize| {
-            let start = self.starts.clone().narrow(0, at, 1).reshape([1]);
+            let start = self.starts.clone().narrow(0, at, 1).with_shape([1]);
             let new = line.clone().sub(to_shape(start, [self.keys]));
             let before = new.clone().lower_scalar(0);
             let place = new.clamp_max(queries as i64).add_scalar(cached as i64);
@@ -59,12 +60,12 @@ impl Places {
     pub fn seen(&self, last: &Tensor<2, Int>, options: &GroupQuery) -> Tensor<4, Bool> {
         let (queries, keys) = (self.queries, self.keys);
         let shape = [self.batch, 1, queries, keys];
-        let columns = to_shape(self.line(keys).reshape([1, 1, 1, keys]), shape);
+        let columns = to_shape(self.line(keys).with_shape([1, 1, 1, keys]), shape);
         if !options.causal {
-            let last = to_shape(last.clone().reshape([self.batch, 1, 1, 1]), shape);
+            let last = to_shape(last.clone().with_shape([self.batch, 1, 1, 1]), shape);
             return columns.lower_equal(last);
         }
-        let rows = to_shape(self.rows().reshape([self.batch, 1, queries, 1]), shape);
+        let rows = to_shape(self.rows().with_shape([self.batch, 1, queries, 1]), shape);
         let behind = rows.sub(columns);
         let seen = behind.clone().greater_equal_scalar(0);
         match options.window {

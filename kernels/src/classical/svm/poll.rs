@@ -7,6 +7,7 @@ use super::{Classify, Regress, Tables, Votes};
 use crate::backend::call;
 use crate::classical::scores::{Transform, no_classes, no_scores, pair, transform};
 use crate::reduce::arg_max::arg_max;
+use crate::shape::WithShape;
 
 impl Regress {
     /// The machine on a device; none where the host computes it.
@@ -94,7 +95,7 @@ impl Classify {
         let count = scores.dims()[0];
         let mut class: Tensor<1, Int> = arg_max(scores.clone(), 1, false);
         if self.classes == 2 && !probable {
-            let highest = scores.clone().max_dim(1).reshape([count]);
+            let highest = scores.clone().max_dim(1).with_shape([count]);
             let above = if positive {
                 highest.greater_equal_elem(0.5)
             } else {
@@ -114,8 +115,8 @@ impl Classify {
         let wins = wins.select(1, pairs.duels.clone());
         let wins = wins.equal(pairs.is_first.clone().int());
         let votes = wins.cast(FloatDType::F32);
-        let votes = votes.reshape([count, classes, classes - 1]).sum_dim(2);
-        let class = arg_max(votes.reshape([count, classes]), 1, false);
+        let votes = votes.with_shape([count, classes, classes - 1]).sum_dim(2);
+        let class = arg_max(votes.with_shape([count, classes]), 1, false);
         let scores = match &pairs.lines {
             Some([slopes, offsets]) => {
                 let lines = scores.mul(slopes.clone()).add(offsets.clone());

@@ -6,6 +6,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, kind::Basic};
 use super::{Aggregate, Classify, Number, Regress, Tables};
 use crate::classical::scores::{no_classes, no_scores, pair, transform};
 use crate::reduce::arg_max::arg_max;
+use crate::shape::WithShape;
 
 /// The class of each row as a column, and the scores of all classes.
 type Answer = (Tensor<2, Int>, Tensor<2>);
@@ -60,7 +61,7 @@ impl<T: Number> Classify<T> {
             2 => self.pair_on(scores, voted),
             _ => self.many_on(tables.base(), scores, voted),
         };
-        Some((classes.reshape([count]), scores))
+        Some((classes.with_shape([count]), scores))
     }
 
     fn many_on(

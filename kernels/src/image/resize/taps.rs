@@ -6,6 +6,7 @@ use burn::tensor::{DType, Tensor, TensorData};
 use num_traits::Float as _;
 
 use super::{Axis, Mode, Resize};
+use crate::shape::WithShape;
 
 /// For each of `count` elements of the input around a coordinate: its index and weight, per element of the output.
 pub struct Taps {
@@ -107,8 +108,8 @@ impl Taps {
         let mut dims = x.dims();
         let rows = dims[..D - 1].iter().product();
         dims[D - 1] = output;
-        let y = x.reshape([rows, self.input]).matmul(matrix);
-        y.reshape(dims).swap_dims(dim, D - 1)
+        let y = x.with_shape([rows, self.input]).matmul(matrix);
+        y.with_shape(dims).swap_dims(dim, D - 1)
     }
 }
 

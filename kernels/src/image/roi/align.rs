@@ -4,6 +4,7 @@ use alloc::{vec, vec::Vec};
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::{by_grid, ints, pixels};
+use crate::shape::WithShape;
 use crate::{
     backend::call,
     fault::{Axis, nonnegative},
@@ -187,7 +188,7 @@ impl Regions {
         let points = [rows * self.grid[0], columns * self.grid[1]];
         let dtype: burn::tensor::IntDType = y[0].0.dtype().into();
         let first = batches.cast(dtype).mul_scalar((height * width) as i64);
-        let first = first.reshape([count, 1, 1]);
+        let first = first.with_shape([count, 1, 1]);
         let mut parts = y.iter().flat_map(|(row, above)| {
             let (first, points) = (&first, points);
             x.iter().map(move |(column, beside)| {
@@ -195,7 +196,7 @@ impl Regions {
                 let place = first.clone() + row + column.clone().unsqueeze_dim(1);
                 let weight = above.clone().unsqueeze_dim::<3>(2) * beside.clone().unsqueeze_dim(1);
                 let flat = count * points[0] * points[1];
-                pixels.clone().select(0, place.reshape([flat])) * weight.reshape([flat, 1])
+                pixels.clone().select(0, place.with_shape([flat])) * weight.with_shape([flat, 1])
             })
         });
         let first_part = parts.next().expect("a point has neighbours");
@@ -204,14 +205,14 @@ impl Regions {
             Mode::Max => parts.fold(first_part, Tensor::max_pair),
         };
         let shape = [count, rows, columns, channels];
-        let read = read.reshape([count * rows, self.grid[0], columns, self.grid[1], channels]);
+        let read = read.with_shape([count * rows, self.grid[0], columns, self.grid[1], channels]);
         match mode {
             Mode::Average => {
                 let points = (self.grid[0] * self.grid[1]) as f64;
                 let sum = read.sum_dim(3).sum_dim(1);
-                sum.div_scalar(points).reshape(shape)
+                sum.div_scalar(points).with_shape(shape)
             }
-            Mode::Max => read.max_dim(3).max_dim(1).reshape(shape),
+            Mode::Max => read.max_dim(3).max_dim(1).with_shape(shape),
         }
     }
 

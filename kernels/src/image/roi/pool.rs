@@ -6,6 +6,7 @@ use burn::tensor::{Bool, DType, Int, Tensor, TensorData};
 use num_traits::Float as _;
 
 use super::{by_grid, ints, pixels};
+use crate::shape::{WithShape, expand::to_shape};
 use crate::{
     backend::call,
     fault::{Axis, nonnegative},
@@ -48,7 +49,7 @@ async fn max_roi_pool_by(
         number: 0,
         size: batch,
     };
-    let batches: Tensor<1, Int> = rois.clone().narrow(1, 0, 1).reshape([count]).int();
+    let batches: Tensor<1, Int> = rois.clone().narrow(1, 0, 1).with_shape([count]).int();
     let batches = nonnegative(batches, axis);
     match on_device(&x, &rois, batches, output, scale) {
         Some(y) => y,
@@ -112,12 +113,12 @@ pub async fn on_host(
         let chosen = chosen.iter().map(|&at| &regions[at]);
         let places = chosen.clone().flat_map(|region| region.places(grid, width));
         let read = pixels.clone().select(0, ints(places.collect(), &pixels));
-        let read = read.reshape([shape[0] * shape[1], grid[0], shape[2], grid[1], channels]);
+        let read = read.with_shape([shape[0] * shape[1], grid[0], shape[2], grid[1], channels]);
         let empty: Vec<bool> = chosen.flat_map(Region::empty).collect();
         let empty = TensorData::new(empty, [shape[0], shape[1], shape[2], 1]);
         let empty = Tensor::<4, Bool>::from_data(empty, &pixels.device());
-        let greatest = read.max_dim(3).max_dim(1).reshape(shape);
-        greatest.mask_fill(empty.expand(shape), 0)
+        let greatest = read.max_dim(3).max_dim(1).with_shape(shape);
+        greatest.mask_fill(to_shape(empty, shape), 0)
     });
     y.permute([0, 3, 1, 2])
 }

@@ -6,30 +6,31 @@ use burn::tensor::{
 };
 
 use super::sum::{power, root};
+use crate::shape::WithShape;
 use crate::widen::widened;
 
 /// The mean of each channel; every spatial size becomes 1.
 pub fn global_average_pool<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let (dtype, shape) = (x.dtype(), shape(&x));
-    flat(widened(x)).mean_dim(2).reshape(shape).cast(dtype)
+    flat(widened(x)).mean_dim(2).with_shape(shape).cast(dtype)
 }
 
 /// The largest element of each channel; every spatial size becomes 1.
 pub fn global_max_pool<const D: usize, K: Ordered>(x: Tensor<D, K>) -> Tensor<D, K> {
     let shape = shape(&x);
-    flat(x).max_dim(2).reshape(shape)
+    flat(x).max_dim(2).with_shape(shape)
 }
 
 /// The `p`-norm of each channel; every spatial size becomes 1.
 pub fn global_lp_pool<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     let (dtype, shape) = (x.dtype(), shape(&x));
     let sums = power(flat(widened(x)), p).sum_dim(2);
-    root(sums, p).reshape(shape).cast(dtype)
+    root(sums, p).with_shape(shape).cast(dtype)
 }
 
 fn flat<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<3, K> {
     let dims = x.dims();
-    x.reshape([dims[0], dims[1], dims[2..].iter().product()])
+    x.with_shape([dims[0], dims[1], dims[2..].iter().product()])
 }
 
 fn shape<const D: usize, K: Basic>(x: &Tensor<D, K>) -> [usize; D] {

@@ -3,6 +3,7 @@
 use burn::tensor::{DType, Int, Tensor, kind::Ordered};
 
 use super::{lowest, pad, pooled_shape, taps};
+use crate::shape::WithShape;
 use crate::{convolution::window::Window, dtype::lowered};
 
 /// Which spatial axis of an index varies fastest.
@@ -59,11 +60,12 @@ fn positions<const D: usize, K: Ordered>(x: &Tensor<D, K>, order: StorageOrder) 
     let count: usize = dims.iter().product();
     let all = Tensor::<1, Int>::arange(0..count as i64, (&device, dtype));
     match order {
-        StorageOrder::RowMajor => all.reshape(dims),
+        StorageOrder::RowMajor => all.with_shape(dims),
         StorageOrder::ColumnMajor => {
             let reversed: [usize; D] =
                 core::array::from_fn(|dim| if dim < 2 { dim } else { D + 1 - dim });
-            all.reshape(reversed.map(|dim| dims[dim])).permute(reversed)
+            all.with_shape(reversed.map(|dim| dims[dim]))
+                .permute(reversed)
         }
     }
 }

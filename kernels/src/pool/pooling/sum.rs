@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 
 use super::{pad, pooled_shape, taps};
+use crate::shape::WithShape;
 use crate::{
     convolution::window::Window,
     pool::slide::{Of, slide},
@@ -30,14 +31,14 @@ pub fn average_pool<const D: usize, const S: usize>(
     let dense = window.dilations == [1; S];
     let y = match D {
         3 if dense => {
-            let flat = x.reshape([dims[0], dims[1], dims[2]]);
+            let flat = x.with_shape([dims[0], dims[1], dims[2]]);
             let options = options(window, include_padding, ceil);
-            module::avg_pool1d(flat, options).reshape(shape)
+            module::avg_pool1d(flat, options).with_shape(shape)
         }
         4 if dense => {
-            let flat = x.reshape([dims[0], dims[1], dims[2], dims[3]]);
+            let flat = x.with_shape([dims[0], dims[1], dims[2], dims[3]]);
             let options = options(window, include_padding, ceil);
-            module::avg_pool2d(flat, options).reshape(shape)
+            module::avg_pool2d(flat, options).with_shape(shape)
         }
         _ => mean(x, window, include_padding, shape),
     };
@@ -201,7 +202,7 @@ mod tests {
         let dims = x.dims();
         let sizes: [usize; S] = dims[2..].try_into().unwrap();
         let plane: usize = sizes.iter().product();
-        let flat = x.clone().reshape([dims[0] * dims[1] * plane]);
+        let flat = x.clone().with_shape([dims[0] * dims[1] * plane]);
         let values: Vec<f32> = flat.to_data().try_to_vec().unwrap();
         for (include, ceil) in [(false, false), (false, true), (true, false), (true, true)] {
             let shape = pooled_shape(dims, &window, ceil);

@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor, ops::ConvOptions};
 
 use super::{Ending, Requantize, Weight, difference, exact};
+use crate::shape::WithShape;
 use crate::{
     backend::{ByteProduct, Operand, Optional, call},
     convolution::{
@@ -131,7 +132,7 @@ fn sums<const D: usize>(
     let first = |zero: Tensor<1, Int>| {
         let mut shape = [1; D];
         shape[0] = zero.dims()[0];
-        zero.reshape(shape)
+        zero.with_shape(shape)
     };
     let x = difference(x, x_zero.map(first));
     let weight = difference(weight, weight_zero.map(first));
@@ -144,7 +145,7 @@ fn sums<const D: usize>(
 fn along_outputs<const D: usize, K: burn::tensor::kind::Basic>(x: Tensor<1, K>) -> Tensor<D, K> {
     let mut shape = [1; D];
     shape[1] = x.dims()[0];
-    x.reshape(shape)
+    x.with_shape(shape)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 
 use super::{Ending, Requantize, Weight, difference, exact};
+use crate::shape::WithShape;
 use crate::{
     backend::{ByteProduct, Operand, Optional, call},
     elementwise::cast::float_to_int,
@@ -100,8 +101,8 @@ pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
     bias: Option<Tensor<O>>,
 ) -> Tensor<O> {
     let (a, a_scale, a_zero) = quantize_dynamic(a);
-    let zeros = (Some(a_zero.reshape([1; A])), zero);
-    matmul_to_float(a, b, zeros, None, [a_scale.reshape([1; O]), scale], bias)
+    let zeros = (Some(a_zero.with_shape([1; A])), zero);
+    matmul_to_float(a, b, zeros, None, [a_scale.with_shape([1; O]), scale], bias)
 }
 
 /// The product by a body of the backend, if it has one.

@@ -8,6 +8,7 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use num_traits::Float as _;
 
 use super::Dft;
+use crate::shape::WithShape;
 
 impl Dft {
     /// The matrix that a signal of `size` numbers of `parts` parts each is multiplied by from the
@@ -63,7 +64,7 @@ pub fn windowed(matrix: Tensor<2>, window: Option<Tensor<1>>) -> Tensor<2> {
     let Some(window) = window else { return matrix };
     let [rows, columns] = matrix.dims();
     let size = window.dims()[0];
-    let window = window.cast(matrix.dtype()).reshape([size, 1, 1]);
-    let matrix = matrix.reshape([size, rows / size, columns]) * window;
-    matrix.reshape([rows, columns])
+    let window = window.cast(matrix.dtype()).with_shape([size, 1, 1]);
+    let matrix = matrix.with_shape([size, rows / size, columns]) * window;
+    matrix.with_shape([rows, columns])
 }

@@ -9,6 +9,7 @@ use burn::tensor::{Tensor, TensorData};
 use num_traits::Float as _;
 
 use super::chirp;
+use crate::shape::WithShape;
 
 /// The parts of complex numbers.
 #[derive(Clone)]
@@ -58,8 +59,8 @@ pub fn by_radices(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Comple
         let left = length / done / radix;
         let parts = (0..radix).map(|part| {
             let of = |x: &Tensor<2>| {
-                let x = x.clone().reshape([rows, done, radix, left]);
-                x.narrow(2, part, 1).reshape([rows, done, left])
+                let x = x.clone().with_shape([rows, done, radix, left]);
+                x.narrow(2, part, 1).with_shape([rows, done, left])
             };
             Complex {
                 real: of(&x.real),
@@ -77,8 +78,8 @@ pub fn by_radices(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Comple
             .map(|sum| (sum.real, sum.imaginary))
             .unzip();
         x = Complex {
-            real: Tensor::stack::<4>(reals, 1).reshape([rows, length]),
-            imaginary: Tensor::stack::<4>(imaginaries, 1).reshape([rows, length]),
+            real: Tensor::stack::<4>(reals, 1).with_shape([rows, length]),
+            imaginary: Tensor::stack::<4>(imaginaries, 1).with_shape([rows, length]),
         };
         done *= radix;
     }

@@ -8,6 +8,7 @@ use burn::tensor::{FloatDType, Int, Tensor};
 use onnx_embed_kernels::extreme::arg_max;
 use onnx_embed_kernels::reader::{Blocking, Waiting, now};
 use onnx_embed_kernels::scores::{self, Transform};
+use onnx_embed_kernels::shape::WithShape;
 
 use onnx_embed_kernels::matmul;
 
@@ -51,7 +52,7 @@ impl Coefficients {
         let matrix = weights.tensor::<1>(coefficients);
         let features = matrix.dims()[0] / targets;
         Self {
-            matrix: matrix.reshape([targets, features]).transpose(),
+            matrix: matrix.with_shape([targets, features]).transpose(),
             intercepts: intercepts.map(|name| weights.tensor(name)),
         }
     }
@@ -127,7 +128,7 @@ impl LinearClassifier {
             [0, _] => Classes::Found(Vec::new()),
             [count, 1] => {
                 let positive = scores.clone().greater_elem(0).int();
-                Classes::OnDevice(Box::new(positive.reshape([count])))
+                Classes::OnDevice(Box::new(positive.with_shape([count])))
             }
             _ => Classes::OnDevice(Box::new(arg_max(scores.clone(), 1, false))),
         };
