@@ -31,6 +31,7 @@ mod train;
 mod widen;
 
 pub mod attention;
+pub mod memory_limit;
 pub mod normalize;
 pub mod observe;
 pub mod pool;
@@ -41,6 +42,7 @@ pub mod recurrent;
 pub mod reduce;
 pub mod sequence;
 pub mod shape;
+pub mod sizes;
 pub mod stored;
 
 pub use backend::most_bytes;

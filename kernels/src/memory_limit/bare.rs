@@ -1,0 +1,20 @@
+//! The limit of a program without `std`, which all of it shares.
+
+use spin::Mutex;
+
+static LIMIT: Mutex<Option<usize>> = Mutex::new(None);
+
+pub fn get() -> Option<usize> {
+    *LIMIT.lock()
+}
+
+pub fn replace(limit: Option<usize>) -> Option<usize> {
+    core::mem::replace(&mut *LIMIT.lock(), limit)
+}
+
+/// There is no system that tells how much memory there is: 4 GiB, or half of what can be addressed.
+pub fn default() -> usize {
+    usize::try_from(4u64 << 30).map_or(isize::MAX as usize / 2, |bytes| {
+        bytes.min(isize::MAX as usize / 2)
+    })
+}

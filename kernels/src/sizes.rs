@@ -1,0 +1,166 @@
+//! Sizes that data and inputs give, checked before memory is asked for.
+//!
+//! Burn multiplies sizes without looking at overflow, and an allocation that fails ends the process. So a shape that data
+//! or an input gives passes through [`elements`] first: the product of its sizes and of the bytes of an element is at
+//! most `isize::MAX` and at most the [memory limit](crate::memory_limit).
+//!
+//! A size of 0 counts as 1. A tensor without elements takes no memory, but products of its other sizes are computed
+//! all the same, and operators make other tensors of some of its sizes.
+
+use core::fmt;
+
+use crate::{ensure, fault::fail, memory_limit::memory_limit};
+
+/// Returns the number of elements of a tensor of `shape` that is about to be made, with elements of `bytes` bytes.
+///
+/// # Panics
+/// If the tensor exceeds the memory limit; sizes of 0 count as 1.
+#[track_caller]
+pub fn elements(shape: &[usize], bytes: usize) -> usize {
+    let limit = memory_limit();
+    match extent(shape, bytes) {
+        Some(extent) if extent <= limit => shape.iter().product(),
+        extent => fail(too_large(shape, extent, limit)),
+    }
+}
+
+/// Returns the product of sizes of a tensor that is there.
+///
+/// # Panics
+/// If it cannot be addressed; sizes of 0 count as 1.
+#[track_caller]
+pub fn product(shape: &[usize]) -> usize {
+    match extent(shape, 1) {
+        Some(_) => shape.iter().product(),
+        None => fail(format_args!(
+            "shape {shape:?} has more elements than can be addressed"
+        )),
+    }
+}
+
+/// Returns the bytes of a tensor, sizes of 0 counted as 1; `None` beyond `isize::MAX`.
+pub fn extent(shape: &[usize], bytes: usize) -> Option<usize> {
+    let mut sizes = shape.iter();
+    let extent = sizes.try_fold(bytes.max(1), |extent, &size| {
+        extent.checked_mul(size.max(1))
+    });
+    extent.filter(|&extent| isize::try_from(extent).is_ok())
+}
+
+/// Why a tensor is not made.
+pub fn too_large(shape: &[usize], extent: Option<usize>, limit: usize) -> impl fmt::Display {
+    let limit = Bytes(limit);
+    let extent = extent.map(Bytes);
+    fmt::from_fn(move |f| match extent {
+        Some(extent) => write!(
+            f,
+            "shape {shape:?} takes {extent}, the memory limit is {limit}"
+        ),
+        None => write!(
+            f,
+            "shape {shape:?} takes more bytes than can be addressed, the memory limit is {limit}"
+        ),
+    })
+}
+
+/// Ends the step for which the allocator has no memory.
+#[cfg(feature = "flex")]
+#[cold]
+pub(crate) fn no_memory(bytes: usize) -> ! {
+    fail(format_args!("there is no memory for {}", Bytes(bytes)))
+}
+
+/// A size that data gives.
+///
+/// # Panics
+/// If it is negative.
+#[track_caller]
+pub fn size(size: i64) -> usize {
+    ensure!(size >= 0, "a size cannot be {size}");
+    usize::try_from(size).unwrap_or(usize::MAX)
+}
+
+/// A length or a distance that data gives.
+///
+/// # Panics
+/// If it is not positive.
+#[track_caller]
+pub fn positive(length: i64) -> usize {
+    ensure!(length > 0, "a length cannot be {length}");
+    size(length)
+}
+
+/// Returns the sum of sizes along an axis, at most `usize::MAX`: [`elements`] refuses that.
+pub fn sum(sizes: impl IntoIterator<Item = usize>) -> usize {
+    sizes.into_iter().fold(0, usize::saturating_add)
+}
+
+/// A number of bytes, shown in the largest unit that it fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub usize);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        if self.0 < 1024 {
+            return write!(f, "{} bytes", self.0);
+        }
+        let (mut number, mut unit) = (self.0 as f64 / 1024.0, 0);
+        while number >= 1024.0 && unit + 1 < UNITS.len() {
+            (number, unit) = (number / 1024.0, unit + 1);
+        }
+        write!(f, "{number:.1} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fault::attempt, memory_limit::with_memory_limit};
+
+    fn message(shape: &[usize], bytes: usize) -> String {
+        let found = with_memory_limit(1 << 20, || attempt(|| elements(shape, bytes)));
+        found.map_or_else(|fault| fault.reason, |count| count.to_string())
+    }
+
+    #[test]
+    fn tensors_are_counted_up_to_the_limit() {
+        assert_eq!(message(&[512, 512], 4), "262144");
+        assert_eq!(
+            message(&[512, 513], 4),
+            "shape [512, 513] takes 1.0 MiB, the memory limit is 1.0 MiB"
+        );
+        assert_eq!(message(&[], 4), "1");
+    }
+
+    #[test]
+    fn products_do_not_wrap() {
+        let expected = "takes more bytes than can be addressed, the memory limit is 1.0 MiB";
+        for shape in [
+            &[(1 << 62) + 1, 4][..],
+            &[1 << 62, 2],
+            &[1 << 62, 0],
+            &[1 << 40, 0, 1 << 40],
+        ] {
+            assert_eq!(message(shape, 4), format!("shape {shape:?} {expected}"));
+            assert_eq!(attempt(|| product(shape)).is_ok(), shape == [1 << 62, 0]);
+        }
+    }
+
+    #[test]
+    fn a_size_of_0_counts_as_1() {
+        assert_eq!(message(&[0, 1 << 18], 4), "0");
+        assert!(message(&[0, 1 << 40], 1).contains("takes 1.0 TiB"));
+    }
+
+    #[test]
+    fn sizes_are_not_negative() {
+        let reason = |found: Result<usize, crate::fault::Fault>| found.unwrap_err().reason;
+        assert_eq!(reason(attempt(|| size(-1))), "a size cannot be -1");
+        assert_eq!(reason(attempt(|| positive(0))), "a length cannot be 0");
+        assert_eq!((size(0), positive(3), sum([1, 2])), (0, 3, 3));
+        assert_eq!(sum([usize::MAX, 2]), usize::MAX);
+        assert_eq!(Bytes(1000).to_string(), "1000 bytes");
+        assert_eq!(Bytes(3 << 29).to_string(), "1.5 GiB");
+    }
+}
