@@ -17,6 +17,7 @@ use cubecl_environment::bytes::{
 };
 
 use super::recycled::Memory;
+use crate::sizes::no_memory;
 
 /// Elements one behind the other, in memory that is used again where they are many.
 pub struct Buffer<T = f32> {
@@ -46,7 +47,10 @@ impl<T: Pod + Send + Sync> Buffer<T> {
                 unsafe { Controller::bytes(memory, size) }
             }
             None => {
-                let mut values = Vec::with_capacity(length);
+                let mut values = Vec::new();
+                if values.try_reserve_exact(length).is_err() {
+                    no_memory(size);
+                }
                 write(&mut values.spare_capacity_mut()[..length]);
                 // SAFETY: there is room for the elements, and each is written, as the caller says.
                 unsafe { values.set_len(length) };

@@ -5,7 +5,7 @@
 //! whole even where little of it is used, so that only processes with many weights have some.
 
 use std::{
-    alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
+    alloc::{Layout, alloc_zeroed, dealloc},
     marker::PhantomData,
     ops::{Deref, DerefMut},
     ptr::NonNull,
@@ -17,6 +17,8 @@ use std::{
 };
 
 use bytemuck::Pod;
+
+use crate::sizes::no_memory;
 
 /// Bytes of a line of a cache, which the widest registers fill.
 const LINE: usize = 64;
@@ -154,7 +156,7 @@ impl Block {
         // SAFETY: the size is not zero.
         let begin = unsafe { alloc_zeroed(layout) };
         let Some(begin) = NonNull::new(begin) else {
-            handle_alloc_error(layout);
+            no_memory(layout.size());
         };
         SMALL.fetch_add(small, Relaxed);
         let block = Self {

@@ -4,13 +4,15 @@
 //! filled with zeros: up to a seventh of the time of a call. Memory here stays until it was without use for a while.
 
 use std::{
-    alloc::{Layout, alloc, dealloc, handle_alloc_error},
+    alloc::{Layout, alloc, dealloc},
     mem::ManuallyDrop,
     ptr::NonNull,
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
+
+use crate::sizes::no_memory;
 
 /// Bytes of the smallest memory that is used again; allocators keep what is smaller.
 const LEAST: usize = 64 << 10;
@@ -64,6 +66,9 @@ static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 impl Memory {
     /// At least so many bytes; `None` if they are few or more than there can be.
+    ///
+    /// # Panics
+    /// If the allocator has none.
     pub fn new(size: usize) -> Option<Self> {
         if size < LEAST || size > isize::MAX as usize - PAGE {
             return None;
@@ -71,7 +76,10 @@ impl Memory {
         let size = size.next_multiple_of(PAGE);
         let (found, unused) = pool().take(size);
         drop(unused);
-        let block = found.unwrap_or_else(|| Block::new(size));
+        let Some(block) = found.or_else(|| Block::new(size)) else {
+            pool().uncount(size);
+            no_memory(size);
+        };
         Some(Self {
             block: ManuallyDrop::new(block),
         })
@@ -96,14 +104,12 @@ impl Drop for Memory {
 }
 
 impl Block {
-    fn new(size: usize) -> Self {
+    /// `None` if the allocator has no such block.
+    fn new(size: usize) -> Option<Self> {
         let layout = Self::layout(size);
         // SAFETY: the size is not zero.
         let first = unsafe { alloc(layout) };
-        match NonNull::new(first) {
-            Some(first) => Self { first, size },
-            None => handle_alloc_error(layout),
-        }
+        NonNull::new(first).map(|first| Self { first, size })
     }
 
     fn layout(size: usize) -> Layout {
@@ -150,6 +156,12 @@ impl Pool {
     fn count(&mut self, size: usize) {
         self.used += size;
         self.most[0] = self.most[0].max(self.used);
+    }
+
+    /// Memory that was counted and is not there.
+    fn uncount(&mut self, size: usize) {
+        self.used -= size;
+        self.most[0] = self.used;
     }
 
     /// What was in use at once, and some more.
@@ -224,6 +236,7 @@ fn watch() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::attempt;
 
     /// A pool in which blocks of so many pages wait.
     fn waiting(pages: &[usize]) -> Pool {
@@ -232,7 +245,7 @@ mod tests {
             pool.count(pages * PAGE);
         }
         for pages in pages {
-            pool.put(Block::new(pages * PAGE));
+            pool.put(Block::new(pages * PAGE).expect("a block"));
         }
         pool
     }
@@ -291,6 +304,18 @@ mod tests {
         assert!(pool.age().is_empty());
         assert_eq!(pool.age().len(), 1);
         assert!(!pool.is_watched && pool.waiting == 0 && pool.most == [0; 2]);
+    }
+
+    #[test]
+    fn memory_that_there_is_not_is_a_fault() {
+        // More than any address space has, and no more than a layout may have.
+        let asked = (isize::MAX as usize - PAGE) / PAGE * PAGE;
+        let fault = attempt(|| Memory::new(asked).is_some()).unwrap_err();
+        assert!(
+            fault.reason.starts_with("there is no memory for 8.0 EiB"),
+            "{fault}"
+        );
+        assert!(pool().most[0] < asked && Memory::new(LEAST).is_some());
     }
 
     #[test]
