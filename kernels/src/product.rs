@@ -2,6 +2,7 @@
 
 pub mod determinant;
 pub mod epilogue;
+mod factors;
 pub mod inverse;
 pub mod matmul;
 

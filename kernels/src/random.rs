@@ -18,7 +18,7 @@ use crate::observe::by_host;
 use crate::reader::{Blocking, Reader, Waiting, now};
 use crate::reduce::cumulative::cumsum;
 use crate::widen::widened;
-use crate::{dtype::lowered, ensure};
+use crate::{dtype::lowered, ensure, sizes::elements};
 use philox::Philox;
 
 /// Floats from `low` to `high`, each as likely as the others.
@@ -33,7 +33,7 @@ pub fn uniform<const D: usize>(
     let mut random = generator(seed);
     let bits = digits(dtype).min(digits(lowered(device, dtype)));
     let value = |_| low + (high - low) * random.fraction(bits);
-    let values: Vec<f64> = (0..shape.iter().product()).map(value).collect();
+    let values: Vec<f64> = (0..elements(&shape, size_of::<f64>())).map(value).collect();
     tensor(values, shape, dtype, device)
 }
 
@@ -47,7 +47,7 @@ pub fn normal<const D: usize>(
     device: &Device,
 ) -> Tensor<D> {
     let mut random = generator(seed);
-    let count = shape.iter().product::<usize>();
+    let count = elements(&shape, size_of::<f64>());
     let pairs = (0..count.div_ceil(2)).flat_map(|_| pair(&mut random));
     let values: Vec<f64> = pairs.take(count).map(|z| mean + scale * z).collect();
     tensor(values, shape, dtype, device)
@@ -103,6 +103,7 @@ async fn multinomial_by(
     reader: impl Reader,
 ) -> Tensor<2, Int> {
     let (device, [rows, classes]) = (logarithms.device(), logarithms.dims());
+    elements(&[rows, count], size_of::<f64>());
     ensure!(
         classes > 0 || rows * count == 0,
         "there are no classes to draw from"

@@ -3,13 +3,17 @@
 use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
 
-use crate::shape::WithShape;
-use crate::{convolution::window::Window, ensure, shape::reshape};
+use crate::{
+    convolution::window::Window,
+    ensure,
+    shape::{WithShape, reshape},
+    sizes::{elements, product},
+};
 
 /// The image of `[batch, channels * block, positions]` in which each window's elements are added at their places. `O` is `S + 2`.
 ///
 /// # Panics
-/// If the numbers of elements of the windows or of their positions do not fit.
+/// If the numbers of elements of the windows or of their positions do not fit, or the image exceeds the memory limit.
 pub fn col2im<const S: usize, const O: usize, K: Numeric>(
     x: Tensor<3, K>,
     image: [usize; S],
@@ -17,16 +21,18 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
 ) -> Tensor<O, K> {
     assert_eq!(O, S + 2, "rank of Col2Im's image");
     let [batch, rows, columns] = x.dims();
-    let taps: usize = window.kernel.iter().product();
+    let taps = product(&window.kernel);
+    elements(&image, x.dtype().size());
     let positions = window.positions(image, false);
     ensure!(
-        rows % taps == 0 && positions.iter().product::<usize>() == columns,
+        taps > 0 && rows % taps == 0 && positions.iter().product::<usize>() == columns,
         "columns of {rows} x {columns} are none of {taps} taps at {positions:?} positions"
     );
     let channels = rows / taps;
     let mut shape = [0; O];
     (shape[0], shape[1]) = (batch, channels);
     shape[2..].copy_from_slice(&image);
+    elements(&shape, x.dtype().size());
     if shape.contains(&0) || columns == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));
     }

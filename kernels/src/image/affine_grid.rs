@@ -7,6 +7,7 @@ use crate::shape::WithShape;
 use crate::{
     ensure,
     shape::{empty, expand::to_shape},
+    sizes::{elements, size},
     widen::widened,
 };
 
@@ -14,6 +15,9 @@ use crate::{
 ///
 /// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With `align_corners` -1 and 1 are the
 /// centers of the first and last elements, instead of their outer edges.
+///
+/// # Panics
+/// If a size is negative, or the points exceed the memory limit.
 pub fn affine_grid<const O: usize>(
     theta: Tensor<3>,
     sizes: &[i64],
@@ -28,9 +32,10 @@ pub fn affine_grid<const O: usize>(
     );
     let mut shape = [batch; O];
     for axis in 0..axes {
-        shape[1 + axis] = sizes[2 + axis].max(0) as usize;
+        shape[1 + axis] = size(sizes[2 + axis]);
     }
     shape[O - 1] = axes;
+    elements(&shape, theta.dtype().size().max(size_of::<f32>()));
     if shape.contains(&0) {
         return empty(&theta, shape);
     }

@@ -9,6 +9,7 @@ use crate::{
     fault::{self, Axis, within},
     kind::AnyKind,
     shape::empty,
+    sizes::elements,
     stored,
 };
 
@@ -93,6 +94,7 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
         .iter_mut()
         .zip(sizes)
         .for_each(|(to, &from)| *to = from);
+    elements(&shape, x.dtype().size());
     if shape.contains(&0) {
         return empty(&x, shape);
     }
@@ -176,6 +178,7 @@ fn pick<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     indices: Tensor<I, Int>,
     shape: [usize; O],
 ) -> Tensor<O, K> {
+    elements(&shape, x.dtype().size());
     if shape.contains(&0) {
         return empty(&x, shape);
     }

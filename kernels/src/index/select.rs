@@ -13,6 +13,7 @@ use crate::{
         expand::{common, to_shape},
         reshape,
     },
+    sizes::elements,
 };
 
 pub use super::places::{
@@ -33,6 +34,9 @@ pub fn where_<const D: usize, K: Basic>(
 /// OneHot: `values` are off and on; the new axis of size `depth` stands at `axis`. `O` is `I + 1`, or 1 for an index of rank 0.
 ///
 /// Negative indices count from the end; those out of range are off everywhere.
+///
+/// # Panics
+/// If the result exceeds the memory limit.
 pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     indices: Tensor<I, Int>,
     depth: usize,
@@ -51,13 +55,15 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
             at => dims[at - 1],
         });
     }
+    let shape = common(along, across);
+    // Indices and classes are compared in the result's shape.
+    elements(&shape, values.dtype().size().max(indices.dtype().size()));
     // Burn counts down by -1, which unsigned integers lack.
     let signed = lowered(&indices.device(), DType::I64);
     let classes = Tensor::<1, Int>::arange(0..depth as i64, (&indices.device(), signed));
     let classes = classes.cast(IntDType::from(indices.dtype()));
     let classes: Tensor<O, Int> = reshape(classes, along);
     let indices = reshape(from_start(indices, depth), across);
-    let shape = common(along, across);
     let hot = to_shape(indices, shape).equal(to_shape(classes, shape));
     let value = |at: usize| values.clone().narrow(0, at, 1).with_shape([1; O]);
     where_(hot, value(1), value(0))
@@ -93,9 +99,12 @@ pub fn trilu<const D: usize, K: Basic>(x: Tensor<D, K>, k: i64, upper: bool) -> 
 }
 
 /// EyeLike: true on the `k`-th diagonal, to be cast to the dtype wanted.
+///
+/// # Panics
+/// If the matrix exceeds the memory limit with elements of 4 bytes.
 #[inline(never)]
 pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
-    if shape.contains(&0) {
+    if elements(&shape, size_of::<f32>()) == 0 {
         return Tensor::zeros(shape, device);
     }
     let k = k.clamp(-(shape[0] as i64), shape[1] as i64);
@@ -105,7 +114,7 @@ pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
 /// Range of integers: from `start`, in steps of `delta`, short of `limit`.
 ///
 /// # Panics
-/// If `delta` is 0.
+/// If `delta` is 0, or the range exceeds the memory limit.
 #[inline(never)]
 pub fn range_int(
     start: i64,
@@ -124,11 +133,15 @@ pub fn range_int(
     } else {
         0
     };
+    let count = elements(
+        &[usize::try_from(count).unwrap_or(usize::MAX)],
+        size_of::<i64>(),
+    );
     let values: Vec<i64> = (0..count)
-        .map(|at| (i128::from(start) + at * step) as i64)
+        .map(|at| (i128::from(start) + at as i128 * step) as i64)
         .collect();
     Tensor::from_data(
-        TensorData::from(&values[..]),
+        TensorData::new(values, [count]),
         (device, lowered(device, dtype)),
     )
 }
@@ -136,14 +149,19 @@ pub fn range_int(
 /// Range of floats: from `start`, in steps of `delta`, short of `limit`.
 ///
 /// # Panics
-/// If `delta` is 0.
+/// If `delta` is 0, the number of elements is not finite, or the range exceeds the memory limit.
 #[inline(never)]
 pub fn range_float(start: f64, limit: f64, delta: f64, dtype: DType, device: &Device) -> Tensor<1> {
     ensure!(delta != 0.0, "a range cannot have a step of 0");
-    let count = ((limit - start) / delta).ceil().max(0.0) as usize;
+    let count = ((limit - start) / delta).ceil();
+    ensure!(
+        count.is_finite(),
+        "a range from {start} to {limit} in steps of {delta} is not finite"
+    );
+    let count = elements(&[count.max(0.0) as usize], size_of::<f64>());
     let values: Vec<f64> = (0..count).map(|at| start + at as f64 * delta).collect();
     Tensor::from_data(
-        TensorData::from(&values[..]),
+        TensorData::new(values, [count]),
         (device, lowered(device, dtype)),
     )
 }
@@ -153,7 +171,10 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{bool, float, int, same};
+    use crate::{
+        fault::attempt,
+        testing::{bool, float, int, same},
+    };
 
     fn none<E: burn::tensor::Element>(shape: impl Into<burn::tensor::Shape>) -> TensorData {
         TensorData::new(Vec::<E>::new(), shape)
@@ -231,6 +252,46 @@ mod tests {
         same(eye_like([2, 3], 1, &device), expected);
         same(eye_like([2, 1], -1, &device), [[false], [true]]);
         same(eye_like([1, 1], 9, &device), [[false]]);
+    }
+
+    #[test]
+    fn sizes_are_bounded() {
+        let device = Device::flex();
+        let floats = |start, limit, delta| {
+            let found = attempt(|| range_float(start, limit, delta, DType::F32, &device));
+            found.map(|y| y.dims()).map_err(|fault| fault.reason)
+        };
+        for (start, limit, delta) in [
+            (0.0, f64::NAN, 1.0),
+            (f64::NAN, 1.0, 1.0),
+            (0.0, 1.0, f64::NAN),
+            (0.0, f64::INFINITY, 1.0),
+            (0.0, -f64::INFINITY, 1.0),
+        ] {
+            let found = floats(start, limit, delta).unwrap_err();
+            assert!(found.ends_with("is not finite"), "{found}");
+        }
+        assert_eq!(
+            floats(0.0, 1.0, 0.0).unwrap_err(),
+            "a range cannot have a step of 0"
+        );
+        assert_eq!(floats(0.0, 5.0, f64::INFINITY), Ok([0]));
+        let large = floats(0.0, 1e15, 1.0).unwrap_err();
+        assert!(
+            large.starts_with("shape [1000000000000000] takes 7.1 PiB"),
+            "{large}"
+        );
+        let ints = attempt(|| range_int(i64::MIN, i64::MAX, 1, DType::I64, &device));
+        assert!(ints.unwrap_err().reason.contains("the memory limit is"));
+        let hot = || one_hot::<1, 2, _>(int([0i64]), 1 << 50, float([0f32, 1.0]), 0);
+        assert!(
+            attempt(hot)
+                .unwrap_err()
+                .reason
+                .contains("the memory limit is")
+        );
+        let eye = attempt(|| eye_like([1 << 40, 1 << 40], 0, &device));
+        assert!(eye.unwrap_err().reason.contains("can be addressed"));
     }
 
     #[test]

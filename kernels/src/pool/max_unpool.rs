@@ -7,6 +7,7 @@ use crate::{
     ensure,
     fault::{Axis, nonnegative},
     shape::{empty, reshape},
+    sizes::{elements, size},
 };
 
 /// The elements of `x` at their `indices` in a flat tensor of `shape`, else zero.
@@ -15,7 +16,8 @@ pub fn max_unpool<const D: usize>(
     indices: Tensor<D, Int>,
     shape: [usize; D],
 ) -> Tensor<D> {
-    let [count, total] = [x.shape().num_elements(), shape.iter().product()];
+    let total = elements(&shape, x.dtype().size());
+    let count = x.shape().num_elements();
     if total == 0 {
         return empty(&x, shape);
     }
@@ -38,7 +40,7 @@ pub fn max_unpool<const D: usize>(
 /// [`max_unpool`] into a corner of a tensor of these sizes.
 ///
 /// # Panics
-/// If there are not `D` sizes, or one is less than that of `shape`.
+/// If there are not `D` sizes, one is less than that of `shape`, or they exceed the memory limit.
 pub fn max_unpool_to<const D: usize>(
     x: Tensor<D>,
     indices: Tensor<D, Int>,
@@ -50,14 +52,13 @@ pub fn max_unpool_to<const D: usize>(
         "{} sizes are given for rank {D}",
         sizes.len()
     );
-    let pads: [(usize, usize); D] = core::array::from_fn(|axis| {
-        let size = usize::try_from(sizes[axis]).unwrap_or(0);
-        ensure!(
-            size >= shape[axis],
-            "sizes {sizes:?} are less than those of {shape:?}"
-        );
-        (0, size - shape[axis])
-    });
+    let wanted: [usize; D] = core::array::from_fn(|axis| size(sizes[axis]));
+    ensure!(
+        (0..D).all(|axis| wanted[axis] >= shape[axis]),
+        "sizes {sizes:?} are less than those of {shape:?}"
+    );
+    elements(&wanted, x.dtype().size());
+    let pads: [(usize, usize); D] = core::array::from_fn(|axis| (0, wanted[axis] - shape[axis]));
     let y = max_unpool(x, indices, shape);
     if pads == [(0, 0); D] {
         y

@@ -12,9 +12,11 @@ use crate::{
     backend::call,
     dtype::lowered,
     elementwise::cast::float_to_int,
-    ensure,
     fault::fail,
-    product::epilogue::{Epilogue, ensure_addable, finish},
+    product::{
+        epilogue::{Epilogue, ensure_addable, finish},
+        factors::ensure_factors,
+    },
     shape::{empty, lift, reshape},
 };
 
@@ -96,22 +98,6 @@ pub fn linear_then<const D: usize>(
         return linear_then(x, weight, bias, sum, epilogue).with_shape(dims);
     }
     Tensor::from_dispatch(call!(linear(x, weight, bias, sum; epilogue)))
-}
-
-/// Fails where tensors of these shapes have no product.
-fn ensure_factors(left: &[usize], right: &[usize]) {
-    let below = right[right.len().saturating_sub(2)];
-    ensure!(
-        left.last() == Some(&below),
-        "shapes {left:?} and {right:?} cannot be multiplied"
-    );
-    let batches = |dims: &[usize]| dims.len().saturating_sub(2);
-    let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
-    let mut pairs = a.iter().rev().zip(b.iter().rev());
-    ensure!(
-        pairs.all(|(a, b)| a == b || *a == 1 || *b == 1),
-        "shapes {left:?} and {right:?} cannot be multiplied"
-    );
 }
 
 fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {

@@ -6,12 +6,13 @@ use crate::shape::WithShape;
 use crate::{
     fault::fail,
     shape::{empty, lift},
+    sizes::{elements, size},
 };
 
 /// ONNX Expand: each size of `shape` is the result's, but a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
 ///
 /// # Panics
-/// If `x` has more axes than `shape`, or a size of `x` is neither 1 nor the wanted one.
+/// If `x` has more axes than `shape`, a size of `x` is neither 1 nor the wanted one, or the result exceeds the memory limit.
 pub fn expand<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     shape: [usize; D2],
@@ -24,7 +25,7 @@ pub fn expand<const D: usize, const D2: usize, K: Basic>(
 /// [`expand`] to sizes that only the run can tell, of which there may be fewer than axes.
 ///
 /// # Panics
-/// If `D2` is not the greater of the two ranks, or a size of `x` is neither 1 nor the wanted one.
+/// As [`expand`], and if `D2` is not the greater of the two ranks, or a size is negative.
 pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     sizes: &[i64],
@@ -34,14 +35,18 @@ pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
     let last = &mut shape[D2 - sizes.len()..];
     last.iter_mut()
         .zip(sizes)
-        .for_each(|(to, &from)| *to = from.max(0) as usize);
+        .for_each(|(to, &from)| *to = size(from));
     expand(x, shape)
 }
 
 /// Tile: each axis repeated as a whole; 0 times leaves nothing.
+///
+/// # Panics
+/// If the result exceeds the memory limit.
 pub fn tile<const D: usize, K: Basic>(x: Tensor<D, K>, repeats: [usize; D]) -> Tensor<D, K> {
     let dims = x.dims();
-    let shape: [usize; D] = core::array::from_fn(|axis| dims[axis] * repeats[axis]);
+    let shape: [usize; D] = core::array::from_fn(|axis| dims[axis].saturating_mul(repeats[axis]));
+    elements(&shape, x.dtype().size());
     if shape.contains(&0) {
         empty(&x, shape)
     } else {
@@ -61,12 +66,15 @@ pub fn together<const D: usize, K: Basic, L: Basic>(
 /// Both operands as they are, once their sizes are seen to go together.
 ///
 /// # Panics
-/// If two sizes differ and neither is 1.
+/// If two sizes differ and neither is 1, or what both broadcast to exceeds the memory limit.
 pub fn agreed<const D: usize, K: Basic, L: Basic>(
     a: Tensor<D, K>,
     b: Tensor<D, L>,
 ) -> (Tensor<D, K>, Tensor<D, L>) {
-    common(a.dims(), b.dims());
+    let shape = common(a.dims(), b.dims());
+    if ![a.dims(), b.dims()].contains(&shape) {
+        elements(&shape, a.dtype().size());
+    }
     (a, b)
 }
 
@@ -99,10 +107,15 @@ pub fn sum_to<const D: usize, const D2: usize>(mut x: Tensor<D>, shape: [usize; 
 }
 
 /// `x` repeated along its axes of size 1 to `shape`, which it must broadcast to.
+///
+/// # Panics
+/// If the result exceeds the memory limit: some devices repeat in memory, and so do the operators that read it.
 pub fn to_shape<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
     if x.dims() == shape {
-        x
-    } else if shape.contains(&0) {
+        return x;
+    }
+    elements(&shape, x.dtype().size());
+    if shape.contains(&0) {
         empty(&x, shape)
     } else {
         #[expect(clippy::disallowed_methods, reason = "no size is 0")]
@@ -115,7 +128,12 @@ mod tests {
     use burn::tensor::{Int, TensorData};
 
     use super::*;
-    use crate::testing::{bool, float, int, same};
+    use crate::{
+        fault::attempt,
+        memory_limit::{memory_limit, with_memory_limit},
+        sizes::Bytes,
+        testing::{bool, float, int, same},
+    };
 
     #[test]
     fn a_one_in_the_shape_keeps_the_size() {
@@ -163,6 +181,30 @@ mod tests {
         let (a, b) = together(int::<2>([[1i32, 2]]), bool::<2>([[true], [false]]));
         same::<2, Int>(a, [[1i32, 2], [1, 2]]);
         same(b, [[true, true], [false, false]]);
+    }
+
+    #[test]
+    fn sizes_are_bounded() {
+        let x = || int::<2>([[1i64, 2, 3, 4]]);
+        let reason = |run: &dyn Fn() -> Tensor<2, Int>| attempt(run).unwrap_err().reason;
+        assert_eq!(
+            reason(&|| expand_to(x(), &[(1 << 62) + 1, 4])),
+            format!(
+                "shape [4611686018427387905, 4] takes more bytes than can be addressed, \
+                 the memory limit is {}",
+                Bytes(memory_limit())
+            )
+        );
+        assert_eq!(reason(&|| expand_to(x(), &[-1, 1])), "a size cannot be -1");
+        for repeats in [[1 << 62, 4], [1 << 40, 1], [1 << 63, 2]] {
+            assert!(reason(&|| tile(x(), repeats)).contains("the memory limit is"));
+        }
+        let small = |rows| with_memory_limit(1000, || attempt(|| expand(x(), [rows, 4])));
+        assert_eq!(small(31).map(|y| y.dims()), Ok([31, 4]));
+        assert_eq!(
+            small(32).map(|y| y.dims()).unwrap_err().reason,
+            "shape [32, 4] takes 1.0 KiB, the memory limit is 1000 bytes"
+        );
     }
 
     #[test]

@@ -7,9 +7,11 @@ use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     ensure,
+    fault::fail,
     index::gather::gather_nonnegative,
     kind::AnyKind,
     shape::{empty, expand::to_shape},
+    sizes::elements,
 };
 
 /// Where the elements around a tensor come from.
@@ -45,7 +47,7 @@ pub fn pad_tensor<const D: usize, K: Basic>(
 /// Pad with elements of the tensor itself; negative pads remove elements first.
 ///
 /// # Panics
-/// If an axis of size 0 is to grow.
+/// If an axis of size 0 is to grow, less than nothing is left of one, or the result exceeds the memory limit.
 pub fn pad<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     pads: [(i64, i64); D],
@@ -53,6 +55,8 @@ pub fn pad<const D: usize, K: AnyKind>(
 ) -> Tensor<D, K> {
     let device = x.device();
     let options = (&device, lowered(&device, DType::I64));
+    // Along each axis sources take 8 bytes an element.
+    elements(&padded(x.dims(), pads), x.dtype().size().max(8));
     let mut x = cropped(x, pads);
     for (axis, (begin, end)) in pads.into_iter().enumerate() {
         let (begin, end) = (begin.max(0), end.max(0));
@@ -108,28 +112,52 @@ fn source(at: i64, size: i64, mode: PadMode) -> i64 {
     }
 }
 
+/// The sizes that pads make of `dims`.
+///
+/// # Panics
+/// If one is negative.
+fn padded<const D: usize>(dims: [usize; D], pads: [(i64, i64); D]) -> [usize; D] {
+    core::array::from_fn(|axis| {
+        let (begin, end) = pads[axis];
+        let size = dims[axis] as i128 + i128::from(begin) + i128::from(end);
+        // More than can be addressed exceeds the memory limit.
+        let large = if size < 0 { None } else { Some(usize::MAX) };
+        usize::try_from(size).ok().or(large).unwrap_or_else(|| {
+            fail(format_args!(
+                "pads {begin} and {end} leave {size} elements along axis {axis} of size {}",
+                dims[axis]
+            ))
+        })
+    })
+}
+
 fn surround<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     pads: [(i64, i64); D],
     background: impl FnOnce([usize; D]) -> Tensor<D, K>,
 ) -> Tensor<D, K> {
+    let shape = padded(x.dims(), pads);
+    elements(&shape, x.dtype().size());
     let x = cropped(x, pads);
     let dims = x.dims();
-    let begins = pads.map(|(begin, _)| begin.max(0) as usize);
-    let ends = pads.map(|(_, end)| end.max(0) as usize);
-    let shape = core::array::from_fn(|axis| begins[axis] + dims[axis] + ends[axis]);
     if shape == dims {
         return x;
     }
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    let inner: [Slice; D] =
-        core::array::from_fn(|axis| (begins[axis]..begins[axis] + dims[axis]).into());
-    background(shape).slice_assign(inner, x)
+    let background = background(shape);
+    if dims.contains(&0) {
+        return background;
+    }
+    let inner: [Slice; D] = core::array::from_fn(|axis| {
+        let first = pads[axis].0.max(0) as usize;
+        (first..first + dims[axis]).into()
+    });
+    background.slice_assign(inner, x)
 }
 
-/// `x` without what negative pads remove.
+/// `x` without what negative pads remove: elements before the begin or behind the end of the result.
 fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> Tensor<D, K> {
     if pads.iter().all(|&(begin, end)| begin >= 0 && end >= 0) {
         return x;
@@ -137,8 +165,9 @@ fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> 
     let dims = x.dims();
     let kept: [_; D] = core::array::from_fn(|axis| {
         let (begin, end) = pads[axis];
-        let start = dims[axis].min((-begin).max(0) as usize);
-        start..dims[axis].saturating_sub((-end).max(0) as usize).max(start)
+        let removed = |pad: i64| usize::try_from(pad.min(0).unsigned_abs()).unwrap_or(usize::MAX);
+        let start = dims[axis].min(removed(begin));
+        start..dims[axis].saturating_sub(removed(end)).max(start)
     });
     let shape = kept.clone().map(|range| range.len());
     if shape.contains(&0) {
@@ -151,7 +180,10 @@ fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{bool, float, int, same};
+    use crate::{
+        fault::attempt,
+        testing::{bool, float, int, same},
+    };
 
     #[test]
     fn constants_are_exact_in_every_dtype() {
@@ -178,6 +210,26 @@ mod tests {
         same(pad(x(), [(1, -2)], PadMode::Edge), [1i32, 1, 2]);
         let none = TensorData::new(Vec::<i32>::new(), [0]);
         same(pad_constant(x(), [(-4, 0)], 0), none);
+        same(pad_constant(x(), [(-6, 4)], 0), [0i32, 0]);
+        same(pad_constant(x(), [(2, -5)], 0), [0i32]);
+    }
+
+    #[test]
+    fn sizes_are_bounded() {
+        let x = || int::<1>([1i32, 2, 3, 4]);
+        let reason = |pads| attempt(|| pad_constant(x(), [pads], 0)).unwrap_err().reason;
+        assert_eq!(
+            reason((i64::MIN, 0)),
+            "pads -9223372036854775808 and 0 leave -9223372036854775804 elements along axis 0 of size 4"
+        );
+        assert!(reason((-3, -3)).starts_with("pads -3 and -3 leave -2 elements"));
+        for pads in [(i64::MAX, 0), (i64::MAX, i64::MAX), (1 << 45, 0)] {
+            assert!(reason(pads).contains("the memory limit is"));
+            for mode in [PadMode::Reflect, PadMode::Edge, PadMode::Wrap] {
+                let found = attempt(|| pad(x(), [pads], mode)).unwrap_err().reason;
+                assert!(found.contains("the memory limit is"), "{found}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,11 @@
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, kind::Basic};
 
-use crate::{ensure, fault::fail};
+use crate::{
+    ensure,
+    fault::fail,
+    sizes::{elements, product, size},
+};
 
 /// The same elements in row-major order under another shape. To Burn's own `reshape` a size of 0 means "as it was".
 ///
@@ -29,10 +33,7 @@ pub trait WithShape<const D: usize, K: Basic> {
 impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
     fn with_shape<const D2: usize>(self, shape: [usize; D2]) -> Tensor<D2, K> {
         let dims = self.dims();
-        let counts = [
-            dims.iter().product::<usize>(),
-            shape.iter().product::<usize>(),
-        ];
+        let counts = [product(&dims), product(&shape)];
         ensure!(
             counts[0] == counts[1],
             "shape {dims:?} cannot become {shape:?}"
@@ -62,7 +63,7 @@ fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {
 /// [`reshape`] by ONNX's rules: a size of -1 is what is left, and one of 0 the input's own unless `allow_zero`.
 ///
 /// # Panics
-/// If there are not `D2` sizes, or the shapes differ in their number of elements.
+/// If there are not `D2` sizes, a size is less than -1 or two are -1, or the shapes differ in their number of elements.
 pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     sizes: &[i64],
@@ -74,22 +75,18 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
         sizes.len()
     );
     let dims = x.dims();
-    let own = |axis: usize| sizes[axis] == 0 && !allow_zero;
-    let mut shape: [usize; D2] = core::array::from_fn(|axis| {
-        if own(axis) {
-            dims[axis]
-        } else {
-            sizes[axis].max(0) as usize
-        }
+    let open = sizes.iter().position(|&size| size == -1);
+    let mut shape: [usize; D2] = core::array::from_fn(|axis| match sizes[axis] {
+        _ if open == Some(axis) => 1,
+        0 if !allow_zero => dims.get(axis).copied().unwrap_or_else(|| {
+            fail(format_args!(
+                "shape {dims:?} has no size at axis {axis} to copy"
+            ))
+        }),
+        given => size(given),
     });
-    if let Some(open) = sizes.iter().position(|&size| size == -1) {
-        shape[open] = 1;
-        let others = shape.iter().product::<usize>();
-        shape[open] = dims
-            .iter()
-            .product::<usize>()
-            .checked_div(others)
-            .unwrap_or(0);
+    if let Some(open) = open {
+        shape[open] = product(&dims).checked_div(product(&shape)).unwrap_or(0);
     }
     reshape(x, shape)
 }
@@ -196,24 +193,28 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
     }
 }
 
-/// Sizes that only the run can tell; there are none below 0.
+/// Sizes that only the run can tell.
 ///
 /// # Panics
-/// If there are not `S` sizes.
+/// If there are not `S` sizes, or one is negative.
 pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
     ensure!(
         sizes.len() == S,
         "{} sizes are given for rank {S}",
         sizes.len()
     );
-    core::array::from_fn(|axis| sizes[axis].max(0) as usize)
+    core::array::from_fn(|axis| size(sizes[axis]))
 }
 
 /// A tensor without elements, of the dtype and on the device of `like`.
+///
+/// # Panics
+/// If a tensor with its other sizes would exceed the memory limit.
 pub fn empty<const D: usize, const D2: usize, K: Basic>(
     like: &Tensor<D, K>,
     shape: [usize; D2],
 ) -> Tensor<D2, K> {
+    elements(&shape, like.dtype().size());
     Tensor::empty(shape, (&like.device(), like.dtype()))
 }
 
@@ -222,7 +223,10 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::testing::{int, same};
+    use crate::{
+        fault::attempt,
+        testing::{int, same},
+    };
 
     #[test]
     fn a_size_of_zero_is_zero() {
@@ -241,6 +245,31 @@ mod tests {
         let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
         let expected = TensorData::new(Vec::<i64>::new(), [3, 0]);
         same(reshape_to::<_, 2, _>(none, &[3, 0], true), expected);
+    }
+
+    #[test]
+    fn sizes_that_wrap_are_not_the_same_elements() {
+        let x = || int::<1>([1i8, 2, 3, 4]);
+        let reason = |sizes: &[i64]| {
+            let found = attempt(|| reshape_to::<_, 2, _>(x(), sizes, true));
+            found.unwrap_err().reason
+        };
+        for sizes in [[(1 << 62) + 1, 4], [1 << 62, 4], [1 << 62, 0]] {
+            assert!(
+                reason(&sizes).contains("can be addressed")
+                    || reason(&sizes).contains("cannot become")
+            );
+        }
+        assert_eq!(reason(&[-2, 4]), "a size cannot be -2");
+        assert_eq!(reason(&[-1, -1]), "a size cannot be -1");
+        let none = || int::<1>(TensorData::new(Vec::<i64>::new(), [0]));
+        let far = attempt(|| reshape_to::<_, 2, _>(none(), &[0, 1 << 50], true));
+        assert!(far.unwrap_err().reason.contains("the memory limit is"));
+        let short = attempt(|| reshape_to::<_, 2, _>(x(), &[4, 0], false));
+        assert_eq!(
+            short.unwrap_err().reason,
+            "shape [4] has no size at axis 1 to copy"
+        );
     }
 
     #[test]

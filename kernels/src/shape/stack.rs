@@ -9,12 +9,16 @@ use crate::observe::by_host;
 use crate::{
     backend::{Parts, call},
     fault::fail,
+    sizes::{elements, product, sum},
 };
+
+/// Bytes that a tensor takes beside its elements, about: its handle and the block of its memory.
+const OVERHEAD: usize = 256;
 
 /// Tensors one behind another along an axis.
 ///
 /// # Panics
-/// If two differ in a size along another axis.
+/// If two differ in a size along another axis, or the result exceeds the memory limit.
 pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -> Tensor<D, K> {
     let dims = parts.iter().map(Tensor::dims);
     let other = |dims: [usize; D]| {
@@ -27,6 +31,11 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
         fail(format_args!(
             "shapes {a:?} and {b:?} cannot be joined along axis {axis}"
         ));
+    }
+    if let Some(first) = parts.first() {
+        let mut shape = first.dims();
+        shape[axis] = sum(parts.iter().map(|part| part.dims()[axis]));
+        elements(&shape, first.dtype().size());
     }
     #[cfg(feature = "flex")]
     if let Some(joined) = on_flex_joined(&parts, axis) {
@@ -53,6 +62,27 @@ fn on_flex_joined<const D: usize, K: Basic>(
     let parts = parts.iter().map(on_flex).collect::<Option<_>>()?;
     let joined = crate::flex::copy::concat(parts, axis)?;
     Some(of_flex(joined))
+}
+
+/// Adds an item to those that become one tensor, as those of a loop's iterations.
+///
+/// # Panics
+/// If all of them would exceed the memory limit, what each takes beside its elements included.
+pub fn push<const D: usize, K: Basic>(items: &mut Vec<Tensor<D, K>>, item: Tensor<D, K>) {
+    let bytes = elements(&item.dims(), item.dtype().size()) * item.dtype().size();
+    elements(&[items.len() + 1], bytes.saturating_add(OVERHEAD));
+    items.push(item);
+}
+
+/// The items, once they are seen to fit into one tensor.
+///
+/// # Panics
+/// If all of them exceed the memory limit.
+pub fn bounded<const D: usize, K: Basic>(items: Vec<Tensor<D, K>>) -> Vec<Tensor<D, K>> {
+    let counts = items.iter().map(|item| product(&item.dims()));
+    let bytes = items.first().map_or(1, |item| item.dtype().size());
+    elements(&[sum(counts)], bytes);
+    items
 }
 
 /// The items along a new axis; `none` where there are no items.
@@ -83,7 +113,12 @@ pub fn cat_or<K: Basic>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{float, same};
+    use crate::{
+        fault::attempt,
+        memory_limit::with_memory_limit,
+        shape::expand::to_shape,
+        testing::{float, same},
+    };
 
     #[test]
     fn items_become_an_axis() {
@@ -95,6 +130,32 @@ mod tests {
         same(
             cat_or(vec![float([1f32]), float([2f32])], || float([0f32])),
             [1f32, 2.0],
+        );
+    }
+
+    #[test]
+    fn items_are_counted() {
+        let collected = |limit| {
+            let mut items = Vec::new();
+            with_memory_limit(limit, || {
+                attempt(|| (0..100).for_each(|_| push(&mut items, float::<1>([1f32]))))
+            })
+            .map(|()| items.len())
+        };
+        assert_eq!(collected(100 * (OVERHEAD + 4)), Ok(100));
+        let reason = collected(50 * (OVERHEAD + 4)).unwrap_err().reason;
+        assert!(reason.starts_with("shape [51] takes 12.9 KiB"), "{reason}");
+    }
+
+    #[test]
+    fn joined_tensors_are_bounded() {
+        let x = || to_shape(float::<2>([[1f32, 2.0]]), [100, 2]);
+        let joined =
+            |limit| with_memory_limit(limit, || attempt(|| concat(vec![x(), x()], 0).dims()));
+        assert_eq!(joined(1600), Ok([200, 2]));
+        assert_eq!(
+            joined(1599).unwrap_err().reason,
+            "shape [200, 2] takes 1.6 KiB, the memory limit is 1.6 KiB"
         );
     }
 

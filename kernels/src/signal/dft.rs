@@ -15,10 +15,14 @@ use crate::shape::WithShape;
 use crate::{
     backend::{Optional, call},
     ensure,
+    sizes::elements,
     widen::widened,
 };
 use matrix::windowed;
 use passes::Complex;
+
+/// Bytes of memory for each number of a transform of any length: two numbers of double precision in four copies.
+const WORK: usize = 64;
 
 /// The longest transform that is a product with a matrix: of 512 numbers it takes a megabyte.
 const LONGEST_MATRIX: usize = 512;
@@ -107,6 +111,9 @@ impl Plan {
     }
 
     /// Transforms `[.., parts]` along `axis`.
+    ///
+    /// # Panics
+    /// If the spectra or the work on one exceed the memory limit.
     #[inline(never)]
     pub fn dft<const D: usize>(&self, x: Tensor<D>, axis: usize) -> Tensor<D> {
         let dtype = x.dtype();
@@ -114,9 +121,11 @@ impl Plan {
         let mut dims = x.dims();
         let [size, parts] = [dims[D - 2], dims[D - 1]];
         let rows = dims[..D - 2].iter().product();
-        let y = self.rows(x.with_shape([rows, size, parts]));
         dims[D - 2] = self.options.outputs();
         dims[D - 1] = self.options.parts();
+        elements(&[self.options.length], WORK);
+        elements(&dims, x.dtype().size());
+        let y = self.rows(x.with_shape([rows, size, parts]));
         y.with_shape(dims).swap_dims(axis, D - 2).cast(dtype)
     }
 
@@ -143,6 +152,8 @@ impl Plan {
             options.parts(),
         ];
         let x = widened(x);
+        elements(&[frame], WORK);
+        elements(&shape, x.dtype().size());
         if shape.contains(&0) || frame == 0 {
             return Tensor::zeros(shape, (&x.device(), dtype));
         }

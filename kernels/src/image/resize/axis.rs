@@ -1,7 +1,7 @@
 //! The coordinates of the output in the input along one axis.
 
 use super::{Coordinates, Rounding, Target};
-use crate::ensure;
+use crate::{ensure, sizes::elements};
 use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
@@ -19,6 +19,9 @@ pub struct Axis {
 
 impl Axis {
     /// The axes that change, those that shrink most first.
+    ///
+    /// # Panics
+    /// If a scale is not positive and finite, or the result exceeds the memory limit.
     pub fn plan(
         dims: &[usize],
         axes: &[usize],
@@ -44,11 +47,18 @@ impl Axis {
             roi.len(),
             axes.len()
         );
+        if let Target::Scales(scales) = target {
+            for &scale in scales {
+                ensure!(
+                    scale > 0.0 && scale.is_finite(),
+                    "a scale cannot be {scale}"
+                );
+            }
+        }
         let shared = shared_scale(dims, axes, target);
-        let mut plan = Vec::new();
-        for (place, &dim) in axes.iter().enumerate() {
-            let input = dims[dim];
-            let (scale, output, width) = match target {
+        let extent = |place: usize| {
+            let input = dims[axes[place]];
+            match target {
                 Target::Scales(scales) => {
                     let width = scales[place] * input as f32;
                     (scales[place], width as usize, width)
@@ -61,7 +71,18 @@ impl Axis {
                     let width = shared * input as f32;
                     (shared, (width + 0.5) as usize, width)
                 }
-            };
+            }
+        };
+        let mut shape = dims.to_vec();
+        for (place, &dim) in axes.iter().enumerate() {
+            shape[dim] = extent(place).1;
+        }
+        // Interpolation is computed in single precision.
+        elements(&shape, size_of::<f32>());
+        let mut plan = Vec::new();
+        for (place, &dim) in axes.iter().enumerate() {
+            let input = dims[dim];
+            let (scale, output, width) = extent(place);
             let crop = if crops && !roi.is_empty() {
                 (roi[place], roi[axes.len() + place])
             } else {
@@ -150,5 +171,30 @@ fn original(
             begin * last + x * (end - begin) * last / (width - 1.0)
         }
         Coordinates::TfCropAndResize => 0.5 * (begin + end) * last,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::attempt;
+
+    #[test]
+    fn scales_are_positive_and_sizes_bounded() {
+        let reason = |target: Target<'_>| {
+            let plan = || Axis::plan(&[1, 1, 4, 4], &[2, 3], target, &[], Coordinates::HalfPixel);
+            attempt(|| plan().len()).unwrap_err().reason
+        };
+        for scale in [-1.0, 0.0, f32::NAN, f32::INFINITY] {
+            let found = reason(Target::Scales(&[1.0, scale]));
+            assert_eq!(found, format!("a scale cannot be {scale}"));
+        }
+        for target in [
+            Target::Scales(&[1.0, 1e30]),
+            Target::Sizes(&[1 << 30, 1 << 30]),
+            Target::NotLarger(&[usize::MAX, usize::MAX]),
+        ] {
+            assert!(reason(target).contains("the memory limit is"));
+        }
     }
 }

@@ -6,7 +6,7 @@ use burn::tensor::{DType, Tensor, TensorData};
 use num_traits::Float as _;
 
 use super::{Axis, Mode, Resize};
-use crate::shape::WithShape;
+use crate::{shape::WithShape, sizes::elements};
 
 /// For each of `count` elements of the input around a coordinate: its index and weight, per element of the output.
 pub struct Taps {
@@ -98,7 +98,7 @@ impl Taps {
     fn multiply<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {
         let (device, dtype) = (x.device(), x.dtype());
         let output = self.indices.len() / self.count;
-        let mut matrix = vec![0f32; self.input * output];
+        let mut matrix = vec![0f32; elements(&[self.input, output], size_of::<f32>())];
         for (tap, (index, weight)) in self.indices.iter().zip(&self.weights).enumerate() {
             matrix[index * output + tap / self.count] += weight;
         }
