@@ -14,6 +14,7 @@ pub use alloc::{boxed::Box, collections::BTreeMap, string::String, vec, vec::Vec
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
 pub use onnx_embed_kernels::epilogue::Activation;
+pub use onnx_embed_kernels::memory_limit::{or_memory_limit, or_memory_limit_async};
 
 pub mod constant {
     pub use crate::constant::*;

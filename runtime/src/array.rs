@@ -4,6 +4,7 @@ use alloc::{vec, vec::Vec};
 use core::ops::Index;
 
 use onnx_embed_kernels::fault::fail;
+use onnx_embed_kernels::sizes::{elements, product};
 
 /// An n-dimensional array on the host, in row-major order. Rank 0 holds one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl<T> Array<T> {
     pub fn new(shape: impl Into<Vec<usize>>, data: Vec<T>) -> Self {
         let shape = shape.into();
         assert_eq!(
-            shape.iter().product::<usize>(),
+            product(&shape),
             data.len(),
             "an array of shape {shape:?} cannot hold {} elements",
             data.len()
@@ -48,9 +49,14 @@ impl<T> Array<T> {
     }
 
     /// An array whose element at each index is `element(index)`.
+    ///
+    /// # Panics
+    ///
+    /// If it exceeds the [memory limit](crate::memory_limit).
+    #[track_caller]
     pub fn from_fn(shape: impl Into<Vec<usize>>, mut element: impl FnMut(&[usize]) -> T) -> Self {
         let shape = shape.into();
-        let length = shape.iter().product();
+        let length = elements(&shape, size_of::<T>());
         let mut index = vec![0; shape.len()];
         let data = (0..length)
             .map(|_| {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use burn::tensor::kind::Basic;
 use burn::tensor::{Bool, DType, Device, ElementConversion, Int, Shape, Tensor, TensorData};
 use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::sizes::elements;
 
 use crate::ElementType;
 use crate::convert::convert;
@@ -84,7 +85,7 @@ pub fn steps<const D: usize>(
     start: i64,
     step: i64,
 ) -> Tensor<D, Int> {
-    let count = shape.iter().product::<usize>() as i64;
+    let count = elements(&shape, size_of::<i64>()) as i64;
     let values: Vec<i64> = (0..count).map(|at| start + at * step).collect();
     int(device, dtype, shape, &values)
 }
@@ -104,7 +105,7 @@ fn filled<const D: usize, K: Basic>(
     shape: [usize; D],
     value: impl ElementConversion,
 ) -> Tensor<D, K> {
-    if shape.contains(&0) {
+    if elements(&shape, dtype.size()) == 0 {
         Tensor::empty(shape, (device, dtype))
     } else {
         Tensor::full(shape, value, (device, dtype))

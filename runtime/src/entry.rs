@@ -2,10 +2,12 @@
 
 mod item;
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 use burn::tensor::{Bool, Int, IntDType, Tensor};
 use onnx_embed_kernels::cast::float_to_float;
 use onnx_embed_kernels::dtype::lowered;
+use onnx_embed_kernels::memory_limit::memory_limit;
+use onnx_embed_kernels::sizes::extent;
 
 use crate::{Array, ElementType, Error, Kind, Signature, Size};
 
@@ -73,6 +75,7 @@ impl Entry {
         let Some((port, Kind::Tensor { dtype, sizes })) = port.map(|port| (port, port.kind)) else {
             panic!("`{name}` is no tensor input");
         };
+        expect(bounded(port.name, found, dtype, memory_limit()));
         // A scalar of the model is a tensor of one element here.
         match sizes {
             [] if found == [1] => {}
@@ -154,6 +157,28 @@ impl Sizes {
     }
 }
 
+/// Whether a tensor of shape `found`, sizes of 0 counted as 1, takes at most `limit` bytes, and no more than can be addressed.
+///
+/// Models multiply sizes of tensors without elements too, and make others of them.
+pub fn bounded(
+    name: &'static str,
+    found: &[usize],
+    dtype: ElementType,
+    limit: usize,
+) -> Result<(), Error> {
+    let bytes = dtype
+        .carrier()
+        .map_or(size_of::<String>(), |carrier| carrier.size());
+    match extent(found, bytes) {
+        Some(extent) if extent <= limit => Ok(()),
+        _ => Err(Error::InputTooLarge {
+            name,
+            found: found.to_vec(),
+            limit,
+        }),
+    }
+}
+
 /// The nearest values of `dtype`, in the dtype that computes with them on the tensor's device.
 pub fn float<const D: usize>(tensor: Tensor<D>, dtype: ElementType) -> Tensor<D> {
     match dtype.carrier() {
@@ -216,6 +241,26 @@ mod tests {
             error.unwrap_err().to_string(),
             "`x` is [1, 4], the model takes [?, 3]"
         );
+    }
+
+    #[test]
+    fn sizes_of_tensors_without_elements_are_bounded_too() {
+        let check = |found: &[usize]| {
+            let checked = bounded("x", found, ElementType::Float32, 1 << 20);
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[512, 512]), Ok(()));
+        assert_eq!(check(&[0, 1 << 18]), Ok(()));
+        assert_eq!(
+            check(&[512, 513]).unwrap_err(),
+            "`x` is [512, 513], above the memory limit of 1.0 MiB"
+        );
+        assert_eq!(
+            check(&[(1 << 62) + 1, 0]).unwrap_err(),
+            "`x` is [4611686018427387905, 0], above the memory limit of 1.0 MiB with its sizes of 0 counted as 1"
+        );
+        let wrapped = bounded("x", &[1 << 62, 4], ElementType::Bool, usize::MAX);
+        assert!(wrapped.is_err());
     }
 
     #[test]

@@ -61,6 +61,17 @@ pub enum Error {
         /// The sizes that the tensor has.
         found: Vec<usize>,
     },
+    /// A tensor whose sizes ask for more memory than a tensor may take, or for more than can be addressed.
+    ///
+    /// Sizes of 0 count as 1: a model computes with the other sizes of a tensor without elements too.
+    InputTooLarge {
+        /// The input.
+        name: &'static str,
+        /// The sizes that the tensor has.
+        found: Vec<usize>,
+        /// The memory limit in bytes.
+        limit: usize,
+    },
     /// Two inputs, or two axes of one, disagree about a named size.
     UnequalSizes {
         /// The name of the size.
@@ -206,6 +217,7 @@ impl fmt::Display for Error {
                 expected,
                 found,
             } => text::wrong_shape(f, name, found, expected),
+            Error::InputTooLarge { name, found, limit } => text::too_large(f, name, found, *limit),
             Error::UnequalSizes {
                 size,
                 first,

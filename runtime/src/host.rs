@@ -48,7 +48,7 @@ pub use reduce::{
 pub use regular::{Pattern, full_match};
 pub use sequence::{at, chunks, length, parts, present, unbind, with, with_at, without};
 pub use slice::{slice, split, split_evenly};
-pub use stack::stack;
+pub use stack::{push, stack};
 pub use text::{
     Case, Grams, not_empty, parse, parse_number, print, string_concat, string_normalizer,
     string_split, tf_idf,

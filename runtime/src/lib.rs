@@ -97,6 +97,9 @@ pub use error::Error;
 pub use half::{bf16, f16};
 pub use metadata::Metadata;
 pub use model::OnnxModel;
+pub use onnx_embed_kernels::memory_limit::{
+    memory_limit, with_memory_limit, with_memory_limit_async,
+};
 pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
 pub use pixels::Pixels;

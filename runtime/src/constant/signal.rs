@@ -7,6 +7,8 @@ use burn::tensor::{Device, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+use onnx_embed_kernels::sizes::elements;
+
 use super::float;
 use crate::ElementType;
 
@@ -58,7 +60,7 @@ pub fn mel_weight_matrix(
         let hertz = 700.0 * ((first + band as f64 * step) / 2595.0 * LN_10).exp_m1();
         ((dft_length as f64 + 1.0) * hertz / sample_rate as f64).floor() as usize
     };
-    let mut weights = vec![0.0; bins * bands];
+    let mut weights = vec![0.0; elements(&[bins, bands], size_of::<f64>())];
     let mut set = |bin: usize, band: usize, value: f64| {
         if bin < bins {
             weights[bin * bands + band] = value;
@@ -69,12 +71,12 @@ pub fn mel_weight_matrix(
         if low == center {
             set(center, band, 1.0);
         }
-        for at in low..=center {
+        for at in low..center.saturating_add(1).min(bins) {
             if low < center {
                 set(at, band, (at - low) as f64 / (center - low) as f64);
             }
         }
-        for at in center..high {
+        for at in center..high.min(bins) {
             set(at, band, (high - at) as f64 / (high - center) as f64);
         }
     }
@@ -97,6 +99,7 @@ fn window(
         0 => PI,
         _ => 2.0 * PI * at as f64 / length as f64,
     };
+    let size = elements(&[size], size_of::<f64>());
     let values: Vec<f64> = (0..size).map(|at| value(phase(at))).collect();
     float(device, dtype, [size], &values)
 }

@@ -5,8 +5,9 @@ use alloc::{string::String, vec::Vec};
 
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 use onnx_embed_kernels::dtype::stored;
+use onnx_embed_kernels::memory_limit::memory_limit;
 
-use super::{Sizes, float, int};
+use super::{Sizes, bounded, float, int};
 use crate::{Array, ElementType, Error, Kind};
 
 /// A value that may be inside of another one.
@@ -33,6 +34,7 @@ fn check(
             dtype,
             sizes: expected,
         } => {
+            bounded(name, found, *dtype, memory_limit())?;
             sizes.check(name, found, expected)?;
             Ok(Some(*dtype))
         }

@@ -10,6 +10,8 @@ use core::fmt;
 #[cfg(feature = "std")]
 use std::path::Path;
 
+use onnx_embed_kernels::sizes::Bytes;
+
 #[cfg(feature = "std")]
 use super::Error;
 use crate::Size;
@@ -22,6 +24,24 @@ impl fmt::Display for Sizes {
         let sizes: Vec<_> = self.0.iter().map(Size::to_string).collect();
         write!(f, "[{}]", sizes.join(", "))
     }
+}
+
+/// A tensor whose sizes ask for too much memory.
+pub fn too_large(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    found: &[usize],
+    limit: usize,
+) -> fmt::Result {
+    write!(
+        f,
+        "`{name}` is {found:?}, above the memory limit of {}",
+        Bytes(limit)
+    )?;
+    if found.contains(&0) {
+        f.write_str(" with its sizes of 0 counted as 1")?;
+    }
+    Ok(())
 }
 
 /// A tensor that does not fit, and what would make it fit.

@@ -2,7 +2,9 @@
 
 use super::{broadcast, broadcast_element, place, shape};
 use alloc::{vec, vec::Vec};
+use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::shape::{squeezed, unsqueezed};
+use onnx_embed_kernels::sizes::sum;
 
 use crate::Array;
 
@@ -11,7 +13,7 @@ pub fn concat<T: Clone>(arrays: &[&Array<T>], axis: usize) -> Array<T> {
     let mut shape = arrays
         .first()
         .map_or(vec![0], |array| array.shape().to_vec());
-    shape[axis] = arrays.iter().map(|array| array.shape()[axis]).sum();
+    shape[axis] = sum(arrays.iter().map(|array| array.shape()[axis]));
     Array::from_fn(shape, |index| {
         let mut index = index.to_vec();
         for array in arrays {
@@ -44,7 +46,9 @@ pub fn reshape<T: Clone>(array: &Array<T>, sizes: &[i64], allow_zero: bool) -> A
     };
     let mut sizes: Vec<i64> = sizes.iter().enumerate().map(kept).collect();
     if let Some(open) = sizes.iter().position(|&size| size == -1) {
-        let others: i64 = sizes.iter().filter(|&&size| size != -1).product();
+        let mut others = sizes.iter().filter(|&&size| size != -1);
+        let others = others.try_fold(1i64, |others, &size| others.checked_mul(size));
+        let others = others.unwrap_or_else(|| fail(format_args!("sizes {sizes:?} are too large")));
         sizes[open] = (array.len() as i64).checked_div(others).unwrap_or(0);
     }
     Array::new(shape(&sizes), array.data().to_vec())
@@ -83,7 +87,9 @@ pub fn tile<T: Clone>(array: &Array<T>, repeats: &[i64]) -> Array<T> {
     let repeats = shape(repeats);
     let sizes = array.shape().iter().zip(&repeats);
     Array::from_fn(
-        sizes.map(|(size, times)| size * times).collect::<Vec<_>>(),
+        sizes
+            .map(|(size, &times)| size.saturating_mul(times))
+            .collect::<Vec<_>>(),
         |index| {
             let inside = index.iter().zip(array.shape()).map(|(at, size)| at % size);
             array[inside.collect::<Vec<_>>().as_slice()].clone()

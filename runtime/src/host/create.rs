@@ -5,23 +5,40 @@ use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 use onnx_embed_kernels::ensure;
+use onnx_embed_kernels::sizes::elements;
 
 use crate::Array;
 
 /// From `start` up to `limit` in steps of `delta`, each value computed from the start so that
 /// rounding does not add up.
+///
+/// # Panics
+/// If the step is 0, the number of elements is not finite, or they exceed the memory limit.
 #[track_caller]
 pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) -> Array<T> {
     let (start, limit, delta) = (start.item(), limit.item(), delta.item());
     ensure!(delta != T::ZERO, "a range cannot have a step of 0");
     match (start.widen(), limit.widen(), delta.widen()) {
         (Wide::Int(start), Wide::Int(limit), Wide::Int(delta)) => {
-            let count = (limit - start + delta - delta.signum()) / delta;
+            let count = ((limit - start + delta - delta.signum()) / delta).max(0);
+            elements(
+                &[usize::try_from(count).unwrap_or(usize::MAX)],
+                size_of::<T>(),
+            );
             let value = |i| T::narrow(Wide::Int(start + i * delta));
             Array::vector((0..count).map(value).collect::<Vec<_>>())
         }
         (Wide::Float(start), Wide::Float(limit), Wide::Float(delta)) => {
-            let count = ((limit - start) / delta).ceil() as i64;
+            let count = ((limit - start) / delta).ceil();
+            ensure!(
+                count.is_finite(),
+                "a range from {start} to {limit} in steps of {delta} is not finite"
+            );
+            let count = count.max(0.0) as u64;
+            elements(
+                &[usize::try_from(count).unwrap_or(usize::MAX)],
+                size_of::<T>(),
+            );
             let value = |i| T::narrow(Wide::Float(start + i as f64 * delta));
             Array::vector((0..count).map(value).collect::<Vec<_>>())
         }

@@ -3,7 +3,7 @@
 use super::place;
 use super::slice::part;
 use alloc::vec::Vec;
-use onnx_embed_kernels::{ensure, fault::fail};
+use onnx_embed_kernels::{ensure, fault::fail, sizes::elements};
 
 use crate::Array;
 
@@ -21,8 +21,13 @@ pub fn present<T>(optional: Option<T>) -> T {
     }
 }
 
+/// Bytes that an item of a sequence takes at least: the handle of a tensor and the block of its memory.
+const ITEM: usize = 256;
+
 /// The sequence with an item behind the others.
+#[track_caller]
 pub fn with<T>(mut sequence: Vec<T>, item: T) -> Vec<T> {
+    elements(&[sequence.len() + 1], ITEM);
     sequence.push(item);
     sequence
 }
@@ -31,6 +36,7 @@ pub fn with<T>(mut sequence: Vec<T>, item: T) -> Vec<T> {
 #[track_caller]
 pub fn with_at<T>(mut sequence: Vec<T>, position: i64, item: T) -> Vec<T> {
     let length = sequence.len();
+    elements(&[length + 1], ITEM);
     let at = match position {
         ..0 => place(position, length),
         _ => place(position, length + 1),

@@ -2,6 +2,21 @@
 
 use crate::Array;
 use alloc::vec::Vec;
+use onnx_embed_kernels::sizes::elements;
+
+/// Bytes that an array takes beside its elements, about.
+const OVERHEAD: usize = 96;
+
+/// Adds an item to those that become one array, as those of a loop's iterations.
+///
+/// # Panics
+/// If all of them would exceed the memory limit, what each takes beside its elements included.
+#[track_caller]
+pub fn push<T>(items: &mut Vec<Array<T>>, item: Array<T>) {
+    let bytes = item.len().saturating_mul(size_of::<T>());
+    elements(&[items.len() + 1], bytes.saturating_add(OVERHEAD));
+    items.push(item);
+}
 
 /// The items along a new axis; `none` is the shape where there are no items.
 pub fn stack<T: Clone>(items: &[Array<T>], axis: usize, none: &[usize]) -> Array<T> {

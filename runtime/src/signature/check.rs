@@ -2,9 +2,10 @@
 
 use alloc::string::ToString;
 use burn::tensor::DType;
+use onnx_embed_kernels::memory_limit::memory_limit;
 
 use super::{Kind, Signature};
-use crate::entry::Sizes;
+use crate::entry::{Sizes, bounded};
 use crate::{ElementType, Error, Key, Value, Values};
 
 impl Signature {
@@ -45,6 +46,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
             Value::Tensor(data),
         ) if dtype.carrier().is_some() => {
             check_type(name, *dtype, data.dtype())?;
+            addressable(name, data.shape().as_slice(), *dtype)?;
             sizes.check(name, data.shape().as_slice(), expected)
         }
         (
@@ -53,11 +55,17 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
                 sizes: expected,
             },
             Value::Strings(array),
-        ) => sizes.check(name, array.shape(), expected),
-        (Kind::Unranked(dtype), Value::Tensor(data)) if dtype.carrier().is_some() => {
-            check_type(name, *dtype, data.dtype())
+        ) => {
+            addressable(name, array.shape(), ElementType::String)?;
+            sizes.check(name, array.shape(), expected)
         }
-        (Kind::Unranked(ElementType::String), Value::Strings(_)) => Ok(()),
+        (Kind::Unranked(dtype), Value::Tensor(data)) if dtype.carrier().is_some() => {
+            check_type(name, *dtype, data.dtype())?;
+            addressable(name, data.shape().as_slice(), *dtype)
+        }
+        (Kind::Unranked(ElementType::String), Value::Strings(array)) => {
+            addressable(name, array.shape(), ElementType::String)
+        }
         (Kind::Sequence(item), Value::Sequence(values)) => {
             // Sizes of one name may differ from item to item.
             let check = |value| check(name, value, item, &mut Sizes::new());
@@ -77,6 +85,15 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
         }
         _ => Err(wrong_kind(name, kind, value.description())),
     }
+}
+
+/// Whether products of the sizes can be addressed; `forward` compares them with the memory limit of the model.
+fn addressable(name: &'static str, found: &[usize], dtype: ElementType) -> Result<(), Error> {
+    bounded(name, found, dtype, usize::MAX).map_err(|_| Error::InputTooLarge {
+        name,
+        found: found.to_vec(),
+        limit: memory_limit(),
+    })
 }
 
 fn check_type(name: &'static str, expected: ElementType, found: DType) -> Result<(), Error> {
@@ -197,6 +214,14 @@ mod tests {
             complaint(values),
             "`mask` is a sequence, the model takes bool[batch, 2]"
         );
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_multiplied_are_refused() {
+        let ids = TensorData::from_bytes_vec(Vec::new(), [0usize, (1 << 62) + 1], DType::I64);
+        let found = complaint([("ids", ids), ("mask", mask())]);
+        let expected = "`ids` is [0, 4611686018427387905], above the memory limit of ";
+        assert!(found.starts_with(expected), "{found}");
     }
 
     #[test]
