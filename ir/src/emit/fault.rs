@@ -79,6 +79,9 @@ mod tests {
                 r#"(string[n] x) => (y) { y = ai.onnx.ml.OneHotEncoder <cats_strings: strings = ["a"], zeros: int = 0> (x) }"#,
                 "(float[n, c] x) => (y) { y = ai.onnx.ml.ZipMap <classlabels_int64s: ints = [1, 0]> (x) }",
                 "(float[n, c] x) => (y) { y = ai.onnx.ml.SVMRegressor <coefficients: floats = [1.0], support_vectors: floats = [1.0, 2.0], n_supports: int = 1, rho: floats = [0.0], kernel_params: floats = [1.0, 0.0, 3.0]> (x) }",
+                "(float[n, 1] a, float[1, m] b) => (y) { y = Add (a, b) }",
+                "(float[n, 1] a, int64[2] s) => (y) { t = ConstantOfShape (s) y = EyeLike (t) }",
+                "(int64 n) => (y) { y = BlackmanWindow (n) }",
                 r#"(float[n, 2] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets: int = 1, nodes_treeids: ints = [0], nodes_nodeids: ints = [0], nodes_featureids: ints = [0], nodes_modes: strings = ["LEAF"], nodes_values: floats = [0.0], nodes_truenodeids: ints = [0], nodes_falsenodeids: ints = [0], target_treeids: ints = [0], target_nodeids: ints = [0], target_ids: ints = [0], target_weights: floats = [1.0]> (x) }"#,
             ],
             expect![[r#"
@@ -92,6 +95,9 @@ mod tests {
                 "y" , "ai.onnx.ml.OneHotEncoder"
                 "y" , "ai.onnx.ml.ZipMap"
                 "y" , "ai.onnx.ml.SVMRegressor"
+                "y" , "Add"
+                "t" , "ConstantOfShape"; "y" , "EyeLike"
+                "y" , "BlackmanWindow"
                 "y" , "ai.onnx.ml.TreeEnsembleRegressor"
             "#]],
         );

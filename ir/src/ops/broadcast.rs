@@ -98,16 +98,35 @@ pub fn agree(shapes: &[&Shape]) -> bool {
     })
 }
 
-/// Says that the node may fail where the sizes of its inputs are not known to go together.
+/// Says that the node may fail where the sizes of its inputs are not known to go together, or the result may be larger than
+/// each of them by more than a known factor.
 pub fn check(cx: &mut Emit<'_, '_>) -> Result<bool, Problem> {
     let inputs = (0..cx.inputs()).filter(|&at| cx.has(at));
     let types = inputs.map(|at| Ok(cx.tensor_type(at)?.shape.clone()));
     let shapes: Vec<Shape> = types.collect::<Result<_, Problem>>()?;
-    let agree = agree(&shapes.iter().collect::<Vec<_>>());
+    let agree = agree(&shapes.iter().collect::<Vec<_>>()) && !grows(cx, &shapes)?;
     if !agree {
         cx.may_fail();
     }
     Ok(agree)
+}
+
+/// Whether no input has all sizes of the result that are not numbers.
+fn grows(cx: &Emit<'_, '_>, shapes: &[Shape]) -> Result<bool, Problem> {
+    let to = &cx.output_tensor(0)?.shape;
+    let is_whole = |shape: &Shape| {
+        let sizes = to.iter().rev().enumerate();
+        sizes
+            .filter(|(_, size)| size.number().is_none())
+            .all(|(at, size)| {
+                shape
+                    .len()
+                    .checked_sub(at + 1)
+                    .and_then(|axis| shape.get(axis))
+                    == Some(size)
+            })
+    };
+    Ok(!shapes.iter().any(is_whole))
 }
 
 /// For each element of a tensor of shape `to` the position of the element of `from` that is

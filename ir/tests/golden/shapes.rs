@@ -51,6 +51,7 @@ mod model_onnx {
     #[derive(Module, Debug)]
     pub struct Model {
         pad: Node,
+        range: Node,
         anchor: Anchor,
     }
     impl Model {
@@ -103,7 +104,9 @@ mod model_onnx {
                     ops::pad::along(pads.data(), &[0, 1]),
                     0.0,
                 ));
-            let steps = ops::select::range_int(0, count.item(), 1, DType::I64, device);
+            let steps = self
+                .range
+                .run(|| ops::select::range_int(0, count.item(), 1, DType::I64, device));
             ModelOutput {
                 heads,
                 padded,
@@ -142,6 +145,7 @@ mod model_onnx {
         fn load(weights: &Weights<'_>) -> Self {
             Self {
                 pad: Node::new("padded", "Pad"),
+                range: Node::new("steps", "Range"),
                 anchor: Anchor::new(weights.device()),
             }
         }

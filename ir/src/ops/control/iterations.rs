@@ -182,9 +182,18 @@ impl LoopCode {
             }
             let rows = cx.temporary("rows");
             before.extend(code!(let mut #rows = Vec::new();));
-            iteration.extend(code!(#rows.push(#item);));
             after.extend(backward.then(|| code!(#rows.reverse();)));
             let mut whole = cx.output_tensor(state + at)?.clone();
+            let place = cx.output_place(state + at);
+            let counted = match whole.shape.get(axis + usize::from(flow.batched)) {
+                Some(count) => count.number().is_some(),
+                None => false,
+            };
+            iteration.extend(if counted {
+                code!(#rows.push(#item);)
+            } else {
+                push(cx, place, &rows, &item)
+            });
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
                 // Each element of the batch may have iterations of its own, or none.
@@ -192,7 +201,6 @@ impl LoopCode {
                     *iterations = Dim::from(0);
                 }
             }
-            let place = cx.output_place(state + at);
             outputs.push(stack(cx, &whole, place, axis, &rows));
         }
         let moving = variables.iter().zip(next);
@@ -222,6 +230,15 @@ impl LoopCode {
             _ => code!((#(#results),*)),
         };
         code!({ #before #iterations #after #result })
+    }
+}
+
+/// Adds what an iteration gives to that of the others, of which there may be any number.
+fn push(cx: &mut Emit<'_, '_>, place: Place, rows: &Variable, item: &Code) -> Code {
+    let node = cx.named_node();
+    match place {
+        Place::Host => code!(#node.run(|| host::push(&mut #rows, #item));),
+        Place::Device => code!(#node.run(|| ops::stack::push(&mut #rows, #item));),
     }
 }
 

@@ -109,7 +109,7 @@ impl Operator for ConstantOfShape {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let known = cx.is_known(0);
         let shape = cx.output_tensor(0)?.shape.clone();
-        if !known {
+        if !known || cx.output_tensor(0)?.count().is_none() {
             cx.may_fail();
         }
         if cx.on_host() {
@@ -199,6 +199,9 @@ impl Operator for EyeLike {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
+        if output.count().is_none() {
+            cx.may_fail();
+        }
         let (shape, k) = (cx.shape(&output.shape), Literal::i64_unsuffixed(self.k));
         let device = cx.device();
         let ones = code!(ops::select::eye_like(#shape, #k, #device));

@@ -68,7 +68,7 @@ impl Operator for Range {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        if !cx.is_known(2) {
+        if !cx.is_known(2) || cx.output_tensor(0)?.count().is_none() {
             cx.may_fail();
         }
         if cx.on_host() {

@@ -64,7 +64,7 @@ impl Operator for AffineGrid {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        if !cx.is_known(1) {
+        if !cx.is_known(1) || cx.output_tensor(0)?.count().is_none() {
             cx.may_fail();
         }
         let (theta, sizes) = (cx.tensor(0)?, cx.host_ints(1)?);

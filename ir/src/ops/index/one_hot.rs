@@ -66,11 +66,15 @@ impl Operator for OneHot {
         let output = cx.output_tensor(0)?.clone();
         let at = axis(self.axis, output.rank())?;
         let depth = if cx.is_known(1) {
-            cx.size(output.shape.get(at).unwrap_or(&Dim::default()))
+            let depth = output.shape.get(at).cloned().unwrap_or_default();
+            if depth.number().is_none() {
+                cx.may_fail();
+            }
+            cx.size(&depth)
         } else {
             cx.may_fail();
             let depth = cx.host_int(1)?;
-            code!(host::sizes::<1>(&[#depth])[0])
+            code!(ops::sizes::size(#depth))
         };
         let integers = cx.tensor_type(0)?.dtype.is_int();
         let (mut indices, values) = (cx.tensor(0)?, cx.tensor(2)?);

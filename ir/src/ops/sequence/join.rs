@@ -98,12 +98,27 @@ impl Operator for Join {
             }
             _ => cx.value(0)?,
         };
+        // Parts may repeat elements that take no memory until they are joined.
+        let is_open = whole.count().is_none();
+        if is_open {
+            cx.may_fail();
+        }
+        let bounded = |items: Code| match is_open {
+            true => code!(ops::stack::bounded(#items)),
+            false => items,
+        };
         Ok(match (strings, self.new) {
             (true, true) => code!(host::stack(&#items, #along, &[])),
             (true, false) => code!(host::concat(&#items.iter().collect::<Vec<_>>(), #along)),
             // Scalars have one axis on the device.
-            (false, true) if whole.rank() > 1 => code!(Tensor::stack::<#rank>(#items, #along)),
-            (false, _) => code!(Tensor::cat(#items, #along)),
+            (false, true) if whole.rank() > 1 => {
+                let items = bounded(items);
+                code!(Tensor::stack::<#rank>(#items, #along))
+            }
+            (false, _) => {
+                let items = bounded(items);
+                code!(Tensor::cat(#items, #along))
+            }
         })
     }
 

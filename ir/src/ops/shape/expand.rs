@@ -76,7 +76,8 @@ impl Operator for Expand {
         let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
         // A size that only the result tells, as where two names are broadcast, computes no result.
         let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_bound_here(size));
-        if !known || !broadcast::agree(&[&from.shape, &to.shape]) {
+        let grows = from.shape != to.shape && to.count().is_none();
+        if !known || grows || !broadcast::agree(&[&from.shape, &to.shape]) {
             cx.may_fail();
         }
         if cx.on_host() {
@@ -170,7 +171,9 @@ impl Operator for Tile {
             (false, Some(Known::Ints(repeats))) => Some(repeats.clone()),
             (false, _) => None,
         };
-        if repeats.is_none() {
+        let kept = |repeats: &Vec<Dim>| repeats.iter().all(|times| times.is(1));
+        let stays = repeats.as_ref().is_some_and(kept);
+        if !stays && cx.output_tensor(0)?.count().is_none() {
             cx.may_fail();
         }
         if cx.on_host() {
@@ -186,7 +189,7 @@ impl Operator for Tile {
         }
         let x = cx.tensor(0)?;
         let repeats = match repeats {
-            Some(repeats) if repeats.iter().all(|times| times.is(1)) => return Ok(x),
+            Some(_) if stays => return Ok(x),
             Some(repeats) => cx.shape(&repeats),
             None => {
                 let repeats = cx.host_ints(1)?;

@@ -140,7 +140,7 @@ impl Operator for Dft {
         let length = match (cx.has(1), size) {
             (true, _) => {
                 let length = cx.host_int(1)?;
-                code!((#length) as usize)
+                code!(ops::sizes::positive(#length))
             }
             (false, size) => {
                 let size = cx.size(&size.unwrap_or_default());

@@ -103,8 +103,10 @@ impl Operator for Window {
             let field = cx.layer(self.function, tensor(1, self.dtype), load);
             return Ok(code!(#field.clone()));
         }
+        cx.may_fail();
         let (size, device) = (cx.host_int(0)?, cx.device());
-        let made = code!(constant::#function(#device, #element, (#size) as usize, #periodic));
+        let size = code!(ops::sizes::size(#size));
+        let made = code!(constant::#function(#device, #element, #size, #periodic));
         Ok(whole(&made, self.dtype))
     }
 
@@ -151,6 +153,7 @@ impl Operator for MelWeights {
             let field = cx.layer("mel_weights", tensor(2, self.0), load);
             return Ok(code!(#field.clone()));
         }
+        cx.may_fail();
         let sizes = (0..3)
             .map(|at| cx.host_int(at))
             .collect::<Result<Vec<_>, _>>()?;
@@ -158,7 +161,10 @@ impl Operator for MelWeights {
             .map(|at| cx.host_float(at))
             .collect::<Result<Vec<_>, _>>()?;
         let device = cx.device();
-        let sizes = sizes.iter().map(|size| code!((#size) as usize));
+        let sizes = sizes.iter().enumerate().map(|(at, size)| match at {
+            0 => code!(ops::sizes::size(#size)),
+            _ => code!(ops::sizes::positive(#size)),
+        });
         let made = code! {
             constant::mel_weight_matrix(#device, #element, [#(#sizes),*], [#(#edges),*])
         };

@@ -107,6 +107,15 @@ impl Target {
         }
     }
 
+    /// Whether only the run tells sizes or scales.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Target::Scales(_) => false,
+            Target::Sizes(dims) => dims.iter().any(|size| size.number().is_none()),
+            Target::HostScales(_) | Target::HostSizes(_) => true,
+        }
+    }
+
     /// Whether the result is smaller.
     pub fn shrinks(&self) -> bool {
         match self {

@@ -7,6 +7,7 @@ use proc_macro2::Literal;
 use super::zero;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
+use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::Operator;
@@ -55,6 +56,13 @@ impl Operator for CenterCropPad {
         let operand = cx.tensor_type(0)?.clone();
         let axes = self.axes(operand.rank())?;
         let (known, to) = (cx.is_known(1), cx.output_tensor(0)?.shape.clone());
+        if !known
+            || axes
+                .iter()
+                .any(|&axis| to.get(axis).and_then(Dim::number).is_none())
+        {
+            cx.may_fail();
+        }
         let wanted = cx.host_ints(1)?;
         let mut pads = Vec::new();
         for (axis, (from, to)) in operand.shape.iter().zip(&to).enumerate() {

@@ -74,9 +74,11 @@ impl Operator for Stft {
         let step = if cx.numbers(1).is_some() {
             step
         } else {
-            code!((#step) as usize)
+            code!(ops::sizes::positive(#step))
         };
-        if operand.shape.get(1).and_then(Dim::number).is_none() {
+        let given = |at: usize| !cx.has(at) || cx.numbers(at).is_some();
+        let size = operand.shape.get(1).and_then(Dim::number);
+        if size.is_none() || !given(1) || !given(3) {
             cx.may_fail();
         }
         let length = match (cx.has(3), cx.has(2)) {
@@ -105,7 +107,7 @@ impl Operator for Stft {
                 if cx.numbers(3).is_some() {
                     frame
                 } else {
-                    code!((#frame) as usize)
+                    code!(ops::sizes::positive(#frame))
                 }
             }
             (false, true) => {
