@@ -24,6 +24,8 @@ pub struct Options {
     pub outputs: Outputs,
     /// Whether the program may look at every value of a run.
     pub trace: bool,
+    /// Bytes that one tensor may take, where data or inputs give its sizes; the caller of the model may set others.
+    pub memory_limit: Option<u64>,
 }
 
 impl Default for Options {
@@ -39,6 +41,7 @@ impl Default for Options {
             operators: BTreeMap::new(),
             outputs: Outputs::default(),
             trace: false,
+            memory_limit: None,
         }
     }
 }

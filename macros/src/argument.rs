@@ -1,6 +1,7 @@
 //! The grammar of `onnx_model!`.
 
 mod location;
+mod memory;
 mod operator;
 
 use std::collections::BTreeMap;
@@ -55,6 +56,7 @@ enum Choice {
     /// Names of values, and whether the outputs of the file follow.
     Outputs(Vec<Key>, bool),
     Trace(bool),
+    MemoryLimit(u64),
 }
 
 impl Parse for Arguments {
@@ -148,6 +150,7 @@ impl Arguments {
                     }
                 }
                 Choice::Trace(trace) => self.options.trace = trace,
+                Choice::MemoryLimit(bytes) => self.options.memory_limit = Some(bytes),
             }
         }
         Ok(())
@@ -202,6 +205,7 @@ impl Parse for Choice {
             "ops" => Ok(Choice::Operators(entries(input, operator::binding)?)),
             "trace" if input.peek(Token![=]) => Ok(Choice::Trace(flag(input, "trace")?)),
             "trace" => Ok(Choice::Trace(true)),
+            "memory_limit" => memory::limit(input).map(Choice::MemoryLimit),
             "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {
@@ -226,7 +230,7 @@ impl Parse for Choice {
                 name.span(),
                 format!(
                     "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `outputs`, `ops`, \
-                     `simplify`, `precision`, `train`, `trace` and `crate`"
+                     `simplify`, `precision`, `train`, `trace`, `memory_limit` and `crate`"
                 ),
             )),
         }

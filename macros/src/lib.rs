@@ -57,6 +57,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `trace` adds the trait `TracedModel`, whose `trace` shows each value of a run by its name in the file,
 ///   with the node that gives it, as soon as the node has run. What simplification takes out of the graph
 ///   is no value of the run; with `simplify = false` there are nearly all.
+/// - `memory_limit = "512 MiB"` is how many bytes a tensor may take whose sizes come from inputs or data, as those of
+///   `Expand`, `Range` or `Resize`: what exceeds it is an error of `run` and `try_forward`, before memory is asked for. By
+///   default it is half of what the process may use; the program may set another one with `with_memory_limit`.
 /// - `simplify = false` leaves the operators as the file has them.
 /// - `precision = "f16"`, or `"bf16"`, has weights and computation be of 16 bits, with sums and norms of single
 ///   precision; the default is `"as-is"`. Only floats of single precision change, and neither inputs nor outputs.

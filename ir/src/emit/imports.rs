@@ -50,6 +50,8 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "host",
             "layers",
             "ops",
+            "or_memory_limit",
+            "or_memory_limit_async",
             "printed",
             "put",
             "put_async",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Literal};
 use quote::ToTokens;
 
 use super::body::{self, Statement};
@@ -79,7 +79,8 @@ fn written(
         body: forward,
         waiting,
         result,
-    } = forward(&statements, &described, &mut root, &mut cx, diagnostics);
+    } = forward(&statements, &described, &mut root, &mut cx, diagnostics)
+        .limited(options.memory_limit);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
     let structures = signature::structures(&described);
@@ -227,6 +228,21 @@ struct Forward {
     waiting: Code,
     /// The type that it returns.
     result: Code,
+}
+
+impl Forward {
+    /// The functions with a limit of so many bytes for tensors whose sizes data gives.
+    fn limited(self, limit: Option<u64>) -> Self {
+        let Some(limit) = limit.map(Literal::u64_unsuffixed) else {
+            return self;
+        };
+        let (body, waiting) = (&self.body, &self.waiting);
+        Self {
+            body: code!(or_memory_limit(#limit, || { #body })),
+            waiting: code!(or_memory_limit_async(#limit, async move { #waiting }).await),
+            result: self.result,
+        }
+    }
 }
 
 fn forward(

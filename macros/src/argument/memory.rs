@@ -1,0 +1,64 @@
+//! Amounts of memory: `"512 MiB"`.
+
+use syn::parse::ParseStream;
+use syn::{LitStr, Token};
+
+/// Units by their number of bytes.
+const UNITS: [(&str, u64); 9] = [
+    ("bytes", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+/// `= "512 MiB"`, in bytes.
+pub fn limit(input: ParseStream<'_>) -> syn::Result<u64> {
+    input.parse::<Token![=]>()?;
+    let span = input.span();
+    let wrong = || {
+        let message = "expected an amount of memory, as in `memory_limit = \"512 MiB\"`: a whole number and one of \
+                       the units bytes, kB, MB, GB, TB, KiB, MiB, GiB and TiB";
+        syn::Error::new(span, message)
+    };
+    let text: LitStr = input.parse().map_err(|_| wrong())?;
+    bytes(&text.value()).ok_or_else(wrong)
+}
+
+/// The bytes of an amount above 0 that memory of 64 bits can have.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(end)?;
+    let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+    let bytes = number.parse::<u64>().ok()?.checked_mul(*factor)?;
+    (bytes > 0 && i64::try_from(bytes).is_ok()).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_a_unit() {
+        assert_eq!(bytes("512 MiB"), Some(512 << 20));
+        assert_eq!(bytes("2GB"), Some(2_000_000_000));
+        assert_eq!(bytes(" 100 bytes "), Some(100));
+        for wrong in [
+            "",
+            "512",
+            "MiB",
+            "1.5 GiB",
+            "-1 GiB",
+            "0 MiB",
+            "1 gib",
+            "99999999 TiB",
+        ] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
+    }
+}
