@@ -6,3 +6,4 @@ pub mod bit_cast;
 pub mod cast;
 pub mod elementary;
 pub mod extreme;
+mod power;

@@ -2,6 +2,7 @@
 
 pub mod arg_max;
 pub mod cumulative;
+mod mean;
 mod reduction;
 
 pub use reduction::{

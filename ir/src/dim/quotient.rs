@@ -211,13 +211,19 @@ mod tests {
         let less = |by: i64| n().sub(&by.into()).unwrap();
         check(n().div_truncated(&2.into()), "floor((n) / (2))");
         check(n().div_truncated(&(-2).into()), "-floor((n) / (2))");
-        check(less(1).div_truncated(&2.into()), "floor((max(n - 1, 0)) / (2))");
+        check(
+            less(1).div_truncated(&2.into()),
+            "floor((max(n - 1, 0)) / (2))",
+        );
         check(
             less(5).div_truncated(&2.into()),
             "-floor((max(-n + 5, 0)) / (2)) + floor((max(n - 5, 0)) / (2))",
         );
         check(Dim::from(-7).div_truncated(&n()), "-floor((7) / (n))");
-        check(less(4).mul(&6.into()).unwrap().div_truncated(&(-3).into()), "-2*n + 8");
+        check(
+            less(4).mul(&6.into()).unwrap().div_truncated(&(-3).into()),
+            "-2*n + 8",
+        );
         assert_eq!(n().div_truncated(&0.into()), None);
         assert_eq!(n().div_truncated(&less(1)), None);
         assert_eq!(Dim::from(i64::MIN).div_truncated(&(-1).into()), None);
@@ -235,7 +241,10 @@ mod tests {
         assert_eq!(number(i64::MIN, i64::MAX), [Some(i64::MAX - 1), Some(-1)]);
         assert_eq!(number(5, 0), [None, None]);
         check(n().modulo(&3.into()), "-3*floor((n) / (3)) + n");
-        check(n().neg().unwrap().remainder(&3.into()), "3*floor((n) / (3)) - n");
+        check(
+            n().neg().unwrap().remainder(&3.into()),
+            "3*floor((n) / (3)) - n",
+        );
         assert_eq!(Dim::from(-10).modulo(&n()), None);
         check(n().mul(&4.into()).unwrap().modulo(&n()), "0");
     }

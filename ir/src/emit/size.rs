@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use number::{Number, Width};
 
 use crate::dim::{Atom, Dim, Symbol};
-use crate::rust::{Bracket, Code, Head, Part, Size, code};
+use crate::rust::{Bracket, Code, Head, Part, Size};
 
 /// The names of sizes, numbered.
 #[derive(Debug, Default)]
@@ -115,7 +115,11 @@ impl Sizes {
             Atom::Min(a, b) => self.integer(a).call("min", self.integer(b), Width::I64),
             Atom::Max(a, b) => self.integer(a).call("max", self.integer(b), Width::I64),
         });
-        first.into_iter().chain(atoms).reduce(Number::mul).unwrap_or(Number::Literal(1))
+        first
+            .into_iter()
+            .chain(atoms)
+            .reduce(Number::mul)
+            .unwrap_or(Number::Literal(1))
     }
 
     /// A sum that is a size in `usize`, where its terms are sizes too. Those that are added stand first, so that it stays a
@@ -149,18 +153,24 @@ impl Sizes {
                 }
             }
             Atom::Min(a, b) if a.is_size() && b.is_size() => {
-                self.unsigned(a)?.call("min", self.unsigned(b)?, Width::Usize)
+                self.unsigned(a)?
+                    .call("min", self.unsigned(b)?, Width::Usize)
             }
             Atom::Max(a, b) if a.is_size() && b.is_size() => {
-                self.unsigned(a)?.call("max", self.unsigned(b)?, Width::Usize)
+                self.unsigned(a)?
+                    .call("max", self.unsigned(b)?, Width::Usize)
             }
-            Atom::Max(a, b) if b.is(0) && let Some((added, taken)) = difference(a) => {
+            Atom::Max(a, b)
+                if b.is(0)
+                    && let Some((added, taken)) = difference(a) =>
+            {
                 let (added, taken) = (self.unsigned(&added)?, self.unsigned(&taken)?);
                 added.call("saturating_sub", taken, Width::Usize)
             }
             atom => {
                 let dim = Dim::of(atom.clone());
-                dim.is_size().then(|| self.integer(&dim).cast(Width::Usize))?
+                dim.is_size()
+                    .then(|| self.integer(&dim).cast(Width::Usize))?
             }
         })
     }
@@ -252,6 +262,7 @@ fn difference(dim: &Dim) -> Option<(Dim, Dim)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rust::code;
 
     fn check(dim: Option<Dim>, expected: &str) {
         let code = Sizes::default().expression(&dim.unwrap());
@@ -300,7 +311,11 @@ mod tests {
             Dim::from(-10).div(&m),
             "(- 10i64) . checked_div_euclid (__s0 as i64) . unwrap_or (0)",
         );
-        let negated = m.neg().unwrap().add(&n).and_then(|rest| rest.div(&2.into()));
+        let negated = m
+            .neg()
+            .unwrap()
+            .add(&n)
+            .and_then(|rest| rest.div(&2.into()));
         check(
             negated,
             "(((__s0 as i64) - (__s1 as i64)) . div_euclid (2) as usize)",

@@ -132,7 +132,12 @@ fn determinant_kernel<X: Float, T: Float>(
     }
     if unit == 0 {
         if is_zero {
+            // 0, or NaN where an element is no number.
             determinant = T::from_int(0);
+            for at in 0..size * size {
+                let element = T::cast_from(input[first + at]);
+                determinant += element - element;
+            }
         }
         output[CUBE_POS] = X::cast_from(determinant);
     }

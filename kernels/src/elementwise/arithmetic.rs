@@ -1,17 +1,14 @@
-//! Division, remainders, powers, shifts, bounds and signs.
+//! Division, remainders, shifts, bounds and signs.
 
 use burn::tensor::{
-    Bool, DType, FloatDType, Int, IntDType, Tensor,
+    Bool, Int, Tensor,
     kind::{Numeric, Ordered},
 };
 
 pub use super::extreme::{max, min};
+pub use super::power::{pow_float_float, pow_float_int, pow_int_float, pow_int_int};
 use crate::shape::WithShape;
-use crate::{
-    dtype::lowered,
-    elementwise::cast::float_to_int,
-    shape::expand::{to_shape, together},
-};
+use crate::shape::expand::{to_shape, together};
 
 /// Integer Div: truncates toward zero; a division by zero gives 0.
 ///
@@ -65,77 +62,11 @@ pub fn fmod_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<
 pub fn fmod<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     let (a, b) = together(a, b);
     let rest = a.clone().abs().remainder(b.abs());
-    let negative = a.lower_scalar(0.0);
-    rest.clone().mask_where(negative, rest.neg())
-}
-
-/// Pow of floats; an exponent of another float dtype is cast to the base's.
-pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
-    let dtype: FloatDType = base.dtype().into();
-    base.powf(exponent.cast(dtype))
-}
-
-/// Pow of a float by an integer.
-pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) -> Tensor<D> {
-    let dtype: FloatDType = base.dtype().into();
-    base.powf(exponent.cast(dtype))
-}
-
-/// Pow of an integer by a float: computed in f64 and truncated toward zero to the base's dtype.
-///
-/// In single precision 5² may be 24.999998: where there is no f64, whole exponents are those of integers.
-pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) -> Tensor<D, Int> {
-    let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
-    let float: FloatDType = wide.into();
-    let (base, exponent) = together(base, exponent.cast(float));
-    let power = float_to_int(base.clone().cast(float).powf(exponent.clone()), dtype);
-    if wide == DType::F64 {
-        return power;
-    }
-    let mut whole = exponent.clone().equal(exponent.clone().round());
-    if dtype.is_uint() {
-        whole = whole.bool_and(exponent.clone().greater_equal_scalar(0.0));
-    }
-    // Floats are even from here on.
-    const EVEN: f32 = (1 << 24) as f32;
-    let exponent = exponent.clamp(-EVEN, EVEN).cast(IntDType::I32);
-    power.mask_where(whole, pow_int_int(base, exponent))
-}
-
-/// Pow of integers by squaring; an exponent of another integer dtype is cast to the base's.
-///
-/// A negative exponent gives 0 unless the base is 1 or -1. Exact while the result fits the dtype.
-pub fn pow_int_int<const D: usize>(
-    base: Tensor<D, Int>,
-    exponent: Tensor<D, Int>,
-) -> Tensor<D, Int> {
-    let (base, exponent) = together(base, exponent);
-    let exponent = exponent.cast(base.dtype());
-    let signed = !base.dtype().is_uint();
-    let unit = base.clone().equal_scalar(1);
-    let unit = if signed {
-        unit.bool_or(base.clone().equal_scalar(-1))
-    } else {
-        unit
-    };
-    let vanishes = exponent.clone().lower_scalar(0).bool_and(unit.bool_not());
-    let mut left = exponent.abs();
-    // What has an exponent above 62 overflows every dtype unless its base is -1, 0 or 1, and there only parity counts.
-    let even_cap = left.clone().bitwise_and_scalar(1).add_scalar(62);
-    left = left.clone().mask_where(left.greater_scalar(62), even_cap);
-
-    let mut square = base;
-    let mut power = square.ones_like();
-    for _ in 0..BITS_OF_EXPONENT {
-        let even = left.clone().bitwise_and_scalar(1).equal_scalar(0);
-        power = power.mul(square.clone().mask_fill(even, 1));
-        left = left.bitwise_right_shift_scalar(1);
-        // A square that nothing needs could overflow, which Burn rejects in debug builds.
-        let done = left.clone().equal_scalar(0);
-        let factor = square.mask_fill(done, 1);
-        square = factor.clone().mul(factor);
-    }
-    power.mask_fill(vanishes, 0)
+    let negative = a.clone().lower_scalar(0.0);
+    let zero = rest.clone().equal_scalar(0.0);
+    let signed = rest.clone().mask_where(negative, rest.neg());
+    // A zero has a sign that comparisons do not see.
+    signed.mask_where(zero, a.mul_scalar(0.0))
 }
 
 /// BitShift to the left; a negative shift, or one by the width or more, gives 0.
@@ -192,9 +123,6 @@ pub fn is_inf<const D: usize>(x: Tensor<D>, negative: bool, positive: bool) -> T
     }
 }
 
-/// Enough for exponents up to 63.
-const BITS_OF_EXPONENT: usize = 6;
-
 fn nonzero<const D: usize, K: Numeric>(divisor: Tensor<D, K>) -> Tensor<D, K> {
     let zero = divisor.clone().equal_scalar(0);
     divisor.mask_fill(zero, 1)
@@ -215,20 +143,13 @@ fn shifted_out<const D: usize>(by: &Tensor<D, Int>) -> Tensor<D, Bool> {
 
 #[cfg(test)]
 mod tests {
-    use half::f16;
+    use burn::tensor::DType;
 
     use super::*;
-    use crate::testing::{float, has_all, int, near, on_cpu, same};
+    use crate::testing::{float, has_all, int, on_cpu, same};
 
     const NAN: f32 = f32::NAN;
     const INF: f32 = f32::INFINITY;
-
-    #[test]
-    fn whole_powers_of_integers_are_exact() {
-        let base = int::<1>([5i32, 3, -1, 16, 5]);
-        let y = pow_int_float(base, float([2f32, 4.0, 16_777_218.0, 0.5, -1.0]));
-        same(y, [25i32, 81, 1, 4, 0]);
-    }
 
     #[test]
     fn division_truncates_and_a_zero_divisor_gives_zero() {
@@ -285,51 +206,13 @@ mod tests {
         let a = int::<1>([5i64, -5, 5, -5, 5, i64::MIN]);
         let b = int::<1>([3i64, 3, -3, -3, 0, -1]);
         same(fmod_int(a, b), [2i64, -2, 2, -2, 0, 0]);
+        let zeros = fmod(float::<1>([-0.0f32, 0.0, -4.0]), float([2f32, -2.0, 2.0])).into_data();
+        let signs: Vec<bool> = zeros.iter::<f32>().map(f32::is_sign_negative).collect();
+        assert_eq!(signs, [true, false, true]);
         let a = float::<1>([5.3f32, -5.3, 5.3, -5.3, 1e30, 5.0, INF, 1.0]);
         let b = float::<1>([2f32, 2.0, -2.0, -2.0, 7.0, INF, 3.0, 0.0]);
         let r = 1.3000002f32;
         same(fmod(a, b), [r, -r, r, -r, 1.0, 5.0, NAN, NAN]);
-    }
-
-    #[test]
-    fn float_powers_follow_ieee() {
-        if !on_cpu("shaders may assume that nothing is NaN or infinite") {
-            return;
-        }
-        let a = float::<1>([2f32, -2.0, -2.0, 0.0, -8.0]);
-        let b = float::<1>([0.5f32, 3.0, 0.5, -1.0, 1.0 / 3.0]);
-        near(
-            pow_float_float(a, b),
-            [std::f32::consts::SQRT_2, -8.0, NAN, INF, NAN],
-            1e-6,
-        );
-        let b = float::<1>([3f64]);
-        same(pow_float_float(float([2f32]), b), [8f32]);
-        let a = float::<1>([2.0, -2.0, 1.5, 0.0].map(f16::from_f32));
-        let expected = [0.5, -8.0, 2.25, 1.0].map(f16::from_f32);
-        same(pow_float_int(a, int([-1i64, 3, 2, 0])), expected);
-    }
-
-    #[test]
-    fn integer_powers_are_exact_to_the_last_bit() {
-        let a = int::<1>([3i64, 7, 2, -1, 0, 0, -2]);
-        let b = int::<1>([39i64, 22, 62, -3, 0, 5, 63]);
-        let expected = [3i64.pow(39), 7i64.pow(22), 1 << 62, -1, 1, 0, i64::MIN];
-        same(pow_int_int(a, b), expected);
-    }
-
-    #[test]
-    fn integer_powers_keep_the_dtype_of_the_base() {
-        if !has_all(&[DType::U8]) {
-            return;
-        }
-        let a = int::<1>([2i32, -2, 3, 1, -1]);
-        let b = int::<1>([10i64, 3, -1, -5, 1000]);
-        same(pow_int_int(a, b), [1024i32, -8, 0, 1, 1]);
-        same(pow_int_int(int::<1>([3u8, 16]), int([2u8, 2])), [9u8, 0]);
-        let a = int::<1>([2i32, 4, 9, -8, 2]);
-        let b = float::<1>([0.5f32, 0.5, 1.5, 3.0, -1.0]);
-        same(pow_int_float(a, b), [1i32, 2, 27, -512, 0]);
     }
 
     #[test]

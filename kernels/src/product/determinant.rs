@@ -51,7 +51,11 @@ async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reade
 }
 
 /// Gauss's elimination, each step by the greatest of its column.
+///
+/// Each element is a factor of products that the determinant is the sum of: NaN leaves no number, and an infinite one
+/// none beside zeros.
 fn of_matrix(mut rows: Vec<f64>, size: usize) -> f64 {
+    let has_sum = rows.iter().all(|element| element.is_finite());
     let mut determinant = 1.0;
     for step in 0..size {
         let column = |row: &usize| rows[row * size + step].abs();
@@ -64,7 +68,7 @@ fn of_matrix(mut rows: Vec<f64>, size: usize) -> f64 {
         let pivot = rows[step * size + step];
         determinant *= pivot;
         if pivot == 0.0 {
-            return determinant;
+            return if has_sum { determinant } else { f64::NAN };
         }
         for row in step + 1..size {
             let factor = rows[row * size + step] / pivot;
@@ -81,13 +85,30 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, near, same};
+    use crate::testing::{float, near, on_cpu, same};
 
     #[test]
     fn rows_are_exchanged_where_the_pivot_is_zero() {
         let x = float::<2>([[0f32, 1.0, 2.0], [1.0, 0.0, 3.0], [4.0, -3.0, 8.0]]);
         let y: Tensor<1> = det(x);
         near(y, [-2f32], 1e-6);
+    }
+
+    #[test]
+    fn what_is_no_number_leaves_none() {
+        if !on_cpu("shaders may assume that nothing is NaN or infinite") {
+            return;
+        }
+        const NAN: f32 = f32::NAN;
+        const INF: f32 = f32::INFINITY;
+        let zeros = [[0f32; 3]; 3];
+        let mut matrices = [zeros; 4];
+        matrices[0][0][1] = NAN;
+        matrices[1][2][0] = NAN;
+        matrices[2][2][2] = INF;
+        matrices[3] = [[INF, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]];
+        let y: Tensor<1> = det(float::<3>(matrices));
+        same(y, [NAN, NAN, NAN, INF]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
     kind::AnyKind,
+    reduce::mean,
     shape::{expand::to_shape, reshape},
     widen::widened,
 };
@@ -40,7 +41,7 @@ pub fn reduce_prod<const D: usize, const O: usize, K: Ordered>(
     }
 }
 
-/// ReduceMean; integers are divided toward zero. Over no elements NaN, or 0 of integers.
+/// ReduceMean; that of integers is exact, however large their sum is, and truncated toward zero. Over no elements NaN, or 0 of integers.
 pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
@@ -55,9 +56,9 @@ pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
     if K::KIND == Kind::Float {
         return fold(x, axes, Step::Mean);
     }
-    let dims = x.dims();
-    let count: usize = axes.iter().map(|&axis| dims[axis]).product();
-    reduce_sum::<D, O, K>(x, axes).div_scalar(count as i64)
+    let x = Tensor::<D, Int>::from_dispatch(x.into_dispatch());
+    let mean: Tensor<O, Int> = mean::of_integers(x, axes);
+    Tensor::from_dispatch(mean.into_dispatch())
 }
 
 /// ReduceMax, of booleans "or"; NaN where any is. The dtype's least value over no elements.

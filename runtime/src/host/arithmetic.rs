@@ -123,12 +123,16 @@ fn whole<T: Number>(a: &Array<T>, round: fn(f64) -> f64) -> Array<T> {
     })
 }
 
-/// A negative power of an integer is a fraction, of which ONNX keeps the whole part.
+/// Whole exponents of integers are integers. A negative power is a fraction, of which the whole part is 0 but for those of 1 and
+/// -1; that of 0 is 0, as its quotients are.
 fn power<T: Number>(base: T, exponent: Wide) -> T {
     match (base.widen(), exponent) {
+        (Wide::Int(-1 | 1), Wide::Int(exponent)) => repeated(base, exponent & 1),
         (Wide::Int(_), Wide::Int(exponent @ 0..)) => repeated(base, exponent),
-        (Wide::Int(base), Wide::Int(exponent)) => {
-            T::narrow(Wide::Float((base as f64).powf(exponent as f64)))
+        (Wide::Int(_), Wide::Int(_)) => T::ZERO,
+        (Wide::Int(_), Wide::Float(exponent)) if exponent.fract() == 0.0 => {
+            const EVEN: f64 = (1i64 << 62) as f64;
+            power(base, Wide::Int(exponent.clamp(-EVEN, EVEN) as i128))
         }
         (Wide::Int(base), Wide::Float(exponent)) => {
             T::narrow(Wide::Float((base as f64).powf(exponent)))
@@ -189,6 +193,13 @@ mod tests {
             [4052555153018976267, -8, 0]
         );
         assert_eq!(pow(&vector(&[2.0f32]), &vector(&[-1i64])).data(), [0.5]);
+        let (base, exponent) = (
+            vector(&[0i32, -1, 1, -5]),
+            vector(&[-1i64, -3, i64::MIN, -2]),
+        );
+        assert_eq!(pow(&base, &exponent).data(), [0, -1, 1, 0]);
+        let exponent = vector(&[-1.0, 1e300, f64::NAN, 0.5]);
+        assert_eq!(pow(&base, &exponent).data(), [0, 1, 1, 0]);
     }
 
     #[test]

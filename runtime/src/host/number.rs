@@ -50,14 +50,21 @@ pub trait Number: Scalar + PartialOrd {
         }
     }
 
-    /// What is left of division, with the sign of `other`.
+    /// What is left of division, with the sign of `other`, a zero also.
     fn modulo(self, other: Self) -> Self {
         let rest = self.remainder(other);
-        let signs_differ = (rest < Self::ZERO) != (other < Self::ZERO);
-        if rest != Self::ZERO && signs_differ {
-            rest.add(other)
-        } else {
+        let is_negative = other < Self::ZERO;
+        if rest == Self::ZERO {
+            return if is_negative {
+                Self::ZERO.neg()
+            } else {
+                Self::ZERO
+            };
+        }
+        if (rest < Self::ZERO) == is_negative {
             rest
+        } else {
+            rest.add(other)
         }
     }
 }
@@ -233,6 +240,8 @@ mod tests {
             (2, -2)
         );
         assert_eq!(Number::modulo(-0.5f32, 2.0), 1.5);
+        assert!(Number::modulo(6f32, -3.0).is_sign_negative());
+        assert!(Number::modulo(-6f32, 3.0).is_sign_positive());
         assert_eq!(Number::modulo(250u8, 7), 5);
     }
 

@@ -21,11 +21,21 @@ pub fn reduce_prod<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
     })
 }
 
-/// The mean over `axes`, which stay with size 1 if `keep`.
+/// The mean over `axes`, that of integers exact and truncated toward zero, which stay with size 1 if `keep`.
 pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| {
-        let count = T::narrow(Wide::Int(values.len() as i128));
-        values.into_iter().fold(T::ZERO, T::add).div(count)
+        let count = values.len() as i128;
+        let ints = values.iter().map(|value| match value.widen() {
+            Wide::Int(value) => Some(value),
+            Wide::Float(_) => None,
+        });
+        match ints.sum::<Option<i128>>() {
+            Some(sum) if count > 0 => T::narrow(Wide::Int(sum / count)),
+            _ => {
+                let count = T::narrow(Wide::Int(count));
+                values.into_iter().fold(T::ZERO, T::add).div(count)
+            }
+        }
     })
 }
 
@@ -136,6 +146,13 @@ mod tests {
         assert_eq!(reduce_max(&grid(), &[1], false).data(), [3, 6]);
         assert_eq!(reduce_min(&grid(), &[0], false).data(), [1, 2, 3]);
         assert_eq!(reduce_mean(&grid(), &[1], false).data(), [2, 5]);
+        let far = Array::vector([i64::MAX, i64::MAX, 3]);
+        assert_eq!(
+            reduce_mean(&far, &[0], false).data(),
+            [6_148_914_691_236_517_205]
+        );
+        let nothing = reduce_mean(&Array::<f32>::vector([]), &[0], false);
+        assert!(nothing.item().is_nan());
     }
 
     #[test]

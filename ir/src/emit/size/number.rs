@@ -188,6 +188,9 @@ mod tests {
     #[test]
     fn the_least_number_is_a_literal() {
         let least = int(i64::MIN);
-        check(&n().cast(Width::I64).add(least), "(n as i64) + - 9223372036854775808");
+        check(
+            &n().cast(Width::I64).add(least),
+            "(n as i64) + - 9223372036854775808",
+        );
     }
 }

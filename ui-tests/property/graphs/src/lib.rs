@@ -1,6 +1,7 @@
 //! Random graphs about the rules of simplification, for a build script.
 
 mod elements;
+pub mod expressions;
 mod fragment;
 mod grow;
 mod load;

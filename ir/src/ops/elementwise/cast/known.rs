@@ -130,8 +130,14 @@ mod tests {
         let known = Known::Floats(vec![2.9, -2.9]);
         assert_eq!(converted(&known, DType::I32), Some(ints(&[2, -2])));
         let beyond = Known::Floats(vec![300.0, -1.0, f64::NAN, f64::INFINITY, -1e19]);
-        assert_eq!(converted(&beyond, DType::U8), Some(ints(&[255, 0, 0, 255, 0])));
-        assert_eq!(converted(&beyond, DType::I8), Some(ints(&[127, -1, 0, 127, -128])));
+        assert_eq!(
+            converted(&beyond, DType::U8),
+            Some(ints(&[255, 0, 0, 255, 0]))
+        );
+        assert_eq!(
+            converted(&beyond, DType::I8),
+            Some(ints(&[127, -1, 0, 127, -128]))
+        );
         let bounds = ints(&[300, -1, 0, i64::MAX, i64::MIN]);
         assert_eq!(converted(&beyond, DType::I64), Some(bounds));
         assert_eq!(converted(&beyond, DType::U64), None);

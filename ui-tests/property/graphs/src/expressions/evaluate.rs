@@ -1,0 +1,115 @@
+//! What expressions are, by ONNX's specification and integers of 64 bits.
+
+use super::{Condition, Expression};
+
+impl Expression {
+    /// The number for these sizes; `None` where something is divided by 0 or overflows, of which the specification says
+    /// nothing.
+    pub fn value(&self, sizes: &[i64]) -> Option<i64> {
+        let all = |some: &[Expression]| {
+            let values = some.iter().map(|expression| expression.value(sizes));
+            values.collect::<Option<Vec<i64>>>()
+        };
+        match self {
+            Self::Size(axis) => sizes.get(*axis).copied(),
+            Self::Number(number) => Some(*number),
+            Self::Unary(operator, a) => {
+                let a = a.value(sizes)?;
+                match *operator {
+                    "Neg" => a.checked_neg(),
+                    "Abs" => a.checked_abs(),
+                    "Sign" => Some(a.signum()),
+                    _ => Some(a),
+                }
+            }
+            Self::Binary(operator, a, b) => {
+                let (a, b) = (a.value(sizes)?, b.value(sizes)?);
+                match *operator {
+                    "Add" => a.checked_add(b),
+                    "Sub" => a.checked_sub(b),
+                    "Mul" => a.checked_mul(b),
+                    "Div" => quotient(a, b),
+                    "Mod" => Some(a - floor(a, b)? * b),
+                    "Min" => Some(a.min(b)),
+                    _ => Some(a.max(b)),
+                }
+            }
+            Self::Remainder(a, b) => {
+                let (a, b) = (a.value(sizes)?, b.value(sizes)?);
+                (b != 0).then(|| a.wrapping_rem(b))
+            }
+            Self::Where(condition, a, b) => {
+                let (a, b) = (a.value(sizes)?, b.value(sizes)?);
+                Some(if condition.value(sizes)? { a } else { b })
+            }
+            Self::Truth(condition) => Some(condition.value(sizes)?.into()),
+            Self::Narrow(a) => Some((a.value(sizes)? as i32).into()),
+            Self::FloorDivide(a, b) => floor(a.value(sizes)?, b.value(sizes)?),
+            Self::Gather(some, at) => {
+                let values = all(some)?;
+                let count = values.len() as i64;
+                let at = if *at < 0 { at + count } else { *at };
+                values.get(at as usize).copied()
+            }
+            Self::Reduce(operator, some, [start, end]) => {
+                let values = all(some)?;
+                let count = values.len() as i64;
+                let end = if *end < 0 { end + count } else { *end };
+                let part = &values[*start as usize..end.min(count) as usize];
+                let mut part = part.iter().copied();
+                match *operator {
+                    "ReduceSum" => part.try_fold(0i64, i64::checked_add),
+                    "ReduceProd" => part.try_fold(1i64, i64::checked_mul),
+                    "ReduceMax" => part.max(),
+                    "ReduceMin" => part.min(),
+                    _ => {
+                        let count = part.len() as i128;
+                        let sum: i128 = part.map(i128::from).sum();
+                        (count > 0).then(|| (sum / count) as i64)
+                    }
+                }
+            }
+            Self::Power(a, exponent) => a.value(sizes)?.checked_pow(*exponent as u32),
+        }
+    }
+}
+
+impl Condition {
+    fn value(&self, sizes: &[i64]) -> Option<bool> {
+        Some(match self {
+            Self::Compare(operator, a, b) => {
+                let (a, b) = (a.value(sizes)?, b.value(sizes)?);
+                match *operator {
+                    "Less" => a < b,
+                    "LessOrEqual" => a <= b,
+                    "Greater" => a > b,
+                    "GreaterOrEqual" => a >= b,
+                    _ => a == b,
+                }
+            }
+            Self::Both(operator, a, b) => {
+                let (a, b) = (a.value(sizes)?, b.value(sizes)?);
+                match *operator {
+                    "And" => a && b,
+                    "Or" => a || b,
+                    _ => a != b,
+                }
+            }
+            Self::Not(a) => !a.value(sizes)?,
+            Self::Cast(a) => a.value(sizes)? != 0,
+        })
+    }
+}
+
+/// Toward zero.
+fn quotient(a: i64, b: i64) -> Option<i64> {
+    (b != 0).then(|| a.wrapping_div(b))
+}
+
+/// Toward negative infinity; the least number by -1 overflows on the way that exporters write.
+fn floor(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    let is_less = a % b != 0 && (a < 0) != (b < 0);
+    quotient.checked_sub(is_less.into())?.checked_mul(b)?;
+    Some(quotient - i64::from(is_less))
+}
