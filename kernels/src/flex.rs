@@ -56,6 +56,7 @@ pub use conv::pack_filters;
 pub use instructions::{rounds_once, with_each_set};
 pub use integer::pack_matrix as pack_bytes;
 pub use matmul::pack_matrix;
+pub use memory::poison;
 
 /// Convolutions in tiles, and those of Flex where there are none.
 macro_rules! convolutions {

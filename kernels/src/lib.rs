@@ -47,6 +47,9 @@ pub mod stored;
 
 pub use backend::most_bytes;
 pub use backend::switches::settle;
+#[cfg(feature = "flex")]
+#[doc(hidden)]
+pub use flex::poison;
 
 // What generated code names.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod lines;
+pub mod poison;
 mod recycled;
 
 use std::{cell::Cell, mem::MaybeUninit};
@@ -39,7 +40,7 @@ impl Output {
                 length,
             });
         };
-        // SAFETY: the kernels' tests see that all elements are written.
+        // SAFETY: `fill` writes all elements; tests compare runs under two patterns of blank memory.
         unsafe { Buffer::written(length, write) }
     }
 }
@@ -57,20 +58,43 @@ impl<T> Target<T> {
         self.length
     }
 
-    /// The place of an element.
+    /// Pointer to the element at an index, or to the end of the memory, where nothing may be written.
     pub fn at(&self, at: usize) -> *mut T {
         assert!(at <= self.length);
-        // SAFETY: the place is inside of the memory, or its end.
+        // SAFETY: the index is checked above.
         unsafe { self.first.add(at) }
+    }
+
+    /// Writes one element.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such element.
+    ///
+    /// # Safety
+    ///
+    /// No other thread reads or writes the element meanwhile.
+    #[inline]
+    pub unsafe fn put(&self, at: usize, value: T) {
+        assert!(at < self.length);
+        // SAFETY: the index is checked above, and the caller has the element alone.
+        unsafe { self.first.add(at).write(value) };
     }
 
     /// The part of a target that begins at `first`.
     pub fn part(&self, first: usize, length: usize) -> Self {
-        assert!(first + length <= self.length);
         Self {
-            first: self.at(first),
+            first: self.range(first, length),
             length,
         }
+    }
+
+    /// Pointer to the first of some elements, all of which are inside of the memory.
+    fn range(&self, first: usize, length: usize) -> *mut T {
+        // A sum of both may wrap.
+        assert!(first <= self.length && length <= self.length - first);
+        // SAFETY: the index is checked above.
+        unsafe { self.first.add(first) }
     }
 
     /// Elements that are 0 from now on.
@@ -82,10 +106,10 @@ impl<T> Target<T> {
     where
         T: Pod,
     {
-        assert!(first + length <= self.length);
-        // SAFETY: the elements are inside of the memory, and what the caller says.
+        let all = self.range(first, length);
+        // SAFETY: `range` has checked the elements, which the caller has alone.
         unsafe {
-            self.at(first).write_bytes(0, length);
+            all.write_bytes(0, length);
             self.written(first, length)
         }
     }
@@ -96,9 +120,8 @@ impl<T> Target<T> {
     ///
     /// This thread has written the elements, and no other thread reads or writes them meanwhile.
     pub unsafe fn written<'a>(self, first: usize, length: usize) -> &'a mut [T] {
-        assert!(first + length <= self.length);
-        // SAFETY: what the caller says.
-        unsafe { std::slice::from_raw_parts_mut(self.at(first), length) }
+        // SAFETY: `range` checks the elements, which this caller wrote and has alone.
+        unsafe { std::slice::from_raw_parts_mut(self.range(first, length), length) }
     }
 
     /// Elements to be written.
@@ -107,9 +130,8 @@ impl<T> Target<T> {
     ///
     /// No other thread reads or writes the elements meanwhile.
     pub unsafe fn blank<'a>(self, first: usize, length: usize) -> &'a mut [MaybeUninit<T>] {
-        assert!(first <= self.length && length <= self.length - first);
-        // SAFETY: the elements are inside of the memory, and what the caller says.
-        unsafe { std::slice::from_raw_parts_mut(self.at(first).cast(), length) }
+        // SAFETY: `range` checks the elements, which the caller has alone.
+        unsafe { std::slice::from_raw_parts_mut(self.range(first, length).cast(), length) }
     }
 }
 
@@ -129,7 +151,9 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
         values.resize(length + LINE, 0.0);
     }
     let first = values.as_ptr().align_offset(4 * LINE).min(LINE);
-    let result = run(&mut values[first..first + length]);
+    let scratch = &mut values[first..first + length];
+    poison::fill_used(scratch);
+    let result = run(scratch);
     SCRATCH.set(values);
     result
 }
@@ -151,12 +175,44 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_inside_of_the_memory() {
+        let mut values = [1.0f32; 8];
+        let out = Target::of(&mut values);
+        assert_eq!(out.part(3, 5).length(), 5);
+        assert_eq!(out.part(8, 0).length(), 0);
+        // SAFETY: nothing else reads or writes the elements.
+        unsafe {
+            assert_eq!(out.filled(6, 2), [0.0; 2]);
+            assert_eq!(out.written(5, 2), [1.0, 0.0]);
+            out.put(7, 2.0);
+        }
+        for (first, length) in [(4, 5), (9, 0), (8, usize::MAX - 7), (2, usize::MAX)] {
+            let fails = |run: &dyn Fn()| {
+                let run = std::panic::AssertUnwindSafe(run);
+                assert!(
+                    std::panic::catch_unwind(run).is_err(),
+                    "{first} and {length}"
+                );
+            };
+            fails(&|| assert_eq!(out.part(first, length).length(), length));
+            // SAFETY: the functions end before they read or write.
+            fails(&|| assert_eq!(unsafe { out.filled(first, length).len() }, length));
+            // SAFETY: as before.
+            fails(&|| assert_eq!(unsafe { out.written(first, length).len() }, length));
+            // SAFETY: as before.
+            fails(&|| assert_eq!(unsafe { out.blank(first, length).len() }, length));
+            // SAFETY: as before.
+            fails(&|| unsafe { out.put(8, 0.0) });
+        }
+    }
+
+    #[test]
     fn parts_run_once_each() {
         let values = Output::filled(1000, |out| {
             side_by_side(10, |part| {
                 for at in part * 100..(part + 1) * 100 {
                     // SAFETY: each part writes its own elements.
-                    unsafe { *out.at(at) = at as f32 };
+                    unsafe { out.put(at, at as f32) };
                 }
             });
         });

@@ -63,6 +63,7 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
 
     #[cfg(test)]
     let run = super::instructions::with_this_set(run);
+    let run = super::memory::poison::inherited(run);
     if count <= 1 || self::count() == 1 {
         return (0..count).for_each(run);
     }

@@ -241,7 +241,7 @@ impl Transposed<'_> {
                 for at in 0..wide.2 {
                     let value = seen.map_or(bias, |seen| seen[at]);
                     // SAFETY: each phase writes places of its own.
-                    unsafe { out.at(first + at * strides[2]).write(value) };
+                    unsafe { out.put(first + at * strides[2], value) };
                 }
             }
         }

@@ -59,7 +59,7 @@ fn filled<T: Element + bytemuck::Pod>(shape: Vec<usize>, fill: impl FnOnce(Targe
             length,
         });
     };
-    // SAFETY: the kernels' tests see that all elements are written.
+    // SAFETY: `fill` writes all elements; tests compare runs under two patterns of blank memory.
     let values = unsafe { Buffer::written(length, write) };
     TensorData::from_bytes(values.into_bytes(), shape, T::dtype())
 }

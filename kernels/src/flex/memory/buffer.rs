@@ -16,7 +16,7 @@ use cubecl_environment::bytes::{
     AccessError, AccessPolicy, AllocationController, AllocationProperty,
 };
 
-use super::recycled::Memory;
+use super::{poison, recycled::Memory};
 use crate::sizes::no_memory;
 
 /// Elements one behind the other, in memory that is used again where they are many.
@@ -42,7 +42,9 @@ impl<T: Pod + Send + Sync> Buffer<T> {
         let bytes = match Memory::new(size) {
             Some(memory) => {
                 // SAFETY: the memory has room for the elements, and lines of a cache suit all types.
-                write(unsafe { slice::from_raw_parts_mut(memory.first().cast(), length) });
+                let blank = unsafe { slice::from_raw_parts_mut(memory.first().cast(), length) };
+                poison::fill(blank);
+                write(blank);
                 // SAFETY: so many bytes are written, as the caller says.
                 unsafe { Controller::bytes(memory, size) }
             }
@@ -51,7 +53,9 @@ impl<T: Pod + Send + Sync> Buffer<T> {
                 if values.try_reserve_exact(length).is_err() {
                     no_memory(size);
                 }
-                write(&mut values.spare_capacity_mut()[..length]);
+                let blank = &mut values.spare_capacity_mut()[..length];
+                poison::fill(blank);
+                write(blank);
                 // SAFETY: there is room for the elements, and each is written, as the caller says.
                 unsafe { values.set_len(length) };
                 Bytes::from_elems(values)

@@ -85,7 +85,7 @@ pub fn written_in<T: bytemuck::Pod + Send + Sync>(
             write(0, blank);
         }
     };
-    // SAFETY: the kernels' tests see that all elements are written.
+    // SAFETY: `write` writes all elements; tests compare runs under two patterns of blank memory.
     unsafe { Buffer::written(length, parts) }
 }
 

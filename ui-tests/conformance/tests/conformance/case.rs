@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use onnx_embed::__private::ops::observe::Event;
+use onnx_embed::__private::ops::poison::{self, Poison};
 use onnx_embed::{Device, Error, Kind, Port, Signature, Values};
 use onnx_embed_ir::dtype::DType;
 
-use crate::compare::{Tolerance, agree};
+use crate::compare::{Tolerance, agree, equal};
 use crate::coverage::{Used, used};
 use crate::message;
 use crate::{bodies, bounds};
@@ -119,6 +120,9 @@ impl Case {
     }
 
     /// Calls the model, simplified, as it is and without blocking, and compares; what is wrong otherwise.
+    ///
+    /// On the CPU each form runs twice, over blank memory of two patterns (`kernels/src/flex/memory/poison.rs`): results
+    /// must have the same bits.
     pub fn run(&self, device: &Device) -> Result<(), String> {
         match *self {
             Case::Refused { problem, .. } => Err(problem.to_owned()),
@@ -176,11 +180,22 @@ fn call(
     run: Run,
 ) -> Result<(), String> {
     let inputs = read(folder, "input", signature.inputs)?;
-    let found = run(device, inputs.clone());
-    let found = found.map_err(|error| format!("refuses its inputs: {error}"))?;
+    let under = |poison| {
+        let found = poison::with(poison, || run(device, inputs.clone()));
+        found.map_err(|error| format!("refuses its inputs: {error}"))
+    };
+    let found = under(Poison::NotANumber)?;
     let expected = read(folder, "output", signature.outputs)?;
     if let Some(law) = bounds::law(name) {
         return law(&inputs, &found, &expected);
+    }
+    if poison::IS_ON && *device == Device::flex() {
+        let again = under(Poison::Large)?;
+        for port in signature.outputs {
+            equal(&again[port.name], &found[port.name]).map_err(|problem| {
+                format!("output `{}` depends on blank memory: {problem}", port.name)
+            })?;
+        }
     }
     let tolerance = Tolerance::of(name, folder, device);
     for port in signature.outputs {

@@ -87,6 +87,37 @@ pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<()
     }
 }
 
+/// Whether two values have the same bits.
+pub fn equal(left: &Value, right: &Value) -> Result<(), String> {
+    let exact = Tolerance {
+        relative: 0.0,
+        absolute: 0.0,
+        bfloat16: 0.0,
+        float16: 0.0,
+    };
+    // Texts, lengths and keys are compared here, and numbers that are equal may differ in their bits.
+    agree(left, right, exact)?;
+    let mut pairs = vec![(left, right)];
+    while let Some(pair) = pairs.pop() {
+        match pair {
+            (Value::Tensor(left), Value::Tensor(right)) => {
+                if left.as_bytes() != right.as_bytes() {
+                    return Err(format!("{left} and {right} differ in their bits"));
+                }
+            }
+            (Value::Sequence(left), Value::Sequence(right)) => pairs.extend(left.iter().zip(right)),
+            (Value::Optional(Some(left)), Value::Optional(Some(right))) => {
+                pairs.push((left, right));
+            }
+            (Value::Map(left), Value::Map(right)) => {
+                pairs.extend(left.values().zip(right.values()))
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn tensors(found: &TensorData, expected: &TensorData, tolerance: Tolerance) -> Result<(), String> {
     if found.dtype() != expected.dtype() || found.shape() != expected.shape() {
         return Err(format!(

@@ -44,7 +44,7 @@ pub trait Transpose: Lanes {
             let out = out.part(channel * step, places);
             for (place, lanes) in square.0[..places].iter().enumerate() {
                 // SAFETY: the number is in the part, and what the caller says.
-                unsafe { *out.at(place) = lanes[channel] };
+                unsafe { out.put(place, lanes[channel]) };
             }
         }
     }
