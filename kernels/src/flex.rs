@@ -23,7 +23,7 @@ mod recurrent;
 mod rows;
 mod softmax;
 pub mod stored;
-mod threads;
+pub mod threads;
 mod view;
 mod window;
 mod within;

@@ -44,6 +44,7 @@ pub mod sequence;
 pub mod shape;
 pub mod sizes;
 pub mod stored;
+pub mod threads;
 
 pub use backend::most_bytes;
 pub use backend::switches::settle;

@@ -5,6 +5,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 
 use onnx_embed_kernels::fault::{self, Fault, Name};
+use onnx_embed_kernels::threads;
 
 use crate::Error;
 
@@ -43,6 +44,7 @@ mod ended {
 /// What `run` gives; where a node fails in it, an error that names the node.
 pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     ended::take();
+    threads::enter();
     fault::attempt(run).unwrap_or_else(|fault| Err(ended::take().unwrap_or_else(|| fault.into())))
 }
 
@@ -57,6 +59,7 @@ pub fn attempt_async<T>(
         let mut error = None;
         poll_fn(|context| {
             ended::take();
+            threads::enter();
             let polled = run.as_mut().poll(context);
             error = ended::take().or(error.take());
             polled.map(|result| {

@@ -8,6 +8,7 @@ use onnx_embed_kernels::cast::float_to_float;
 use onnx_embed_kernels::dtype::lowered;
 use onnx_embed_kernels::memory_limit::memory_limit;
 use onnx_embed_kernels::sizes::extent;
+use onnx_embed_kernels::threads;
 
 use crate::{Array, ElementType, Error, Kind, Signature, Size};
 
@@ -22,6 +23,7 @@ pub struct Entry {
 
 impl Entry {
     pub fn new(signature: Signature) -> Self {
+        threads::enter();
         Self {
             signature,
             sizes: Sizes::new(),

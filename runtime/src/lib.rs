@@ -30,6 +30,7 @@ mod outputs;
 mod parameter;
 mod pixels;
 mod signature;
+mod threads;
 #[cfg(feature = "std")]
 mod trace;
 mod value;
@@ -104,6 +105,7 @@ pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
 pub use pixels::Pixels;
 pub use signature::{Kind, Port, Signature, Size};
+pub use threads::with_threads;
 #[cfg(feature = "std")]
 pub use trace::{Traced, TracedModel};
 pub use value::{Element, Key, Nested, Value, Values};

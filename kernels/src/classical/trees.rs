@@ -89,18 +89,9 @@ impl<T: Number> Node<T> {
 
 /// Rows that go through one tree before the next, so that its nodes stay in the cache.
 const BLOCK: usize = 64;
-/// Steps that pay for a thread.
-#[cfg(feature = "std")]
+/// Number of steps that are worth a thread.
+#[cfg(feature = "flex")]
 const STEPS: usize = 1 << 18;
-
-/// How many threads work that would pay for so many is shared among. Asking for the processors reads files.
-#[cfg(feature = "std")]
-fn threads(most: usize) -> usize {
-    match most {
-        0 | 1 => 1,
-        most => std::thread::available_parallelism().map_or(1, |all| all.get().min(most)),
-    }
-}
 
 impl<T: Number> Forest<T> {
     /// How many trees there are.
@@ -109,7 +100,7 @@ impl<T: Number> Forest<T> {
     }
 
     /// Gives each block of rows, and its part of `out`, to `visit`; `out` has `per_row` elements for
-    /// each row. Many rows are shared among threads.
+    /// each row. Threads share many rows, if kernels have some.
     ///
     /// # Panics
     ///
@@ -120,7 +111,7 @@ impl<T: Number> Forest<T> {
         width: usize,
         out: &mut [S],
         per_row: usize,
-        visit: impl Fn(&[T], &mut [S]) + Sync,
+        visit: impl Fn(&[T], &mut [S]) + Send + Sync,
     ) {
         ensure!(
             width >= self.features,
@@ -134,18 +125,22 @@ impl<T: Number> Forest<T> {
                 visit(&rows[start..end], out);
             }
         };
-        #[cfg(feature = "std")]
+        #[cfg(feature = "flex")]
         {
+            use crate::flex::threads;
+
             let count = out.len().checked_div(per_row).unwrap_or(0);
             let steps = count.saturating_mul(self.trees()).saturating_mul(8);
-            if let threads @ 2.. = threads(steps / STEPS) {
-                let share = count.div_ceil(threads);
-                return std::thread::scope(|scope| {
-                    for (at, out) in out.chunks_mut(share * per_row).enumerate() {
-                        let start = at * share * width;
-                        let rows = &rows[start..start + out.len() / per_row * width];
-                        scope.spawn(move || all(rows, out));
-                    }
+            let parts = match steps / STEPS {
+                0 | 1 => 1,
+                most => most.min(threads::even_parts(threads::count())),
+            };
+            if parts > 1 {
+                let share = count.div_ceil(parts);
+                return threads::on_chunks(out, share * per_row, |at, out| {
+                    let start = at * share * width;
+                    let rows = &rows[start..start + out.len() / per_row * width];
+                    all(rows, out);
                 });
             }
         }

@@ -18,6 +18,7 @@ use std::{
 
 use bytemuck::Pod;
 
+use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
 
 /// Bytes of a line of a cache, which the widest registers fill.
@@ -65,10 +66,7 @@ struct Next {
     used: usize,
 }
 
-static NEXT: Mutex<Next> = Mutex::new(Next {
-    block: Weak::new(),
-    used: 0,
-});
+static NEXT: OfProcess<Mutex<Next>> = OfProcess::new();
 
 /// Bytes of weights in small pages.
 static SMALL: AtomicUsize = AtomicUsize::new(0);
@@ -92,7 +90,13 @@ impl<T: Pod> Lines<T> {
         if size > SHARED / 2 {
             return Self::alone(length, PAGE, 0);
         }
-        let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = NEXT.get(|| {
+            Mutex::new(Next {
+                block: Weak::new(),
+                used: 0,
+            })
+        });
+        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
         let there = next.block.upgrade();
         let block = match there.filter(|_| next.used + size <= SHARED) {
             Some(block) => block,

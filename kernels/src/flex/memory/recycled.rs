@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
 
 /// Bytes of the smallest memory that is used again; allocators keep what is smaller.
@@ -62,7 +63,8 @@ struct Pool {
     is_watched: bool,
 }
 
-static POOL: Mutex<Pool> = Mutex::new(Pool::new());
+/// A child of `fork` begins with none: another thread may have held the lock.
+static POOL: OfProcess<Mutex<Pool>> = OfProcess::new();
 
 impl Memory {
     /// At least so many bytes; `None` if they are few or more than there can be.
@@ -189,7 +191,8 @@ impl Pool {
 
     /// Whether a thread has to watch the blocks from now on.
     fn put(&mut self, block: Block) -> bool {
-        self.used -= block.size;
+        // A block of the parent is none of those that a child of `fork` counts.
+        self.used = self.used.saturating_sub(block.size);
         self.waiting += block.size;
         let at = self
             .idle
@@ -215,7 +218,8 @@ impl Pool {
 }
 
 fn pool() -> MutexGuard<'static, Pool> {
-    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+    let pool = POOL.get(|| Mutex::new(Pool::new()));
+    pool.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Frees blocks without use as long as there are any.

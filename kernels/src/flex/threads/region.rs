@@ -8,7 +8,8 @@ use std::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Shares of one job at most.
 const SHARES: usize = 64;
@@ -32,12 +33,26 @@ pub struct Job<'a> {
 #[repr(align(128))]
 pub struct Region {
     taken: AtomicBool,
-    /// How many threads are in it besides the caller, and [`OPEN`] while parts are left.
+    /// Number of threads in it besides the caller ([`INSIDE`]), number of those that may still enter, in units of [`ENTRY`],
+    /// [`OPEN`] while parts are left, and [`ASLEEP`] while the caller sleeps.
     state: AtomicUsize,
     job: AtomicPtr<Job<'static>>,
+    lock: Mutex<()>,
+    left: Condvar,
 }
 
 const OPEN: usize = 1 << (usize::BITS - 1);
+const ENTRY: usize = 1 << 16;
+const ENTRIES: usize = OPEN - ENTRY;
+const ASLEEP: usize = 1 << 15;
+const INSIDE: usize = ASLEEP - 1;
+
+/// Time for which a caller without parts looks whether the others are done, before it sleeps: as long as most parts take.
+/// Without an end, a caller of a real-time class would keep a thread of a lower class from the processor that both need.
+const LOOKING: Duration = Duration::from_micros(500);
+
+/// Number of looks before a caller lets others run.
+const LOOKS: u32 = 256;
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -103,6 +118,8 @@ impl Region {
             taken: AtomicBool::new(false),
             state: AtomicUsize::new(0),
             job: AtomicPtr::new(ptr::null_mut()),
+            lock: Mutex::new(()),
+            left: Condvar::new(),
         }
     }
 
@@ -111,11 +128,12 @@ impl Region {
         !self.taken.load(Relaxed) && !self.taken.swap(true, Acquire)
     }
 
-    /// Runs a job with those whom `call` calls, and is free again after it.
-    pub fn share(&self, job: &Job<'_>, call: impl FnOnce()) {
+    /// Runs a job with at most so many of the threads that `call` calls, and is free again after it.
+    pub fn share(&self, job: &Job<'_>, helpers: usize, call: impl FnOnce()) {
         let job_of_threads = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
         self.job.store(job_of_threads, Relaxed);
-        self.state.store(OPEN, Release);
+        let entries = helpers.min(ENTRIES / ENTRY) * ENTRY;
+        self.state.store(OPEN | entries, Release);
         call();
         job.run(0);
         self.close();
@@ -133,21 +151,28 @@ impl Region {
         }
     }
 
-    /// Runs parts as the thread with a number, where there are any.
-    pub fn help(&self, thread: usize) {
+    /// Runs parts as the thread with a number; `false` if there are none for it.
+    pub fn help(&self, thread: usize) -> bool {
         if !self.enter() {
-            return;
+            return false;
         }
         // SAFETY: the caller does not leave while a thread is inside, and stored its job before it
         // opened the region.
         unsafe { (*self.job.load(Relaxed)).run(thread) };
         self.close();
-        self.state.fetch_sub(1, Release);
+        let state = self.state.fetch_sub(1, Release);
+        if state & ASLEEP != 0 && state & INSIDE == 1 {
+            // The caller looks at the state under the lock before it sleeps.
+            let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            self.left.notify_all();
+        }
+        true
     }
 
     fn enter(&self) -> bool {
-        let one_more = |state| (state & OPEN != 0).then_some(state + 1);
-        self.state.load(Relaxed) & OPEN != 0
+        let is_open = |state| state & OPEN != 0 && state & ENTRIES != 0;
+        let one_more = |state| is_open(state).then_some(state - ENTRY + 1);
+        is_open(self.state.load(Relaxed))
             && self.state.fetch_update(AcqRel, Relaxed, one_more).is_ok()
     }
 
@@ -155,15 +180,83 @@ impl Region {
         self.state.fetch_and(!OPEN, AcqRel);
     }
 
+    fn is_entered(&self) -> bool {
+        self.state.load(Acquire) & INSIDE != 0
+    }
+
     /// Until no other thread is inside.
     fn wait(&self) {
         let mut looks = 0_u32;
-        while self.state.load(Acquire) != 0 {
-            looks += 1;
-            if looks.is_multiple_of(256) {
+        let mut start = None;
+        while self.is_entered() {
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS) {
+                if start.get_or_insert_with(Instant::now).elapsed() > LOOKING {
+                    return self.sleep();
+                }
                 std::thread::yield_now();
             }
             std::hint::spin_loop();
+        }
+    }
+
+    #[cold]
+    fn sleep(&self) {
+        self.state.fetch_or(ASLEEP, AcqRel);
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.is_entered() {
+            lock = self.left.wait(lock).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A caller with parts that a helper takes long for.
+    fn share(region: &Region, helpers: usize, calls: usize, part: Duration) -> usize {
+        let helped = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..calls)
+                .map(|at| {
+                    let helped = &helped;
+                    scope.spawn(move || {
+                        let start = Instant::now();
+                        while start.elapsed() < Duration::from_millis(500) {
+                            if region.help(at + 1) {
+                                helped.fetch_add(1, Relaxed);
+                                break;
+                            }
+                            std::thread::yield_now();
+                        }
+                    })
+                })
+                .collect();
+            let run = |_| std::thread::sleep(part);
+            let job = Job::new(8, helpers + 1, &run);
+            assert!(region.take());
+            region.share(&job, helpers, || ());
+            assert!(!region.is_entered());
+            drop(threads);
+        });
+        helped.into_inner()
+    }
+
+    #[test]
+    fn no_more_threads_enter_than_the_caller_allows() {
+        static REGION: Region = Region::new();
+        assert_eq!(share(&REGION, 0, 2, Duration::from_millis(1)), 0);
+        let helped = share(&REGION, 2, 5, Duration::from_millis(20));
+        assert!((1..=2).contains(&helped), "{helped}");
+    }
+
+    #[test]
+    fn a_caller_that_waits_for_long_is_woken() {
+        static REGION: Region = Region::new();
+        for _ in 0..20 {
+            // The caller's parts end within microseconds of each other's, and a helper's up to 4 ms later.
+            share(&REGION, 3, 3, Duration::from_millis(4));
         }
     }
 }

@@ -1,0 +1,288 @@
+//! Threads that help callers.
+
+use std::sync::atomic::{
+    AtomicBool, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{
+    alone,
+    burst::Burst,
+    region::{Job, Region},
+};
+
+/// Longest time for which a thread without work looks for some. Longer than nearly all pauses between the kernels of a call;
+/// shorter than what a processor's time is worth: a thread that sleeps comes about 50 µs after it is called.
+pub const AWAKE: Duration = Duration::from_micros(200);
+
+/// Shortest time for which it does so, where pauses that end soon are shorter. Waking a thread costs its caller some 5 µs.
+const LEAST: Duration = Duration::from_micros(20);
+
+/// Number of looks before a thread lets others run: some 3 µs.
+const LOOKS: usize = 64;
+
+/// Number of callers that share the threads at once; further ones run all parts themselves.
+pub const REGIONS: usize = 8;
+
+/// Time after which the system is asked again for a thread that it refused.
+const AGAIN: Duration = Duration::from_secs(1);
+
+pub struct Pool {
+    /// Number of threads beside callers.
+    workers: AtomicUsize,
+    /// When the system refused the last one, if it did.
+    refused: Mutex<Option<Instant>>,
+    regions: [Region; REGIONS],
+    /// Number of regions that were opened.
+    opened: AtomicUsize,
+    /// Number of threads that the last one has work for.
+    wanted: AtomicUsize,
+    /// Number of threads that look for work, and that sleep.
+    awake: AtomicUsize,
+    asleep: AtomicUsize,
+    lock: Mutex<()>,
+    wake: Condvar,
+}
+
+/// How long one thread waits for work.
+struct Patience {
+    /// When it had work last.
+    since: Instant,
+    limit: Duration,
+}
+
+impl Pool {
+    pub const fn new() -> Self {
+        Self {
+            workers: AtomicUsize::new(0),
+            refused: Mutex::new(None),
+            regions: [const { Region::new() }; REGIONS],
+            opened: AtomicUsize::new(0),
+            wanted: AtomicUsize::new(0),
+            awake: AtomicUsize::new(0),
+            asleep: AtomicUsize::new(0),
+            lock: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    pub fn workers(&self) -> usize {
+        self.workers.load(Relaxed)
+    }
+
+    /// Starts threads until there are so many, or the system refuses one: then those that there are do the work, and it is asked
+    /// again some time later. `start` starts the thread with a number.
+    pub fn grow(&self, workers: usize, start: impl Fn(usize) -> bool) {
+        if self.workers() >= workers {
+            return;
+        }
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.is_some_and(|refused| refused.elapsed() < AGAIN) {
+            return;
+        }
+        *refused = None;
+        for number in self.workers() + 1..=workers {
+            if !start(number) {
+                *refused = Some(Instant::now());
+                alone::refuse();
+                break;
+            }
+            self.workers.store(number, Relaxed);
+        }
+    }
+
+    /// Runs parts on the caller and so many threads at most, where the others help.
+    pub fn run(&self, count: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+        let Some(region) = self.regions.iter().find(|region| region.take()) else {
+            return (0..count).for_each(run);
+        };
+        let helpers = (threads - 1).min(count - 1);
+        let burst = Burst::here();
+        match burst.due() {
+            None => {
+                let job = Job::new(count, threads, run);
+                region.share(&job, helpers, || {
+                    self.announce(helpers);
+                    self.call(helpers);
+                });
+            }
+            Some(due) => {
+                let is_called = AtomicBool::new(false);
+                let run = |part| {
+                    run(part);
+                    if !is_called.load(Relaxed)
+                        && Instant::now() >= due
+                        && !is_called.swap(true, Relaxed)
+                    {
+                        self.call(helpers);
+                    }
+                };
+                let job = Job::new(count, threads, &run);
+                region.share(&job, helpers, || self.announce(helpers));
+            }
+        }
+        burst.end();
+    }
+
+    /// Shows threads that are awake a region with work for so many.
+    fn announce(&self, helpers: usize) {
+        self.wanted.store(helpers, Relaxed);
+        self.opened.fetch_add(1, SeqCst);
+    }
+
+    /// Wakes as many threads as are missing.
+    fn call(&self, helpers: usize) {
+        let missing = helpers.saturating_sub(self.awake.load(SeqCst));
+        let missing = missing.min(self.asleep.load(SeqCst));
+        if missing > 0 {
+            let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            (0..missing).for_each(|_| self.wake.notify_one());
+        }
+    }
+
+    /// Runs parts of callers for ever, as the thread with a number.
+    pub fn work(&self, thread: usize) {
+        let mut patience = Patience::new();
+        loop {
+            let opened = self.opened.load(SeqCst);
+            let mut has_helped = false;
+            for region in &self.regions {
+                has_helped |= region.help(thread);
+            }
+            // Others may have taken all parts before it came.
+            if has_helped || thread <= self.wanted.load(Relaxed) {
+                patience.since = Instant::now();
+            }
+            self.awake.fetch_add(1, SeqCst);
+            let is_opened = self.is_opened(opened, &patience);
+            self.awake.fetch_sub(1, SeqCst);
+            if !is_opened {
+                self.sleep(opened);
+            }
+            if thread <= self.wanted.load(Relaxed) {
+                patience.learn(patience.since.elapsed());
+            }
+        }
+    }
+
+    /// Whether a region is opened before the thread loses its patience.
+    fn is_opened(&self, opened: usize, patience: &Patience) -> bool {
+        loop {
+            for _ in 0..LOOKS {
+                if self.opened.load(SeqCst) != opened {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if patience.since.elapsed() > patience.limit {
+                return false;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn sleep(&self, opened: usize) {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.asleep.fetch_add(1, SeqCst);
+        while self.opened.load(SeqCst) == opened {
+            lock = self.wake.wait(lock).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.asleep.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            limit: AWAKE,
+        }
+    }
+
+    /// Adapts the limit to a pause after which there was work: it covers pauses that are worth waiting for, and shrinks where a
+    /// thread has waited in vain.
+    fn learn(&mut self, pause: Duration) {
+        self.limit = if pause <= AWAKE {
+            self.limit.max(pause * 5 / 4).min(AWAKE)
+        } else {
+            (self.limit * 7 / 8).max(LEAST)
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(pool: &Pool, parts: usize) -> usize {
+        let sum = AtomicUsize::new(0);
+        pool.run(parts, pool.workers() + 1, &|part| {
+            sum.fetch_add(part, Relaxed);
+        });
+        sum.into_inner()
+    }
+
+    #[test]
+    fn threads_that_the_system_refuses_are_done_without() {
+        let pool = Pool::new();
+        let asked = AtomicUsize::new(0);
+        let refuse = |_| {
+            asked.fetch_add(1, Relaxed);
+            false
+        };
+        for _ in 0..3 {
+            pool.grow(4, refuse);
+            assert_eq!((pool.workers(), sum(&pool, 10)), (0, 45));
+        }
+        // A second has not passed, or has.
+        assert!(asked.into_inner() < 3);
+        *pool.refused.lock().unwrap() = None;
+        pool.grow(4, |number| number < 3);
+        assert_eq!(pool.workers(), 2);
+    }
+
+    #[test]
+    fn a_pool_grows_to_what_is_asked_for() {
+        let pool = Pool::new();
+        let started = Mutex::new(Vec::new());
+        for workers in [2, 1, 3, 3] {
+            pool.grow(workers, |number| {
+                started.lock().unwrap().push(number);
+                true
+            });
+        }
+        assert_eq!(started.into_inner().unwrap(), [1, 2, 3]);
+        assert_eq!(pool.workers(), 3);
+    }
+
+    #[test]
+    fn patience_covers_pauses_of_a_call_and_shrinks_between_calls() {
+        let mut patience = Patience::new();
+        let long = Duration::from_millis(2);
+        let call = |patience: &mut Patience| {
+            let pauses = [3, 8, 40, 5].map(Duration::from_micros);
+            let covered = pauses.map(|pause| {
+                let is_covered = pause <= patience.limit;
+                patience.learn(pause);
+                is_covered
+            });
+            patience.learn(long);
+            covered
+        };
+        for _ in 0..50 {
+            call(&mut patience);
+        }
+        assert_eq!(call(&mut patience), [true; 4]);
+        assert!(
+            patience.limit < Duration::from_micros(50),
+            "{:?}",
+            patience.limit
+        );
+        patience.learn(Duration::from_micros(190));
+        assert_eq!(patience.limit, AWAKE);
+        (0..100).for_each(|_| patience.learn(long));
+        assert_eq!(patience.limit, LEAST);
+    }
+}

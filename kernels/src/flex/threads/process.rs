@@ -1,0 +1,122 @@
+//! Values of one process, which a child of `fork` does not inherit.
+//!
+//! A child has the memory of its parent and one thread: threads of a pool are gone, and a lock that another thread held stays
+//! locked for ever. The child makes its own value and leaves the parent's as it is.
+
+use std::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed},
+    },
+};
+
+/// A value that each process makes for itself at its first use, and never drops.
+pub struct OfProcess<T: 'static> {
+    made: AtomicPtr<Made<T>>,
+}
+
+struct Made<T> {
+    value: T,
+    /// [`forks`] when it was made.
+    forks: usize,
+}
+
+/// Number of forks between the first process with a value and this one.
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether this process is a child of one that had values.
+pub fn is_forked() -> bool {
+    FORKS.load(Relaxed) > 0
+}
+
+impl<T: Send + Sync> OfProcess<T> {
+    pub const fn new() -> Self {
+        Self {
+            made: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// The value of this process. Threads that ask for the first time at once may call `make` each; one value is kept.
+    pub fn get(&'static self, make: impl FnOnce() -> T) -> &'static T {
+        let made = self.made.load(Acquire);
+        // SAFETY: what the pointer refers to was leaked by `made_now` and is never freed.
+        match unsafe { made.as_ref() } {
+            Some(made) if made.forks == FORKS.load(Relaxed) => &made.value,
+            _ => self.made_now(made, make()),
+        }
+    }
+
+    #[cold]
+    fn made_now(&'static self, old: *mut Made<T>, value: T) -> &'static T {
+        watch_forks();
+        let forks = FORKS.load(Relaxed);
+        let new = Box::into_raw(Box::new(Made { value, forks }));
+        let made = match self.made.compare_exchange(old, new, AcqRel, Acquire) {
+            Ok(_) => new,
+            Err(other) => {
+                // SAFETY: the box was made above, and no other thread has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                other
+            }
+        };
+        // SAFETY: a pointer that was exchanged in is never freed, and a failed exchange read one that another thread
+        // exchanged in.
+        &unsafe { &*made }.value
+    }
+}
+
+/// Counts the forks of this process in its children from now on.
+#[cfg(all(unix, not(target_family = "wasm")))]
+pub fn watch_forks() {
+    use std::sync::atomic::AtomicBool;
+
+    type Handler = Option<unsafe extern "C" fn()>;
+
+    unsafe extern "C" {
+        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> std::ffi::c_int;
+    }
+
+    unsafe extern "C" fn in_child() {
+        FORKS.fetch_add(1, Relaxed);
+    }
+
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+
+    if !IS_WATCHED.load(Relaxed) && !IS_WATCHED.swap(true, Relaxed) {
+        // SAFETY: the handler adds to an atomic number, which may be done in a child of any process. If the call fails for
+        // want of memory, children see the values of their parents.
+        unsafe { pthread_atfork(None, None, Some(in_child)) };
+    }
+}
+
+/// Processes do not fork here.
+#[cfg(not(all(unix, not(target_family = "wasm"))))]
+pub fn watch_forks() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_made_once() {
+        static VALUE: OfProcess<usize> = OfProcess::new();
+        let first = VALUE.get(|| 7);
+        assert!(ptr::eq(first, VALUE.get(|| 8)) && *first == 7);
+    }
+
+    #[test]
+    fn threads_that_ask_at_once_get_the_same_value() {
+        static VALUE: OfProcess<usize> = OfProcess::new();
+        let all: Vec<usize> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|at| scope.spawn(move || *VALUE.get(|| at)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        assert!(all.iter().all(|value| *value == all[0]), "{all:?}");
+    }
+}
