@@ -8,6 +8,7 @@ mod state;
 use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
 use core::{any::Any, fmt};
 
+pub(crate) use check::lengths;
 #[cfg(feature = "flex")]
 pub(crate) use check::outside;
 pub(crate) use check::places;
@@ -101,7 +102,7 @@ fn fault(payload: Box<dyn Any + Send>) -> Fault {
 }
 
 /// The text of a panic.
-fn text(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("it panicked").to_string()

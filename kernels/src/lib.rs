@@ -25,6 +25,7 @@ mod kind;
 mod native;
 mod product;
 mod signal;
+mod spec;
 #[cfg(test)]
 mod testing;
 mod train;

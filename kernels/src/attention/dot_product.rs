@@ -12,14 +12,18 @@ use crate::{
     normalize::softmax::{softmax, softmax_of_halves},
     product::matmul,
     shape::expand::to_shape,
+    spec::attention as spec,
     widen::widened,
 };
 
+mod checks;
 mod heads;
 mod joined;
 mod scores;
 mod seen;
 
+use checks::checked;
+pub use checks::whole_mask;
 pub use heads::{merge_heads, split_heads};
 pub use joined::{JoinedAttention, ScoreMask, joined_attention};
 pub use scores::{Scores, Undefined};
@@ -69,6 +73,10 @@ pub enum AttentionScores {
 /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. Queries that see no key give 0.
 ///
 /// `valid` counts the keys of each batch that are no padding; queries then are the last of them.
+///
+/// # Panics
+/// If operands differ in batch, keys and values in heads or length, queries and keys in features, if heads of keys do not divide
+/// those of queries, a mask does not broadcast to the scores, or `valid` has a number outside of the keys.
 #[inline(never)]
 pub fn attention(
     query: Tensor<4>,
@@ -78,6 +86,7 @@ pub fn attention(
     valid: Option<Tensor<1, Int>>,
     options: &AttentionOptions,
 ) -> Tensor<4> {
+    let valid = checked(&query, &key, &value, mask.as_ref(), valid);
     let [batch, heads, queries, _] = query.dims();
     let [_, _, keys, size] = value.dims();
     let other = |dtype: DType| stored(&query.device(), dtype) != query.dtype();
@@ -105,6 +114,9 @@ pub fn attention(
 }
 
 /// [`attention`] and the scores at the stage to be shown.
+///
+/// # Panics
+/// As [`attention`] does.
 #[inline(never)]
 pub fn attention_with_scores(
     query: Tensor<4>,
@@ -115,6 +127,7 @@ pub fn attention_with_scores(
     options: &AttentionOptions,
     shown: AttentionScores,
 ) -> (Tensor<4>, Tensor<4>) {
+    let valid = checked(&query, &key, &value, mask.as_ref(), valid);
     let [batch, heads, queries, _] = query.dims();
     let [_, _, keys, size] = value.dims();
     if batch * heads * queries * keys * size == 0 {
@@ -175,6 +188,7 @@ pub fn attention_products(
     scale: Option<f64>,
     precision: DType,
 ) -> Tensor<4> {
+    spec::products(query.dims(), key.dims());
     let [batch, heads, queries, _] = query.dims();
     let keys = key.dims()[2];
     let precision: FloatDType = lowered(&query.device(), precision).into();
@@ -188,6 +202,7 @@ pub fn attention_products(
 /// The sums of values, each times its probability, computed as precisely as the probabilities are.
 #[inline(never)]
 pub fn attention_values(probabilities: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
+    spec::sums(probabilities.dims(), value.dims());
     let [batch, heads, queries, _] = probabilities.dims();
     let [_, _, keys, size] = value.dims();
     if batch * heads * queries * keys * size == 0 {

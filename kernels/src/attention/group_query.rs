@@ -3,6 +3,7 @@
 use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
+mod checks;
 mod places;
 use places::Places;
 
@@ -14,10 +15,12 @@ use crate::shape::stack::concat;
 use crate::{
     attention::rotary::rotate,
     dtype::lowered,
-    fault::{Axis, nonnegative},
+    ensure,
+    fault::{Axis, lengths, nonnegative},
     index::gather::gather_nonnegative,
     normalize::rms_norm,
     shape::{expand::to_shape, pad::pad_constant},
+    spec::{self, operand},
     widen::widened,
 };
 
@@ -63,6 +66,10 @@ pub struct GroupQueryInputs {
 /// Attention of queries to a cache to which keys and values are added, and that cache. Half precision is computed in single precision.
 ///
 /// As many queries as there are keys in all start at place 0, whatever the cache has.
+///
+/// # Panics
+/// If operands are not those of one attention and its cache, `total` is neither within the cache nor all keys, or `last` has a
+/// place outside of these.
 #[inline(never)]
 pub fn group_query_attention(
     inputs: GroupQueryInputs,
@@ -83,8 +90,8 @@ pub fn group_query_attention_with_scores(
     shown: AttentionScores,
 ) -> (Tensor<3>, Tensor<4>, Tensor<4>, Tensor<4>) {
     let dtype: FloatDType = inputs.heads[0].dtype().into();
-    let total = count(inputs.total);
     let all = Prepared::new(inputs, options);
+    let total = all.total;
     let mask = Some(AttentionMask::Bias(all.added));
     let (query, keys, values) = (all.query, all.keys, all.values);
     let (y, scores) = attention_with_scores(query, keys, values, mask, None, &all.options, shown);
@@ -102,18 +109,21 @@ struct Prepared {
     /// What is added to the scores.
     added: Tensor<4>,
     unseen: Tensor<4, Bool>,
+    /// Number of keys of the longest of the batch.
+    total: usize,
     cache: (Tensor<4>, Tensor<4>),
     options: AttentionOptions,
 }
 
 impl Prepared {
     fn new(inputs: GroupQueryInputs, options: &GroupQuery) -> Self {
+        let total = inputs.checked();
         let [query, key, value] = inputs.heads;
         let (past, last) = (inputs.past, inputs.last);
         let [batch, heads, queries, _] = query.dims();
-        let total = count(inputs.total);
         let cached = past.as_ref().map_or(0, |(key, _)| key.dims()[2]);
         let wide: IntDType = lowered(&query.device(), DType::I64).into();
+        let last = lengths(last, total.max(cached) - 1);
         let last = last.with_shape([batch, 1]).cast(wide);
         let from_start = queries == total;
         let starts = if from_start {
@@ -183,14 +193,11 @@ impl Prepared {
             values,
             added,
             unseen,
+            total,
             cache: (key, value),
             options: inner,
         }
     }
-}
-
-fn count(total: i64) -> usize {
-    usize::try_from(total).unwrap_or_default()
 }
 
 /// Rotates `[batch, heads, length, size]` by the angles at the positions, `[batch, length]` or `[1, length]`.
@@ -202,6 +209,16 @@ pub fn rotated(
     sine: &Tensor<2>,
     interleaved: bool,
 ) -> Tensor<4> {
+    let dims @ [batch, _, length, _] = x.dims();
+    let places = positions.dims();
+    ensure!(
+        places[1] == length && [1, batch].contains(&places[0]),
+        "the positions {places:?} are not those of the input {dims:?}"
+    );
+    spec::equal_shapes(
+        operand("tensor of sines", &sine.dims()),
+        operand("tensor of cosines", &cosine.dims()),
+    );
     let dtype: FloatDType = x.dtype().into();
     let at = |table: &Tensor<2>| -> Tensor<3> {
         let axis = Axis {
@@ -217,6 +234,8 @@ pub fn rotated(
 /// The numbers from one on, as `[1, length]`.
 #[inline(never)]
 pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
+    let dims = from.dims();
+    ensure!(dims == [1], "a first position is {dims:?}, not one number");
     let line = Tensor::<1, Int>::arange(0..length as i64, (&from.device(), from.dtype()));
     line.add(to_shape(from, [length])).with_shape([1, length])
 }

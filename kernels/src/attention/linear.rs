@@ -6,7 +6,13 @@ use burn::tensor::{FloatDType, Tensor};
 use num_traits::Float as _;
 
 use crate::shape::WithShape;
-use crate::{attention::split_heads, shape::empty, widen::widened};
+use crate::{
+    attention::split_heads,
+    ensure,
+    shape::empty,
+    spec::{divisible, equal_axes, operand, shaped},
+    widen::widened,
+};
 
 /// How heads are packed into the last axis, and the factor on the results.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +23,34 @@ pub struct LinearAttention {
     pub scale: Option<f64>,
 }
 
+impl LinearAttention {
+    /// Fails unless queries, keys and values are of the same tokens and features, and heads divide them.
+    fn ensure_fits(&self, [query, key, value]: [[usize; 3]; 3]) {
+        let query = operand("query", &query);
+        let (key, value) = (operand("key", &key), operand("value", &value));
+        divisible(query, 2, self.query_heads, "heads");
+        divisible(key, 2, self.key_heads, "heads");
+        divisible(value, 2, self.key_heads, "heads");
+        for axis in [0, 1] {
+            equal_axes(key, axis, query, axis);
+            equal_axes(value, axis, query, axis);
+        }
+        ensure!(
+            self.query_heads.is_multiple_of(self.key_heads)
+                && query.size(2) / self.query_heads == key.size(2) / self.key_heads,
+            "{} heads of {query} do not go together with {} heads of {key}",
+            self.query_heads,
+            self.key_heads
+        );
+    }
+}
+
 /// LinearAttention of `[batch, length, heads * size]` from a state `[batch, key heads, key size, value size]`, zero by default; the result and the state after the last token.
 ///
 /// With a `decay`, `[batch, length, key heads]` or one for each feature of a key, the state shrinks by its exponential before each token. With a rate `beta`, `[batch, length, key heads or 1]`, a token replaces that part of what its key recalls. Computed in single precision at least.
+///
+/// # Panics
+/// If operands are not of the same tokens, or heads do not divide them.
 #[inline(never)]
 pub fn linear_attention(
     query: Tensor<3>,
@@ -35,11 +66,29 @@ pub fn linear_attention(
         key_heads,
         scale,
     } = options;
+    options.ensure_fits([&query, &key, &value].map(Tensor::dims));
     let ([batch, length, hidden], device) = (query.dims(), query.device());
     let (key_size, value_size) = (hidden / query_heads, value.dims()[2] / key_heads);
     let narrow: FloatDType = query.dtype().into();
     let kept: FloatDType = state.as_ref().map_or(narrow, |state| state.dtype().into());
     let shape = [batch, key_heads, key_size, value_size];
+    let dims = query.dims();
+    let of_query = operand("query", &dims);
+    if let Some(state) = &state {
+        shaped(operand("state", &state.dims()), &shape, of_query);
+    }
+    for (name, x, sizes) in [
+        ("decay", &decay, [key_heads, key_heads * key_size]),
+        ("rate", &beta, [key_heads, 1]),
+    ] {
+        if let Some(dims) = x.as_ref().map(Tensor::dims) {
+            let x = operand(name, &dims);
+            ensure!(
+                dims[..2] == [batch, length] && sizes.contains(&dims[2]),
+                "expected the last axis of {x} to be one of {sizes:?} for {of_query}"
+            );
+        }
+    }
     let [query, key, value] = [query, key, value].map(widened);
     let wide: FloatDType = query.dtype().into();
     let mut state = match state {

@@ -1,7 +1,7 @@
 //! Attention of com.microsoft: all heads at once, with its masks.
 
 use alloc::vec;
-use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, kind::Basic, module};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, kind::Basic};
 
 use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores,
@@ -11,9 +11,17 @@ use crate::shape::WithShape;
 use crate::shape::stack::concat;
 use crate::{
     dtype::lowered,
+    ensure,
+    product::matmul::linear,
     shape::expand::{common, to_shape},
+    spec::{self, operand},
     widen::widened,
 };
+
+mod mask;
+
+pub use mask::KeyMask;
+use mask::shown;
 
 /// How attention is computed.
 #[derive(Clone, Copy, Debug)]
@@ -29,20 +37,11 @@ pub struct MultiHead {
 /// Keys and values that precede the new ones.
 pub type Past = Option<(Tensor<4>, Tensor<4>)>;
 
-/// Which keys are seen, in one of the forms of `mask_index` and `key_padding_mask`.
-#[derive(Clone, Debug)]
-pub enum KeyMask {
-    /// The ends of each batch's keys, also with as many starts behind them, or with further numbers that say no more.
-    Ends(Tensor<1, Int>),
-    /// 0 for each key of a batch that is hidden; one number for all of them says nothing.
-    Keys(Tensor<2, Int>),
-    /// The same for each query.
-    Queries(Tensor<3, Int>),
-    /// The same for positions from the first on, beyond the last key.
-    Positions(Tensor<4, Int>),
-}
-
 /// Attention of `[batch, heads, length, size]`, its heads merged. Half precision is computed in single precision.
+///
+/// # Panics
+/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than their number, or mask or bias
+/// are not of these queries and keys.
 #[inline(never)]
 pub fn attend(
     query: Tensor<4>,
@@ -100,7 +99,13 @@ pub fn attend_with_scores(
 /// `x * weight + bias`, in single precision where they are of half precision.
 #[inline(never)]
 pub fn project(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    module::linear(widened(x), widened(weight), bias.map(widened))
+    let (input, of_weight) = (x.dims(), weight.dims());
+    let (input, of_weight) = (operand("input", &input), operand("weight", &of_weight));
+    spec::equal_axes(of_weight, 0, input, 2);
+    if let Some(bias) = &bias {
+        spec::equal_axes(operand("bias", &bias.dims()), 0, of_weight, 1);
+    }
+    linear(widened(x), widened(weight), bias.map(widened))
 }
 
 /// [`attend`] of queries, keys and values side by side, as [`split_projected`] has them, and of a cache `[2, batch, heads, length, size]`.
@@ -146,6 +151,11 @@ pub fn attend_projected_with_cache(
 /// Queries, keys and values side by side in `[batch, length, sizes]`, with the heads of each split.
 #[inline(never)]
 pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [Tensor<4>; 3] {
+    let dims = x.dims();
+    ensure!(
+        sizes.iter().sum::<usize>() == dims[2],
+        "the input {dims:?} does not have {sizes:?} features for queries, keys and values"
+    );
     let starts = [0, sizes[0], sizes[0] + sizes[1]];
     core::array::from_fn(|at| {
         let part = x.clone().narrow(2, starts[at], sizes[at]);
@@ -156,13 +166,23 @@ pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [T
 /// Part `at` of what is packed as `[batch, length, heads, parts, size]`, as `[batch, heads, length, size]`.
 #[inline(never)]
 pub fn unpack(x: Tensor<5>, at: usize) -> Tensor<4> {
+    let dims = x.dims();
+    ensure!(at < dims[3], "the packed tensor {dims:?} has no part {at}");
     x.narrow(3, at, 1).squeeze_dim::<4>(3).swap_dims(1, 2)
 }
 
 /// `x` with the part of the bias from `start` on, which has a number for each feature of each head.
 #[inline(never)]
 pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
-    let [_, heads, _, size] = x.dims();
+    let dims @ [_, heads, _, size] = x.dims();
+    let length = bias.dims();
+    ensure!(
+        start + heads * size <= length[0],
+        "the bias {length:?} does not have {heads} x {size} elements from {start} on for the input {dims:?}"
+    );
+    if dims.contains(&0) {
+        return x;
+    }
     let dtype: FloatDType = x.dtype().into();
     let part = bias.narrow(0, start, heads * size);
     let sum = widened(x).add(widened(part).with_shape([1, heads, 1, size]));
@@ -171,12 +191,21 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
 
 /// The keys and the values of a cache of both.
 fn keys_and_values(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
+    let dims = past.dims();
+    ensure!(
+        dims[0] == 2,
+        "the cache {dims:?} is not one of keys and values"
+    );
     let half = |at| past.clone().narrow(0, at, 1).squeeze_dim::<4>(0);
     (half(0), half(1))
 }
 
 /// How many keys precede, and all keys and values.
 fn behind(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>, Tensor<4>) {
+    spec::attention::cache(
+        past.as_ref().map(|(key, value)| [key.dims(), value.dims()]),
+        [key.dims(), value.dims()],
+    );
     let Some((past_key, past_value)) = past.filter(|(key, _)| key.dims()[2] > 0) else {
         return (0, key, value);
     };
@@ -195,8 +224,11 @@ fn seen(
     bias: Option<Tensor<4>>,
     options: &MultiHead,
 ) -> (Option<AttentionMask>, AttentionOptions) {
-    let [batch, _, queries, _] = query.dims();
+    let [batch, heads, queries, _] = query.dims();
     let keys = key.dims()[2];
+    if let Some(bias) = &bias {
+        spec::attention::bias(bias.dims(), [batch, heads, queries, keys]);
+    }
     let zeros = |shape: [usize; 4]| Tensor::<4>::zeros(shape, (&query.device(), query.dtype()));
     let mut added = mask
         .and_then(|mask| shown(mask, [batch, queries, keys], past))
@@ -233,37 +265,6 @@ fn after(query: &Tensor<4>, keys: usize, past: usize) -> Tensor<4, Bool> {
     let shape = [1, 1, queries, keys];
     let columns = to_shape(line(query, keys).with_shape([1, 1, 1, keys]), shape);
     columns.greater(to_shape(places.with_shape([1, 1, queries, 1]), shape))
-}
-
-/// True where a key is seen, of sizes 1 where it is so for all.
-fn shown(
-    mask: KeyMask,
-    [batch, queries, keys]: [usize; 3],
-    past: usize,
-) -> Option<Tensor<4, Bool>> {
-    let positive = |x: Tensor<4, Int>| x.greater_scalar(0);
-    Some(match mask {
-        KeyMask::Ends(ends) => {
-            let numbers = ends.dims()[0];
-            let columns = Tensor::<1, Int>::arange(0..keys as i64, (&ends.device(), ends.dtype()));
-            let shape = [batch, 1, 1, keys];
-            let columns = to_shape(columns.with_shape([1, 1, 1, keys]), shape);
-            let part = |at: usize| {
-                let part = ends.clone().narrow(0, at * batch, batch);
-                to_shape(part.with_shape([batch, 1, 1, 1]), shape)
-            };
-            let before = columns.clone().lower(part(0));
-            if numbers == 2 * batch {
-                before.bool_and(columns.greater_equal(part(1)))
-            } else {
-                before
-            }
-        }
-        KeyMask::Keys(mask) if mask.dims()[1] == 1 => return None,
-        KeyMask::Keys(mask) => positive(mask.with_shape([batch, 1, 1, keys])),
-        KeyMask::Queries(mask) => positive(mask.with_shape([batch, 1, queries, keys])),
-        KeyMask::Positions(mask) => positive(mask.narrow(2, past, queries).narrow(3, 0, keys)),
-    })
 }
 
 /// The numbers from 0 on.

@@ -4,15 +4,32 @@ use alloc::vec;
 use burn::tensor::Tensor;
 
 use crate::shape::WithShape;
-use crate::shape::{reshape, stack::concat};
+use crate::{
+    ensure,
+    shape::{reshape, stack::concat},
+    spec::{equal_axes, equal_shapes, operand},
+};
 
 /// Rotates pairs of features of `[batch, heads, length, size]` by angles, as their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
 ///
 /// `interleaved` pairs are neighbours; else the first half of the features is paired with the second.
+///
+/// # Panics
+/// If there are not angles for each place of one batch or all of them, or more pairs than features have.
 #[inline(never)]
 pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: bool) -> Tensor<4> {
-    let [batch, heads, length, size] = x.dims();
-    let pairs = cosine.dims()[2];
+    let dims @ [batch, heads, length, size] = x.dims();
+    let angles @ [_, _, pairs] = cosine.dims();
+    let (input, of_cosine) = (
+        operand("input", &dims),
+        operand("tensor of cosines", &angles),
+    );
+    equal_shapes(operand("tensor of sines", &sine.dims()), of_cosine);
+    equal_axes(of_cosine, 1, input, 2);
+    ensure!(
+        [1, batch].contains(&angles[0]) && 2 * pairs <= size,
+        "{of_cosine} is not one of angles for {input}"
+    );
     if batch * heads * length * pairs == 0 {
         return x;
     }
@@ -52,6 +69,9 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
 }
 
 /// `x * cosine + rotated(x) * sine` along the last axis, where the rotation makes each pair `(a, b)` `(-b, a)`. Angles are those of features or of pairs.
+///
+/// # Panics
+/// If the features are no pairs, or angles do not broadcast to them.
 #[inline(never)]
 pub fn rotate_pairs<const D: usize>(
     x: Tensor<D>,
@@ -61,6 +81,13 @@ pub fn rotate_pairs<const D: usize>(
 ) -> Tensor<D> {
     let shape = x.dims();
     let features = shape[D - 1];
+    for angles in [cosine.dims(), sine.dims()] {
+        let outer = (0..D - 1).all(|axis| [1, shape[axis]].contains(&angles[axis]));
+        ensure!(
+            outer && features % 2 == 0 && [features, features / 2].contains(&angles[D - 1]),
+            "angles {angles:?} do not rotate the input {shape:?}"
+        );
+    }
     if shape.contains(&0) {
         return x;
     }

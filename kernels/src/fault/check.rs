@@ -5,8 +5,8 @@ use core::fmt;
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
-use super::{Fault, Name, checks, current};
-use crate::{backend::call, dtype::lowered, reader::Reader, shape::lift};
+use super::{Fault, Name, checks, current, fail};
+use crate::{backend::call, dtype::lowered, observe::waits, reader::Reader, shape::lift};
 
 /// An axis that indices are places along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,28 @@ pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, 
 /// [`within`] for indices of which none may be negative.
 pub fn nonnegative<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
     checked(indices, axis, false)
+}
+
+/// Numbers of elements from the start of something that has `most`, as each must be.
+///
+/// They are checked as indices are by [`within`].
+pub fn lengths<const D: usize>(lengths: Tensor<D, Int>, most: usize) -> Tensor<D, Int> {
+    if !waits(&lengths.device()) {
+        let data = lengths.to_data();
+        let wrong = data
+            .iter::<i64>()
+            .find(|length| usize::try_from(*length).map_or(true, |length| length > most));
+        if let Some(length) = wrong {
+            fail(format_args!("length {length} is outside of 0 to {most}"));
+        }
+        return lengths;
+    }
+    // A length is a place between elements.
+    let axis = Axis {
+        number: 0,
+        size: most.saturating_add(1),
+    };
+    nonnegative(lengths, axis)
 }
 
 fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) -> Tensor<D, Int> {

@@ -2,11 +2,18 @@
 
 use burn::tensor::Tensor;
 
-use crate::shape::reshape;
+use crate::{
+    shape::reshape,
+    spec::{divisible, operand},
+};
 
 /// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
+///
+/// # Panics
+/// If the heads do not divide the last axis.
 #[inline(never)]
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
+    divisible(operand("input", &x.dims()), 2, heads, "heads");
     let [batch, length, hidden] = x.dims();
     reshape(x, [batch, length, heads, hidden / heads]).swap_dims(1, 2)
 }

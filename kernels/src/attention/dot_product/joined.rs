@@ -8,6 +8,7 @@ use crate::{
     backend::call,
     normalize::softmax::softmax,
     shape::expand::{agreed, common, to_shape, together},
+    spec::attention as spec,
     widen::widened,
 };
 
@@ -34,6 +35,9 @@ pub struct JoinedAttention {
 /// say, in their order; they may broadcast what is of size 1.
 ///
 /// Half precision is computed in single precision.
+///
+/// # Panics
+/// If sizes of the operands have no matrix products, heads of keys do not divide those of queries, or a mask has other keys.
 #[inline(never)]
 pub fn joined_attention(
     query: Tensor<4>,
@@ -42,13 +46,18 @@ pub fn joined_attention(
     masks: Vec<ScoreMask>,
     options: JoinedAttention,
 ) -> Tensor<4> {
-    let [batch, heads, queries, features] = query.dims();
+    spec::joined_heads(query.dims(), key.dims(), value.dims());
+    let [_, heads, queries, features] = query.dims();
     let [_, own, keys, size] = value.dims();
     let dtype: FloatDType = query.dtype().into();
+    let batches = [&query, &key, &value].map(|x| x.dims()[0]);
+    let batch = batches.into_iter().find(|batch| *batch != 1).unwrap_or(1);
+    let heads = if heads == 1 { own } else { heads };
     let scores = [batch, heads, queries, keys];
-    let scores = masks
-        .iter()
-        .fold(scores, |scores, mask| common(scores, mask.dims()));
+    let scores = masks.iter().fold(scores, |scores, mask| {
+        spec::joined_mask(mask.dims(), scores);
+        common(scores, mask.dims())
+    });
     let [batch, heads, queries, keys] = scores;
     if scores.contains(&0) || size == 0 {
         let shape = [batch, heads, queries, size];

@@ -1,0 +1,50 @@
+//! What the operands of attention must have in common.
+
+use burn::tensor::{Int, Tensor, kind::Basic};
+
+use super::AttentionMask;
+use crate::{ensure, fault::lengths, shape::expand::to_shape, spec::attention as spec};
+
+/// The lengths in `valid`, once all operands are seen to go together.
+pub fn checked(
+    query: &Tensor<4>,
+    key: &Tensor<4>,
+    value: &Tensor<4>,
+    mask: Option<&AttentionMask>,
+    valid: Option<Tensor<1, Int>>,
+) -> Option<Tensor<1, Int>> {
+    spec::heads(query.dims(), key.dims(), value.dims());
+    let [batch, heads, queries, _] = query.dims();
+    let keys = key.dims()[2];
+    if let Some(mask) = mask {
+        spec::short_mask(mask.dims(), [batch, heads, queries, keys]);
+    }
+    valid.map(|valid| {
+        spec::per_batch("tensor of valid keys", valid.dims(), query.dims());
+        lengths(valid, keys)
+    })
+}
+
+impl AttentionMask {
+    fn dims(&self) -> [usize; 4] {
+        match self {
+            Self::Allowed(mask) => mask.dims(),
+            Self::Bias(bias) => bias.dims(),
+        }
+    }
+}
+
+/// A mask of all keys: the one of a single key repeated for each of `keys`.
+///
+/// # Panics
+/// If it has another number of keys.
+#[inline(never)]
+pub fn whole_mask<K: Basic>(mask: Tensor<4, K>, keys: usize) -> Tensor<4, K> {
+    let mut shape = mask.dims();
+    ensure!(
+        [1, keys].contains(&shape[3]),
+        "the mask {shape:?} is not one of {keys} keys"
+    );
+    shape[3] = keys;
+    to_shape(mask, shape)
+}

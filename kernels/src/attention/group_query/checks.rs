@@ -1,0 +1,54 @@
+//! What the operands of GroupQueryAttention must have in common.
+
+use super::GroupQueryInputs;
+use crate::{
+    ensure,
+    spec::{self, operand},
+};
+
+impl GroupQueryInputs {
+    /// The number of keys of the longest of the batch, once all operands are seen to go together.
+    pub fn checked(&self) -> usize {
+        let [query, key, value] = [0, 1, 2].map(|at| self.heads[at].dims());
+        spec::attention::heads(query, key, value);
+        spec::equal_axes(operand("key", &key), 2, operand("query", &query), 2);
+        let past = self.past.as_ref();
+        let past = past.map(|(key, value)| [key.dims(), value.dims()]);
+        spec::attention::cache(past, [key, value]);
+        spec::attention::per_batch("tensor of last places", self.last.dims(), query);
+        let (cached, new) = (past.map_or(0, |[key, _]| key[2]), key[2]);
+        let total = usize::try_from(self.total).unwrap_or_default();
+        ensure!(
+            total > 0 && (total <= cached || total == cached + new),
+            "a total of {} keys is neither within a cache of {cached} nor that with {new} more",
+            self.total
+        );
+        let [batch, heads, queries, size] = query;
+        let of_query = operand("query", &query);
+        if let Some((query, key)) = &self.norms {
+            spec::shaped(operand("norm of queries", &query.dims()), &[size], of_query);
+            spec::shaped(operand("norm of keys", &key.dims()), &[size], of_query);
+        }
+        if let Some(positions) = &self.positions {
+            let places = [batch, queries];
+            spec::broadcasts_to(
+                operand("tensor of positions", &positions.dims()),
+                operand("tensor of queries", &places),
+            );
+        }
+        if let Some(bias) = &self.bias {
+            let (bias, scores) = (bias.dims(), [batch, heads, queries, total]);
+            spec::attention::bias(bias, scores);
+            let scores = operand("tensor of scores", &scores);
+            spec::equal_axes(operand("bias", &bias), 3, scores, 3);
+        }
+        if let Some(sinks) = &self.sinks {
+            spec::shaped(
+                operand("tensor of sinks", &sinks.dims()),
+                &[heads],
+                of_query,
+            );
+        }
+        total
+    }
+}

@@ -1,0 +1,85 @@
+//! Masks of keys.
+
+use burn::tensor::{Bool, Int, Tensor};
+
+use crate::{
+    ensure,
+    shape::{WithShape, expand::to_shape},
+    spec::{self, operand},
+};
+
+/// Which keys are seen, in one of the forms of `mask_index` and `key_padding_mask`.
+#[derive(Clone, Debug)]
+pub enum KeyMask {
+    /// The ends of each batch's keys, also with as many starts behind them, or with further numbers that say no more.
+    Ends(Tensor<1, Int>),
+    /// 0 for each key of a batch that is hidden; one number for all of them says nothing.
+    Keys(Tensor<2, Int>),
+    /// The same for each query.
+    Queries(Tensor<3, Int>),
+    /// The same for positions from the first on, beyond the last key.
+    Positions(Tensor<4, Int>),
+}
+
+/// True where a key is seen, of sizes 1 where it is so for all.
+pub fn shown(
+    mask: KeyMask,
+    [batch, queries, keys]: [usize; 3],
+    past: usize,
+) -> Option<Tensor<4, Bool>> {
+    let positive = |x: Tensor<4, Int>| x.greater_scalar(0);
+    Some(match mask {
+        KeyMask::Ends(ends) => {
+            let numbers = ends.dims()[0];
+            ensure!(
+                [batch, 2 * batch, 3 * batch + 2].contains(&numbers),
+                "the mask {:?} does not have the ends of keys {:?}",
+                ends.dims(),
+                [batch, keys]
+            );
+            let columns = Tensor::<1, Int>::arange(0..keys as i64, (&ends.device(), ends.dtype()));
+            let shape = [batch, 1, 1, keys];
+            let columns = to_shape(columns.with_shape([1, 1, 1, keys]), shape);
+            let part = |at: usize| {
+                let part = ends.clone().narrow(0, at * batch, batch);
+                to_shape(part.with_shape([batch, 1, 1, 1]), shape)
+            };
+            let before = columns.clone().lower(part(0));
+            if numbers == 2 * batch {
+                before.bool_and(columns.greater_equal(part(1)))
+            } else {
+                before
+            }
+        }
+        KeyMask::Keys(mask) => {
+            spec::broadcasts_to(
+                operand("mask", &mask.dims()),
+                operand("tensor of keys", &[batch, keys]),
+            );
+            if mask.dims()[1] == 1 {
+                return None;
+            }
+            positive(to_shape(mask, [batch, keys]).with_shape([batch, 1, 1, keys]))
+        }
+        KeyMask::Queries(mask) => {
+            let shape = [batch, queries, keys];
+            spec::broadcasts_to(
+                operand("mask", &mask.dims()),
+                operand("tensor of queries and keys", &shape),
+            );
+            positive(to_shape(mask, shape).with_shape([batch, 1, queries, keys]))
+        }
+        KeyMask::Positions(mask) => {
+            let dims = mask.dims();
+            ensure!(
+                [1, batch].contains(&dims[0])
+                    && dims[1] == 1
+                    && dims[2] >= past + queries
+                    && dims[3] >= keys,
+                "the mask {dims:?} does not have {queries} queries after {past} for the keys {:?}",
+                [batch, keys]
+            );
+            positive(mask.narrow(2, past, queries).narrow(3, 0, keys))
+        }
+    })
+}

@@ -1,0 +1,122 @@
+//! The operands of attention.
+
+use super::{Operand, broadcast, broadcasts_to, equal_axes, multiple, operand, shaped};
+use crate::ensure;
+
+/// Shape of an operand `[batch, heads, length, size]`.
+type Heads = [usize; 4];
+
+/// Fails unless queries, keys and values are those of one attention, whose heads of keys serve equally many of queries.
+#[inline(never)]
+pub fn heads(query: Heads, key: Heads, value: Heads) {
+    let [query, key, value] = named(&query, &key, &value);
+    equal_axes(key, 0, query, 0);
+    equal_axes(value, 0, key, 0);
+    factors(query, key);
+    pairs(key, value);
+}
+
+/// [`heads`] whose batches, and one head of queries, may broadcast as those of matrix products do.
+#[inline(never)]
+pub fn joined_heads(query: Heads, key: Heads, value: Heads) {
+    let [query, key, value] = named(&query, &key, &value);
+    for (one, other) in [(query, key), (query, value), (key, value)] {
+        ensure!(
+            one.shape[0] == other.shape[0] || one.shape[0] == 1 || other.shape[0] == 1,
+            "the batches of {one} and {other} do not broadcast"
+        );
+    }
+    pairs(key, value);
+    if query.shape[1] == 1 {
+        equal_axes(key, 3, query, 3);
+    } else {
+        factors(query, key);
+    }
+}
+
+/// Fails unless queries and keys have products.
+#[inline(never)]
+pub fn products(query: Heads, key: Heads) {
+    let [query, key] = [operand("query", &query), operand("key", &key)];
+    equal_axes(key, 0, query, 0);
+    factors(query, key);
+}
+
+/// Fails unless there is a value for each probability.
+#[inline(never)]
+pub fn sums(probabilities: Heads, value: Heads) {
+    let probabilities = operand("tensor of probabilities", &probabilities);
+    let value = operand("value", &value);
+    equal_axes(value, 0, probabilities, 0);
+    multiple(probabilities, 1, value, 1);
+    equal_axes(value, 2, probabilities, 3);
+}
+
+/// Fails unless a mask broadcasts to the scores, of whose keys it may leave out the last.
+#[inline(never)]
+pub fn short_mask(mask: Heads, scores: Heads) {
+    let covered = [scores[0], scores[1], scores[2], mask[3].min(scores[3])];
+    let fits = |axis: usize| mask[axis] == covered[axis] || axis < 3 && mask[axis] == 1;
+    let (mask, scores) = (operand("mask", &mask), operand("tensor of scores", &scores));
+    ensure!((0..4).all(fits), "{mask} does not broadcast to {scores}");
+}
+
+/// Fails unless a mask is one of these keys; it may widen the other axes.
+#[inline(never)]
+pub fn joined_mask(mask: Heads, scores: Heads) {
+    let (mask, scores) = (operand("mask", &mask), operand("tensor of scores", &scores));
+    broadcast(mask, scores);
+    ensure!(
+        mask.shape[3] == 1 || mask.shape[3] == scores.shape[3],
+        "{mask} is not of the keys of {scores}"
+    );
+}
+
+/// Fails unless there is a number for each of the batch.
+#[inline(never)]
+pub fn per_batch(name: &str, shape: [usize; 1], query: Heads) {
+    shaped(operand(name, &shape), &query[..1], operand("query", &query));
+}
+
+/// Fails unless keys and values that precede are like the new ones but in their number.
+#[inline(never)]
+pub fn cache(past: Option<[Heads; 2]>, new: [Heads; 2]) {
+    let Some(past) = past else { return };
+    let [past_key, past_value] = [
+        operand("past key", &past[0]),
+        operand("past value", &past[1]),
+    ];
+    let new = [operand("key", &new[0]), operand("value", &new[1])];
+    for (past, new) in [past_key, past_value].into_iter().zip(new) {
+        for axis in [0, 1, 3] {
+            equal_axes(past, axis, new, axis);
+        }
+    }
+    equal_axes(past_value, 2, past_key, 2);
+}
+
+/// Fails unless a bias broadcasts to the scores.
+#[inline(never)]
+pub fn bias(bias: Heads, scores: Heads) {
+    broadcasts_to(operand("bias", &bias), operand("tensor of scores", &scores));
+}
+
+fn named<'a>(query: &'a Heads, key: &'a Heads, value: &'a Heads) -> [Operand<'a>; 3] {
+    [
+        operand("query", query),
+        operand("key", key),
+        operand("value", value),
+    ]
+}
+
+/// Features and heads of queries and keys.
+fn factors(query: Operand<'_>, key: Operand<'_>) {
+    equal_axes(key, 3, query, 3);
+    multiple(query, 1, key, 1);
+}
+
+/// A value for each key.
+fn pairs(key: Operand<'_>, value: Operand<'_>) {
+    equal_axes(value, 1, key, 1);
+    equal_axes(value, 2, key, 2);
+}

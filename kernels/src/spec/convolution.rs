@@ -1,0 +1,41 @@
+//! The operands of convolutions.
+
+use super::{equal_axes, operand, shaped};
+use crate::ensure;
+
+/// Fails unless a weight `[outputs, channels / groups, kernel..]` is one for an input `[batch, channels, ..]` and this kernel.
+#[inline(never)]
+pub fn channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) {
+    let (input, of_weight) = (operand("input", x), operand("weight", weight));
+    ensure!(
+        Some(x[1]) == weight[1].checked_mul(groups) && weight[0].is_multiple_of(groups),
+        "{of_weight} of {groups} groups does not fit {input}"
+    );
+    ensure!(
+        weight[2..] == *kernel,
+        "{of_weight} is not one of a window {kernel:?} for {input}"
+    );
+}
+
+/// [`channels`] of a weight `[channels, outputs / groups, kernel..]`.
+#[inline(never)]
+pub fn transposed_channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) {
+    let (input, of_weight) = (operand("input", x), operand("weight", weight));
+    equal_axes(of_weight, 0, input, 1);
+    ensure!(
+        groups > 0 && weight[0].is_multiple_of(groups) && weight[2..] == *kernel,
+        "{of_weight} of {groups} groups is not one of a window {kernel:?} for {input}"
+    );
+}
+
+/// Fails unless there is a number for each output.
+#[inline(never)]
+pub fn bias(bias: Option<[usize; 1]>, outputs: usize, weight: &[usize]) {
+    if let Some(bias) = bias {
+        shaped(
+            operand("bias", &bias),
+            &[outputs],
+            operand("weight", weight),
+        );
+    }
+}
