@@ -6,6 +6,7 @@ use burn::tensor::{FloatDType, Tensor, activation::silu};
 use crate::{
     convolution::{conv::conv1d, window::Window},
     shape::empty,
+    spec::{operand, shaped},
     widen::widened,
 };
 
@@ -21,7 +22,23 @@ pub fn causal_conv(
     gated: bool,
 ) -> (Tensor<3>, Tensor<3>) {
     let [batch, channels, length] = x.dims();
-    let before = weight.dims()[2].saturating_sub(1);
+    let (of_input, size) = (x.dims(), weight.dims()[2]);
+    let (input, before) = (operand("input", &of_input), size.saturating_sub(1));
+    shaped(
+        operand("weight", &weight.dims()),
+        &[channels, 1, size],
+        input,
+    );
+    if let Some(bias) = &bias {
+        shaped(operand("bias", &bias.dims()), &[channels], input);
+    }
+    if let Some(state) = &state {
+        shaped(
+            operand("state", &state.dims()),
+            &[batch, channels, before],
+            input,
+        );
+    }
     let dtype: FloatDType = x.dtype().into();
     if batch * channels == 0 {
         let state = empty(&x, [batch, channels, before]);

@@ -8,8 +8,8 @@ use burn::tensor::{
 use crate::{
     backend::call,
     convolution::window::Window,
-    ensure,
     product::epilogue::{Epilogue, ensure_addable},
+    spec,
 };
 
 macro_rules! convolutions {
@@ -37,6 +37,7 @@ macro_rules! convolutions {
             epilogue: Epilogue,
         ) -> Tensor<$rank> {
             ensure_fits(x.dims(), weight.dims(), sum.as_ref(), window, groups);
+            spec::convolution::bias(bias.as_ref().map(Tensor::dims), weight.dims()[0], &weight.dims());
             let (x, window) = padded(x, window);
             let options = options(window, groups);
             Tensor::from_dispatch(call!($name(x, weight, bias, sum; options, epilogue)))
@@ -70,12 +71,8 @@ pub(crate) fn ensure_fits<const D: usize, const S: usize>(
     window: Window<S>,
     groups: usize,
 ) {
-    window.ensure_fits(&x[2..]);
-    ensure!(
-        x[1] == weight[1] * groups && weight[0].is_multiple_of(groups),
-        "an input of {} channels does not fit a weight {weight:?} of {groups} groups",
-        x[1]
-    );
+    spec::convolution::channels(&x, &weight, &window.kernel, groups);
+    window.ensure_fits(&x);
     let positions = window.positions(core::array::from_fn(|axis| x[2 + axis]), false);
     let dims = core::array::from_fn(|axis| match axis {
         0 => x[0],
@@ -195,7 +192,7 @@ mod tests {
         assert_eq!(run(4, 2), Ok([1, 4, 3]));
         let message = run(3, 1).unwrap_err().to_string();
         assert!(
-            message.ends_with("an input of 3 channels does not fit a weight [4, 2, 3] of 1 groups"),
+            message.ends_with("the weight [4, 2, 3] of 1 groups does not fit the input [1, 3, 5]"),
             "{message}"
         );
         assert!(run(6, 3).is_err());

@@ -6,6 +6,8 @@ use crate::{
     backend::{Packed, call},
     convolution::window::Window,
     ensure,
+    fault::fail,
+    spec::convolution as spec,
 };
 
 macro_rules! doors {
@@ -34,9 +36,11 @@ macro_rules! doors {
             groups: usize,
             packed: Option<Packed>,
         ) -> Tensor<$rank> {
+            spec::transposed_channels(&x.dims(), &weight.dims(), &window.kernel, groups);
+            let outputs = weight.dims()[1] * groups;
+            spec::bias(bias.as_ref().map(Tensor::dims), outputs, &weight.dims());
             let options = options(window, output_padding, groups);
             let sizes = output_sizes(x.dims(), window, output_padding);
-            ensure_channels(&x.dims(), &weight.dims());
             let y = call!($name(x, weight, bias; options, packed));
             shortened(Tensor::from_dispatch(y), sizes)
         }
@@ -50,15 +54,6 @@ doors! {
     conv_transpose2d conv_transpose2d_packed 4 2;
     /// Spreads `[batch, channels, depth, height, width]` by `[channels, outputs / groups, kernel..]`.
     conv_transpose3d conv_transpose3d_packed 5 3;
-}
-
-/// Fails where the weight has other channels.
-fn ensure_channels(x: &[usize], weight: &[usize]) {
-    ensure!(
-        x[1] == weight[0],
-        "an input of {} channels does not fit a weight {weight:?}",
-        x[1]
-    );
 }
 
 /// The end of an axis that gets the odd element of a padding.
@@ -136,7 +131,14 @@ fn spread<const S: usize>(size: usize, window: &Window<S>, axis: usize) -> usize
         size > 0,
         "an input without elements has no size of the result"
     );
-    (size - 1) * window.strides[axis] + window.reach(axis)
+    let stride = window.strides[axis];
+    let last = (size - 1).checked_mul(stride);
+    let whole = last.and_then(|last| last.checked_add(window.reach(axis)));
+    whole.unwrap_or_else(|| {
+        fail(format_args!(
+            "{size} elements spread {stride} apart are too many"
+        ))
+    })
 }
 
 fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) -> Tensor<D> {

@@ -6,8 +6,10 @@ use burn::tensor::{Tensor, TensorData};
 use crate::shape::WithShape;
 use crate::{
     convolution::window::Window,
+    ensure,
     image::sample::{linear, read, together},
     shape::reshape,
+    spec::{self, operand, shaped},
     widen::widened,
 };
 
@@ -32,6 +34,9 @@ pub fn deform_conv<const D: usize, const S: usize>(
 ) -> Tensor<D> {
     assert_eq!(D, S + 2, "rank of DeformConv's input");
     let (dtype, dims, outputs) = (x.dtype(), x.dims(), weight.dims()[0]);
+    taps.ensure_fits(&dims, &window);
+    spec::convolution::channels(&dims, &weight.dims(), &window.kernel, groups);
+    spec::convolution::bias(bias.as_ref().map(Tensor::dims), outputs, &weight.dims());
     let mut shape = taps.offset.dims();
     shape[1] = outputs;
     if shape.contains(&0) || dims.contains(&0) {
@@ -60,6 +65,32 @@ pub fn deform_conv<const D: usize, const S: usize>(
     let weight = widened(weight).with_shape([1, groups, outputs / groups, summed]);
     let y = weight.matmul(columns).with_shape(shape);
     with_bias(y, bias.map(widened)).cast(dtype)
+}
+
+impl<const D: usize> Taps<D> {
+    /// Fails unless each tap of the window has an offset along each axis at each of its positions in an input.
+    fn ensure_fits<const S: usize>(&self, input: &[usize; D], window: &Window<S>) {
+        window.ensure_fits(input);
+        let positions = window.positions(core::array::from_fn(|axis| input[2 + axis]), false);
+        let reads = window.kernel.iter().product::<usize>();
+        let shape = |each: usize| -> [usize; D] {
+            core::array::from_fn(|axis| match axis {
+                0 => input[0],
+                1 => self.groups * reads * each,
+                _ => positions[axis - 2],
+            })
+        };
+        let of_input = operand("input", input);
+        ensure!(
+            self.groups > 0 && input[1].is_multiple_of(self.groups),
+            "{} groups of offsets do not divide the channels of {of_input}",
+            self.groups
+        );
+        shaped(operand("offset", &self.offset.dims()), &shape(S), of_input);
+        if let Some(mask) = &self.mask {
+            shaped(operand("mask", &mask.dims()), &shape(1), of_input);
+        }
+    }
 }
 
 fn with_bias<const D: usize>(y: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
@@ -180,7 +211,7 @@ mod tests {
             weight,
             None,
             taps(offset, None, 1),
-            Window::new([1; 3]),
+            Window::new([1; 3]).strides([2; 3]),
             1,
         );
         near(y, [[[[[7f32]]]]], 1e-6);

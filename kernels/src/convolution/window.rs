@@ -1,6 +1,6 @@
 //! The sliding window of convolutions and poolings.
 
-use crate::ensure;
+use crate::{ensure, fault::fail};
 #[cfg(test)]
 use alloc::vec::Vec;
 
@@ -52,10 +52,9 @@ impl<const S: usize> Window<S> {
     /// `ceil` also admits a last window that reaches over the end of the padded input, unless it would start in the end padding.
     pub fn positions(&self, sizes: [usize; S], ceil: bool) -> [usize; S] {
         core::array::from_fn(|axis| {
-            let (begin, end) = self.pads[axis];
+            let (begin, _) = self.pads[axis];
             let stride = self.strides[axis];
-            let padded = begin + sizes[axis] + end;
-            let Some(room) = padded.checked_sub(self.reach(axis)) else {
+            let Some(room) = self.padded(axis, sizes[axis]).checked_sub(self.reach(axis)) else {
                 return usize::from(ceil && sizes[axis] > 0);
             };
             if !ceil {
@@ -70,21 +69,42 @@ impl<const S: usize> Window<S> {
         })
     }
 
-    /// Fails where the window is larger than a padded input of these spatial sizes.
-    pub fn ensure_fits(&self, sizes: &[usize]) {
-        for (axis, size) in sizes.iter().enumerate() {
-            let (begin, end) = self.pads[axis];
-            let (reach, padded) = (self.reach(axis), begin + size + end);
+    /// Fails where the window is larger than a padded input `[batch, channels, spatial..]`.
+    pub fn ensure_fits(&self, input: &[usize]) {
+        for (axis, size) in input[2..].iter().enumerate() {
+            let (reach, padded) = (self.reach(axis), self.padded(axis, *size));
             ensure!(
                 reach <= padded,
-                "a window of {reach} does not fit into {padded} elements"
+                "a window of {reach} does not fit into {padded} elements along axis {} of the input {input:?}",
+                axis + 2
             );
         }
     }
 
     /// How many elements lie between the first and the last one of the window along `axis`, both included.
     pub fn reach(&self, axis: usize) -> usize {
-        (self.kernel[axis] - 1) * self.dilations[axis] + 1
+        let (kernel, dilation) = (self.kernel[axis], self.dilations[axis]);
+        let reach = kernel.saturating_sub(1).checked_mul(dilation);
+        reach
+            .and_then(|last| last.checked_add(1))
+            .unwrap_or_else(|| {
+                fail(format_args!(
+                    "a window of {kernel} elements that are {dilation} apart is too large"
+                ))
+            })
+    }
+
+    /// Number of elements of an axis of `size` and its padding.
+    fn padded(&self, axis: usize, size: usize) -> usize {
+        let (begin, end) = self.pads[axis];
+        let padded = begin.checked_add(size);
+        padded
+            .and_then(|padded| padded.checked_add(end))
+            .unwrap_or_else(|| {
+                fail(format_args!(
+                    "an axis of {size} elements with a padding of {begin} and {end} is too large"
+                ))
+            })
     }
 
     pub fn is_symmetric(&self) -> bool {
@@ -94,7 +114,8 @@ impl<const S: usize> Window<S> {
     fn same(&self, sizes: [usize; S]) -> [usize; S] {
         core::array::from_fn(|axis| {
             let outputs = sizes[axis].div_ceil(self.strides[axis]);
-            let needed = outputs.saturating_sub(1) * self.strides[axis] + self.reach(axis);
+            let last = outputs.saturating_sub(1).saturating_mul(self.strides[axis]);
+            let needed = last.saturating_add(self.reach(axis));
             needed.saturating_sub(sizes[axis])
         })
     }
@@ -130,6 +151,27 @@ impl<const S: usize> Window<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::attempt;
+
+    #[test]
+    fn what_no_size_can_count_fails() {
+        let message = |run: fn()| attempt(run).unwrap_err().reason;
+        let far = || {
+            Window::new([4])
+                .dilations([1 << 63])
+                .ensure_fits(&[1, 1, 5])
+        };
+        assert_eq!(
+            message(far),
+            "a window of 4 elements that are 9223372036854775808 apart is too large"
+        );
+        let padded = || {
+            Window::new([2])
+                .pads([(usize::MAX, 1)])
+                .ensure_fits(&[1, 1, 5])
+        };
+        assert!(message(padded).ends_with("is too large"));
+    }
 
     #[test]
     fn same_padding_keeps_one_output_per_stride() {

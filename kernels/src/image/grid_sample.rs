@@ -3,9 +3,11 @@
 use alloc::{vec, vec::Vec};
 use burn::tensor::Tensor;
 
-use crate::shape::WithShape;
+use crate::shape::{WithShape, empty};
 use crate::{
-    image::sample::{Place, outside, read, together},
+    ensure,
+    image::sample::{Place, index, outside, read, together},
+    spec::{equal_axes, operand},
     widen::widened,
 };
 
@@ -43,13 +45,26 @@ pub fn grid_sample<const D: usize>(
     let (dtype, dims) = (x.dtype(), x.dims());
     let axes = D - 2;
     let mut shape = grid.dims();
+    let (of_input, of_grid) = (operand("input", &dims), operand("grid", &shape));
+    equal_axes(of_grid, 0, of_input, 0);
+    ensure!(
+        shape[D - 1] == axes,
+        "the points of {of_grid} do not have {axes} coordinates for {of_input}"
+    );
     let points = shape[1..D - 1].iter().product();
+    shape.copy_within(1..D - 1, 2);
+    shape[1] = dims[1];
+    if shape.contains(&0) {
+        return empty(&x, shape);
+    }
+    ensure!(
+        !dims.contains(&0),
+        "the input {dims:?} has nothing to read for {shape:?}"
+    );
     let x = widened(x).with_shape([dims[0], dims[1], dims[2..].iter().product()]);
     let grid = widened(grid)
         .cast(x.dtype())
         .with_shape([dims[0], points, axes]);
-    shape.copy_within(1..D - 1, 2);
-    shape[1] = dims[1];
 
     let axes = (0..axes).map(|axis| {
         let column = grid.clone().narrow(2, axes - 1 - axis, 1).squeeze_dim(2);
@@ -136,16 +151,14 @@ impl GridSample {
 
     /// The elements at whole coordinates `x`.
     fn place(&self, x: Tensor<2>, weight: Option<Tensor<2>>, size: usize) -> Place {
-        let last = size as f32 - 1.0;
         let weight = if self.padding == Padding::Zeros {
             let weight = weight.unwrap_or_else(|| x.ones_like());
             Some(weight.mask_fill(outside(&x, size), 0.0))
         } else {
             weight
         };
-        let index = self.padded(x, size).clamp(0.0, last).int();
         Place {
-            index: Some(index),
+            index: Some(index(self.padded(x, size), size)),
             weight,
         }
     }

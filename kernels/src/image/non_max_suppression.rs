@@ -12,6 +12,7 @@ use crate::{
     },
     reader::{Blocking, Reader, Waiting, now},
     shape::{empty, reshape},
+    spec::{operand, shaped},
 };
 
 /// How the four numbers of a box tell where it is.
@@ -73,7 +74,13 @@ async fn suppress(
 ) -> Tensor<2, Int> {
     let device = boxes.device();
     let dtype = lowered(&device, DType::I64);
-    let [batch, classes, count] = scores.dims();
+    let of_scores @ [batch, classes, count] = scores.dims();
+    let of_scores = operand("tensor of scores", &of_scores);
+    shaped(
+        operand("tensor of boxes", &boxes.dims()),
+        &[batch, count, 4],
+        of_scores,
+    );
     if limits.most_of(count) == 0 || batch * classes == 0 {
         let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
         return empty::<2, 2, Int>(&indices, [0, 3]);

@@ -61,6 +61,15 @@ pub fn read(x: Tensor<3>, places: Vec<Place>) -> Tensor<3> {
         .expect("interpolation has neighbours")
 }
 
+/// The nearest element along an axis of `size` to each of whole coordinates.
+///
+/// NaN passes a clamp of floats, and devices make any integer of it, so the integers are clamped too.
+pub fn index(x: Tensor<2>, size: usize) -> Tensor<2, Int> {
+    let last = size.saturating_sub(1) as i64;
+    let inside = x.clamp(0.0, last as f32).int();
+    inside.clamp(0, last)
+}
+
 /// Whether whole coordinates lie outside of an axis of `size`.
 pub fn outside(x: &Tensor<2>, size: usize) -> Tensor<2, Bool> {
     let beyond = x.clone().greater_scalar(size as f32 - 1.0);
@@ -76,7 +85,7 @@ pub fn linear(x: Tensor<2>, size: usize) -> Vec<Place> {
         let at = base.clone().add_scalar(offset);
         let weight = weight.mask_fill(outside(&at, size), 0.0);
         Place {
-            index: Some(at.clamp(0.0, size as f32 - 1.0).int()),
+            index: Some(index(at, size)),
             weight: Some(weight),
         }
     };

@@ -22,8 +22,15 @@ impl Geometry {
         let (strides, dilations): ([usize; 3], [usize; 3]) =
             (of(&options.stride, 1), of(&options.dilation, 1));
         let positions = std::array::from_fn(|axis| {
-            let padded = pads[axis].0 + sizes[axis] + pads[axis].1;
-            let reach = kernel[axis].saturating_sub(1) * dilations[axis] + 1;
+            let padded = pads[axis]
+                .0
+                .saturating_add(sizes[axis])
+                .saturating_add(pads[axis].1);
+            // What saturates is larger than any input.
+            let last = kernel[axis]
+                .saturating_sub(1)
+                .saturating_mul(dilations[axis]);
+            let reach = last.saturating_add(1);
             padded
                 .checked_sub(reach)
                 .map_or(0, |room| room / strides[axis] + 1)

@@ -9,6 +9,7 @@ use crate::{
     backend::call,
     fault::{Axis, nonnegative},
     reader::{Blocking, Reader, Waiting, now},
+    spec::{operand, shaped},
     widen::widened,
 };
 
@@ -64,6 +65,13 @@ async fn roi_align_by(
 ) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
     let [rows, columns] = options.output;
+    let (regions, numbers) = (batches.dims(), rois.dims());
+    let numbers = operand("tensor of regions", &numbers);
+    shaped(
+        numbers,
+        &[regions[0], 4],
+        operand("tensor of batches", &regions),
+    );
     let shape = [rois.dims()[0], channels, rows, columns];
     if shape.contains(&0) || height * width == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));

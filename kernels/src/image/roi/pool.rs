@@ -9,6 +9,7 @@ use super::{by_grid, ints, pixels};
 use crate::shape::{WithShape, expand::to_shape};
 use crate::{
     backend::call,
+    ensure,
     fault::{Axis, nonnegative},
     reader::{Blocking, Reader, Waiting, now},
 };
@@ -39,7 +40,12 @@ async fn max_roi_pool_by(
     reader: impl Reader,
 ) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
-    let count = rois.dims()[0];
+    let regions @ [count, numbers] = rois.dims();
+    ensure!(
+        numbers == 5,
+        "regions {regions:?} for the input {:?} do not have 5 numbers each",
+        x.dims()
+    );
     let shape = [count, channels, output[0], output[1]];
     if shape.contains(&0) || height * width == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));
