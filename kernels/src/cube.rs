@@ -22,6 +22,7 @@ pub mod quantize;
 pub mod recurrent;
 pub mod roi;
 mod scan;
+mod sizes;
 pub mod small;
 pub mod sort;
 pub mod suppress;
@@ -57,6 +58,7 @@ use crate::{
     reduce::cumulative::Scan,
 };
 use bits::{INFINITE, is_nan, magnitude};
+use sizes::{narrow, reshape};
 
 impl Kernels for CubeBackend {
     fn filters(weight: CubeTensor) -> CubeTensor {

@@ -12,6 +12,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{
     address,
     finish::tanh,
+    narrow,
     product::grouped_product,
     summed,
     units::{UNITS, greatest, total},
@@ -87,9 +88,9 @@ fn probabilities(
     let client = products.client.clone();
     let units = CubeDim::new_1d(UNITS as u32);
     let geometry = GeometryLaunch::new(
-        shape[1] as u32,
-        shape[2] as u32,
-        shape[3] as u32,
+        narrow(shape[1]),
+        narrow(shape[2]),
+        narrow(shape[3]),
         strides(mask.as_ref()),
         strides(bias.as_ref()),
         scores.scale as f32,
@@ -130,7 +131,7 @@ fn probabilities(
 fn strides(operand: Option<&CubeTensor>) -> StridesLaunch {
     let of_axis = |axis: usize| {
         let operand = operand.filter(|operand| operand.shape()[axis] > 1);
-        operand.map_or(0, |operand| operand.meta.strides()[axis] as u32)
+        operand.map_or(0, |operand| narrow(operand.meta.strides()[axis]))
     };
     StridesLaunch::new(of_axis(0), of_axis(1), of_axis(2), of_axis(3))
 }

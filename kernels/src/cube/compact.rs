@@ -10,7 +10,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{address, ensure_alike, scan, unwritten};
+use super::{address, ensure_alike, narrow, scan, unwritten};
 use crate::{backend::OptionalMetadata, reduce::cumulative::Scan};
 
 /// What comes of a condition, before it is there.
@@ -97,7 +97,7 @@ pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: &Shape
     ensure_alike(&places, [values.as_ref()]);
     let client = found.client.clone();
     let units = CubeDim::new(&client, count);
-    let axes = sizes.iter().map(|&size| size as u32).collect();
+    let axes = sizes.iter().map(|&size| narrow(size)).collect();
     let dtype = dtype_to_storage_type(places.dtype);
     // Safety: a unit beyond the places ends, and places are those of values.
     unsafe {

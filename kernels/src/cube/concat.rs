@@ -6,7 +6,7 @@ use burn_cubecl::{CubeBackend, ops::permute, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{address, ensure_alike, unwritten};
+use super::{address, ensure_alike, narrow, unwritten};
 use crate::backend::{Optional, OptionalMetadata, Parts, PartsMetadata};
 
 /// What comes of tensors, before it is there.
@@ -83,8 +83,8 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
     for part in &parts {
         for axis in (0..order.len()).rev() {
             axes.push(AxisLaunch::new(
-                part.shape()[axis] as u32,
-                part.meta.strides()[axis] as u32,
+                narrow(part.shape()[axis]),
+                narrow(part.meta.strides()[axis]),
             ));
         }
     }
@@ -96,7 +96,7 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
     let mut end = 0;
     for length in &lengths {
         end += length / together;
-        ends.push(end as u32);
+        ends.push(narrow(end));
     }
     let count = shape.num_elements() / together;
     let client = y.client.clone();

@@ -26,6 +26,7 @@ use super::{
     address, ensure_alike,
     finish::{Function, finish},
     integer::Zeros,
+    narrow,
     units::UNITS,
     unwritten,
 };
@@ -278,22 +279,22 @@ pub fn described_by<const N: usize>(
     let spatial = |sizes: &dyn Fn(usize) -> usize, absent: usize| {
         let size = |from: usize| {
             let axis = (from + N).checked_sub(3);
-            axis.map_or(absent, sizes) as u32
+            narrow(axis.map_or(absent, sizes))
         };
         AxesLaunch::new(size(0), size(1), size(2))
     };
     let geometry = GeometryLaunch::new(
-        options.groups as u32,
-        kernel[1] as u32,
-        (kernel[0] / options.groups) as u32,
+        narrow(options.groups),
+        narrow(kernel[1]),
+        narrow(kernel[0] / options.groups),
         spatial(&|axis| input[axis + 2], 1),
         spatial(&|axis| kernel[axis + 2], 1),
         spatial(&|axis| output[axis + 2], 1),
         spatial(&|axis| options.stride[axis], 1),
         spatial(&|axis| options.dilation[axis], 1),
         spatial(&|axis| begins[axis], 0),
-        strides[0] as u32,
-        strides[1] as u32,
+        narrow(strides[0]),
+        narrow(strides[1]),
         spatial(&|axis| strides[axis + 2], 0),
         alpha,
         beta,

@@ -4,9 +4,9 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
-use cubecl::prelude::*;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
+use super::{narrow, unwritten};
 use crate::{backend::OptionalMetadata, ensure, fault::Axis};
 
 /// Units of a cube.
@@ -82,14 +82,15 @@ fn launch(
     let places = unwritten(&tuples, shape, tuples.dtype);
     let ends = unwritten(&tuples, ends, tuples.dtype);
     let client = places.client.clone();
-    let sizes = axes.iter().map(|axis| axis.size as u32).collect();
+    let sizes = axes.iter().map(|axis| narrow(axis.size)).collect();
     let dtype = dtype_to_storage_type(tuples.dtype);
-    // Safety: units stay inside of the tuples, which cubes divide.
+    let units = CubeDim::new_1d(UNITS as u32);
+    // Safety: a cube beyond the last one ends, and units stay inside of the tuples, which the others divide.
     unsafe {
         places_kernel::launch_unchecked(
             &client,
-            CubeCount::new_1d(cubes as u32),
-            CubeDim::new_1d(UNITS as u32),
+            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
+            units,
             tuples.required_address_type(),
             tuples.into_tensor_arg(),
             places.clone().into_tensor_arg(),
@@ -117,6 +118,9 @@ fn places_kernel<I: Int>(
     #[comptime] counts_from_end: bool,
     #[define(I)] _dtype: ElemType,
 ) {
+    if CUBE_POS >= cubes {
+        terminate!();
+    }
     let unit = UNIT_POS as usize;
     let first = CUBE_POS * EACH;
     let last = min(first + EACH, count);

@@ -6,7 +6,7 @@ use burn_cubecl::{kernel::untile, tensor::CubeTensor};
 use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{address, is_nan, unwritten};
+use super::{address, is_nan, narrow, unwritten};
 use crate::pool::slide::{Of, Slide};
 
 /// What comes of `[batch, channels, spatial..]`, before it is there.
@@ -56,14 +56,14 @@ pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
             Of::Mean { padding: false } | Of::Largest => 0,
         };
         axes.push(AxisLaunch::new(
-            g.sizes[axis] as u32,
-            g.kernel[axis] as u32,
-            g.strides[axis] as u32,
-            g.dilations[axis] as u32,
-            g.before[axis] as u32,
-            (g.before[axis] + g.sizes[axis] + padding) as u32,
-            g.positions[axis] as u32,
-            next as u32,
+            narrow(g.sizes[axis]),
+            narrow(g.kernel[axis]),
+            narrow(g.strides[axis]),
+            narrow(g.dilations[axis]),
+            narrow(g.before[axis]),
+            narrow(g.before[axis] + g.sizes[axis] + padding),
+            narrow(g.positions[axis]),
+            narrow(next),
         ));
     }
     // Shaders have no literal of infinity.
@@ -73,7 +73,7 @@ pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
     };
     let client = y.client.clone();
     let units = CubeDim::new(&client, count);
-    let (batch, channel) = (strides[0] as u32, strides[1] as u32);
+    let (batch, channel) = (narrow(strides[0]), narrow(strides[1]));
     let dtype = dtype_to_storage_type(x.dtype);
     // Safety: a unit beyond the windows ends, and elements are read inside of the input alone.
     unsafe {

@@ -15,7 +15,6 @@ use burn_cubecl::{
         matmul::{MatmulStrategy, matmul as burn_matmul},
         untile,
     },
-    ops::reshape,
     tensor::CubeTensor,
 };
 use burn_fusion::custom::TensorSpec;
@@ -25,7 +24,7 @@ use self::tile::{Tile, UNITS};
 use super::{
     address, ensure_alike,
     finish::{Function, finish},
-    summed, unwritten,
+    narrow, reshape, summed, unwritten,
 };
 use crate::product::epilogue::Activation;
 
@@ -140,24 +139,24 @@ fn product_in(
     for axis in 0..rank - 2 {
         let next = |tensor: &CubeTensor| match tensor.shape()[axis] {
             1 => 0,
-            _ => tensor.meta.strides()[axis] as u32,
+            _ => narrow(tensor.meta.strides()[axis]),
         };
         axes.push(BatchAxisLaunch::new(
-            y.shape()[axis] as u32,
+            narrow(y.shape()[axis]),
             next(&a),
             next(&b),
         ));
     }
     let (function, [alpha, beta]) = Function::of(activation);
     let geometry = GeometryLaunch::new(
-        rows as u32,
-        columns as u32,
-        terms as u32,
+        narrow(rows),
+        narrow(columns),
+        narrow(terms),
         axes,
-        next_row as u32,
-        next_left as u32,
-        next_right as u32,
-        next_column as u32,
+        narrow(next_row),
+        narrow(next_left),
+        narrow(next_right),
+        narrow(next_column),
         alpha,
         beta,
     );

@@ -7,6 +7,7 @@ use cubecl::prelude::*;
 
 use super::{Zeros, dtype};
 use crate::backend::{ByteProduct, Optional};
+use crate::cube::narrow;
 use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
 use crate::quantize::Ending;
 
@@ -202,7 +203,7 @@ impl Others {
     pub fn into_args(self, steps: impl Fn(&CubeTensor) -> [usize; 2]) -> Args {
         let of = |tensor: &Option<CubeTensor>| {
             let [row, column] = tensor.as_ref().map_or([0, 0], &steps);
-            StepsLaunch::new(row as u32, column as u32)
+            StepsLaunch::new(narrow(row), narrow(column))
         };
         let float = |tensor: Option<CubeTensor>| {
             let steps = of(&tensor);

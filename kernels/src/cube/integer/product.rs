@@ -12,7 +12,7 @@ use crate::cube::product::{
     BatchAxisLaunch, Geometry, GeometryLaunch,
     tile::{self, Tile, UNITS},
 };
-use crate::cube::{address, unwritten};
+use crate::cube::{address, narrow, unwritten};
 use crate::quantize::{Ending, Integers};
 
 /// What comes of a product, before it is there.
@@ -96,20 +96,20 @@ fn multiplied(operands: ByteProduct<CubeBackend>, shape: Shape, ending: Ending) 
     let mut axes = SequenceArg::new();
     for axis in 0..rank - 2 {
         axes.push(BatchAxisLaunch::new(
-            y.shape()[axis] as u32,
-            step(&a, rank - axis) as u32,
-            step(&b, rank - axis) as u32,
+            narrow(y.shape()[axis]),
+            narrow(step(&a, rank - axis)),
+            narrow(step(&b, rank - axis)),
         ));
     }
     let geometry = GeometryLaunch::new(
-        rows as u32,
-        columns as u32,
-        terms as u32,
+        narrow(rows),
+        narrow(columns),
+        narrow(terms),
         axes,
-        step(&a, 2) as u32,
-        step(&a, 1) as u32,
-        step(&b, 2) as u32,
-        step(&b, 1) as u32,
+        narrow(step(&a, 2)),
+        narrow(step(&a, 1)),
+        narrow(step(&b, 2)),
+        narrow(step(&b, 1)),
         0.0,
         0.0,
     );

@@ -8,7 +8,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use crate::backend::OptionalMetadata;
 use crate::convolution::window::Window;
-use crate::cube::{address, unwritten};
+use crate::cube::{address, narrow, unwritten};
 
 /// An axis that windows slide along.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
@@ -39,13 +39,13 @@ pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Cube
     let (shape, strides) = (x.shape(), x.meta.strides().clone());
     let slide = |axis: usize| {
         SlideLaunch::new(
-            shape[axis + 2] as u32,
-            positions[axis] as u32,
-            window.kernel[axis] as u32,
-            window.strides[axis] as u32,
-            window.dilations[axis] as u32,
-            window.pads[axis].0 as u32,
-            strides[axis + 2] as u32,
+            narrow(shape[axis + 2]),
+            narrow(positions[axis]),
+            narrow(window.kernel[axis]),
+            narrow(window.strides[axis]),
+            narrow(window.dilations[axis]),
+            narrow(window.pads[axis].0),
+            narrow(strides[axis + 2]),
         )
     };
     let client = y.client.clone();

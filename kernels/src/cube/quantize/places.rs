@@ -5,6 +5,8 @@ use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
+use crate::cube::narrow;
+
 /// An axis of a result, and how far elements of three operands are from each other along it.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
 pub struct Axis {
@@ -45,10 +47,10 @@ pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
     let mut axes = SequenceArg::new();
     for (size, [first, second, third]) in joined {
         axes.push(AxisLaunch::new(
-            size as u32,
-            first as u32,
-            second as u32,
-            third as u32,
+            narrow(size),
+            narrow(first),
+            narrow(second),
+            narrow(third),
         ));
     }
     axes
